@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into a clean virtual environment and runs its tests on the NPU's twin.
+#
+#   bash run.sh            build, install, test
+#   bash run.sh --demo     and show what ran: the agreement with the CPU and the calls that were made
+#
+# It uses the `python` and `opwright` on the PATH; torch and torch_npu come from that environment.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+usage() { sed -n '2,7s/^# \{0,1\}//p' run.sh; }
+step() { printf '\n== %s\n' "$*"; }
+fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
+
+demo=no
+for argument in "$@"; do
+    case "$argument" in
+        --demo) demo=yes ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; fail "unknown argument '$argument'" ;;
+    esac
+done
+
+command -v opwright >/dev/null || fail "opwright is not on the PATH; activate its environment first"
+command -v g++ >/dev/null || fail "g++ is not on the PATH; install a C++20 compiler first"
+python=$(dirname "$(command -v opwright)")/python
+
+mkdir -p build
+rm -rf build/dist build/venv
+
+step "Building the wheel"
+opwright run -- "$python" setup.py --quiet egg_info --egg-base build bdist_wheel --dist-dir build/dist
+wheel=$(ls build/dist/*.whl)
+printf '%s\n' "$wheel"
+
+step "Installing it into a clean virtual environment"
+"$python" -m venv --without-pip build/venv
+"$python" -m pip --python build/venv/bin/python install --quiet --disable-pip-version-check --no-deps --no-index "$wheel"
+# torch, torch_npu, pytest and opwright are shown to it rather than installed a second time. The
+# line is executed by Python's site module, which also reads the .pth files of that folder.
+outer=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+inner=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+printf 'import site; site.addsitedir(%s)\n' "'$outer'" >"$inner/outer.pth"
+printf '%s\n' "build/venv"
+
+# PYTHONSAFEPATH keeps this folder off Python's path, where the sources would hide the installed wheel.
+on_the_twin() { PYTHONSAFEPATH=1 opwright run --kernels reference/add_custom.py "$@"; }
+
+step "Testing the installed wheel"
+on_the_twin -- build/venv/bin/python -m pytest test
+
+[ "$demo" = yes ] || exit 0
+
+step "What was built"
+"$python" -m zipfile -l "$wheel"
+
+step "Forward, backward and Meta against the CPU"
+on_the_twin --trace build/trace.json -- build/venv/bin/python demo/agree.py
+
+step "Calls that went through the twin (build/trace.json)"
+"$python" demo/calls.py build/trace.json

@@ -1,0 +1,117 @@
+"""The example cpp_extension_wheel, used as a reader of its README would."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+# One worker runs them all: they share what the first one builds.
+pytestmark = [
+    pytest.mark.twin,
+    pytest.mark.build,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("cpp_extension_wheel"),
+]
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cpp_extension_wheel"
+RESULTS = 12  # forward, two gradients and their three Meta counterparts, for two dtypes
+LIMIT = 600  # seconds; a build from nothing takes less than a minute on two cores
+
+
+def run_example(folder: Path, *arguments: str, path: str) -> subprocess.CompletedProcess[str]:
+    """Run the example's script and return its output, whatever its exit code."""
+    return subprocess.run(
+        ["bash", "run.sh", *arguments],
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+def tools() -> str:
+    """Return a PATH that begins with the environment of this interpreter."""
+    return os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+
+
+def objects(folder: Path) -> dict[str, int]:
+    """Return the compiled files and when they were written."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "build").rglob("*.o")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the example without anything that was built in it before."""
+    copy = tmp_path_factory.mktemp("example") / EXAMPLE.name
+    shutil.copytree(
+        EXAMPLE, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    )
+    return copy
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> str:
+    """Return what the demo prints."""
+    run = run_example(folder, "--demo", path=tools())
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def test_the_wheel_is_built_and_contains_the_extension(demo: str, folder: Path) -> None:
+    (wheel,) = (folder / "build" / "dist").glob("*.whl")
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert re.fullmatch(rf"custom_ops-1\.0-{tag}-{tag}-\w+\.whl", wheel.name)
+    assert wheel.name in demo
+    assert re.search(r"custom_ops_lib\S*\.so", demo)
+    assert "custom_ops/add_custom.py" in demo
+
+
+def test_all_tests_of_the_wheel_pass(demo: str) -> None:
+    (summary,) = re.findall(r"=+ (\d+ .*) in [\d.:]+s.*=+", demo)
+    assert re.fullmatch(r"\d+ passed", summary), summary
+
+
+def test_forward_backward_and_meta_agree_with_the_cpu(demo: str) -> None:
+    assert f"{RESULTS} of {RESULTS} results agree with the CPU" in demo
+    assert "DIFFERS" not in demo
+    for what in ("forward", "backward d/dx", "backward d/dy", "Meta forward"):
+        assert re.search(rf"agrees +{what} ", demo), what
+
+
+def test_the_calls_are_counted(demo: str, folder: Path) -> None:
+    events = json.loads((folder / "build" / "trace.json").read_text(encoding="utf-8"))
+    names = [event["name"] for event in events if event["ph"] == "X" and event["cat"] == "call"]
+    for function in ("aclnnAddCustomGetWorkspaceSize", "aclnnAddCustom"):
+        (printed,) = re.findall(rf"^ +{function} +(\d+) ", demo, flags=re.MULTILINE)
+        assert int(printed) == names.count(function)
+    assert names.count("aclnnAddCustom") == 2  # one forward for each dtype
+
+
+def test_a_second_run_compiles_nothing(demo: str, folder: Path) -> None:
+    before = objects(folder)
+    assert len(before) == len(list((folder / "csrc").glob("*.cpp"))), demo
+    run = run_example(folder, path=tools())
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert objects(folder) == before
+
+
+def test_an_environment_without_opwright_is_told(folder: Path) -> None:
+    run = run_example(folder, path="/usr/bin:/bin")
+    assert run.returncode == 1
+    assert "opwright is not on the PATH; activate its environment first" in run.stderr
+
+
+def test_an_unknown_argument_is_told(folder: Path) -> None:
+    run = run_example(folder, "--dmeo", path=tools())
+    assert run.returncode == 1
+    assert "unknown argument '--dmeo'" in run.stderr
