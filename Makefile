@@ -1,0 +1,94 @@
+# opwright: every target sets up what it needs; a second run does only what changed.
+#
+#   make demo    build the sample operator, run it on the twin, show what happened
+#   make test    linters, native tests, Python tests
+#   make setup   only the set-up     make native   only the native libraries
+#   make lint | format | bench | clean
+#
+# On a machine whose package index gives CUDA builds of torch, name one with CPU builds:
+#   make setup PIP_ARGS="--extra-index-url <index of CPU builds>"
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The pair that is tested; pyproject.toml holds the range that is accepted.
+TORCH := 2.13.0
+PIP_ARGS ?=
+JOBS ?= $(shell nproc)
+
+VENV := .venv
+BIN := $(abspath $(VENV))/bin
+# Inside the virtual environment, so that removing it starts from the beginning.
+STAMPS := $(VENV)/stamps
+# The first interpreter that is Python 3.11; else python3, so that the preflight check can say what is wrong.
+PYTHON ?= $(shell for p in python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h'
+
+.PHONY: demo test setup native lint format bench clean
+.DEFAULT_GOAL := test
+
+demo: setup
+	@echo "[5/5] demo: a custom operator's wheel, built and tested on the twin"
+	PATH="$(BIN):$$PATH" bash examples/cpp_extension_wheel/run.sh --demo
+
+test: setup lint
+	@if [[ -f build/native/CTestTestfile.cmake ]]; then
+	  echo "[5/5] native tests"
+	  $(BIN)/ctest --test-dir build/native --output-on-failure --parallel $(JOBS)
+	fi
+	echo "[5/5] Python tests"
+	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+setup: native $(STAMPS)/package
+
+$(STAMPS)/machine: tools/preflight.py
+	@echo "[1/5] checking this machine"
+	$(PYTHON) tools/preflight.py machine --venv $(VENV)
+	mkdir -p $(@D) && touch $@
+
+$(STAMPS)/python: pyproject.toml | $(STAMPS)/machine
+	@echo "[2/5] Python packages: torch $(TORCH), torch_npu $(TORCH), tools (a few minutes the first time)"
+	[[ -x $(BIN)/python ]] || $(PYTHON) -m venv $(VENV)
+	$(PIP) install $(PIP_ARGS) 'pip>=25.1'  # the first version that reads dependency groups
+	$(BIN)/python tools/preflight.py torch --version $(TORCH) -- $(PIP_ARGS)
+	$(PIP) install $(PIP_ARGS) torch==$(TORCH) torch_npu==$(TORCH) --group dev
+	$(BIN)/python tools/preflight.py machine --venv $(VENV)
+	mkdir -p $(@D) && touch $@
+
+# Always asked, because ninja knows better than make what changed; it is quick when nothing did.
+native: $(STAMPS)/python
+	@echo "[3/5] native libraries"
+	[[ -f build/native/build.ninja ]] || PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
+	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" -DOPWRIGHT_TESTS=ON \
+	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
+	  -DCMAKE_PREFIX_PATH="$$($(BIN)/python tools/preflight.py torch-cmake --venv $(VENV))"
+	$(BIN)/cmake --build build/native --parallel $(JOBS)
+	$(BIN)/cmake --install build/native > build/native/install.log
+
+$(STAMPS)/package: pyproject.toml $(STAMPS)/python
+	@echo "[4/5] opwright itself (editable)"
+	PATH="$(BIN):$$PATH" $(PIP) install $(PIP_ARGS) --no-build-isolation -C wheel.cmake=false --editable .
+	touch $@
+
+lint: setup
+	@echo "[5/5] ruff, mypy, clang-format"
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(CXX_SOURCES) | xargs -0 --no-run-if-empty $(BIN)/clang-format --dry-run --Werror
+
+format: setup
+	@$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	$(CXX_SOURCES) | xargs -0 --no-run-if-empty $(BIN)/clang-format -i
+
+bench: setup
+	@for script in benchmarks/*.py; do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
+
+clean:
+	@rm -rf build opwright/cann

@@ -1,0 +1,7 @@
+"""`python -m opwright` is the `opwright` command."""
+
+from __future__ import annotations
+
+from opwright.cli import main
+
+main()

@@ -1,0 +1,164 @@
+"""The `opwright` command: each verb reads its options here and calls the module that does the work.
+
+Exit codes: 0 all is well, 1 the verb found problems, 2 it could not do its work (the message says
+why). `opwright run` ends with the exit code of the command that it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from opwright.errors import OpwrightError
+from opwright.twin.settings import TwinSettings, check_devices, check_soc, parse_memory
+
+if TYPE_CHECKING:
+    from opwright.twin.coverage import Status
+    from opwright.twin.launch import Target
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="opwright",
+    help="Write a custom PyTorch operator for Ascend NPUs once, and run it without an NPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+twin_app = typer.Typer(help="About the twin itself.", no_args_is_help=True)
+app.add_typer(twin_app, name="twin")
+
+Soc = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Chip to report (default Ascend910B4).")
+]
+Devices = Annotated[int | None, typer.Option(metavar="N", help="Number of devices (default 2).")]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Memory per device, for example 8G.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def read_settings(soc: str | None, devices: int | None, memory: str | None) -> TwinSettings:
+    """Check the options that several verbs share."""
+    return TwinSettings(
+        soc=None if soc is None else check_soc(soc, where="--soc"),
+        devices=None if devices is None else check_devices(devices, where="--devices"),
+        memory=None if memory is None else parse_memory(memory, where="--memory"),
+    )
+
+
+# Everything after the first word that is no option belongs to the command, also without --.
+@app.command(context_settings={"allow_interspersed_args": False})
+def run(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- CMD...", help="Program and its arguments.")
+    ],
+    *,
+    soc: Soc = None,
+    devices: Devices = None,
+    memory: Memory = None,
+    sync: Annotated[bool, typer.Option("--sync", help="Run each task at its call.")] = False,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all calls as a Chrome trace.")
+    ] = None,
+    kernels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", exists=True, dir_okay=False, help="Python file with reference kernels."
+        ),
+    ] = None,
+    twin: Annotated[
+        bool | None,
+        typer.Option(
+            "--twin/--real",
+            help="Where to run (default: a real NPU if there is one).",
+            show_default=False,
+        ),
+    ] = None,
+) -> NoReturn:
+    """Run a command on the twin, or on a real NPU where there is one."""
+    from opwright.twin.launch import launch
+
+    shared = read_settings(soc, devices, memory)
+    settings = TwinSettings(
+        soc=shared.soc,
+        devices=shared.devices,
+        memory=shared.memory,
+        sync=sync or None,
+        trace=trace,
+        kernels=tuple(kernels or ()),
+    )
+    wish: Target | None = None if twin is None else "twin" if twin else "real"
+    launch(command, settings, wish, say=lambda line: typer.echo(f"opwright: {line}", err=True))
+
+
+@app.command()
+def doctor(*, as_json: Json = False) -> None:
+    """Tell what is installed, what is wrong and how to mend it (then the exit code is 1)."""
+    from opwright.twin.doctor import diagnose, gather, to_json, to_text
+
+    facts = gather(os.environ)
+    findings = diagnose(facts)
+    typer.echo(to_json(facts, findings) if as_json else to_text(facts, findings))
+    raise typer.Exit(any(finding.is_problem for finding in findings))
+
+
+@twin_app.command()
+def env(
+    *,
+    soc: Soc = None,
+    devices: Devices = None,
+    memory: Memory = None,
+    shell: Annotated[
+        bool, typer.Option("--shell", help='Print export lines for `eval "$(...)"`.')
+    ] = False,
+) -> None:
+    """Print the environment variables that put a process on the twin."""
+    from opwright.twin.environment import changed
+    from opwright.twin.launch import launch_environment
+
+    result = launch_environment(os.environ, read_settings(soc, devices, memory))
+    for name, value in sorted(changed(os.environ, result).items()):
+        typer.echo(f"export {name}={shlex.quote(value)}" if shell else f"{name}={value}")
+
+
+@twin_app.command()
+def coverage(
+    *,
+    as_json: Json = False,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--list",
+            metavar="STATUS",
+            help="List the functions that are implemented, refused or absent.",
+        ),
+    ] = None,
+) -> None:
+    """Count the functions of CANN that torch_npu needs: implemented, refused, absent."""
+    from opwright.twin.coverage import check_status, measure, to_json, to_text
+
+    wanted: Status | None = None if status is None else check_status(status)
+    functions = measure()
+    if as_json:
+        typer.echo(to_json(functions, wanted))
+    elif wanted is not None:
+        for function in functions:
+            if function.status == wanted:
+                typer.echo(f"{function.library}  {function.name}")
+    else:
+        typer.echo(to_text(functions))
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with its message and exit code 2."""
+    try:
+        app()
+    except OpwrightError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(2)

@@ -1,0 +1,63 @@
+"""The root of every error that opwright reports to a person, and the form of its text.
+
+A subclass states what does not depend on the case: the stable identifier, the title, and the usual
+fix. The case itself (where, what was got, what is allowed) is given when it is raised.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["OpwrightError", "nearest_first"]
+
+
+class OpwrightError(Exception):
+    """An error with an identifier, a place, the value got, the allowed values and a fix.
+
+    Parameters
+    ----------
+    where
+        The place in the user's terms: an option, a file and line, an operator.
+    got
+        The value or state that was found, in the form in which the user wrote it.
+    allowed
+        What would be accepted; empty if that cannot be listed.
+    fix
+        What to do, if it depends on the case; otherwise the class has it.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    usual_fix: ClassVar[str]
+
+    def __init__(
+        self, *, where: str, got: str, allowed: Iterable[str] = (), fix: str | None = None
+    ) -> None:
+        self.where = where
+        self.got = got
+        self.allowed = tuple(allowed)
+        self.fix = fix or self.usual_fix
+        super().__init__(where, got, self.allowed, self.fix)
+
+    def __str__(self) -> str:
+        lines = [f"{self.id} {self.title}", f"  where:   {self.where}", f"  got:     {self.got}"]
+        if self.allowed:
+            lines.append(f"  allowed: {', '.join(self.allowed)}")
+        return "\n".join([*lines, f"  fix:     {self.fix}"])
+
+
+def nearest_first(value: str, allowed: Iterable[str]) -> tuple[str, ...]:
+    """Sort the allowed values, those that resemble the value first.
+
+    >>> nearest_first("Ascend910B5", ["Ascend310P3", "Ascend910A", "Ascend910B4"])
+    ('Ascend910B4', 'Ascend910A', 'Ascend310P3')
+    """
+    rest = sorted(allowed)
+    folded = {name.casefold(): name for name in rest}
+    close = difflib.get_close_matches(value.casefold(), folded, n=3, cutoff=0.7)
+    near = [folded[name] for name in close]
+    return tuple(near + [name for name in rest if name not in near])

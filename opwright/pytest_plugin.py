@@ -1,0 +1,59 @@
+"""pytest plugin: `pytest --npu-twin` runs the tests on the twin.
+
+It stands outside opwright.twin because pytest imports it in every run, also in those without
+--npu-twin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from opwright.errors import OpwrightError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from opwright.twin.settings import TwinSettings
+
+__all__ = ["pytest_addoption", "pytest_load_initial_conftests"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options; they mean the same as those of `opwright run`."""
+    group = parser.getgroup("npu", "Ascend NPU")
+    group.addoption("--npu-twin", action="store_true", help="run on the twin of opwright")
+    group.addoption("--npu-soc", metavar="NAME", help="chip that the twin reports")
+    group.addoption("--npu-devices", metavar="N", type=int, help="number of devices")
+    group.addoption(
+        "--npu-sync", action="store_true", default=None, help="run each task at its call"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Put the twin in place before any conftest can import torch_npu."""
+    options = early_config.known_args_namespace
+    if not options.npu_twin:
+        return
+    from opwright.twin import activation  # noqa: PLC0415 - importing opwright.twin arms the twin
+
+    try:
+        settings = settings_from(options)
+        activation.export(settings)
+        activation.arm(settings)
+    except OpwrightError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def settings_from(options: Namespace) -> TwinSettings:
+    """Check the options and turn them into settings."""
+    from opwright.twin import settings as rules  # noqa: PLC0415 - importing opwright.twin arms the twin
+
+    soc, devices = options.npu_soc, options.npu_devices
+    return rules.TwinSettings(
+        soc=None if soc is None else rules.check_soc(soc, where="--npu-soc"),
+        devices=None if devices is None else rules.check_devices(devices, where="--npu-devices"),
+        sync=options.npu_sync,
+    )

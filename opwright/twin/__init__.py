@@ -1,0 +1,56 @@
+"""The twin: CANN's libraries on the CPU, beneath the unmodified torch_npu.
+
+Importing this package *arms* the twin: the first import of torch_npu in this process, by name or by
+torch's own loading of its back ends, is preceded by the activation of the twin. Nothing is loaded
+before that, so that the parts of the package can be used by tools that never touch torch::
+
+    import opwright.twin
+    import torch                     # loads torch_npu, hence the twin
+
+    x = torch.ones(4).npu()
+
+In a process that `opwright run` or `set_env.sh` started, the twin is there already and the import
+changes nothing. `OPWRIGHT_TWIN=0` (set by `opwright run --real`) keeps the import from arming.
+
+settings      what a user can choose, with the rules for each value
+toolkit       where the built libraries are
+environment   settings -> environment variables (pure)
+activation    the twin in this process
+hardware      is there a real CANN with a real NPU?
+launch        the command line of `opwright run` -> the process to start
+coverage      which functions of CANN the libraries implement, refuse or lack
+doctor        what is installed, what is wrong, how to mend it
+kernels       reference functions that stand in for custom operators' kernels
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from opwright.twin.activation import activate, arm
+from opwright.twin.environment import SWITCH
+from opwright.twin.settings import TwinSettings
+
+if TYPE_CHECKING:
+    from opwright.twin.kernels import kernel
+
+__all__ = ["TwinSettings", "activate", "kernel"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    """Import the user-kernel part when it is first asked for; it needs torch."""
+    if name == "kernel":
+        from opwright.twin.kernels import kernel  # noqa: PLC0415 - needs torch, which tools do without
+
+        return kernel
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+if os.environ.get(SWITCH) != "0":
+    arm()

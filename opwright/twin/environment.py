@@ -1,0 +1,73 @@
+"""Settings -> environment variables: everything that a process needs before torch_npu is loaded.
+
+Pure functions on mappings; who changes a real environment is `activation` (this process) and
+`launch` (a child).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from opwright.twin.settings import TwinSettings
+    from opwright.twin.toolkit import Toolkit
+
+__all__ = ["SWITCH", "changed", "twin_environment"]
+
+# Read by opwright.twin at import: 0 keeps it from arming.
+SWITCH = "OPWRIGHT_TWIN"
+
+
+def twin_environment(
+    base: Mapping[str, str],
+    toolkit: Toolkit,
+    settings: TwinSettings,
+    packages: Iterable[Path] = (),
+) -> dict[str, str]:
+    """Return the base environment with the twin in it.
+
+    Applying it twice gives the same as once. Variables of unset settings keep their value.
+
+    Parameters
+    ----------
+    packages
+        Operator packages that were built from `settings.kernels`; each has
+        op_api/lib/libcust_opapi.so.
+    """
+    result = dict(base)
+    result.pop(SWITCH, None)
+    result["ASCEND_HOME_PATH"] = result["ASCEND_TOOLKIT_HOME"] = str(toolkit.root)
+    result["ASCEND_OPP_PATH"] = str(toolkit.operators)
+    result["LD_LIBRARY_PATH"] = prepend([toolkit.libraries], base.get("LD_LIBRARY_PATH", ""))
+    custom = prepend(packages, base.get("ASCEND_CUSTOM_OPP_PATH", ""))
+    if custom:
+        result["ASCEND_CUSTOM_OPP_PATH"] = custom
+    return result | choices(settings)
+
+
+def choices(settings: TwinSettings) -> dict[str, str]:
+    """Return the variables for the settings that are set."""
+    values = {
+        "OPWRIGHT_SOC": settings.soc,
+        "OPWRIGHT_DEVICES": settings.devices,
+        "OPWRIGHT_MEMORY": settings.memory,
+        "OPWRIGHT_SYNC": None if settings.sync is None else int(settings.sync),
+        # Absolute, because the process may change its folder before it writes the trace.
+        "OPWRIGHT_TRACE": None if settings.trace is None else settings.trace.absolute(),
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def prepend(first: Iterable[Path], path: str) -> str:
+    """Put folders in front of a search path; each folder occurs once, empty entries vanish."""
+    entries = [*map(str, first), *path.split(os.pathsep)]
+    return os.pathsep.join(dict.fromkeys(entry for entry in entries if entry))
+
+
+def changed(base: Mapping[str, str], result: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the result sets to another value than the base."""
+    return {name: value for name, value in result.items() if base.get(name) != value}

@@ -1,0 +1,100 @@
+"""`opwright run`: choose between the twin and a real NPU, and become the command.
+
+The command replaces this process, so its exit code, its signals and its standard streams are its
+own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from opwright.errors import OpwrightError
+from opwright.twin.environment import SWITCH, twin_environment
+from opwright.twin.hardware import Hardware, find_hardware
+from opwright.twin.toolkit import installed_toolkit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from opwright.twin.settings import TwinSettings
+
+__all__ = ["CommandNotFoundError", "NoHardwareError", "Target", "choose_target", "launch"]
+
+Target = Literal["twin", "real"]
+
+
+class NoHardwareError(OpwrightError):
+    """A real NPU was asked for, but there is none."""
+
+    id = "OPW-T020"
+    title = "no real NPU to run on"
+    usual_fix = "leave out --real, or install the NPU driver and source CANN's set_env.sh"
+
+
+class CommandNotFoundError(OpwrightError):
+    """The program to run does not exist."""
+
+    id = "OPW-T021"
+    title = "command not found"
+    usual_fix = "check the name; after -- stands the program and its arguments, as in a shell"
+
+
+def choose_target(hardware: Hardware, wish: Target | None) -> Target:
+    """Return where to run; a real NPU is preferred unless the wish says otherwise.
+
+    Raises
+    ------
+    NoHardwareError
+        OPW-T020, if the wish is a real NPU and none is usable.
+    """
+    if wish == "real" and not hardware.usable:
+        npus = ", ".join(hardware.npus) or "no /dev/davinci* device"
+        raise NoHardwareError(
+            where="--real", got=f"{npus}; CANN: {hardware.cann or 'none in ASCEND_HOME_PATH'}"
+        )
+    return wish or ("real" if hardware.usable else "twin")
+
+
+def launch(
+    command: Sequence[str],
+    settings: TwinSettings,
+    wish: Target | None,
+    say: Callable[[str], None],
+) -> NoReturn:
+    """Become the command, on the twin or on a real NPU.
+
+    Parameters
+    ----------
+    say
+        Called with one line if a real NPU will be used.
+
+    Raises
+    ------
+    NoHardwareError, CommandNotFoundError, ToolkitMissingError
+        OPW-T020, OPW-T021, OPW-T010.
+    """
+    hardware = find_hardware(os.environ)
+    if choose_target(hardware, wish) == "real":
+        say(
+            f"running on the real NPU ({len(hardware.npus)} found, CANN in {hardware.cann}); "
+            "--twin uses the twin"
+        )
+        environment = {**os.environ, SWITCH: "0"}
+    else:
+        environment = launch_environment(os.environ, settings)
+    program = shutil.which(command[0], path=environment.get("PATH"))
+    if program is None:
+        raise CommandNotFoundError(where="opwright run", got=repr(command[0]))
+    os.execve(program, list(command), environment)  # noqa: S606 - becoming the user's command is the purpose
+
+
+def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
+    """Return the environment for a process on the twin, with its user kernels built."""
+    packages = ()
+    if settings.kernels:
+        from opwright.twin.kernels import build_packages  # noqa: PLC0415 - needs torch; most runs do without
+
+        packages = build_packages(settings.kernels)
+    return twin_environment(base, installed_toolkit(), settings, packages)

@@ -1,0 +1,129 @@
+"""What a user can choose about the twin, and the rules for each value.
+
+The native side (native/runtime/settings.cpp) reads the same values from the environment and checks
+them again, because a C++ program has no Python before it. Here they are checked before a process is
+started.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.errors import OpwrightError, nearest_first
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "MOST_DEVICES",
+    "SOC_NAMES",
+    "DeviceCountError",
+    "MemorySizeError",
+    "SocNameError",
+    "TwinSettings",
+    "check_devices",
+    "check_soc",
+    "parse_memory",
+]
+
+# The names that torch_npu 2.13.0 accepts from aclrtGetSocName, and every name that starts with
+# OPEN_FAMILY.
+SOC_NAMES = (
+    *("Ascend910PremiumA", "Ascend910ProA", "Ascend910A", "Ascend910ProB", "Ascend910B"),
+    *("Ascend310P1", "Ascend310P2", "Ascend310P3", "Ascend310P4", "Ascend310P5", "Ascend310P7"),
+    *("Ascend910B1", "Ascend910B2", "Ascend910B2C", "Ascend910B3", "Ascend910B4", "Ascend910B4-1"),
+    *("Ascend310B1", "Ascend310B2", "Ascend310B3", "Ascend310B4"),
+    *("Ascend910_9391", "Ascend910_9392", "Ascend910_9381", "Ascend910_9382"),
+    *("Ascend910_9372", "Ascend910_9362", "Ascend910_9363"),
+    "Ascend950",
+)
+OPEN_FAMILY = "Ascend950"
+
+MOST_DEVICES = 16  # one node of the largest Ascend server
+
+LEAST_MEMORY = 2 << 20  # bytes; one block of torch_npu's caching allocator
+MOST_MEMORY = 1 << 40  # bytes of address space per device
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinSettings:
+    """Choices for a process on the twin; None leaves the environment's value, or else the default.
+
+    Parameters
+    ----------
+    soc
+        Chip that the twin reports (default Ascend910B4).
+    devices
+        Number of devices (default 2).
+    memory
+        Bytes per device (default: what the chip has, at most three quarters of this machine's
+        memory).
+    sync
+        Run each task at its call, for debuggers and exact tracebacks.
+    trace
+        File for the calls in the Chrome trace format.
+    kernels
+        Python files with reference functions for custom operators.
+    """
+
+    soc: str | None = None
+    devices: int | None = None
+    memory: int | None = None
+    sync: bool | None = None
+    trace: Path | None = None
+    kernels: tuple[Path, ...] = ()
+
+
+class SocNameError(OpwrightError):
+    """A chip name that torch_npu would reject."""
+
+    id = "OPW-T001"
+    title = "unknown SoC name"
+    usual_fix = "use one of the allowed names; every name that starts with Ascend950 is allowed too"
+
+
+class DeviceCountError(OpwrightError):
+    """A number of devices outside the range."""
+
+    id = "OPW-T002"
+    title = "number of devices out of range"
+    usual_fix = "give a whole number in the allowed range"
+
+
+class MemorySizeError(OpwrightError):
+    """A memory size that cannot be read, or outside the range."""
+
+    id = "OPW-T003"
+    title = "not a size of device memory"
+    usual_fix = "give a number of bytes with an optional suffix, for example 8G"
+
+
+def check_soc(name: str, *, where: str) -> str:
+    """Return the name if torch_npu accepts it, else raise SocNameError (OPW-T001)."""
+    if name in SOC_NAMES or name.startswith(OPEN_FAMILY):
+        return name
+    raise SocNameError(where=where, got=repr(name), allowed=nearest_first(name, SOC_NAMES))
+
+
+def check_devices(number: int, *, where: str) -> int:
+    """Return the number if the twin offers so many, else raise DeviceCountError (OPW-T002)."""
+    if 1 <= number <= MOST_DEVICES:
+        return number
+    raise DeviceCountError(where=where, got=str(number), allowed=(f"1 to {MOST_DEVICES}",))
+
+
+def parse_memory(text: str, *, where: str) -> int:
+    """Read a size such as 512M or 8GiB into bytes, else raise MemorySizeError (OPW-T003).
+
+    >>> parse_memory("1.5G", where="--memory")
+    1610612736
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    size = int(float(match[1]) * (1 << UNITS[match[2].upper()])) if match else 0
+    if LEAST_MEMORY <= size <= MOST_MEMORY:
+        return size
+    allowed = ("2M to 1T bytes", "suffixes K, M, G, T (powers of 1024)")
+    raise MemorySizeError(where=where, got=repr(text), allowed=allowed)

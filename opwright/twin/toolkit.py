@@ -1,0 +1,95 @@
+"""The toolkit root: the folder that looks like an installed CANN and holds the twin's libraries.
+
+CMake installs it into opwright/cann, in a checkout as in a wheel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import opwright
+from opwright.errors import OpwrightError
+
+__all__ = [
+    "LOAD_ORDER",
+    "Toolkit",
+    "ToolkitMissingError",
+    "default_toolkit",
+    "installed_toolkit",
+    "missing_parts",
+    "shortened",
+]
+
+# Libraries of the twin; each stands after those that it links to, so that loading them in turn by
+# path finds all.
+LOAD_ORDER = (
+    "libc_sec.so",
+    "libascend_protobuf.so",
+    "libascendcl.so",
+    "libruntime.so",
+    "libacl_op_compiler.so",
+    "libacl_tdt_channel.so",
+    "libascend_dump.so",
+    "libhcomm.so",
+    "libhccl.so",
+    "libgraph.so",
+    "libge_runner.so",
+    "libfmk_parser.so",
+    "libnnopbase.so",
+    "libopapi.so",
+)
+
+# Folders and files besides the libraries that torch_npu and builds against CANN ask for.
+PARTS = ("opp", "runtime", "compiler", "include", "ascend_toolkit_install.info", "set_env.sh")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolkit:
+    """Where the parts of a toolkit are."""
+
+    root: Path
+
+    @property
+    def libraries(self) -> Path:
+        """Folder of the shared libraries."""
+        return self.root / "lib64"
+
+    @property
+    def operators(self) -> Path:
+        """Folder of operator packages (ASCEND_OPP_PATH)."""
+        return self.root / "opp"
+
+
+class ToolkitMissingError(OpwrightError):
+    """The native libraries were not built, or not completely."""
+
+    id = "OPW-T010"
+    title = "the twin's libraries are not built"
+    usual_fix = "run `make native` in the opwright checkout, or install opwright from a wheel"
+
+
+def default_toolkit() -> Toolkit:
+    """Return the place of the toolkit that belongs to this package, whether built or not."""
+    return Toolkit(root=Path(opwright.__file__).resolve().parent / "cann")
+
+
+def missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
+    """List what the toolkit lacks, relative to its root."""
+    wanted = [f"lib64/{name}" for name in LOAD_ORDER] + list(PARTS)
+    return tuple(part for part in wanted if not (toolkit.root / part).exists())
+
+
+def shortened(names: tuple[str, ...], most: int = 4) -> str:
+    """Return a list for a message, cut after a few names."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def installed_toolkit() -> Toolkit:
+    """Return the toolkit of this package, or raise ToolkitMissingError (OPW-T010)."""
+    toolkit = default_toolkit()
+    missing = missing_parts(toolkit)
+    if missing:
+        raise ToolkitMissingError(where=str(toolkit.root), got=f"without {shortened(missing)}")
+    return toolkit
