@@ -1,0 +1,102 @@
+// native/nnopbase/executor.cpp
+#include "nnopbase/executor.h"
+
+#include "runtime/call.h"
+#include "runtime/device.h"
+#include "runtime/memory.h"
+
+using namespace opwright;
+
+namespace opwright {
+namespace {
+
+constexpr char kNull[] = "the executor is null: phase 1 (GetWorkspaceSize) failed or was not called";
+
+// Phase 2 without an executor almost always follows a failed phase 1 whose status the caller ignored (the EXT macros
+// do); the text of that failure is the one worth reading.
+[[noreturn]] void reject_null() {
+  const std::string cause = take_recent_message();
+  fail(ACLNN_ERR_PARAM_NULLPTR, kNull, cause.empty() ? "" : "; the last error was: ", cause);
+}
+
+aclTensor& tensor_at(aclOpExecutor* executor, size_t position, size_t within) {
+  require(executor != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
+  require(executor->repeatable, ACLNN_ERR_PARAM_INVALID, executor->name(),
+          ": only a repeatable executor can get a new address; call aclSetAclOpExecutorRepeatable first");
+  const auto tensors = executor->tensors();
+  require(position < tensors.size() && within < tensors[position].size() && tensors[position][within] != nullptr,
+          ACLNN_ERR_PARAM_INVALID, executor->name(), ": there is no tensor at position ", position, ", ", within);
+  return *tensors[position][within];
+}
+
+size_t inputs_of(aclOpExecutor* executor) {
+  require(executor != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
+  return executor->input_count();
+}
+
+aclnnStatus rebind(const char* function, aclOpExecutor* executor, size_t position, size_t within, void* address) {
+  return call(function, [&] { tensor_at(executor, position, within).data = address; });
+}
+
+aclnnStatus rebind_output(const char* function, aclOpExecutor* executor, size_t position, size_t within, void* address) {
+  return call(function, [&] { tensor_at(executor, inputs_of(executor) + position, within).data = address; });
+}
+
+}  // namespace
+
+aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
+                    aclrtStream stream) noexcept {
+  return call(
+      function,
+      [&] {
+        if (executor == nullptr) reject_null();
+        std::unique_ptr<aclOpExecutor> owned(executor->repeatable ? nullptr : executor);
+        require(workspace != nullptr || workspace_size == 0, ACLNN_ERR_PARAM_NULLPTR,
+                "the workspace is null, but its size is given as ", workspace_size);
+        require(workspace_size >= executor->workspace_size, ACLNN_ERR_PARAM_INVALID, "the workspace has ",
+                workspace_size, " bytes, but phase 1 asked for ", executor->workspace_size);
+        if (workspace_size > 0) {
+          memory::checked_alias(workspace, workspace_size, "workspace", ACLNN_ERR_PARAM_INVALID);
+        }
+        if (owned == nullptr) owned = executor->clone();
+        stream_of(stream)->submit(std::move(owned));
+      },
+      arg("workspaceSize", workspace_size), arg("stream", stream));
+}
+
+}  // namespace opwright
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
+  return call("aclSetAclOpExecutorRepeatable",
+              [&] { opwright::out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR).repeatable = true; });
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
+  return call("aclDestroyAclOpExecutor", [&] {
+    require(executor != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
+    delete executor;
+  });
+}
+
+// The caller's tensor objects are not looked at: the executor holds copies, found by position.
+#define REBIND(NAME, FUNCTION)                                                                              \
+  aclnnStatus NAME(aclOpExecutor* executor, const size_t index, aclTensor*, void* addr) {                   \
+    return FUNCTION(#NAME, executor, index, 0, addr);                                                       \
+  }
+#define REBIND_DYNAMIC(NAME, FUNCTION)                                                                      \
+  aclnnStatus NAME(aclOpExecutor* executor, size_t irIndex, const size_t relativeIndex, aclTensorList*,     \
+                   void* addr) {                                                                            \
+    return FUNCTION(#NAME, executor, irIndex, relativeIndex, addr);                                         \
+  }
+REBIND(aclSetTensorAddr, rebind)
+REBIND(AclSetTensorAddr, rebind)
+REBIND(aclSetInputTensorAddr, rebind)
+REBIND(AclSetInputTensorAddr, rebind)
+REBIND(aclSetOutputTensorAddr, rebind_output)
+REBIND(AclSetOutputTensorAddr, rebind_output)
+REBIND_DYNAMIC(aclSetDynamicTensorAddr, rebind)
+REBIND_DYNAMIC(AclSetDynamicTensorAddr, rebind)
+REBIND_DYNAMIC(aclSetDynamicInputTensorAddr, rebind)
+REBIND_DYNAMIC(AclSetDynamicInputTensorAddr, rebind)
+REBIND_DYNAMIC(aclSetDynamicOutputTensorAddr, rebind_output)
+REBIND_DYNAMIC(AclSetDynamicOutputTensorAddr, rebind_output)

@@ -1,0 +1,257 @@
+// native/nnopbase/objects.cpp
+// Creation, destruction and reading of the aclnn objects.
+#include "nnopbase/objects.h"
+
+#include <new>
+
+#include "runtime/call.h"
+
+using namespace opwright;
+
+namespace opwright {
+namespace {
+
+struct DtypeFacts {
+  aclDataType code;
+  const char* name;
+  size_t bits;
+};
+
+constexpr DtypeFacts kDtypes[] = {
+    {ACL_FLOAT, "float32", 32},          {ACL_FLOAT16, "float16", 16},
+    {ACL_INT8, "int8", 8},               {ACL_INT32, "int32", 32},
+    {ACL_UINT8, "uint8", 8},             {ACL_INT16, "int16", 16},
+    {ACL_UINT16, "uint16", 16},          {ACL_UINT32, "uint32", 32},
+    {ACL_INT64, "int64", 64},            {ACL_UINT64, "uint64", 64},
+    {ACL_DOUBLE, "float64", 64},         {ACL_BOOL, "bool", 8},
+    {ACL_COMPLEX64, "complex64", 64},    {ACL_COMPLEX128, "complex128", 128},
+    {ACL_BF16, "bfloat16", 16},          {ACL_INT4, "int4", 4},
+    {ACL_UINT1, "uint1", 1},             {ACL_COMPLEX32, "complex32", 32},
+    {ACL_HIFLOAT8, "hifloat8", 8},       {ACL_FLOAT8_E5M2, "float8_e5m2", 8},
+    {ACL_FLOAT8_E4M3FN, "float8_e4m3fn", 8}, {ACL_FLOAT8_E8M0, "float8_e8m0", 8},
+    {ACL_FLOAT4_E2M1, "float4_e2m1", 4}, {ACL_FLOAT4_E1M2, "float4_e1m2", 4},
+};
+
+const DtypeFacts* facts_of(aclDataType dtype) noexcept {
+  for (const DtypeFacts& entry : kDtypes) {
+    if (entry.code == dtype) return &entry;
+  }
+  return nullptr;
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides = sizes;
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides.data()[i] = stride;
+    stride *= sizes[i];
+  }
+  return strides;
+}
+
+// `format` and `storage` are kept as given: base formats describe the storage as one dimension, private ones by shape.
+void fill(aclTensor& tensor, const int64_t* sizes, uint64_t rank, aclDataType dtype, const int64_t* strides,
+          int64_t offset, aclFormat format, const int64_t* storage, uint64_t storage_rank, void* data) {
+  require(sizes != nullptr || rank == 0, ACLNN_ERR_PARAM_NULLPTR, "viewDims is null, but viewDimsNum is ", rank);
+  require(storage != nullptr || storage_rank == 0, ACLNN_ERR_PARAM_NULLPTR, "storageDims is null, but storageDimsNum is ",
+          storage_rank);
+  tensor.sizes.assign(sizes, rank);
+  for (const int64_t size : tensor.sizes) {
+    require(size >= 0, ACLNN_ERR_PARAM_INVALID, "size ", size, " in ", to_string(tensor.sizes), " is negative");
+  }
+  if (strides != nullptr) {
+    tensor.strides.assign(strides, rank);
+  } else {
+    tensor.strides = contiguous_strides(tensor.sizes);
+  }
+  tensor.storage_sizes = storage_rank > 0 ? Dims(storage, storage_rank) : tensor.sizes;
+  tensor.offset = offset;
+  tensor.dtype = dtype;
+  tensor.format = format;
+  tensor.data = data;
+}
+
+// Creators answer null on error; the text is in the error channel.
+template <class T, class Body>
+T* create(const char* function, Body&& body) noexcept {
+  std::unique_ptr<T> object;
+  const int status = call(function, [&] {
+    object = std::make_unique<T>();
+    body(*object);
+  });
+  return status == ACL_SUCCESS ? object.release() : nullptr;
+}
+
+template <class T>
+aclnnStatus destroy(const T* object) noexcept {
+  delete object;  // null is allowed: callers destroy absent arguments too
+  return ACLNN_SUCCESS;
+}
+
+template <class T>
+std::vector<T> copied(const T* values, uint64_t size) {
+  require(values != nullptr || size == 0, ACLNN_ERR_PARAM_NULLPTR, "value is null, but size is ", size);
+  return std::vector<T>(values, values + size);
+}
+
+// Callers free the array with delete[].
+void hand_out(const Dims& dims, int64_t** values, uint64_t* count) {
+  opwright::out(values, "values", ACLNN_ERR_PARAM_NULLPTR) = new int64_t[dims.size()];
+  opwright::out(count, "count", ACLNN_ERR_PARAM_NULLPTR) = dims.size();
+  std::copy(dims.begin(), dims.end(), *values);
+}
+
+template <class T>
+const T& given(const T* object, const char* name) {
+  require(object != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter '", name, "' is null");
+  return *object;
+}
+
+template <class T>
+T& result(T* pointer) {
+  return opwright::out(pointer, "result", ACLNN_ERR_PARAM_NULLPTR);
+}
+
+}  // namespace
+
+std::string to_string(const Dims& dims) {
+  std::string result = "[";
+  for (const int64_t value : dims) {
+    if (result.size() > 1) result += ", ";
+    result += std::to_string(value);
+  }
+  return result + "]";
+}
+
+std::string dtype_name(aclDataType dtype) {
+  const DtypeFacts* const facts = facts_of(dtype);
+  return facts != nullptr ? facts->name : text("dtype ", static_cast<int>(dtype));
+}
+
+size_t dtype_bits(aclDataType dtype) noexcept {
+  const DtypeFacts* const facts = facts_of(dtype);
+  return facts != nullptr ? facts->bits : 0;
+}
+
+}  // namespace opwright
+
+aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t* stride,
+                           int64_t offset, aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum,
+                           void* tensorData) {
+  return create<aclTensor>("aclCreateTensor", [&](aclTensor& tensor) {
+    fill(tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData);
+  });
+}
+
+aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
+                          const int64_t* stride, int64_t offset, aclFormat format, const int64_t* storageDims,
+                          uint64_t storageDimsNum, void* tensorDataAddr) {
+  return call("aclInitTensor", [&] {
+    fill(opwright::out(tensor, "tensor", ACLNN_ERR_PARAM_NULLPTR), viewDims, viewDimsNum, dataType, stride, offset,
+         format, storageDims, storageDimsNum, tensorDataAddr);
+  });
+}
+
+aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
+  return create<aclScalar>("aclCreateScalar", [&](aclScalar& scalar) {
+    const size_t bytes = dtype_bits(dataType) / 8;
+    require(value != nullptr, ACLNN_ERR_PARAM_NULLPTR, "value is null");
+    require(bytes > 0 && bytes <= sizeof scalar.value, ACLNN_ERR_PARAM_INVALID, "a scalar cannot have ",
+            dtype_name(dataType));
+    scalar.dtype = dataType;
+    std::memcpy(scalar.value, value, bytes);
+  });
+}
+
+aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
+  return create<aclIntArray>("aclCreateIntArray", [&](aclIntArray& array) { array.values = copied(value, size); });
+}
+
+aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
+  return create<aclFloatArray>("aclCreateFloatArray", [&](aclFloatArray& array) { array.values = copied(value, size); });
+}
+
+aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
+  return create<aclBoolArray>("aclCreateBoolArray", [&](aclBoolArray& array) {
+    require(value != nullptr || size == 0, ACLNN_ERR_PARAM_NULLPTR, "value is null, but size is ", size);
+    array.values.assign(value, value + size);
+  });
+}
+
+aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
+  return create<aclTensorList>("aclCreateTensorList",
+                               [&](aclTensorList& list) { list.tensors = copied(value, size); });
+}
+
+aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
+  return create<aclScalarList>("aclCreateScalarList",
+                               [&](aclScalarList& list) { list.scalars = copied(value, size); });
+}
+
+aclnnStatus aclDestroyTensor(const aclTensor* tensor) { return destroy(tensor); }
+aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy(scalar); }
+aclnnStatus aclDestroyIntArray(const aclIntArray* array) { return destroy(array); }
+aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) { return destroy(array); }
+aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) { return destroy(array); }
+
+aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
+  if (array != nullptr) std::for_each(array->tensors.begin(), array->tensors.end(), destroy<aclTensor>);
+  return destroy(array);
+}
+
+aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
+  if (array != nullptr) std::for_each(array->scalars.begin(), array->scalars.end(), destroy<aclScalar>);
+  return destroy(array);
+}
+
+aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {
+  return call("aclGetViewShape", [&] { hand_out(given(tensor, "tensor").sizes, viewDims, viewDimsNum); });
+}
+
+aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue, uint64_t* stridesNum) {
+  return call("aclGetViewStrides", [&] { hand_out(given(tensor, "tensor").strides, stridesValue, stridesNum); });
+}
+
+aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims, uint64_t* storageDimsNum) {
+  return call("aclGetStorageShape", [&] { hand_out(given(tensor, "tensor").storage_sizes, storageDims, storageDimsNum); });
+}
+
+aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
+  return call("aclGetViewOffset", [&] { result(offset) = given(tensor, "tensor").offset; });
+}
+
+aclnnStatus aclGetDataType(const aclTensor* tensor, aclDataType* dataType) {
+  return call("aclGetDataType", [&] { result(dataType) = given(tensor, "tensor").dtype; });
+}
+
+aclnnStatus aclGetFormat(const aclTensor* tensor, aclFormat* format) {
+  return call("aclGetFormat", [&] { result(format) = given(tensor, "tensor").format; });
+}
+
+aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, void** addr) {
+  return call("aclGetRawTensorAddr", [&] { result(addr) = given(tensor, "tensor").data; });
+}
+
+aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
+  return call("aclSetRawTensorAddr", [&] { opwright::out(tensor, "tensor", ACLNN_ERR_PARAM_NULLPTR).data = addr; });
+}
+
+aclnnStatus aclGetIntArraySize(const aclIntArray* array, uint64_t* size) {
+  return call("aclGetIntArraySize", [&] { result(size) = given(array, "array").values.size(); });
+}
+
+aclnnStatus aclGetFloatArraySize(const aclFloatArray* array, uint64_t* size) {
+  return call("aclGetFloatArraySize", [&] { result(size) = given(array, "array").values.size(); });
+}
+
+aclnnStatus aclGetBoolArraySize(const aclBoolArray* array, uint64_t* size) {
+  return call("aclGetBoolArraySize", [&] { result(size) = given(array, "array").values.size(); });
+}
+
+aclnnStatus aclGetTensorListSize(const aclTensorList* tensorList, uint64_t* size) {
+  return call("aclGetTensorListSize", [&] { result(size) = given(tensorList, "tensorList").tensors.size(); });
+}
+
+aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size) {
+  return call("aclGetScalarListSize", [&] { result(size) = given(scalarList, "scalarList").scalars.size(); });
+}

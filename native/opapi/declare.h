@@ -1,0 +1,146 @@
+// native/opapi/declare.h
+// ACLNN declares and defines one aclnn function in one line of a table:
+//
+//   ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
+//
+// It exports aclnnAddGetWorkspaceSize and aclnnAdd. Both phases, argument checks, copies, workspace, repeatable
+// executors, tracing and error reports come from here and from the parameter kinds; the line names the parameters (their
+// kinds are in kinds.h, their order and C types are the ABI) and calls ATen.
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "nnopbase/executor.h"
+#include "opapi/kinds.h"
+#include "opapi/sequence.h"
+#include "runtime/call.h"
+
+namespace opwright::opapi {
+
+template <class... Kinds>
+struct KindList {
+  using Stored = std::tuple<typename Kinds::Stored...>;
+  using Values = std::tuple<typename Kinds::Value...>;
+  static constexpr size_t kCount = sizeof...(Kinds);
+  template <size_t I>
+  using At = std::tuple_element_t<I, std::tuple<Kinds...>>;
+};
+
+// The thread's state while an operator runs: no autograd, the caller's number of threads.
+class OPWRIGHT_API RunScope {
+ public:
+  explicit RunScope(int threads);
+  ~RunScope();
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  struct Guards;
+  alignas(16) unsigned char storage_[64];
+};
+
+OPWRIGHT_API int caller_threads() noexcept;
+
+// Runs `attempt(opening)`; if ATen has no kernel for a half-precision dtype, runs it again in float32. Turns ATen's
+// exceptions into Error.
+OPWRIGHT_API void run_attempts(void (*attempt)(void* self, const Opening& opening), void* self);
+
+template <class Op>
+class Executor final : public aclOpExecutor {
+ public:
+  using Kinds = typename Op::Kinds;
+  using Stored = typename Kinds::Stored;
+  using Indices = std::make_index_sequence<Kinds::kCount>;
+
+  explicit Executor(Stored stored) : stored_(std::move(stored)), threads_(caller_threads()) {}
+
+  void run() override {
+    const RunScope scope(threads_);
+    run_attempts([](void* self, const Opening& opening) { static_cast<Executor*>(self)->attempt(opening, Indices()); },
+                 this);
+  }
+
+  const char* name() const noexcept override { return Op::kName; }
+  std::string trace_args() const override { return describe(Indices()); }
+  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Executor>(stored_); }
+  std::vector<std::vector<aclTensor*>> tensors() override { return collect(Indices()); }
+  size_t input_count() const override { return count(Indices()); }
+
+ private:
+  template <size_t... I>
+  void attempt(const Opening& opening, std::index_sequence<I...>) {
+    typename Kinds::Values values{
+        Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
+    Op::run(Kinds::template At<I>::get(std::get<I>(values))...);
+    (Kinds::template At<I>::close(std::get<I>(values), std::get<I>(stored_), Op::kParams[I]), ...);
+  }
+
+  template <size_t... I>
+  std::string describe(std::index_sequence<I...>) const {
+    std::string result;
+    ((result += (I == 0 ? "" : ",") + trace::quote(Op::kParams[I]) + ":" +
+                trace::quote(Kinds::template At<I>::describe(std::get<I>(stored_)))),
+     ...);
+    return result;
+  }
+
+  template <size_t... I>
+  std::vector<std::vector<aclTensor*>> collect(std::index_sequence<I...>) {
+    std::vector<std::vector<aclTensor*>> tensors;
+    (Kinds::template At<I>::each_tensor(std::get<I>(stored_), tensors), ...);
+    return tensors;
+  }
+
+  template <size_t... I>
+  static constexpr size_t count(std::index_sequence<I...>) {
+    return (size_t{0} + ... + size_t{Kinds::template At<I>::kRole == kind::Role::kInput});
+  }
+
+  Stored stored_;
+  int threads_;
+};
+
+// Phase 1.
+template <class Op, size_t... I, class... Args>
+std::unique_ptr<aclOpExecutor> make_executor(std::index_sequence<I...>, const Args&... args) {
+  return std::make_unique<Executor<Op>>(
+      typename Op::Kinds::Stored{Op::Kinds::template At<I>::keep(args, Op::kParams[I])...});
+}
+
+template <class Op, class... Args>
+aclnnStatus prepare(uint64_t* workspace_size, aclOpExecutor** executor, const Args&... args) noexcept {
+  return call(Op::kPhase1, [&] {
+    uint64_t& size = ::opwright::out(workspace_size, "workspaceSize", ACLNN_ERR_PARAM_NULLPTR);
+    aclOpExecutor*& result = ::opwright::out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR);
+    result = nullptr;
+    std::unique_ptr<aclOpExecutor> made = make_executor<Op>(std::make_index_sequence<sizeof...(Args)>(), args...);
+    size = made->workspace_size;
+    result = made.release();
+  });
+}
+
+}  // namespace opwright::opapi
+
+// A function of any name (user kernels and the two aclFft functions have no aclnn prefix rule).
+#define OPWRIGHT_KERNEL(FUNCTION, PARAMS, ...)                                                                        \
+  namespace opwright_kernels {                                                                                        \
+  struct FUNCTION {                                                                                                   \
+    static constexpr const char* kName = #FUNCTION;                                                                   \
+    static constexpr const char* kPhase1 = #FUNCTION "GetWorkspaceSize";                                              \
+    static constexpr const char* kParams[] = {OPWRIGHT_NAMES(PARAMS)};                                                \
+    using Kinds = ::opwright::opapi::KindList<OPWRIGHT_KINDS(PARAMS)>;                                                \
+    static void run(OPWRIGHT_BODY_PARAMS(PARAMS)) { __VA_ARGS__; }                                                    \
+  };                                                                                                                  \
+  }                                                                                                                   \
+  extern "C" OPWRIGHT_API aclnnStatus FUNCTION##GetWorkspaceSize(OPWRIGHT_C_PARAMS(PARAMS), uint64_t* workspaceSize,  \
+                                                                 aclOpExecutor** executor) {                          \
+    return ::opwright::opapi::prepare<opwright_kernels::FUNCTION>(workspaceSize, executor, OPWRIGHT_ARGS(PARAMS));    \
+  }                                                                                                                   \
+  extern "C" OPWRIGHT_API aclnnStatus FUNCTION(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,      \
+                                               aclrtStream stream) {                                                  \
+    return ::opwright::execute(#FUNCTION, workspace, workspaceSize, executor, stream);                                \
+  }
+
+#define ACLNN(NAME, PARAMS, ...) OPWRIGHT_KERNEL(aclnn##NAME, PARAMS, __VA_ARGS__)

@@ -1,0 +1,291 @@
+// native/opapi/kinds.h
+// The kinds of parameters an aclnn function can have. A kind says: the C type in the exported signature (C), what the
+// executor keeps (Stored, made by `keep` in phase 1), what exists while the operator runs (Value, made by `open`, ended
+// by `close`), and what the body of the table line sees (Body, given by `get`).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/OptionalArrayRef.h>
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "nnopbase/objects.h"
+#include "opapi/tensors.h"
+
+namespace opwright::opapi {
+
+// How tensors are opened in this attempt.
+struct Opening {
+  // Compute half-precision arguments in float32: the second attempt, when ATen has no kernel for the dtype.
+  bool widen = false;
+};
+
+namespace kind {
+
+enum class Role { kInput, kOutput, kValue };
+
+[[noreturn]] inline void reject_null(const char* name) {
+  fail(ACLNN_ERR_PARAM_NULLPTR, "parameter '", name, "' is null, but it is required");
+}
+
+// Common to all tensor kinds: a copied descriptor, absent if the argument was null.
+struct StoredTensor {
+  std::optional<aclTensor> desc;
+};
+
+inline bool is_half(at::ScalarType dtype) { return dtype == at::kHalf || dtype == at::kBFloat16; }
+
+// A tensor as the body sees it, and the device memory behind it when that is another tensor (widened, or int32 indices).
+struct OpenTensor {
+  at::Tensor seen;
+  at::Tensor memory;  // defined only if `seen` is a temporary
+};
+
+OPWRIGHT_API StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool required);
+OPWRIGHT_API OpenTensor open_tensor(const StoredTensor& stored, const char* name, at::ScalarType as);
+// Writes a temporary back, and reports an output that does not have the shape which the operator produced.
+OPWRIGHT_API void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name);
+
+template <bool kRequired, Role kTheRole, bool kIndex>
+struct TensorKind {
+  using C = std::conditional_t<kTheRole == Role::kInput, const aclTensor*, aclTensor*>;
+  using Stored = StoredTensor;
+  using Value = OpenTensor;
+  using Body = std::conditional_t<kTheRole == Role::kInput, const at::Tensor&, at::Tensor&>;
+  static constexpr Role kRole = kTheRole;
+
+  static Stored keep(const aclTensor* tensor, const char* name) { return keep_tensor(tensor, name, kRequired); }
+  static Value open(const Stored& stored, const char* name, const Opening& opening) {
+    if (!stored.desc) return {};
+    const at::ScalarType dtype = scalar_type(stored.desc->dtype);
+    // ATen wants int64 indices; aclnn allows int32 as well.
+    const bool index = kIndex && dtype == at::kInt;
+    return open_tensor(stored, name, index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype);
+  }
+  static Body get(Value& value) { return value.seen; }
+  static void close(const Value& value, const Stored& stored, const char* name) {
+    if constexpr (kTheRole == Role::kOutput) close_output(value, stored, name);
+  }
+  static void each_tensor(Stored& stored, std::vector<std::vector<aclTensor*>>& tensors) {
+    tensors.push_back({stored.desc ? &*stored.desc : nullptr});
+  }
+  static std::string describe(const Stored& stored) { return stored.desc ? summary(*stored.desc) : "null"; }
+};
+
+using In = TensorKind<true, Role::kInput, false>;        // const at::Tensor&
+using Index = TensorKind<true, Role::kInput, true>;      // the same; int32 arrives as int64
+using Out = TensorKind<true, Role::kOutput, false>;      // at::Tensor&, to be written
+using OutIndex = TensorKind<true, Role::kOutput, true>;  // the same; written as int64, stored as the caller wants
+using Ref = Out;                                         // at::Tensor&, read and written in place
+using OptOut = TensorKind<false, Role::kOutput, false>;  // at::Tensor&, undefined if the caller passed null
+
+// const std::optional<at::Tensor>&, as ATen takes it.
+template <bool kIndex>
+struct OptionalTensorKind : TensorKind<false, Role::kInput, kIndex> {
+  using Base = TensorKind<false, Role::kInput, kIndex>;
+  struct Value {
+    OpenTensor open;
+    std::optional<at::Tensor> seen;
+  };
+  using Body = const std::optional<at::Tensor>&;
+  static Value open(const StoredTensor& stored, const char* name, const Opening& opening) {
+    Value value{Base::open(stored, name, opening), std::nullopt};
+    if (value.open.seen.defined()) value.seen = value.open.seen;
+    return value;
+  }
+  static Body get(Value& value) { return value.seen; }
+  static void close(const Value&, const StoredTensor&, const char*) {}
+};
+using OptIn = OptionalTensorKind<false>;
+using OptIndex = OptionalTensorKind<true>;
+
+// An output whose shape only the computation knows (the seven synchronous functions): the body assigns a result of any
+// size up to the given storage; the caller's descriptor, which outlives phase 2 there, gets the shape.
+struct DynamicOut {
+  using C = aclTensor*;
+  struct Stored {
+    aclTensor desc;
+    aclTensor* caller;
+  };
+  using Value = at::Tensor;
+  using Body = at::Tensor&;
+  static constexpr Role kRole = Role::kOutput;
+  OPWRIGHT_API static Stored keep(aclTensor* tensor, const char* name);
+  static Value open(const Stored&, const char*, const Opening&) { return {}; }
+  static Body get(Value& value) { return value; }
+  OPWRIGHT_API static void close(const Value& value, const Stored& stored, const char* name);
+  static void each_tensor(Stored& stored, std::vector<std::vector<aclTensor*>>& tensors) {
+    tensors.push_back({&stored.desc});
+  }
+  static std::string describe(const Stored& stored) { return summary(stored.desc); }
+};
+
+template <bool kRequired, Role kTheRole, bool kIndex>
+struct TensorListKind {
+  using C = std::conditional_t<kTheRole == Role::kInput, const aclTensorList*, aclTensorList*>;
+  using Element = TensorKind<false, kTheRole, kIndex>;
+  using Stored = std::vector<StoredTensor>;
+  struct Value {
+    std::vector<OpenTensor> open;
+    std::vector<at::Tensor> seen;
+  };
+  using Body = std::vector<at::Tensor>&;  // converts to at::TensorList; null entries are undefined tensors
+  static constexpr Role kRole = kTheRole;
+
+  static Stored keep(const aclTensorList* list, const char* name) {
+    if (list == nullptr) {
+      if (kRequired) reject_null(name);
+      return {};
+    }
+    Stored stored;
+    stored.reserve(list->tensors.size());
+    for (const aclTensor* tensor : list->tensors) stored.push_back(keep_tensor(tensor, name, false));
+    return stored;
+  }
+  static Value open(const Stored& stored, const char* name, const Opening& opening) {
+    Value value;
+    for (const StoredTensor& element : stored) {
+      value.open.push_back(Element::open(element, name, opening));
+      value.seen.push_back(value.open.back().seen);
+    }
+    return value;
+  }
+  static Body get(Value& value) { return value.seen; }
+  static void close(const Value& value, const Stored& stored, const char* name) {
+    for (size_t i = 0; i < stored.size(); ++i) {
+      Element::close({value.seen[i], value.open[i].memory}, stored[i], name);
+    }
+  }
+  static void each_tensor(Stored& stored, std::vector<std::vector<aclTensor*>>& tensors) {
+    tensors.emplace_back();
+    for (StoredTensor& element : stored) tensors.back().push_back(element.desc ? &*element.desc : nullptr);
+  }
+  static std::string describe(const Stored& stored) {
+    std::string result;
+    for (const StoredTensor& element : stored) {
+      result += (result.empty() ? "" : ", ") + Element::describe(element);
+    }
+    return "[" + result + "]";
+  }
+};
+using TensorList = TensorListKind<true, Role::kInput, false>;
+using OptTensorList = TensorListKind<false, Role::kInput, false>;  // torch_npu passes an empty list as null
+using IndexList = TensorListKind<true, Role::kInput, true>;
+using OutList = TensorListKind<true, Role::kOutput, false>;
+using RefList = OutList;
+
+// Everything that is not a tensor: a value that is copied in phase 1 and handed to the body.
+template <class CType, class Kept, class BodyType>
+struct ValueKind {
+  using C = CType;
+  using Stored = Kept;
+  using Value = const Kept*;
+  static constexpr Role kRole = Role::kValue;
+  using Body = BodyType;
+  static Value open(const Stored& stored, const char*, const Opening&) { return &stored; }
+  static Body get(Value& value) { return *value; }
+  static void close(const Value&, const Stored&, const char*) {}
+  static void each_tensor(Stored&, std::vector<std::vector<aclTensor*>>&) {}
+};
+
+// A plain C value, passed through. The C type is the ABI: torch_npu converts nothing.
+template <class T>
+struct Plain : ValueKind<T, T, T> {
+  static T keep(T value, const char*) { return value; }
+  static std::string describe(const T& value) { return std::to_string(value); }
+};
+using Int = Plain<int64_t>;
+using Int32 = Plain<int32_t>;
+using Int8 = Plain<int8_t>;  // cubeMathType: hints for the matrix unit, without meaning on a CPU
+using UInt64 = Plain<uint64_t>;
+using Double = Plain<double>;
+using Float = Plain<float>;
+using Bool = Plain<bool>;
+
+// aclDataType or a 32-bit code in a wider parameter (callers pass 32 bits): at::ScalarType.
+template <class T>
+struct DtypeKind : ValueKind<T, at::ScalarType, at::ScalarType> {
+  static at::ScalarType keep(T value, const char* name) {
+    try {
+      return scalar_type(static_cast<aclDataType>(static_cast<int32_t>(value)));
+    } catch (const Error& error) {
+      throw Error(error.code(), text("parameter '", name, "': ", error.text()));
+    }
+  }
+  static std::string describe(const at::ScalarType& value) { return c10::toString(value); }
+};
+using Dtype = DtypeKind<aclDataType>;
+using DtypeInt = DtypeKind<int64_t>;
+
+struct Scalar : ValueKind<const aclScalar*, at::Scalar, const at::Scalar&> {
+  static at::Scalar keep(const aclScalar* value, const char* name) {
+    if (value == nullptr) reject_null(name);
+    return scalar(*value);
+  }
+  OPWRIGHT_API static std::string describe(const at::Scalar& value);
+};
+
+struct OptScalar : ValueKind<const aclScalar*, std::optional<at::Scalar>, const std::optional<at::Scalar>&> {
+  static std::optional<at::Scalar> keep(const aclScalar* value, const char*) {
+    return value == nullptr ? std::nullopt : std::optional<at::Scalar>(scalar(*value));
+  }
+  static std::string describe(const std::optional<at::Scalar>& value) {
+    return value ? Scalar::describe(*value) : "null";
+  }
+};
+
+struct ScalarList : ValueKind<const aclScalarList*, std::vector<at::Scalar>, const std::vector<at::Scalar>&> {
+  static std::vector<at::Scalar> keep(const aclScalarList* list, const char* name) {
+    if (list == nullptr) reject_null(name);
+    std::vector<at::Scalar> values;
+    for (const aclScalar* value : list->scalars) {
+      if (value == nullptr) reject_null(name);
+      values.push_back(scalar(*value));
+    }
+    return values;
+  }
+  static std::string describe(const std::vector<at::Scalar>& values) { return text(values.size(), " scalars"); }
+};
+
+// An array object: null is an error, or stands for "none".
+template <class Array, class Element>
+struct ArrayKind : ValueKind<const Array*, std::vector<Element>, c10::ArrayRef<Element>> {
+  static std::vector<Element> keep(const Array* array, const char* name) {
+    if (array == nullptr) reject_null(name);
+    return {array->values.begin(), array->values.end()};
+  }
+  static std::string describe(const std::vector<Element>& values) {
+    std::string result;
+    for (const auto value : values) result += (result.empty() ? "" : ", ") + std::to_string(value);
+    return "[" + result + "]";
+  }
+};
+using Ints = ArrayKind<aclIntArray, int64_t>;      // at::IntArrayRef
+using Floats = ArrayKind<aclFloatArray, float>;    // c10::ArrayRef<float>
+using Bools = ArrayKind<aclBoolArray, uint8_t>;    // c10::ArrayRef<uint8_t>; see `mask` in opapi.h
+
+struct OptInts : ValueKind<const aclIntArray*, std::optional<std::vector<int64_t>>, at::OptionalIntArrayRef> {
+  static std::optional<std::vector<int64_t>> keep(const aclIntArray* array, const char*) {
+    return array == nullptr ? std::nullopt : std::optional<std::vector<int64_t>>(array->values);
+  }
+  static at::OptionalIntArrayRef get(const std::optional<std::vector<int64_t>>* value) {
+    return *value ? at::OptionalIntArrayRef(at::IntArrayRef(**value)) : at::OptionalIntArrayRef(std::nullopt);
+  }
+  static std::string describe(const std::optional<std::vector<int64_t>>& value) {
+    return value ? Ints::describe(*value) : "null";
+  }
+};
+
+// A C string, copied (it belongs to the caller's stack); null arrives as an empty text.
+struct Text : ValueKind<const char*, std::string, const std::string&> {
+  static std::string keep(const char* value, const char*) { return value == nullptr ? std::string() : value; }
+  static std::string describe(const std::string& value) { return value; }
+};
+
+}  // namespace kind
+}  // namespace opwright::opapi

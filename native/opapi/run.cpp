@@ -1,0 +1,59 @@
+// native/opapi/run.cpp
+// How an operator runs on a stream's worker.
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
+
+#include <new>
+
+#include "opapi/declare.h"
+
+namespace opwright::opapi {
+
+struct RunScope::Guards {
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  c10::NoGradGuard no_grad;
+};
+
+RunScope::RunScope(int threads) {
+  static_assert(sizeof(Guards) <= sizeof(storage_) && alignof(Guards) <= 16);
+  new (storage_) Guards();
+  // The thread count is a property of each thread; a worker follows the thread that made the call.
+  if (threads != at::get_num_threads()) at::set_num_threads(threads);
+}
+
+RunScope::~RunScope() { reinterpret_cast<Guards*>(storage_)->~Guards(); }
+
+int caller_threads() noexcept { return at::get_num_threads(); }
+
+namespace {
+
+bool lacks_half_kernel(const c10::Error& error) {
+  const std::string message = error.what_without_backtrace();
+  return message.find("not implemented for") != std::string::npos &&
+         (message.find("Half") != std::string::npos || message.find("BFloat16") != std::string::npos);
+}
+
+[[noreturn]] void translate(const c10::Error& error) {
+  const std::string message = error.what_without_backtrace();
+  const bool no_kernel = message.find("not implemented for") != std::string::npos;
+  throw Error(no_kernel ? ACLNN_ERR_INNER_KERNEL_NOT_FOUND : ACLNN_ERR_PARAM_INVALID, message);
+}
+
+}  // namespace
+
+void run_attempts(void (*attempt)(void* self, const Opening& opening), void* self) {
+  try {
+    try {
+      attempt(self, Opening{});
+    } catch (const c10::Error& error) {
+      if (!lacks_half_kernel(error)) throw;
+      attempt(self, Opening{/*widen=*/true});
+    }
+  } catch (const c10::Error& error) {
+    translate(error);
+  }
+}
+
+}  // namespace opwright::opapi

@@ -1,0 +1,314 @@
+// native/runtime/api/device.cpp
+// Devices, contexts, limits and health.
+#include "runtime/device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "acl/acl_rt.h"
+#include "runtime/call.h"
+#include "runtime/memory.h"
+#include "runtime/settings.h"
+#include "runtime/soc.h"
+#include "runtime/trace.h"
+
+using namespace opwright;
+
+namespace {
+
+// The stream whose limits the calling thread uses (aclrtUseStreamResInCurrentThread), or nullptr.
+thread_local std::shared_ptr<Stream> limiting_stream;
+
+aclrtDevResLimitType checked(aclrtDevResLimitType type) {
+  require(type == ACL_RT_DEV_RES_CUBE_CORE || type == ACL_RT_DEV_RES_VECTOR_CORE, ACL_ERROR_RT_PARAM_INVALID,
+          "resource type ", static_cast<int>(type), " does not exist; allowed: 0 (cube cores), 1 (vector cores)");
+  return type;
+}
+
+void check_limit(aclrtDevResLimitType type, uint32_t value) {
+  const uint32_t most = all_cores()[static_cast<size_t>(checked(type))];
+  require(value >= 1 && value <= most, ACL_ERROR_RT_PARAM_INVALID, "limit ", value,
+          " is out of range; this SoC has 1 to ", most, " such cores");
+}
+
+}  // namespace
+
+aclError aclrtSetDevice(int32_t deviceId) {
+  return call("aclrtSetDevice", [&] { set_current_device(deviceId); }, arg("deviceId", deviceId));
+}
+
+aclError aclrtGetDevice(int32_t* deviceId) {
+  return call("aclrtGetDevice", [&] { out(deviceId, "deviceId") = current_device().id(); });
+}
+
+aclError aclrtResetDevice(int32_t deviceId) {
+  return call("aclrtResetDevice", [&] { device_at(deviceId).reset(); }, arg("deviceId", deviceId));
+}
+
+aclError aclrtGetDeviceCount(uint32_t* count) {
+  return call("aclrtGetDeviceCount", [&] { out(count, "count") = static_cast<uint32_t>(device_count()); });
+}
+
+aclError aclrtGetCurrentContext(aclrtContext* context) {
+  return call("aclrtGetCurrentContext", [&] { out(context, "context") = &current_device(); });
+}
+
+aclError aclrtSetCurrentContext(aclrtContext context) {
+  return call("aclrtSetCurrentContext", [&] { set_current_device(device_of_context(context).id()); },
+              arg("context", context));
+}
+
+aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
+  return call(
+      "aclrtGetPrimaryCtxState",
+      [&] {
+        Device& device = device_at(deviceId);
+        if (flags != nullptr) *flags = 0;
+        out(active, "active") = device.active() ? 1 : 0;
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const logicDevId) {
+  return call(
+      "aclrtGetLogicDevIdByUserDevId",
+      [&] {
+        device_at(userDevid);
+        out(logicDevId, "logicDevId") = settings().visible_devices[static_cast<size_t>(userDevid)];
+      },
+      arg("userDevid", userDevid));
+}
+
+aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId) {
+  return call(
+      "aclrtDeviceCanAccessPeer",
+      [&] {
+        out(canAccessPeer, "canAccessPeer") = device_at(deviceId).id() != device_at(peerDeviceId).id() ? 1 : 0;
+      },
+      arg("deviceId", deviceId), arg("peerDeviceId", peerDeviceId));
+}
+
+aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
+  return call(
+      "aclrtDeviceEnablePeerAccess",
+      [&] {
+        device_at(peerDeviceId);  // copies between the twin's devices always work
+        require(flags == 0, ACL_ERROR_RT_PARAM_INVALID, "flags ", flags, " are reserved and must be 0");
+      },
+      arg("peerDeviceId", peerDeviceId));
+}
+
+aclError aclrtDeviceGetBareTgid(int32_t* pid) {
+  return call("aclrtDeviceGetBareTgid", [&] { out(pid, "pid") = getpid(); });
+}
+
+aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid* uuid) {
+  return call(
+      "aclrtDeviceGetUuid",
+      [&] {
+        device_at(deviceId);
+        aclrtUuid& result = out(uuid, "uuid");
+        result = {};
+        std::memcpy(result.bytes, "opwright-twin", 13);
+        result.bytes[15] = static_cast<char>(settings().visible_devices[static_cast<size_t>(deviceId)]);
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
+  return call(
+      "aclrtDeviceTaskAbort",
+      [&] {
+        device_at(deviceId);
+        for (const auto& stream : streams_of(deviceId)) stream->abort_pending();
+      },
+      arg("deviceId", deviceId), arg("timeout", timeout));
+}
+
+aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t* value) {
+  return call(
+      "aclrtGetDeviceInfo",
+      [&] {
+        device_at(static_cast<int>(deviceId));
+        int64_t& result = out(value, "value");
+        switch (attr) {
+          case ACL_DEV_ATTR_AICPU_CORE_NUM:
+            result = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+            return;
+          case ACL_DEV_ATTR_AICORE_CORE_NUM:
+          case ACL_DEV_ATTR_CUBE_CORE_NUM:
+            result = soc().cube_cores;
+            return;
+          case ACL_DEV_ATTR_VECTOR_CORE_NUM:
+            result = soc().vector_cores;
+            return;
+          case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE:
+            result = static_cast<int64_t>(memory::total_bytes());
+            return;
+          case ACL_DEV_ATTR_L2_CACHE_SIZE:
+            result = static_cast<int64_t>(soc().l2_cache);
+            return;
+          case ACL_DEV_ATTR_PHY_CHIP_ID:
+            result = settings().visible_devices[deviceId];
+            return;
+          case ACL_DEV_ATTR_IS_VIRTUAL:
+            result = 0;
+            return;
+          default:
+            fail(ACL_ERROR_RT_PARAM_INVALID, "attribute ", static_cast<int>(attr), " is not available on the twin");
+        }
+      },
+      arg("deviceId", deviceId), arg("attr", attr));
+}
+
+aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* utilizationInfo) {
+  return call(
+      "aclrtGetDeviceUtilizationRate",
+      [&] {
+        // Share of the time since the last question (at first: since the trace clock's start) that workers were busy.
+        static std::mutex mutex;
+        static std::map<int, std::pair<double, double>> previous;  // device -> (time, busy)
+        device_at(deviceId);
+        double busy = 0;
+        for (const auto& stream : streams_of(deviceId)) busy += stream->busy_microseconds();
+        const std::lock_guard<std::mutex> lock(mutex);
+        const double now = trace::now();
+        const auto [then, before] = std::exchange(previous[deviceId], std::pair(now, busy));
+        const double share = now > then ? 100.0 * (busy - before) / (now - then) : 0.0;
+        aclrtUtilizationInfo& result = out(utilizationInfo, "utilizationInfo");
+        result.cubeUtilization = result.vectorUtilization = static_cast<int32_t>(std::clamp(share, 0.0, 100.0));
+        result.aicpuUtilization = 0;
+        result.memoryUtilization =
+            static_cast<int32_t>(100 * memory::used_bytes(deviceId) / memory::total_bytes());
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
+  return call(
+      "aclrtSetDeviceSatMode",
+      [&] {
+        // CPU kernels follow IEEE 754: infinity and NaN are kept. Saturation exists on old chips only.
+        require(mode == ACL_RT_OVERFLOW_MODE_INFNAN || !soc().bfloat16, ACL_ERROR_FEATURE_UNSUPPORTED,
+                "saturation mode is not available on ", soc().name, "; use the INF/NAN mode");
+      },
+      arg("mode", mode));
+}
+
+aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
+  return call("aclrtGetDeviceResLimit",
+              [&] { out(value, "value") = device_at(deviceId).limits().get(checked(type)); },
+              arg("deviceId", deviceId), arg("type", type));
+}
+
+aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
+  return call(
+      "aclrtSetDeviceResLimit",
+      [&] {
+        check_limit(type, value);
+        device_at(deviceId).limits().set(type, value);
+      },
+      arg("deviceId", deviceId), arg("type", type), arg("value", value));
+}
+
+aclError aclrtResetDeviceResLimit(int32_t deviceId) {
+  return call(
+      "aclrtResetDeviceResLimit",
+      [&] {
+        for (const auto type : {ACL_RT_DEV_RES_CUBE_CORE, ACL_RT_DEV_RES_VECTOR_CORE}) {
+          device_at(deviceId).limits().set(type, all_cores()[static_cast<size_t>(type)]);
+        }
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
+  return call(
+      "aclrtSetStreamResLimit",
+      [&] {
+        check_limit(type, value);
+        stream_of(stream)->set_limit(static_cast<size_t>(type), value);
+      },
+      arg("stream", stream), arg("type", type), arg("value", value));
+}
+
+aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
+  return call("aclrtGetStreamResLimit",
+              [&] { out(value, "value") = limit_of(*stream_of(stream), checked(type)); }, arg("stream", stream),
+              arg("type", type));
+}
+
+aclError aclrtResetStreamResLimit(aclrtStream stream) {
+  return call(
+      "aclrtResetStreamResLimit",
+      [&] {
+        const auto target = stream_of(stream);
+        target->set_limit(ACL_RT_DEV_RES_CUBE_CORE, 0);
+        target->set_limit(ACL_RT_DEV_RES_VECTOR_CORE, 0);
+      },
+      arg("stream", stream));
+}
+
+aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
+  return call("aclrtUseStreamResInCurrentThread", [&] { limiting_stream = stream_of(stream); }, arg("stream", stream));
+}
+
+aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
+  return call(
+      "aclrtUnuseStreamResInCurrentThread",
+      [&] {
+        stream_of(stream);
+        limiting_stream.reset();
+      },
+      arg("stream", stream));
+}
+
+aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
+  return call(
+      "aclrtGetResInCurrentThread",
+      [&] {
+        out(value, "value") = limiting_stream != nullptr ? limit_of(*limiting_stream, checked(type))
+                                                         : current_device().limits().get(checked(type));
+      },
+      arg("type", type));
+}
+
+// Memory that went bad on hardware: the twin has none, so there is nothing to list and nothing to repair.
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo*, size_t, size_t* retSize) {
+  return call(
+      "aclrtGetMemUceInfo",
+      [&] {
+        device_at(deviceId);
+        out(retSize, "retSize") = 0;
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo*, size_t arraySize) {
+  return call(
+      "aclrtMemUceRepair",
+      [&] {
+        device_at(deviceId);
+        require(arraySize == 0, ACL_ERROR_RT_PARAM_INVALID, "the twin's memory has no errors to repair, but ", arraySize,
+                " were named");
+      },
+      arg("deviceId", deviceId));
+}
+
+OPWRIGHT_REFUSE(aclError, aclrtGetErrorVerbose, (int32_t, aclrtErrorInfo*), "there is no hardware that could fail")
+OPWRIGHT_REFUSE(aclError, aclrtRepairError, (int32_t, const aclrtErrorInfo*), "there is no hardware that could fail")
+OPWRIGHT_REFUSE(aclError, aclrtBinaryLoadFromData,
+                (const void*, size_t, const aclrtBinaryLoadOptions*, aclrtBinHandle*),
+                "device binaries cannot run on a CPU; give the operator a reference kernel (opwright.twin.kernel)")
+OPWRIGHT_REFUSE(aclError, aclrtBinaryGetFunction, (aclrtBinHandle, const char*, aclrtFuncHandle*),
+                "device binaries cannot run on a CPU")
+OPWRIGHT_REFUSE(aclError, aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**), "device binaries cannot run on a CPU")
+OPWRIGHT_REFUSE(aclError, aclrtGetHardwareSyncAddr, (void**), "device binaries cannot run on a CPU")
+OPWRIGHT_REFUSE(aclError, aclrtLaunchKernelWithHostArgs,
+                (aclrtFuncHandle, uint32_t, aclrtStream, aclrtLaunchKernelCfg*, void*, size_t, aclrtPlaceHolderInfo*,
+                 size_t),
+                "device binaries cannot run on a CPU")

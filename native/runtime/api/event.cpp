@@ -1,0 +1,134 @@
+// native/runtime/api/event.cpp
+#include "runtime/event.h"
+
+#include <cmath>
+
+#include "acl/acl_rt.h"
+#include "runtime/call.h"
+#include "runtime/device.h"
+
+using namespace opwright;
+
+namespace {
+
+constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE |
+                                 ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL;
+constexpr int kFeatureNotSupported = 207000;  // what torch_npu tests for before it uses IPC events
+
+void create(aclrtEvent* event, uint32_t flag) {
+  current_device();  // an event belongs to a context
+  require((flag & ACL_EVENT_IPC) == 0, kFeatureNotSupported, "events are not shared between processes");
+  require((flag & ~kKnownFlags) == 0, ACL_ERROR_RT_PARAM_INVALID, "event flags ", flag & ~kKnownFlags, " do not exist");
+  out(event, "event") = events().add(std::make_shared<Event>(flag));
+}
+
+std::shared_ptr<Event> event_of(aclrtEvent event) {
+  require(event != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'event' is null");
+  return events().find(event);
+}
+
+double time_of(const Event& event, const char* which) {
+  const auto completion = event.last();
+  require(completion != nullptr && completion->finished(), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, which,
+          completion == nullptr ? " was not recorded" : " has not completed; synchronize first");
+  return completion->time();
+}
+
+}  // namespace
+
+aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
+  return call("aclrtCreateEventWithFlag", [&] { create(event, flag); }, arg("flag", flag));
+}
+
+aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
+  return call("aclrtCreateEventExWithFlag", [&] { create(event, flag); }, arg("flag", flag));
+}
+
+aclError aclrtDestroyEvent(aclrtEvent event) {
+  return call(
+      "aclrtDestroyEvent",
+      [&] {
+        event_of(event);
+        events().remove(event);
+      },
+      arg("event", event));
+}
+
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
+  return call("aclrtRecordEvent", [&] { event_of(event)->record(stream_of(stream)); }, arg("event", event),
+              arg("stream", stream));
+}
+
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+  return call(
+      "aclrtResetEvent",
+      [&] {
+        // In stream order: a reset that is enqueued behind a record must not take the record away before it happened.
+        stream_of(stream)->submit(make_bookkeeping("aclrtResetEvent", [target = event_of(event)] { target->reset(); }));
+      },
+      arg("event", event), arg("stream", stream));
+}
+
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+  return call("aclrtStreamWaitEvent", [&] { event_of(event)->make_wait(*stream_of(stream)); }, arg("stream", stream),
+              arg("event", event));
+}
+
+aclError aclrtSynchronizeEvent(aclrtEvent event) {
+  return call(
+      "aclrtSynchronizeEvent",
+      [&] {
+        const auto completion = event_of(event)->last();
+        if (completion == nullptr) return;
+        completion->wait(std::nullopt);
+        const auto stream = completion->stream();
+        if (stream == nullptr) return;
+        if (const auto failure = stream->take_failure()) throw Error(failure->code, failure->text);
+      },
+      arg("event", event));
+}
+
+aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
+  return call(
+      "aclrtQueryEventStatus",
+      [&] {
+        const auto completion = event_of(event)->last();
+        // Never recorded counts as complete, as for CUDA; torch's Event.query() relies on it.
+        out(status, "status") = completion == nullptr || completion->finished() ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                                                               : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+      },
+      arg("event", event));
+}
+
+aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
+  return call(
+      "aclrtQueryEventWaitStatus",
+      [&] {
+        const auto completion = event_of(event)->last();
+        out(status, "status") = completion == nullptr || completion->finished() ? ACL_EVENT_WAIT_STATUS_COMPLETE
+                                                                               : ACL_EVENT_WAIT_STATUS_NOT_READY;
+      },
+      arg("event", event));
+}
+
+aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent) {
+  return call(
+      "aclrtEventElapsedTime",
+      [&] {
+        const double start = time_of(*event_of(startEvent), "the start event");
+        const double end = time_of(*event_of(endEvent), "the end event");
+        require(end >= start, ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "the end event completed ", start - end,
+                " microseconds before the start event");
+        out(ms, "ms") = static_cast<float>((end - start) / 1000.0);
+      },
+      arg("startEvent", startEvent), arg("endEvent", endEvent));
+}
+
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
+  return call(
+      "aclrtEventGetTimestamp",
+      [&] {
+        out(timestamp, "timestamp") = static_cast<uint64_t>(std::llround(time_of(*event_of(event), "the event")));
+      },
+      arg("event", event));
+}

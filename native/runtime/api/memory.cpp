@@ -1,0 +1,278 @@
+// native/runtime/api/memory.cpp
+// Allocation, copies and fills.
+#include "runtime/memory.h"
+
+#include <cstring>
+#include <vector>
+
+#include "acl/acl_rt.h"
+#include "runtime/call.h"
+#include "runtime/device.h"
+#include "runtime/host_memory.h"
+
+using namespace opwright;
+
+namespace {
+
+void allocate(void** devPtr, size_t size) { out(devPtr, "devPtr") = memory::allocate(current_device().id(), size); }
+
+// Pending tasks may still use a block that is being freed. A task that frees memory itself must not wait for itself.
+void wait_for_users_of(const void* address) {
+  if (!memory::is_device_address(address) || Stream::current() != nullptr) return;
+  for (const auto& stream : streams_of(memory::device_of(address))) stream->wait(std::nullopt);
+}
+
+enum class Side { kHost, kDevice, kByAddress };
+
+struct Sides {
+  Side destination;
+  Side source;
+};
+
+Sides sides_of(aclrtMemcpyKind kind) {
+  switch (kind) {
+    case ACL_MEMCPY_HOST_TO_HOST:
+      return {Side::kHost, Side::kHost};
+    case ACL_MEMCPY_HOST_TO_DEVICE:
+    case ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE:
+      return {Side::kDevice, Side::kHost};
+    case ACL_MEMCPY_DEVICE_TO_HOST:
+      return {Side::kHost, Side::kDevice};
+    case ACL_MEMCPY_DEVICE_TO_DEVICE:
+    case ACL_MEMCPY_INNER_DEVICE_TO_DEVICE:
+    case ACL_MEMCPY_INTER_DEVICE_TO_DEVICE:
+      return {Side::kDevice, Side::kDevice};
+    case ACL_MEMCPY_DEFAULT:
+      return {Side::kByAddress, Side::kByAddress};
+  }
+  fail(ACL_ERROR_RT_PARAM_INVALID, "copy kind ", static_cast<int>(kind), " does not exist");
+}
+
+// Where the host reaches the range, after checking that it is what the copy kind says.
+char* reach(const void* address, size_t size, Side side, const char* what) {
+  const bool on_device = memory::is_device_address(address);
+  if (side == Side::kDevice || (side == Side::kByAddress && on_device)) {
+    return static_cast<char*>(memory::checked_alias(address, size, what));
+  }
+  require(!on_device, ACL_ERROR_RT_PARAM_INVALID, what, ": ", address,
+          " is a device address, but the copy kind says host memory");
+  require(address != nullptr, ACL_ERROR_RT_PARAM_INVALID, what, ": null pointer");
+  return static_cast<char*>(const_cast<void*>(address));
+}
+
+struct Copy {
+  char* destination;
+  const char* source;
+  size_t count;
+  bool pageable_source;  // host memory that the caller may reuse as soon as an asynchronous call returns
+
+  void run() const { std::memmove(destination, source, count); }
+};
+
+Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+  require(count > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot copy 0 bytes");
+  require(destMax >= count, ACL_ERROR_RT_PARAM_INVALID, "the destination has ", destMax, " bytes, but ", count,
+          " are to be copied");
+  const auto [destination_side, source_side] = sides_of(kind);
+  Copy copy;
+  copy.destination = reach(dst, count, destination_side, "destination");
+  copy.source = reach(src, count, source_side, "source");
+  copy.count = count;
+  copy.pageable_source = !memory::is_device_address(src) && !host_memory::is_pinned(src);
+  return copy;
+}
+
+void enqueue(const Copy& copy, Stream& stream) {
+  if (!copy.pageable_source) {
+    stream.submit(make_task("aclrtMemcpyAsync", [copy] { copy.run(); }));
+    return;
+  }
+  // A large source is copied in place of being staged: the stream is drained, which keeps the order.
+  constexpr size_t kMostStaged = 64 << 10;
+  if (copy.count > kMostStaged) {
+    stream.submit(make_task("aclrtMemcpyAsync", [copy] { copy.run(); }));
+    stream.wait(std::nullopt);
+    return;
+  }
+  std::vector<char> staged(copy.source, copy.source + copy.count);
+  stream.submit(make_task("aclrtMemcpyAsync", [copy, staged = std::move(staged)]() mutable {
+    std::memcpy(copy.destination, staged.data(), staged.size());
+  }));
+}
+
+char* prepare_fill(void* devPtr, size_t maxCount, size_t count) {
+  require(count <= maxCount, ACL_ERROR_RT_PARAM_INVALID, "the memory has ", maxCount, " bytes, but ", count,
+          " are to be set");
+  return reach(devPtr, count, Side::kByAddress, "memory");
+}
+
+}  // namespace
+
+aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return call("aclrtMalloc", [&] { allocate(devPtr, size); }, arg("size", size), arg("policy", policy));
+}
+
+aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return call("aclrtMallocAlign32", [&] { allocate(devPtr, size); }, arg("size", size), arg("policy", policy));
+}
+
+aclError aclrtFree(void* devPtr) {
+  return call(
+      "aclrtFree",
+      [&] {
+        wait_for_users_of(devPtr);
+        memory::release(devPtr);
+      },
+      arg("devPtr", devPtr));
+}
+
+aclError aclrtMallocHost(void** hostPtr, size_t size) {
+  return call("aclrtMallocHost", [&] { out(hostPtr, "hostPtr") = host_memory::allocate(size); }, arg("size", size));
+}
+
+aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig*) {
+  return call("aclrtMallocHostWithCfg", [&] { out(ptr, "ptr") = host_memory::allocate(size); }, arg("size", size));
+}
+
+aclError aclrtFreeHost(void* hostPtr) {
+  return call("aclrtFreeHost", [&] { host_memory::release(hostPtr); }, arg("hostPtr", hostPtr));
+}
+
+aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
+  return call("aclrtHostRegisterV2", [&] { host_memory::enroll(ptr, size); }, arg("ptr", ptr), arg("size", size),
+              arg("flag", flag));
+}
+
+aclError aclrtHostUnregister(void* ptr) {
+  return call("aclrtHostUnregister", [&] { host_memory::withdraw(ptr); }, arg("ptr", ptr));
+}
+
+// A device address for host memory would have to be a second mapping of the caller's pages.
+OPWRIGHT_REFUSE(aclError, aclrtHostRegister, (void*, uint64_t, aclrtHostRegisterType, void**),
+                "host memory has no device address here; copy it to the device, or use aclrtHostRegisterV2 to pin it")
+
+aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
+  return call(
+      "aclrtPointerGetAttributes",
+      [&] {
+        aclrtPtrAttributes& result = out(attributes, "attributes");
+        result = {};
+        if (memory::is_device_address(ptr)) {
+          result.location = {static_cast<uint32_t>(memory::device_of(ptr)), ACL_MEM_LOCATION_TYPE_DEVICE};
+          result.pageSize = memory::kGranularity;
+        } else {
+          result.location.type =
+              host_memory::is_pinned(ptr) ? ACL_MEM_LOCATION_TYPE_HOST : ACL_MEM_LOCATION_TYPE_UNREGISTERED;
+        }
+      },
+      arg("ptr", ptr));
+}
+
+aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
+  return call(
+      "aclrtGetMemInfo",
+      [&] {
+        const int device = current_device().id();
+        out(free, "free") = memory::total_bytes() - memory::used_bytes(device);
+        out(total, "total") = memory::total_bytes();
+      },
+      arg("attr", attr));
+}
+
+aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo* memUsageInfo, size_t inputNum, size_t* outputNum) {
+  return call(
+      "aclrtGetMemUsageInfo",
+      [&] {
+        device_at(deviceId);
+        require(inputNum >= 1, ACL_ERROR_RT_PARAM_INVALID, "room for at least one entry is needed");
+        aclrtMemUsageInfo& entry = out(memUsageInfo, "memUsageInfo");
+        entry = {};
+        std::strcpy(entry.name, "APP");
+        entry.curMemSize = memory::used_bytes(deviceId);
+        entry.memPeakSize = memory::peak_bytes(deviceId);
+        out(outputNum, "outputNum") = 1;
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+  return call(
+      "aclrtMemcpy", [&] { prepare(dst, destMax, src, count, kind).run(); }, arg("dst", dst), arg("src", src),
+      arg("count", count), arg("kind", kind));
+}
+
+aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
+                          aclrtStream stream) {
+  return call(
+      "aclrtMemcpyAsync", [&] { enqueue(prepare(dst, destMax, src, count, kind), *stream_of(stream)); },
+      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind), arg("stream", stream));
+}
+
+aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
+                                       aclrtStream stream) {
+  return call(
+      "aclrtMemcpyAsyncWithCondition",
+      [&] {
+        // "Condition": pageable host memory makes the copy synchronous.
+        const Copy copy = prepare(dst, destMax, src, count, kind);
+        const auto target = stream_of(stream);
+        target->submit(make_task("aclrtMemcpyAsyncWithCondition", [copy] { copy.run(); }));
+        const bool pageable_destination = !memory::is_device_address(dst) && !host_memory::is_pinned(dst);
+        if (copy.pageable_source || pageable_destination) synchronize(*target, std::nullopt);
+      },
+      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind), arg("stream", stream));
+}
+
+aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes, size_t numBatches,
+                          aclrtMemcpyBatchAttr*, size_t*, size_t, size_t* failIndex) {
+  return call(
+      "aclrtMemcpyBatch",
+      [&] {
+        for (size_t i = 0; i < numBatches; ++i) {
+          out(failIndex, "failIndex") = i;
+          prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT).run();
+        }
+      },
+      arg("numBatches", numBatches));
+}
+
+aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes, size_t numBatches,
+                               aclrtMemcpyBatchAttr*, size_t*, size_t, size_t* failIndex, aclrtStream stream) {
+  return call(
+      "aclrtMemcpyBatchAsync",
+      [&] {
+        const auto target = stream_of(stream);
+        for (size_t i = 0; i < numBatches; ++i) {
+          out(failIndex, "failIndex") = i;
+          enqueue(prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT), *target);
+        }
+      },
+      arg("numBatches", numBatches), arg("stream", stream));
+}
+
+aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
+  return call(
+      "aclrtMemset", [&] { std::memset(prepare_fill(devPtr, maxCount, count), value, count); }, arg("devPtr", devPtr),
+      arg("value", value), arg("count", count));
+}
+
+aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
+  return call(
+      "aclrtMemsetAsync",
+      [&] {
+        char* const target = prepare_fill(devPtr, maxCount, count);
+        stream_of(stream)->submit(make_task("aclrtMemsetAsync", [=] { std::memset(target, value, count); }));
+      },
+      arg("devPtr", devPtr), arg("value", value), arg("count", count), arg("stream", stream));
+}
+
+aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream) {
+  return call(
+      "aclrtCmoAsync",
+      [&] {
+        // A hint about the cache: nothing to do once the range is known to be valid.
+        reach(src, size, Side::kDevice, "source");
+        stream_of(stream);
+      },
+      arg("src", src), arg("size", size), arg("cmoType", cmoType), arg("stream", stream));
+}

@@ -1,0 +1,195 @@
+// native/runtime/api/stream.cpp
+// Streams: creation, order, waiting, attributes, values in device memory.
+#include <atomic>
+
+#include "acl/acl_rt.h"
+#include "runtime/call.h"
+#include "runtime/device.h"
+#include "runtime/memory.h"
+
+using namespace opwright;
+
+namespace {
+
+// CANN's timeouts: milliseconds, negative for ever.
+Stream::Timeout timeout_of(int32_t milliseconds) {
+  if (milliseconds < 0) return std::nullopt;
+  return std::chrono::milliseconds(milliseconds);
+}
+
+std::atomic<uint64_t> op_execute_timeout_us{0};
+std::atomic<uint32_t> op_wait_timeout_s{0};
+
+FailureMode failure_mode_of(uint64_t mode) {
+  require(mode == ACL_CONTINUE_ON_FAILURE || mode == ACL_STOP_ON_FAILURE, ACL_ERROR_RT_PARAM_INVALID, "failure mode ",
+          mode, " does not exist; allowed: 0 (continue), 1 (stop)");
+  return mode == ACL_STOP_ON_FAILURE ? FailureMode::kStop : FailureMode::kContinue;
+}
+
+std::atomic<uint64_t>& value_at(void* address) {
+  require(reinterpret_cast<uintptr_t>(address) % sizeof(uint64_t) == 0, ACL_ERROR_RT_PARAM_INVALID, "address ", address,
+          " is not aligned to 8 bytes");
+  return *static_cast<std::atomic<uint64_t>*>(memory::checked_alias(address, sizeof(uint64_t), "devAddr"));
+}
+
+bool holds(uint64_t current, uint64_t value, uint32_t flag) {
+  switch (flag) {
+    case ACL_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<int64_t>(current - value) >= 0;  // cyclic comparison, as documented
+    case ACL_STREAM_WAIT_VALUE_EQ:
+      return current == value;
+    case ACL_STREAM_WAIT_VALUE_AND:
+      return (current & value) != 0;
+    default:
+      return ~(current | value) != 0;
+  }
+}
+
+}  // namespace
+
+aclError aclrtCreateStream(aclrtStream* stream) {
+  return call("aclrtCreateStream",
+              [&] { out(stream, "stream") = create_stream(current_device().id(), 0).get(); });
+}
+
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
+  return call("aclrtCreateStreamWithConfig",
+              [&] { out(stream, "stream") = create_stream(current_device().id(), priority).get(); },
+              arg("priority", priority), arg("flag", flag));
+}
+
+aclError aclrtDestroyStream(aclrtStream stream) {
+  return call(
+      "aclrtDestroyStream",
+      [&] {
+        require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
+        streams().find(stream)->wait(std::nullopt);
+        streams().remove(stream);
+      },
+      arg("stream", stream));
+}
+
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+  return call(
+      "aclrtDestroyStreamForce",
+      [&] {
+        require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
+        streams().remove(stream)->abort_pending();
+      },
+      arg("stream", stream));
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  return call("aclrtSynchronizeStream", [&] { synchronize(*stream_of(stream), std::nullopt); }, arg("stream", stream));
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+  return call("aclrtSynchronizeStreamWithTimeout", [&] { synchronize(*stream_of(stream), timeout_of(timeout)); },
+              arg("stream", stream), arg("timeout", timeout));
+}
+
+aclError aclrtSynchronizeDevice() {
+  return call("aclrtSynchronizeDevice", [&] { synchronize_device(current_device().id(), std::nullopt); });
+}
+
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
+  return call("aclrtSynchronizeDeviceWithTimeout",
+              [&] { synchronize_device(current_device().id(), timeout_of(timeout)); }, arg("timeout", timeout));
+}
+
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  return call(
+      "aclrtStreamQuery",
+      [&] {
+        out(status, "status") = stream_of(stream)->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+      },
+      arg("stream", stream));
+}
+
+aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
+  return call("aclrtStreamGetId", [&] { out(streamId, "streamId") = stream_of(stream)->id(); }, arg("stream", stream));
+}
+
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+  return call("aclrtSetStreamFailureMode", [&] { stream_of(stream)->set_failure_mode(failure_mode_of(mode)); },
+              arg("stream", stream), arg("mode", mode));
+}
+
+aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
+  return call("aclrtSetStreamOverflowSwitch", [&] { stream_of(stream)->set_overflow_switch(flag); },
+              arg("stream", stream), arg("flag", flag));
+}
+
+aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* flag) {
+  return call("aclrtGetStreamOverflowSwitch", [&] { out(flag, "flag") = stream_of(stream)->overflow_switch(); },
+              arg("stream", stream));
+}
+
+aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue* value) {
+  return call(
+      "aclrtSetStreamAttribute",
+      [&] {
+        const aclrtStreamAttrValue& wanted = out(value, "value");
+        const auto target = stream_of(stream);
+        switch (stmAttrType) {
+          case ACL_STREAM_ATTR_FAILURE_MODE:
+            target->set_failure_mode(failure_mode_of(wanted.failureMode));
+            return;
+          case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
+            target->set_overflow_switch(wanted.overflowSwitch);
+            return;
+          case ACL_STREAM_ATTR_USER_CUSTOM_TAG:
+          case ACL_STREAM_ATTR_CACHE_OP_INFO:
+            return;  // labels for hardware profilers: they change no result
+          case ACL_STREAM_ATTR_PRIORITY:
+            fail(ACL_ERROR_FEATURE_UNSUPPORTED, "the priority of a stream is set when it is created");
+        }
+        fail(ACL_ERROR_RT_PARAM_INVALID, "stream attribute ", static_cast<int>(stmAttrType), " does not exist");
+      },
+      arg("stream", stream), arg("stmAttrType", stmAttrType));
+}
+
+aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
+  return call("aclrtSetOpExecuteTimeOut", [&] { op_execute_timeout_us.store(uint64_t{timeout} * 1000000); },
+              arg("timeout", timeout));
+}
+
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
+  return call(
+      "aclrtSetOpExecuteTimeOutV2",
+      [&] {
+        op_execute_timeout_us.store(timeout);
+        out(actualTimeout, "actualTimeout") = timeout;
+      },
+      arg("timeout", timeout));
+}
+
+aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
+  return call("aclrtSetOpWaitTimeout", [&] { op_wait_timeout_s.store(timeout); }, arg("timeout", timeout));
+}
+
+aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
+  return call(
+      "aclrtValueWrite",
+      [&] {
+        std::atomic<uint64_t>& target = value_at(devAddr);
+        stream_of(stream)->submit(
+            make_bookkeeping("aclrtValueWrite", [&target, value] { target.store(value, std::memory_order_release); }));
+      },
+      arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
+}
+
+aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {
+  return call(
+      "aclrtValueWait",
+      [&] {
+        require(flag <= ACL_STREAM_WAIT_VALUE_NOR, ACL_ERROR_RT_PARAM_INVALID, "comparison ", flag,
+                " does not exist; allowed: 0 (>=), 1 (==), 2 (and), 3 (nor)");
+        const std::atomic<uint64_t>& target = value_at(devAddr);
+        stream_of(stream)->submit(make_bookkeeping("aclrtValueWait", [&target, value, flag] {
+          // Device memory is changed by stores that notify no one, so the worker has to look.
+          while (!holds(target.load(std::memory_order_acquire), value, flag)) std::this_thread::yield();
+        }));
+      },
+      arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
+}

@@ -1,0 +1,146 @@
+// native/runtime/device.cpp
+#include "runtime/device.h"
+
+#include <pthread.h>
+
+#include "runtime/memory.h"
+#include "runtime/settings.h"
+#include "runtime/soc.h"
+
+namespace opwright {
+namespace {
+
+std::atomic<bool> forked_child{false};
+
+struct Devices {
+  Devices() {
+    for (size_t id = 0; id < settings().visible_devices.size(); ++id) {
+      all.push_back(std::make_unique<Device>(static_cast<int>(id)));
+    }
+    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true); });
+  }
+  std::vector<std::unique_ptr<Device>> all;
+};
+
+Devices& devices() {
+  static Devices* const instance = new Devices();  // callers hold contexts until the process ends
+  return *instance;
+}
+
+thread_local Device* thread_device = nullptr;
+std::atomic<int32_t> next_stream_id{0};
+
+}  // namespace
+
+std::array<uint32_t, 2> all_cores() {
+  return {static_cast<uint32_t>(soc().cube_cores), static_cast<uint32_t>(soc().vector_cores)};
+}
+
+uint32_t limit_of(const Stream& stream, aclrtDevResLimitType type) {
+  const uint32_t own = stream.limit(static_cast<size_t>(type));
+  return own != 0 ? own : device_at(stream.device()).limits().get(type);
+}
+
+Device::Device(int id) : id_(id), limits_(all_cores()) {}
+
+std::shared_ptr<Stream> Device::default_stream() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (default_stream_ == nullptr) default_stream_ = create_stream(id_, 0);
+  return default_stream_;
+}
+
+void Device::reset() {
+  synchronize_device(id_, std::nullopt);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    default_stream_.reset();
+  }
+  for (const auto& stream : streams_of(id_)) streams().remove(stream.get());
+  memory::release_all(id_);
+  active_.store(false);
+}
+
+size_t device_count() { return devices().all.size(); }
+
+Device& device_at(int id) {
+  require(!forked_child.load(std::memory_order_relaxed), ACL_ERROR_RT_CONTEXT_NULL,
+          "a forked child cannot use the NPU; start the process with the 'spawn' method");
+  require(id >= 0 && static_cast<size_t>(id) < device_count(), ACL_ERROR_RT_INVALID_DEVICEID, "device index ", id,
+          " is out of range; this process has ", device_count(), " device(s), set OPWRIGHT_DEVICES for more");
+  return *devices().all[static_cast<size_t>(id)];
+}
+
+Device& current_device() {
+  require(thread_device != nullptr, ACL_ERROR_RT_CONTEXT_NULL,
+          "this thread has no device; call aclrtSetDevice or aclrtSetCurrentContext first");
+  return device_at(thread_device->id());
+}
+
+Device* current_device_or_null() noexcept { return thread_device; }
+
+void set_current_device(int id) {
+  Device& device = device_at(id);
+  device.activate();
+  thread_device = &device;
+}
+
+Device& device_of_context(aclrtContext context) {
+  for (const auto& device : devices().all) {
+    if (device.get() == context) return *device;
+  }
+  fail(ACL_ERROR_RT_CONTEXT_NULL, "context ", context, " does not exist");
+}
+
+Handles<Stream>& streams() {
+  static auto* const instance = new Handles<Stream>("stream", ACL_ERROR_RT_STREAM_CONTEXT);
+  return *instance;
+}
+
+Handles<Event>& events() {
+  static auto* const instance = new Handles<Event>("event", ACL_ERROR_RT_PARAM_INVALID);
+  return *instance;
+}
+
+std::shared_ptr<Stream> create_stream(int device, uint32_t priority) {
+  auto stream = std::make_shared<Stream>(device, next_stream_id.fetch_add(1), priority);
+  streams().add(stream);
+  return stream;
+}
+
+std::shared_ptr<Stream> stream_of(aclrtStream handle) {
+  return handle == nullptr ? current_device().default_stream() : streams().find(handle);
+}
+
+std::vector<std::shared_ptr<Stream>> streams_of(int device) {
+  std::vector<std::shared_ptr<Stream>> found;
+  for (auto& stream : streams().all()) {
+    if (stream->device() == device) found.push_back(std::move(stream));
+  }
+  return found;
+}
+
+void synchronize(Stream& stream, Stream::Timeout timeout) {
+  require(stream.wait(timeout), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "stream ", stream.id(), " has not finished after ",
+          timeout ? timeout->count() : 0, " ms");
+  if (const auto failure = stream.take_failure()) throw Error(failure->code, failure->text);
+}
+
+void synchronize_device(int device, Stream::Timeout timeout) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<Failure> first;
+  for (const auto& stream : streams_of(device)) {
+    Stream::Timeout left = timeout;
+    if (timeout) {
+      const auto spent =
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+      left = std::max(*timeout - spent, std::chrono::milliseconds(0));
+    }
+    require(stream->wait(left), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "device ", device, ": stream ", stream->id(),
+            " has not finished after ", timeout ? timeout->count() : 0, " ms");
+    auto failure = stream->take_failure();
+    if (failure && !first) first = std::move(failure);
+  }
+  if (first) throw Error(first->code, first->text);
+}
+
+}  // namespace opwright

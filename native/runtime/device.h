@@ -1,0 +1,80 @@
+// native/runtime/device.h
+// Devices, their primary contexts and default streams, and which device a thread uses.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "acl/acl_rt.h"
+#include "runtime/event.h"
+#include "runtime/handle.h"
+#include "runtime/stream.h"
+
+namespace opwright {
+
+// Upper bounds that a caller has put on cores. The twin stores and reports them; CPU kernels do not look at them.
+class ResourceLimits {
+ public:
+  explicit ResourceLimits(std::array<uint32_t, 2> limits) : limits_{limits[0], limits[1]} {}
+  uint32_t get(aclrtDevResLimitType type) const { return limits_.at(static_cast<size_t>(type)); }
+  void set(aclrtDevResLimitType type, uint32_t value) { limits_.at(static_cast<size_t>(type)) = value; }
+
+ private:
+  std::array<std::atomic<uint32_t>, 2> limits_;
+};
+
+// The cores of the reported SoC by aclrtDevResLimitType.
+std::array<uint32_t, 2> all_cores();
+
+// What holds for a stream: its own limit, or its device's.
+uint32_t limit_of(const Stream& stream, aclrtDevResLimitType type);
+
+class OPWRIGHT_API Device {
+ public:
+  explicit Device(int id);
+
+  int id() const noexcept { return id_; }
+  bool active() const noexcept { return active_.load(); }
+  void activate() noexcept { active_.store(true); }
+  // Made on first use.
+  std::shared_ptr<Stream> default_stream();
+  ResourceLimits& limits() { return limits_; }
+  // Waits for all streams, destroys them and frees the device's memory.
+  void reset();
+
+ private:
+  const int id_;
+  std::atomic<bool> active_{false};
+  std::mutex mutex_;
+  std::shared_ptr<Stream> default_stream_;
+  ResourceLimits limits_;
+};
+
+OPWRIGHT_API size_t device_count();
+// Throws 107001 when the index is out of range, and 107002 in a forked child (worker threads do not survive a fork).
+OPWRIGHT_API Device& device_at(int id);
+// The device of the calling thread; 107002 when none was set.
+OPWRIGHT_API Device& current_device();
+OPWRIGHT_API void set_current_device(int id);
+// nullptr when none was set.
+Device* current_device_or_null() noexcept;
+
+// A context handle is the address of its device.
+Device& device_of_context(aclrtContext context);
+
+Handles<Stream>& streams();
+Handles<Event>& events();
+
+std::shared_ptr<Stream> create_stream(int device, uint32_t priority);
+// Null means the default stream of the current device.
+OPWRIGHT_API std::shared_ptr<Stream> stream_of(aclrtStream handle);
+std::vector<std::shared_ptr<Stream>> streams_of(int device);
+
+// Waits for one stream and throws its pending failure, or `timeout_code` when the time is over.
+OPWRIGHT_API void synchronize(Stream& stream, Stream::Timeout timeout);
+void synchronize_device(int device, Stream::Timeout timeout);
+
+}  // namespace opwright

@@ -1,0 +1,54 @@
+// native/runtime/error.cpp
+// The per-thread error channel.
+#include "runtime/error.h"
+
+#include <new>
+
+namespace opwright {
+namespace {
+
+struct Channel {
+  int code = ACL_SUCCESS;
+  std::string message;
+};
+
+Channel& channel() noexcept {
+  thread_local Channel instance;
+  return instance;
+}
+
+}  // namespace
+
+void record_error(int code, std::string message) noexcept {
+  channel().code = code;
+  channel().message = std::move(message);
+}
+
+std::string take_recent_message() { return std::exchange(channel().message, std::string()); }
+
+int last_error(bool clear) noexcept {
+  const int code = channel().code;
+  if (clear) channel().code = ACL_SUCCESS;
+  return code;
+}
+
+int record_current_exception(const char* function) noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    record_error(error.code(), text(function, ": ", error.text()));
+    return error.code();
+  } catch (const std::bad_alloc&) {
+    record_error(ACL_ERROR_INTERNAL_ERROR, text(function, ": the host ran out of memory"));
+  } catch (const std::exception& error) {
+    record_error(ACL_ERROR_INTERNAL_ERROR, text(function, ": internal error: ", error.what()));
+  }
+  return ACL_ERROR_INTERNAL_ERROR;
+}
+
+int refuse(const char* function, const char* why, int code) noexcept {
+  record_error(code, text(function, ": not available on the twin: ", why));
+  return code;
+}
+
+}  // namespace opwright

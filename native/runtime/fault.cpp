@@ -1,0 +1,90 @@
+// native/runtime/fault.cpp
+// Everything here runs in a signal handler: no locks, no allocation, only write(2).
+#include "runtime/fault.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/memory.h"
+#include "runtime/stream.h"
+
+namespace opwright {
+namespace {
+
+struct sigaction previous_action;
+
+void put(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)); }
+
+void put_hex(uintptr_t value) {
+  char digits[2 + 2 * sizeof value + 1] = "0x";
+  for (size_t i = 0; i < 2 * sizeof value; ++i) {
+    digits[2 + i] = "0123456789abcdef"[value >> (8 * sizeof value - 4 - 4 * i) & 0xF];
+  }
+  digits[sizeof digits - 1] = '\0';
+  put(digits);
+}
+
+void put_number(int value) {
+  char digits[12];
+  char* cursor = digits + sizeof digits - 1;
+  *cursor = '\0';
+  do {
+    *--cursor = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  put(cursor);
+}
+
+void explain(const siginfo_t* info) {
+  const Task* const task = Stream::current_task();
+  if (memory::is_device_address(info->si_addr)) {
+    put("\nopwright: fault: host code dereferenced the device address ");
+    put_hex(reinterpret_cast<uintptr_t>(info->si_addr));
+    put(" (device ");
+    put_number(memory::device_of(info->si_addr));
+    put(").\n  The CPU cannot read or write device memory, on hardware as here. Copy the tensor first (tensor.cpu()),\n"
+        "  or do the work in an operator.\n");
+  } else if (task != nullptr) {
+    put("\nopwright: fault: invalid memory access at ");
+    put_hex(reinterpret_cast<uintptr_t>(info->si_addr));
+    put(".\n");
+  } else {
+    return;  // not ours to explain
+  }
+  if (task != nullptr) {
+    put("  It happened inside the kernel of ");
+    put(task->name());
+    put(".\n");
+  }
+}
+
+void on_fault(int number, siginfo_t* info, void* context) {
+  explain(info);
+  if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
+    previous_action.sa_sigaction(number, info, context);
+    return;
+  }
+  if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+    previous_action.sa_handler(number);
+    return;
+  }
+  signal(number, SIG_DFL);  // returning repeats the access, which now ends the process with the right status
+}
+
+}  // namespace
+
+void install_fault_handler() noexcept {
+  static const bool installed = [] {
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGSEGV, &action, &previous_action) == 0;
+  }();
+  (void)installed;
+}
+
+}  // namespace opwright

@@ -1,0 +1,50 @@
+// native/runtime/gil.cpp
+#include "runtime/gil.h"
+
+#include <dlfcn.h>
+
+namespace opwright {
+namespace {
+
+// CPython's C API, as far as it is needed. All null in a process without Python.
+struct Python {
+  int (*is_initialized)() = nullptr;
+  int (*thread_holds_lock)() = nullptr;
+  void* (*save_thread)() = nullptr;
+  void (*restore_thread)(void*) = nullptr;
+
+  Python() noexcept {
+    load(is_initialized, "Py_IsInitialized");
+    load(thread_holds_lock, "PyGILState_Check");
+    load(save_thread, "PyEval_SaveThread");
+    load(restore_thread, "PyEval_RestoreThread");
+  }
+  bool present() const noexcept {
+    return is_initialized != nullptr && thread_holds_lock != nullptr && save_thread != nullptr &&
+           restore_thread != nullptr;
+  }
+
+ private:
+  template <class Function>
+  static void load(Function& function, const char* name) noexcept {
+    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  }
+};
+
+const Python& python() noexcept {
+  static const Python instance;
+  return instance;
+}
+
+}  // namespace
+
+GilRelease::GilRelease() noexcept : saved_thread_state_(nullptr) {
+  const Python& api = python();
+  if (api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0) saved_thread_state_ = api.save_thread();
+}
+
+GilRelease::~GilRelease() {
+  if (saved_thread_state_ != nullptr) python().restore_thread(saved_thread_state_);
+}
+
+}  // namespace opwright

@@ -1,0 +1,59 @@
+// native/runtime/handle.h
+// Tables of live handles. A handle that CANN's callers hold is the address of the object; a handle that is not in the
+// table (destroyed, foreign, garbage) is reported instead of dereferenced.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/error.h"
+
+namespace opwright {
+
+template <class T>
+class Handles {
+ public:
+  // `kind` is the word for error texts, `code` the error for a handle that is not live.
+  Handles(const char* kind, int code) : kind_(kind), code_(code) {}
+
+  void* add(std::shared_ptr<T> object) {
+    void* const handle = object.get();
+    const std::unique_lock<std::shared_mutex> lock(mutex_);
+    live_[handle] = std::move(object);
+    return handle;
+  }
+
+  std::shared_ptr<T> find(const void* handle) const {
+    {
+      const std::shared_lock<std::shared_mutex> lock(mutex_);
+      const auto it = live_.find(handle);
+      if (it != live_.end()) return it->second;
+    }
+    fail(code_, kind_, " ", handle, " does not exist (destroyed, or not created by this runtime)");
+  }
+
+  std::shared_ptr<T> remove(const void* handle) {
+    std::shared_ptr<T> object = find(handle);
+    const std::unique_lock<std::shared_mutex> lock(mutex_);
+    live_.erase(handle);
+    return object;
+  }
+
+  std::vector<std::shared_ptr<T>> all() const {
+    const std::shared_lock<std::shared_mutex> lock(mutex_);
+    std::vector<std::shared_ptr<T>> objects;
+    objects.reserve(live_.size());
+    for (const auto& entry : live_) objects.push_back(entry.second);
+    return objects;
+  }
+
+ private:
+  const char* const kind_;
+  const int code_;
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const void*, std::shared_ptr<T>> live_;
+};
+
+}  // namespace opwright

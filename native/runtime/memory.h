@@ -1,0 +1,59 @@
+// native/runtime/memory.h
+// Device memory. The addresses that callers see lie in a window without access rights; kernels and copies use an alias
+// at a fixed distance. Host code that dereferences a device address therefore faults, as on hardware, and the isolation
+// costs nothing per call.
+//
+//   front window (what aclrtMalloc returns)   device 0 | device 1 | …     no access
+//   alias window (front + distance)           device 0 | device 1 | …     read and write
+//
+// In each device's part the first `device_memory` bytes serve aclrtMalloc; the rest is address space for
+// aclrtReserveMemAddress, into which physical blocks (memfd each) are mapped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/error.h"
+
+namespace opwright::memory {
+
+constexpr size_t kAlignment = 512;          // of aclrtMalloc, as CANN documents
+constexpr size_t kGranularity = 2u << 20;   // of physical blocks and address reservations
+
+// Allocates `size` bytes (rounded up to the alignment) on a device. Throws 207001 when the device's limit is reached.
+OPWRIGHT_API void* allocate(int device, size_t size);
+// Throws 107000 for an address that is not the start of a live allocation.
+OPWRIGHT_API void release(void* address);
+// Drops every allocation of the device.
+OPWRIGHT_API void release_all(int device);
+
+OPWRIGHT_API size_t used_bytes(int device);
+OPWRIGHT_API size_t peak_bytes(int device);
+OPWRIGHT_API size_t total_bytes();
+
+// True if the address lies in any device's window, live or not.
+OPWRIGHT_API bool is_device_address(const void* address) noexcept;
+// Device of an address for which is_device_address holds.
+OPWRIGHT_API int device_of(const void* address) noexcept;
+// Where the host reaches a device address. Pure arithmetic: check the range first.
+OPWRIGHT_API void* alias_of(const void* address) noexcept;
+
+// The alias of [address, address + size), checked to lie in one live allocation or mapping.
+// Throws `code` with a text that starts with `what`.
+OPWRIGHT_API void* checked_alias(const void* address, size_t size, const char* what,
+                                 int code = ACL_ERROR_RT_PARAM_INVALID);
+
+// One line about an address for error and fault messages: which device, which allocation, freed or never allocated.
+// Takes no lock and allocates nothing if `signal_safe` (then it names the device only).
+OPWRIGHT_API std::string describe(const void* address);
+
+// Virtual memory management (aclrtReserveMemAddress and relatives).
+OPWRIGHT_API void* reserve(int device, size_t size, size_t alignment);
+OPWRIGHT_API void unreserve(void* address);
+OPWRIGHT_API void* create_physical(int device, size_t size);
+OPWRIGHT_API void destroy_physical(void* handle);
+OPWRIGHT_API void map(void* address, size_t size, size_t offset, void* handle);
+OPWRIGHT_API void unmap(void* address);
+
+}  // namespace opwright::memory

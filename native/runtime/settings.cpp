@@ -1,0 +1,106 @@
+// native/runtime/settings.cpp
+// Reads and checks the environment.
+#include "runtime/settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/soc.h"
+
+namespace opwright {
+namespace {
+
+constexpr int kDefaultDevices = 2;
+constexpr int kMostDevices = 16;  // one node of the largest Ascend server
+constexpr int kLogNothing = 4;
+
+std::string variable(const char* name, const char* fallback) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : fallback;
+}
+
+[[noreturn]] void reject(const char* name, const std::string& value, const std::string& allowed) {
+  fail(ACL_ERROR_INVALID_PARAM, "environment variable ", name, "='", value, "' cannot be used; allowed: ", allowed);
+}
+
+int integer(const char* name, const std::string& value, int least, int most) {
+  char* end = nullptr;
+  const long number = std::strtol(value.c_str(), &end, 10);
+  if (end == value.c_str() || *end != '\0' || number < least || number > most) {
+    reject(name, value, text("a whole number from ", least, " to ", most));
+  }
+  return static_cast<int>(number);
+}
+
+// A device offers what the SoC has, unless this machine has less: then three quarters of its memory.
+uint64_t default_memory(const Soc& soc) {
+  const uint64_t physical = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(soc.memory, physical / 4 * 3);
+}
+
+std::vector<int> visible_devices(int count) {
+  const std::string listed = variable("ASCEND_RT_VISIBLE_DEVICES", "");
+  std::vector<int> devices;
+  if (listed.empty()) {
+    for (int id = 0; id < count; ++id) devices.push_back(id);
+    return devices;
+  }
+  std::istringstream items(listed);
+  for (std::string item; std::getline(items, item, ',');) {
+    devices.push_back(integer("ASCEND_RT_VISIBLE_DEVICES", item, 0, count - 1));
+  }
+  return devices;
+}
+
+Settings read() {
+  Settings result;
+  result.soc = variable("OPWRIGHT_SOC", "Ascend910B4");
+  const Soc* soc = find_soc(result.soc);
+  if (soc == nullptr) reject("OPWRIGHT_SOC", result.soc, known_soc_names());
+  result.visible_devices = visible_devices(
+      integer("OPWRIGHT_DEVICES", variable("OPWRIGHT_DEVICES", std::to_string(kDefaultDevices).c_str()), 1, kMostDevices));
+  const std::string memory = variable("OPWRIGHT_MEMORY", "");
+  result.device_memory = memory.empty() ? default_memory(*soc) : parse_size(memory);
+  result.sync = integer("OPWRIGHT_SYNC", variable("OPWRIGHT_SYNC", "0"), 0, 1) == 1;
+  result.trace_file = variable("OPWRIGHT_TRACE", "");
+  result.log_level = integer("ASCEND_GLOBAL_LOG_LEVEL",
+                             variable("ASCEND_GLOBAL_LOG_LEVEL", std::to_string(ACL_ERROR).c_str()), 0, kLogNothing);
+  return result;
+}
+
+}  // namespace
+
+uint64_t parse_size(const std::string& value) {
+  static const char kAllowed[] = "a number of bytes of at least 2M with an optional suffix K, M, G or T";
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  std::string suffix(end);
+  for (const char* unit : {"iB", "B"}) {
+    const std::string tail(unit);
+    if (suffix.size() > tail.size() && suffix.compare(suffix.size() - tail.size(), tail.size(), tail) == 0) {
+      suffix.resize(suffix.size() - tail.size());
+      break;
+    }
+  }
+  static const std::string kSuffixes = "KMGT";
+  int power = 0;
+  if (suffix.size() == 1 && kSuffixes.find(static_cast<char>(std::toupper(suffix[0]))) != std::string::npos) {
+    power = static_cast<int>(kSuffixes.find(static_cast<char>(std::toupper(suffix[0])))) + 1;
+  } else if (!suffix.empty()) {
+    reject("OPWRIGHT_MEMORY", value, kAllowed);
+  }
+  const double bytes = number * static_cast<double>(uint64_t{1} << (10 * power));
+  constexpr double kLeast = 2 << 20;
+  constexpr double kMost = static_cast<double>(uint64_t{1} << 40);
+  if (!(bytes >= kLeast && bytes <= kMost)) reject("OPWRIGHT_MEMORY", value, kAllowed);
+  return static_cast<uint64_t>(bytes);
+}
+
+const Settings& settings() {
+  static const Settings instance = read();
+  return instance;
+}
+
+}  // namespace opwright

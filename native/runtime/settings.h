@@ -1,0 +1,28 @@
+// native/runtime/settings.h
+// The twin's configuration, read from the environment once per process. No other file reads the environment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/error.h"
+
+namespace opwright {
+
+struct Settings {
+  std::string soc;                   // OPWRIGHT_SOC: a name of the table in soc.cpp
+  std::vector<int> visible_devices;  // physical ids: all of OPWRIGHT_DEVICES, or what ASCEND_RT_VISIBLE_DEVICES leaves
+  uint64_t device_memory;            // OPWRIGHT_MEMORY: bytes per device
+  bool sync;                         // OPWRIGHT_SYNC: run each task at its call
+  std::string trace_file;            // OPWRIGHT_TRACE: Chrome trace, empty for none
+  int log_level;                     // ASCEND_GLOBAL_LOG_LEVEL: 0 debug … 3 error, 4 none
+};
+
+// Throws Error(100000) for a value that cannot be read, naming the variable, the value and what is allowed.
+OPWRIGHT_API const Settings& settings();
+
+// "2G" -> 2147483648. Suffixes K, M, G, T (powers of 1024, optional "iB" or "B"). Throws Error(100000).
+OPWRIGHT_API uint64_t parse_size(const std::string& value);
+
+}  // namespace opwright

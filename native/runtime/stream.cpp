@@ -1,0 +1,165 @@
+// native/runtime/stream.cpp
+#include "runtime/stream.h"
+
+#include <pthread.h>
+
+#include "runtime/gil.h"
+#include "runtime/settings.h"
+#include "runtime/trace.h"
+
+namespace opwright {
+namespace {
+
+thread_local const Task* running_task = nullptr;
+thread_local Stream* worker_of = nullptr;
+
+// How often the worker looks for the next task before it sleeps. A wake-up costs the submitter a system call of one to
+// two microseconds, about as much as this many looks; benchmarks/small_call.py shows the effect.
+constexpr int kLooksBeforeSleep = 2000;
+
+void pause_cpu() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Stream::Stream(int device, int32_t id, uint32_t priority)
+    : device_(device), id_(id), priority_(priority), sync_(settings().sync) {}
+
+Stream::~Stream() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    queue_.clear();
+    completed_ = submitted_;
+    pending_.fetch_add(1, std::memory_order_release);  // ends the worker's look for tasks
+  }
+  arrived_.notify_all();
+  if (!worker_.joinable()) return;
+  if (worker_.get_id() == std::this_thread::get_id()) {
+    worker_.detach();  // a task dropped the last reference to its own stream
+  } else {
+    const GilRelease released;
+    worker_.join();
+  }
+}
+
+const Task* Stream::current_task() noexcept { return running_task; }
+Stream* Stream::current() noexcept { return worker_of; }
+
+void Stream::submit(TaskPtr task) {
+  if (sync_) {
+    const GilRelease released;  // a Python kernel takes the lock itself, maybe while another thread waits here
+    {
+      const std::lock_guard<std::mutex> lock(inline_mutex_);
+      execute(*task);
+    }
+    if (const auto failure = take_failure()) throw Error(failure->code, failure->text);
+    return;
+  }
+  bool wake;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    require(!stopping_, ACL_ERROR_RT_STREAM_CONTEXT, "stream ", id_, " is being destroyed");
+    if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+    queue_.push(std::move(task));
+    ++submitted_;
+    wake = asleep_;
+    pending_.fetch_add(1, std::memory_order_release);
+  }
+  if (wake) arrived_.notify_one();
+}
+
+bool Stream::idle() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return completed_ == submitted_;
+}
+
+bool Stream::wait(Timeout timeout) {
+  if (worker_of == this) return true;  // a task cannot wait for itself
+  std::unique_lock<std::mutex> lock(mutex_);
+  const uint64_t target = submitted_;
+  const auto done = [&] { return completed_ >= target; };
+  if (done()) return true;
+  lock.unlock();
+  const GilRelease released;
+  lock.lock();
+  ++waiters_;
+  bool reached = true;
+  if (timeout) {
+    reached = finished_.wait_for(lock, *timeout, done);
+  } else {
+    finished_.wait(lock, done);
+  }
+  --waiters_;
+  return reached;
+}
+
+std::optional<Failure> Stream::take_failure() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(failure_, std::nullopt);
+}
+
+bool Stream::failed() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_.has_value();
+}
+
+void Stream::abort_pending() {
+  TaskQueue dropped;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  while (!queue_.empty()) {
+    dropped.push(queue_.pop());
+    pending_.fetch_sub(1, std::memory_order_relaxed);
+    ++completed_;
+  }
+  finished_.notify_all();
+}
+
+void Stream::execute(Task& task) noexcept {
+  if (!task.is_bookkeeping() && failure_mode_.load(std::memory_order_relaxed) == FailureMode::kStop && failed()) return;
+  const double begin = trace::now();
+  const Task* const outer = std::exchange(running_task, &task);
+  try {
+    task.run();
+  } catch (...) {
+    const int code = record_current_exception(task.name());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_) failure_ = Failure{code, take_recent_message()};
+  }
+  running_task = outer;
+  const double end = trace::now();
+  busy_.store(busy_.load(std::memory_order_relaxed) + (end - begin), std::memory_order_relaxed);
+  if (trace::enabled()) {
+    const std::string args = task.trace_args();
+    trace::write("task", task.name(), begin, end, text("\"stream\":", id_, args.empty() ? "" : ",", args));
+  }
+}
+
+void Stream::work() {
+  worker_of = this;
+  pthread_setname_np(pthread_self(), text("npu", device_, "-stream", id_).substr(0, 15).c_str());
+  trace::name_this_thread(text("npu:", device_, " stream ", id_));
+  while (true) {
+    for (int look = 0; look < kLooksBeforeSleep && pending_.load(std::memory_order_acquire) == 0; ++look) pause_cpu();
+    TaskPtr task;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      asleep_ = true;
+      arrived_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+      asleep_ = false;
+      if (queue_.empty()) return;
+      task = queue_.pop();
+      pending_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    execute(*task);
+    task.reset();  // releases what the task owns before anyone is told that it has finished
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (completed_ < submitted_) ++completed_;
+    if (waiters_ > 0) finished_.notify_all();
+  }
+}
+
+}  // namespace opwright

@@ -1,0 +1,128 @@
+// native/runtime/stream.h
+// A stream: a first-in first-out queue of tasks with one worker thread, started by the first task.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "runtime/task.h"
+
+namespace opwright {
+
+// Intrusive singly linked list of owned tasks. Not thread-safe.
+class TaskQueue {
+ public:
+  TaskQueue() = default;
+  ~TaskQueue() { clear(); }
+  TaskQueue(TaskQueue&& other) noexcept
+      : head_(std::exchange(other.head_, nullptr)), tail_(std::exchange(other.tail_, nullptr)) {}
+  TaskQueue& operator=(TaskQueue&&) = delete;
+
+  bool empty() const noexcept { return head_ == nullptr; }
+  void push(TaskPtr task) noexcept {
+    Task* const added = task.release();
+    (tail_ == nullptr ? head_ : tail_->next_) = added;
+    tail_ = added;
+  }
+  TaskPtr pop() noexcept {
+    Task* const taken = head_;
+    head_ = taken->next_;
+    if (head_ == nullptr) tail_ = nullptr;
+    return TaskPtr(taken);
+  }
+  void clear() noexcept {
+    while (!empty()) pop();
+  }
+
+ private:
+  Task* head_ = nullptr;
+  Task* tail_ = nullptr;
+};
+
+// The first error of an asynchronous task, kept until a synchronizing call reports it.
+struct Failure {
+  int code;
+  std::string text;  // starts with the task's name
+};
+
+enum class FailureMode { kContinue, kStop };
+
+class OPWRIGHT_API Stream {
+ public:
+  using Timeout = std::optional<std::chrono::milliseconds>;  // nullopt: wait for ever
+
+  Stream(int device, int32_t id, uint32_t priority);
+  ~Stream();  // drops tasks that have not started, waits for the running one
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  int device() const noexcept { return device_; }
+  int32_t id() const noexcept { return id_; }
+  uint32_t priority() const noexcept { return priority_; }
+
+  // Enqueues; in sync mode runs the task before returning.
+  void submit(TaskPtr task);
+
+  // True when every task submitted so far has finished.
+  bool idle() const;
+  // Waits for the tasks submitted so far; false when the timeout passed first. Gives the GIL up.
+  bool wait(Timeout timeout);
+  // The pending failure, which is thereby reported.
+  std::optional<Failure> take_failure();
+  bool failed() const;
+
+  // Drops tasks that have not started; the running one finishes.
+  void abort_pending();
+
+  void set_failure_mode(FailureMode mode) noexcept { failure_mode_.store(mode); }
+  // Microseconds that the worker has spent in tasks.
+  double busy_microseconds() const noexcept { return busy_.load(std::memory_order_relaxed); }
+
+  // Upper bound on cores of one kind; 0 means that the device's limit holds. Stored and reported only.
+  void set_limit(size_t kind, uint32_t value) { limits_.at(kind).store(value); }
+  uint32_t limit(size_t kind) const { return limits_.at(kind).load(); }
+  void set_overflow_switch(uint32_t value) noexcept { overflow_switch_.store(value); }
+  uint32_t overflow_switch() const noexcept { return overflow_switch_.load(); }
+
+  // The task that the calling thread executes, or nullptr. For fault messages.
+  static const Task* current_task() noexcept;
+  // The stream whose worker the calling thread is, or nullptr.
+  static Stream* current() noexcept;
+
+ private:
+  void work();
+  void execute(Task& task) noexcept;
+
+  const int device_;
+  const int32_t id_;
+  const uint32_t priority_;
+  const bool sync_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::condition_variable finished_;
+  TaskQueue queue_;
+  uint64_t submitted_ = 0;
+  uint64_t completed_ = 0;
+  int waiters_ = 0;
+  bool asleep_ = false;
+  bool stopping_ = false;
+  std::optional<Failure> failure_;
+  std::thread worker_;
+
+  std::mutex inline_mutex_;  // sync mode: one task at a time
+  std::atomic<FailureMode> failure_mode_{FailureMode::kStop};
+  std::array<std::atomic<uint32_t>, 2> limits_{};
+  std::atomic<uint32_t> overflow_switch_{0};
+  std::atomic<double> busy_{0};
+  std::atomic<uint64_t> pending_{0};  // tasks in the queue; read by the worker without taking the mutex
+};
+
+}  // namespace opwright

@@ -1,0 +1,64 @@
+// native/runtime/task.h
+// A unit of work on a stream.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/error.h"
+
+namespace opwright {
+
+class OPWRIGHT_API Task {
+ public:
+  Task() = default;
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  // Runs on the stream's worker. May throw; the error is reported by the next call that synchronizes.
+  virtual void run() = 0;
+
+  // The operator or call that made the task; read by error reports, the trace and the fault handler.
+  virtual const char* name() const noexcept = 0;
+
+  // Inside of a JSON object for the trace.
+  virtual std::string trace_args() const { return std::string(); }
+
+  // Bookkeeping (event records, waits, callbacks) runs even after a task failed; work is skipped then.
+  virtual bool is_bookkeeping() const noexcept { return false; }
+
+ private:
+  friend class TaskQueue;
+  Task* next_ = nullptr;  // intrusive: an enqueued task costs no further allocation
+};
+
+using TaskPtr = std::unique_ptr<Task>;
+
+// A task from a callable, for everything that is not on the operator path.
+template <class Body>
+class FunctionTask final : public Task {
+ public:
+  FunctionTask(const char* name, Body body, bool bookkeeping)
+      : name_(name), body_(std::move(body)), bookkeeping_(bookkeeping) {}
+  void run() override { body_(); }
+  const char* name() const noexcept override { return name_; }
+  bool is_bookkeeping() const noexcept override { return bookkeeping_; }
+
+ private:
+  const char* name_;  // a string literal
+  Body body_;
+  bool bookkeeping_;
+};
+
+template <class Body>
+TaskPtr make_task(const char* name, Body body) {
+  return std::make_unique<FunctionTask<Body>>(name, std::move(body), false);
+}
+
+template <class Body>
+TaskPtr make_bookkeeping(const char* name, Body body) {
+  return std::make_unique<FunctionTask<Body>>(name, std::move(body), true);
+}
+
+}  // namespace opwright
