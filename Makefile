@@ -26,7 +26,7 @@ STAMPS := $(VENV)/stamps
 # The first interpreter that is Python 3.11; else python3, so that the preflight check can say what is wrong.
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h'
 
 .PHONY: demo test setup native lint format bench clean
@@ -55,7 +55,7 @@ $(STAMPS)/python: pyproject.toml | $(STAMPS)/machine
 	@echo "[2/5] Python packages: torch $(TORCH), torch_npu $(TORCH), tools (a few minutes the first time)"
 	[[ -x $(BIN)/python ]] || $(PYTHON) -m venv $(VENV)
 	$(PIP) install $(PIP_ARGS) 'pip>=25.1'  # the first version that reads dependency groups
-	$(BIN)/python tools/preflight.py torch --version $(TORCH) -- $(PIP_ARGS)
+	$(BIN)/python tools/preflight.py torch --version $(TORCH) --pip-args='$(PIP_ARGS)'
 	$(PIP) install $(PIP_ARGS) torch==$(TORCH) torch_npu==$(TORCH) --group dev
 	$(BIN)/python tools/preflight.py machine --venv $(VENV)
 	mkdir -p $(@D) && touch $@

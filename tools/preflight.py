@@ -5,7 +5,7 @@ Uses the standard library only and reads nothing but this machine. Facts are gat
 judged by a pure function, so that every decision can be tested without the machine that causes it.
 
     preflight.py machine --venv DIR               compiler, Python, disk, memory, the torch in DIR
-    preflight.py torch --version V [-- PIP_ARGS]  would pip install a CUDA build of torch?
+    preflight.py torch --version V --pip-args A   would pip install a CUDA build of torch?
     preflight.py torch-cmake --venv DIR           print the folder in which CMake finds torch
 """
 
@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -227,13 +228,13 @@ def main() -> int:
     parser.add_argument("check", choices=("machine", "torch", "torch-cmake"))
     parser.add_argument("--venv", type=Path, default=Path(".venv"))
     parser.add_argument("--version", default="2.13.0")
-    parser.add_argument("pip_args", nargs="*")
+    parser.add_argument("--pip-args", default="", help="as one word, in the form of a shell")
     options = parser.parse_args()
     if options.check == "torch-cmake":
         print(torch_folder(options.venv.absolute()) / "share" / "cmake")
         return 0
     if options.check == "torch":
-        found = torch_problems(options.version, options.pip_args)
+        found = torch_problems(options.version, shlex.split(options.pip_args))
     else:
         found = problems(gather(options.venv.absolute()))
     for problem in found:

@@ -1,0 +1,135 @@
+"""Settings and the environment that follows from them; no process, no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright.errors import OpwrightError, nearest_first
+from opwright.twin.environment import changed, twin_environment
+from opwright.twin.settings import (
+    DeviceCountError,
+    MemorySizeError,
+    SocNameError,
+    TwinSettings,
+    check_devices,
+    check_soc,
+    parse_memory,
+)
+from opwright.twin.toolkit import Toolkit
+
+TOOLKIT = Toolkit(root=Path("/twin"))
+
+
+def test_environment_names_the_toolkit() -> None:
+    assert twin_environment({}, TOOLKIT, TwinSettings()) == {
+        "ASCEND_HOME_PATH": "/twin",
+        "ASCEND_TOOLKIT_HOME": "/twin",
+        "ASCEND_OPP_PATH": "/twin/opp",
+        "LD_LIBRARY_PATH": "/twin/lib64",
+    }
+
+
+def test_environment_carries_every_setting() -> None:
+    settings = TwinSettings(
+        soc="Ascend910B2", devices=4, memory=1 << 30, sync=False, trace=Path("/t.json")
+    )
+    result = twin_environment({}, TOOLKIT, settings)
+    assert {name: value for name, value in result.items() if name.startswith("OPWRIGHT_")} == {
+        "OPWRIGHT_SOC": "Ascend910B2",
+        "OPWRIGHT_DEVICES": "4",
+        "OPWRIGHT_MEMORY": str(1 << 30),
+        "OPWRIGHT_SYNC": "0",
+        "OPWRIGHT_TRACE": "/t.json",
+    }
+
+
+def test_unset_settings_leave_the_environment_alone() -> None:
+    base = {"OPWRIGHT_SOC": "Ascend310P3", "PATH": "/bin"}
+    result = twin_environment(base, TOOLKIT, TwinSettings())
+    assert (result["OPWRIGHT_SOC"], result["PATH"]) == ("Ascend310P3", "/bin")
+
+
+def test_trace_file_is_absolute() -> None:
+    result = twin_environment({}, TOOLKIT, TwinSettings(trace=Path("calls.json")))
+    assert Path(result["OPWRIGHT_TRACE"]) == Path.cwd() / "calls.json"
+
+
+def test_environment_twice_equals_once() -> None:
+    base = {"LD_LIBRARY_PATH": "/real/lib64::/other", "ASCEND_CUSTOM_OPP_PATH": "/mine"}
+    packages = (Path("/built"),)
+    once = twin_environment(base, TOOLKIT, TwinSettings(devices=3), packages)
+    assert once["LD_LIBRARY_PATH"] == "/twin/lib64:/real/lib64:/other"
+    assert once["ASCEND_CUSTOM_OPP_PATH"] == "/built:/mine"
+    assert twin_environment(once, TOOLKIT, TwinSettings(devices=3), packages) == once
+
+
+def test_environment_switches_the_twin_on_again() -> None:
+    assert "OPWRIGHT_TWIN" not in twin_environment({"OPWRIGHT_TWIN": "0"}, TOOLKIT, TwinSettings())
+
+
+def test_changed_keeps_what_differs() -> None:
+    assert changed({"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"}) == {"b": "3", "c": "4"}
+
+
+@pytest.mark.parametrize("name", ["Ascend910B4", "Ascend910B4-1", "Ascend950", "Ascend950PR_9599"])
+def test_known_soc(name: str) -> None:
+    assert check_soc(name, where="--soc") == name
+
+
+def test_unknown_soc_lists_the_nearest_name_first() -> None:
+    with pytest.raises(SocNameError) as caught:
+        check_soc("ascend910b4", where="--soc")
+    assert caught.value.allowed[0] == "Ascend910B4"
+    assert str(caught.value).startswith(
+        "OPW-T001 unknown SoC name\n  where:   --soc\n  got:     'ascend910b4'\n"
+        "  allowed: Ascend910B4, "
+    )
+
+
+@pytest.mark.parametrize("number", [0, -1, 17])
+def test_device_count_out_of_range(number: int) -> None:
+    with pytest.raises(DeviceCountError, match="1 to 16"):
+        check_devices(number, where="--devices")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("2097152", 2 << 20),
+        ("2M", 2 << 20),
+        ("8g", 8 << 30),
+        ("8GiB", 8 << 30),
+        ("8GB", 8 << 30),
+        ("1.5G", 3 << 29),
+        ("1T", 1 << 40),
+    ],
+)
+def test_memory_sizes(text: str, size: int) -> None:
+    assert parse_memory(text, where="--memory") == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "-1G", "1M", "2T", "8X", "8 giga", "nan"])
+def test_not_a_memory_size(text: str) -> None:
+    with pytest.raises(MemorySizeError, match="OPW-T003"):
+        parse_memory(text, where="--memory")
+
+
+def test_nearest_first_keeps_every_name() -> None:
+    assert nearest_first("Mul", ["Add", "Muls", "Sub"]) == ("Muls", "Add", "Sub")
+    assert nearest_first("zzz", ["b", "a"]) == ("a", "b")
+
+
+def test_error_form() -> None:
+    class SampleError(OpwrightError):
+        id = "OPW-X000"
+        title = "sample"
+        usual_fix = "do it"
+
+    assert str(SampleError(where="here", got="'q'", allowed=["w", "x"])) == (
+        "OPW-X000 sample\n  where:   here\n  got:     'q'\n  allowed: w, x\n  fix:     do it"
+    )
+    assert str(SampleError(where="here", got="1", fix="do that")) == (
+        "OPW-X000 sample\n  where:   here\n  got:     1\n  fix:     do that"
+    )
