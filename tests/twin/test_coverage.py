@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.twin.coverage.ledger import Function, StatusError, check_status, judge
+from opwright.twin.coverage.ledger import Function, StatusError, check_status, judge, measure
 from opwright.twin.coverage.needed import Need, home, looked_up, looked_up_needs, needs
 from opwright.twin.coverage.report import to_json, to_text
 from opwright.twin.coverage.symbols import SharedLibrary, read_library
+from opwright.twin.toolkit import default_toolkit, missing_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,6 +118,17 @@ def test_reports() -> None:
     table = to_text(functions).splitlines()
     row = next(line for line in table if "libx" in line)
     assert row.replace("│", " ").split() == ["libx", "1", "0", "1"]
+
+
+@pytest.mark.skipif(
+    bool(missing_parts(default_toolkit())), reason="needs the native libraries: make native"
+)
+def test_every_linked_function_is_there() -> None:
+    """torch_npu's libraries bind at load: one absent symbol and the import fails."""
+    absent = [function for function in measure() if function.status == "absent"]
+    # Weak references of the ATB bridge, whose library CANN does not have either.
+    linked = {function.name for function in absent if function.how == "linked"}
+    assert {name for name in linked if not name.startswith("_ZN3atb")} == set()
 
 
 def test_unknown_status() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
 
 from opwright.errors import OpwrightError, nearest_first
 from opwright.twin.environment import changed, twin_environment
@@ -17,9 +19,22 @@ from opwright.twin.settings import (
     check_soc,
     parse_memory,
 )
-from opwright.twin.toolkit import Toolkit
+from opwright.twin.toolkit import LOAD_ORDER, Toolkit, default_toolkit, missing_parts
 
 TOOLKIT = Toolkit(root=Path("/twin"))
+BUILT = default_toolkit()
+
+
+@pytest.mark.skipif(bool(missing_parts(BUILT)), reason="needs the native libraries: make native")
+def test_load_order_has_each_library_after_those_it_links_to() -> None:
+    assert {path.name for path in BUILT.libraries.glob("*.so")} == set(LOAD_ORDER)
+    for position, name in enumerate(LOAD_ORDER):
+        with (BUILT.libraries / name).open("rb") as stream:
+            dynamic = ELFFile(stream).get_section_by_name(".dynamic")
+            assert isinstance(dynamic, DynamicSection)
+            tags = dynamic.iter_tags("DT_NEEDED")
+            linked = {tag.needed for tag in tags}  # type: ignore[attr-defined]  # set per tag
+        assert linked & set(LOAD_ORDER) <= set(LOAD_ORDER[:position]), name
 
 
 def test_environment_names_the_toolkit() -> None:
