@@ -100,7 +100,7 @@ def compiler_problems(version: str | None) -> list[Problem]:
         "(Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++)"
     )
     if version is None:
-        return [Problem("no C++ compiler: g++ is not on PATH", cure)]
+        return [Problem("no C++ compiler: PATH has no g++ (nor what CXX names, if set)", cure)]
     major = re.match(r"\d+", version)
     if major is None or int(major.group()) < COMPILER_MAJOR:
         return [Problem(f"g++ {version or '(unknown version)'} is too old", cure)]
