@@ -1,0 +1,23 @@
+// native/graph/summary.h
+// The facts behind ge::CompiledGraphSummary.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ge/session.h"
+
+namespace ge {
+
+class SummaryData {
+ public:
+  bool is_static = false;   // every shape is known
+  size_t const_memory = 0;  // bytes
+  size_t feature_memory = 0;
+  size_t fixed_feature_memory = 0;
+  bool refreshable = false;  // the feature memory may move between runs
+  std::vector<std::vector<int64_t>> output_dims;
+  std::vector<DataType> output_types;
+};
+
+}  // namespace ge

@@ -1,0 +1,16 @@
+// native/profiling/config.h
+// What a caller wants profiled. Made and destroyed for real, although profiling itself is refused (control.cpp).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "acl/acl_prof.h"
+
+struct aclprofConfig {
+  std::vector<uint32_t> devices;
+  aclprofAicoreMetrics aicore_metrics;
+  uint64_t data_types;  // bit set of ACL_PROF_*
+};
+
+struct aclprofStepInfo {};

@@ -1,0 +1,2 @@
+// native/support/empty.cpp
+// The content of libraries that are only named: none.
