@@ -18,8 +18,8 @@ StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool require
   return {*tensor};
 }
 
-OpenTensor open_tensor(const StoredTensor& stored, const char* name, at::ScalarType as) {
-  at::Tensor memory = view_of(*stored.desc, name);
+OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as) {
+  at::Tensor memory = view_of(*stored.desc);
   if (memory.scalar_type() == as) return {std::move(memory), {}};
   at::Tensor seen = memory.to(as);
   return {std::move(seen), std::move(memory)};
@@ -47,7 +47,7 @@ void DynamicOut::close(const at::Tensor& value, const Stored& stored, const char
   result.sizes.assign(value.sizes().data(), value.sizes().size());
   const at::Tensor contiguous = value.contiguous();
   result.strides.assign(contiguous.strides().data(), contiguous.strides().size());
-  view_of(result, name).copy_(contiguous);
+  view_of(result).copy_(contiguous);
   stored.caller->sizes = result.sizes;
   stored.caller->strides = result.strides;
 }

@@ -47,7 +47,7 @@ struct OpenTensor {
 };
 
 OPWRIGHT_API StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool required);
-OPWRIGHT_API OpenTensor open_tensor(const StoredTensor& stored, const char* name, at::ScalarType as);
+OPWRIGHT_API OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as);
 // Writes a temporary back, and reports an output that does not have the shape which the operator produced.
 OPWRIGHT_API void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name);
 
@@ -60,12 +60,12 @@ struct TensorKind {
   static constexpr Role kRole = kTheRole;
 
   static Stored keep(const aclTensor* tensor, const char* name) { return keep_tensor(tensor, name, kRequired); }
-  static Value open(const Stored& stored, const char* name, const Opening& opening) {
+  static Value open(const Stored& stored, const char*, const Opening& opening) {
     if (!stored.desc) return {};
     const at::ScalarType dtype = scalar_type(stored.desc->dtype);
     // ATen wants int64 indices; aclnn allows int32 as well.
     const bool index = kIndex && dtype == at::kInt;
-    return open_tensor(stored, name, index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype);
+    return open_tensor(stored, index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype);
   }
   static Body get(Value& value) { return value.seen; }
   static void close(const Value& value, const Stored& stored, const char* name) {

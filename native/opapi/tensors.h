@@ -5,7 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
 
-#include "nnopbase/objects.h"
+#include "nnopbase/validate.h"
 
 namespace opwright::opapi {
 
@@ -16,10 +16,7 @@ OPWRIGHT_API at::Scalar scalar(const aclScalar& value);
 // Checks what phase 1 can check: known dtype, base format, live device memory that covers the view.
 OPWRIGHT_API void validate(const aclTensor& tensor, const char* name);
 
-// A CPU tensor over the alias of the device memory. Owns nothing, cannot be resized to more.
-OPWRIGHT_API at::Tensor view_of(const aclTensor& tensor, const char* name);
-
-// "float32[2, 3]" for the trace.
-OPWRIGHT_API std::string summary(const aclTensor& tensor);
+// A CPU tensor over the alias of the device memory of a validated tensor. Owns nothing, cannot grow.
+OPWRIGHT_API at::Tensor view_of(const aclTensor& tensor);
 
 }  // namespace opwright::opapi

@@ -29,12 +29,10 @@ Stream::Stream(int device, int32_t id, uint32_t priority)
     : device_(device), id_(id), priority_(priority), sync_(settings().sync) {}
 
 Stream::~Stream() {
+  abort_pending();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
-    queue_.clear();
-    completed_ = submitted_;
-    pending_.fetch_add(1, std::memory_order_release);  // ends the worker's look for tasks
   }
   arrived_.notify_all();
   if (!worker_.joinable()) return;
@@ -62,64 +60,51 @@ void Stream::submit(TaskPtr task) {
   bool wake;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    require(!stopping_, ACL_ERROR_RT_STREAM_CONTEXT, "stream ", id_, " is being destroyed");
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     queue_.push(std::move(task));
-    ++submitted_;
+    submitted_.fetch_add(1);
     wake = asleep_;
-    pending_.fetch_add(1, std::memory_order_release);
   }
   if (wake) arrived_.notify_one();
 }
 
-bool Stream::idle() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return completed_ == submitted_;
-}
-
 bool Stream::wait(Timeout timeout) {
   if (worker_of == this) return true;  // a task cannot wait for itself
-  std::unique_lock<std::mutex> lock(mutex_);
-  const uint64_t target = submitted_;
-  const auto done = [&] { return completed_ >= target; };
+  const uint64_t target = submitted_.load();
+  const auto done = [&] { return completed_.load() >= target; };
   if (done()) return true;
-  lock.unlock();
   const GilRelease released;
-  lock.lock();
-  ++waiters_;
+  waiters_.fetch_add(1);  // before the test below: the worker reads it after it has counted a task
   bool reached = true;
-  if (timeout) {
-    reached = finished_.wait_for(lock, *timeout, done);
-  } else {
-    finished_.wait(lock, done);
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (timeout) {
+      reached = finished_.wait_for(lock, *timeout, done);
+    } else {
+      finished_.wait(lock, done);
+    }
   }
-  --waiters_;
+  waiters_.fetch_sub(1);
   return reached;
 }
 
 std::optional<Failure> Stream::take_failure() {
+  if (!failed()) return std::nullopt;
   const std::lock_guard<std::mutex> lock(mutex_);
+  failed_.store(false);
   return std::exchange(failure_, std::nullopt);
 }
 
-bool Stream::failed() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return failure_.has_value();
-}
-
 void Stream::abort_pending() {
-  TaskQueue dropped;
   const std::lock_guard<std::mutex> lock(mutex_);
-  while (!queue_.empty()) {
-    dropped.push(queue_.pop());
-    pending_.fetch_sub(1, std::memory_order_relaxed);
-    ++completed_;
-  }
-  finished_.notify_all();
+  aborted_.store(submitted_.load());
 }
 
 void Stream::execute(Task& task) noexcept {
-  if (!task.is_bookkeeping() && failure_mode_.load(std::memory_order_relaxed) == FailureMode::kStop && failed()) return;
+  if (!task.is_bookkeeping() && failed() &&
+      failure_mode_.load(std::memory_order_relaxed) == FailureMode::kStop) {
+    return;
+  }
   const double begin = trace::now();
   const Task* const outer = std::exchange(running_task, &task);
   try {
@@ -128,6 +113,7 @@ void Stream::execute(Task& task) noexcept {
     const int code = record_current_exception(task.name());
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!failure_) failure_ = Failure{code, take_recent_message()};
+    failed_.store(true);
   }
   running_task = outer;
   const double end = trace::now();
@@ -138,27 +124,36 @@ void Stream::execute(Task& task) noexcept {
   }
 }
 
+void Stream::finish_one() noexcept {
+  completed_.fetch_add(1);
+  if (waiters_.load() == 0) return;
+  const std::lock_guard<std::mutex> lock(mutex_);  // a waiter is either before its test or asleep
+  finished_.notify_all();
+}
+
 void Stream::work() {
   worker_of = this;
   pthread_setname_np(pthread_self(), text("npu", device_, "-stream", id_).substr(0, 15).c_str());
   trace::name_this_thread(text("npu:", device_, " stream ", id_));
+  uint64_t number = 0;
   while (true) {
-    for (int look = 0; look < kLooksBeforeSleep && pending_.load(std::memory_order_acquire) == 0; ++look) pause_cpu();
-    TaskPtr task;
-    {
+    for (int look = 0; look < kLooksBeforeSleep && submitted_.load(std::memory_order_acquire) == number; ++look) {
+      pause_cpu();
+    }
+    TaskQueue batch = [&] {
       std::unique_lock<std::mutex> lock(mutex_);
       asleep_ = true;
       arrived_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
       asleep_ = false;
-      if (queue_.empty()) return;
-      task = queue_.pop();
-      pending_.fetch_sub(1, std::memory_order_relaxed);
+      return std::move(queue_);
+    }();
+    if (batch.empty()) return;
+    while (!batch.empty()) {
+      TaskPtr task = batch.pop();
+      if (++number > aborted_.load()) execute(*task);
+      task.reset();  // releases what the task owns before anyone is told that it has finished
+      finish_one();
     }
-    execute(*task);
-    task.reset();  // releases what the task owns before anyone is told that it has finished
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (completed_ < submitted_) ++completed_;
-    if (waiters_ > 0) finished_.notify_all();
   }
 }
 

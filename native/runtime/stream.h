@@ -71,12 +71,12 @@ class OPWRIGHT_API Stream {
   void submit(TaskPtr task);
 
   // True when every task submitted so far has finished.
-  bool idle() const;
+  bool idle() const noexcept { return completed_.load() == submitted_.load(); }
   // Waits for the tasks submitted so far; false when the timeout passed first. Gives the GIL up.
   bool wait(Timeout timeout);
   // The pending failure, which is thereby reported.
   std::optional<Failure> take_failure();
-  bool failed() const;
+  bool failed() const noexcept { return failed_.load(); }
 
   // Drops tasks that have not started; the running one finishes.
   void abort_pending();
@@ -99,30 +99,34 @@ class OPWRIGHT_API Stream {
  private:
   void work();
   void execute(Task& task) noexcept;
+  void finish_one() noexcept;
 
   const int device_;
   const int32_t id_;
   const uint32_t priority_;
   const bool sync_;
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // queue_, asleep_, stopping_, failure_, worker_
   std::condition_variable arrived_;
   std::condition_variable finished_;
   TaskQueue queue_;
-  uint64_t submitted_ = 0;
-  uint64_t completed_ = 0;
-  int waiters_ = 0;
   bool asleep_ = false;
   bool stopping_ = false;
   std::optional<Failure> failure_;
   std::thread worker_;
+
+  // Tasks are numbered from 1. Written by one side each, read by the other without the mutex.
+  std::atomic<uint64_t> submitted_{0};
+  std::atomic<uint64_t> completed_{0};
+  std::atomic<uint64_t> aborted_{0};  // tasks up to this number are dropped if they have not started
+  std::atomic<int> waiters_{0};
+  std::atomic<bool> failed_{false};
 
   std::mutex inline_mutex_;  // sync mode: one task at a time
   std::atomic<FailureMode> failure_mode_{FailureMode::kStop};
   std::array<std::atomic<uint32_t>, 2> limits_{};
   std::atomic<uint32_t> overflow_switch_{0};
   std::atomic<double> busy_{0};
-  std::atomic<uint64_t> pending_{0};  // tasks in the queue; read by the worker without taking the mutex
 };
 
 }  // namespace opwright
