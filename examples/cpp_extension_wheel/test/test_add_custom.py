@@ -238,17 +238,21 @@ def test_sizes_stay_symbolic() -> None:
 
 # contract with PyTorch
 
+# All of opcheck but its check of the autograd registration, which torch 2.13 has for CPU, CUDA and
+# XPU only ("NYI devices other than ..."); the tests of the gradients above take its place.
+OPCHECKS = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 def test_opcheck_of_the_forward(*, requires_grad: bool) -> None:
     x, y = operands((4, 3), requires_grad=requires_grad)
-    torch.library.opcheck(torch.ops.myops.my_op.default, (x, y))
+    torch.library.opcheck(torch.ops.myops.my_op.default, (x, y), test_utils=OPCHECKS)
 
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 def test_opcheck_of_the_backward(*, requires_grad: bool) -> None:
     grad = torch.randn(4, 3).npu().requires_grad_(requires_grad)
-    torch.library.opcheck(torch.ops.myops.my_op_backward.default, (grad,))
+    torch.library.opcheck(torch.ops.myops.my_op_backward.default, (grad,), test_utils=OPCHECKS)
 
 
 def test_schemas() -> None:
