@@ -12,6 +12,14 @@ void assign(at::Tensor& out, const at::Tensor& result) {
   out.copy_(result);
 }
 
+at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {
+  const bool same_view = out.unsafeGetTensorImpl()->data() == self.unsafeGetTensorImpl()->data() &&
+                         out.sizes() == self.sizes() && out.strides() == self.strides() &&
+                         out.scalar_type() == self.scalar_type();
+  if (!same_view) assign(out, self);
+  return out;
+}
+
 at::Generator generator(int64_t seed, int64_t offset) {
   // One 64-bit value from the pair (splitmix64's finalizer), so that neighbouring offsets give unrelated numbers.
   uint64_t state = static_cast<uint64_t>(seed) + 0x9E3779B97F4A7C15u * (static_cast<uint64_t>(offset) + 1);

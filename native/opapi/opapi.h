@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/Functions.h>
+#include <ATen/ScalarOps.h>
 
 #include "opapi/declare.h"
 
@@ -10,6 +11,30 @@ namespace opwright::opapi {
 
 // For ATen functions without an out= form: the result must have the output's shape; the dtype is converted.
 OPWRIGHT_API void assign(at::Tensor& out, const at::Tensor& result);
+inline void assign(at::Tensor& first, at::Tensor& second, const std::tuple<at::Tensor, at::Tensor>& results) {
+  assign(first, std::get<0>(results));
+  assign(second, std::get<1>(results));
+}
+
+// For ATen's out= forms that insist on a dtype: calls compute(target) with `out`, or, if `out` has another dtype, with
+// a temporary that is then converted.
+template <class Compute>
+void into(at::Tensor& out, at::ScalarType dtype, const Compute& compute) {
+  if (out.scalar_type() == dtype) {
+    compute(out);
+    return;
+  }
+  at::Tensor result = at::empty(out.sizes(), out.options().dtype(dtype));
+  compute(result);
+  assign(out, result);
+}
+
+// For operators that change a copy of `self`: `out` with the values of `self`. Callers often pass one memory for both.
+OPWRIGHT_API at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self);
+
+// A scalar as a tensor operand that takes part in dtype promotion as a Python number does. ATen's own Scalar overloads
+// with out= go through a temporary result; with this operand the Tensor overload writes into `out`.
+inline at::Tensor operand(const at::Scalar& value) { return at::native::wrapped_scalar_tensor(value); }
 
 // A generator that starts at (seed, offset), as torch_npu passes them: the same pair gives the same numbers.
 OPWRIGHT_API at::Generator generator(int64_t seed, int64_t offset);

@@ -1,0 +1,134 @@
+// native/opapi/ops/indexing.cpp
+// Reading and writing by index or mask. Index tensors are int32 or int64.
+#include "opapi/opapi.h"
+
+namespace {
+
+using IndexOptions = c10::List<std::optional<at::Tensor>>;
+
+// Indices of advanced indexing. Callers write an empty tensor of self's dtype for a dim that is not indexed.
+IndexOptions index_options(const std::vector<at::Tensor>& indices, at::ScalarType self_dtype) {
+  IndexOptions options;
+  for (const at::Tensor& index : indices) {
+    const bool indexed = index.defined() && (index.numel() > 0 || index.scalar_type() != self_dtype);
+    options.push_back(indexed ? std::optional<at::Tensor>(index) : std::nullopt);
+  }
+  return options;
+}
+
+void index(const at::Tensor& self, const std::vector<at::Tensor>& indices, at::Tensor& out) {
+  if (out.numel() > 0) at::index_out(out, self, index_options(indices, self.scalar_type()));
+}
+
+void index_put(at::Tensor& self, const std::vector<at::Tensor>& indices, const at::Tensor& values, bool accumulate,
+               bool unsafe) {
+  // Nothing but empty indices: no dim is left out then, there is nothing to write.
+  const bool any = std::any_of(indices.begin(), indices.end(),
+                               [](const at::Tensor& index) { return index.defined() && index.numel() > 0; });
+  if (any) at::_index_put_impl_(self, index_options(indices, self.scalar_type()), values, accumulate, unsafe);
+}
+
+template <class Source>  // a tensor or a scalar
+void scatter(at::Tensor& self, int64_t dim, const at::Tensor& index, const Source& source, int64_t reduce) {
+  static constexpr const char* kReduce[] = {nullptr, "add", "multiply"};
+  require(reduce >= 0 && reduce < 3, ACLNN_ERR_PARAM_INVALID, "reduce is ", reduce,
+          "; allowed: 0 (none), 1 (add), 2 (multiply)");
+  if (reduce == 0) {
+    self.scatter_(dim, index, source);
+  } else {
+    self.scatter_(dim, index, source, kReduce[reduce]);
+  }
+}
+
+void scatter_reduce(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, int64_t reduce,
+                    bool include_self) {
+  static constexpr const char* kReduce[] = {nullptr, "sum", "prod", "amax", "amin", "mean"};
+  require(reduce >= 0 && reduce < 6, ACLNN_ERR_PARAM_INVALID, "reduce is ", reduce,
+          "; allowed: 0 (none), 1 (sum), 2 (prod), 3 (amax), 4 (amin), 5 (mean)");
+  if (reduce == 0) {
+    self.scatter_(dim, index, source);
+  } else {
+    self.scatter_reduce_(dim, index, source, kReduce[reduce], include_self);
+  }
+}
+
+at::Tensor index_tensor(at::IntArrayRef index) { return at::tensor(index, at::kLong); }
+
+void where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+  // Callers have promoted the dtypes; what is left to convert are numbers that became tensors.
+  at::where_out(out, condition, self.to(out.scalar_type()), other.to(out.scalar_type()));
+}
+
+// Each element along `dim` `repeats` times: `out` seen as [..., size, repeats, ...] is self broadcast.
+void repeat_each(const at::Tensor& self, int64_t repeats, int64_t dim, at::Tensor& out) {
+  if (out.numel() == 0) return;
+  const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+  out.unflatten(wrapped, {self.size(wrapped), repeats}).copy_(self.unsqueeze(wrapped + 1));
+}
+
+void repeat_by(const at::Tensor& self, const at::Tensor& repeats, int64_t dim, int64_t output_size, at::Tensor& out) {
+  const int64_t size = self.size(dim);
+  const at::Tensor each = repeats.numel() == 1 ? repeats.reshape({1}).expand({size}) : repeats;
+  require(each.dim() == 1 && each.size(0) == size, ACLNN_ERR_PARAM_INVALID, "parameter 'repeats' has shape ",
+          repeats.sizes(), ", but the dim has size ", size);
+  at::index_select_out(out, self, dim, at::repeat_interleave(each, output_size));
+}
+
+}  // namespace
+
+ACLNN(Gather, (In, self)(Int, dim)(Index, index)(Out, out), at::gather_out(out, self, dim, index))
+ACLNN(Take, (In, self)(Index, index)(Out, out), at::take_out(out, self, index))
+ACLNN(IndexSelect, (In, self)(Int, dim)(Index, index)(Out, out), at::index_select_out(out, self, dim, index))
+ACLNN(Index, (In, self)(TensorList, indices)(Out, out), index(self, indices, out))
+ACLNN(IndexPutImpl, (Ref, selfRef)(TensorList, indices)(In, values)(Bool, accumulate)(Bool, unsafe),
+      index_put(selfRef, indices, values, accumulate, unsafe))
+ACLNN(InplacePut, (Ref, selfRef)(Index, index)(In, source)(Bool, accumulate),
+      selfRef.put_(index, source, accumulate))
+
+ACLNN(IndexAdd, (In, self)(Int, dim)(Index, index)(In, source)(Scalar, alpha)(Out, out),
+      begin_with(out, self).index_add_(dim, index, source, alpha))
+ACLNN(IndexCopy, (In, selfRef)(Int, dim)(Index, index)(In, source)(Out, outRef),
+      begin_with(outRef, selfRef).index_copy_(dim, index, source))
+ACLNN(InplaceIndexCopy, (Ref, selfRef)(Int, dim)(Index, index)(In, source), selfRef.index_copy_(dim, index, source))
+ACLNN(IndexFill, (In, self)(Int, dim)(Index, index)(Scalar, value)(Out, out),
+      begin_with(out, self).index_fill_(dim, index, value))
+ACLNN(IndexFillTensor, (In, self)(Int, dim)(Ints, index)(Scalar, value)(Out, out),
+      begin_with(out, self).index_fill_(dim, index_tensor(index), value))
+ACLNN(InplaceIndexFill, (Ref, selfRef)(Int, dim)(Index, index)(Scalar, value), selfRef.index_fill_(dim, index, value))
+ACLNN(InplaceIndexFillTensor, (Ref, selfRef)(Int, dim)(Ints, index)(Scalar, value),
+      selfRef.index_fill_(dim, index_tensor(index), value))
+
+ACLNN(Scatter, (In, self)(Int, dim)(Index, index)(In, src)(Int, reduce)(Out, out),
+      scatter(begin_with(out, self), dim, index, src, reduce))
+ACLNN(InplaceScatter, (Ref, selfRef)(Int, dim)(Index, index)(In, src)(Int, reduce),
+      scatter(selfRef, dim, index, src, reduce))
+ACLNN(ScatterValue, (In, self)(Int, dim)(Index, index)(Scalar, value)(Int, reduce)(Out, out),
+      scatter(begin_with(out, self), dim, index, value, reduce))
+ACLNN(InplaceScatterValue, (Ref, selfRef)(Int, dim)(Index, index)(Scalar, value)(Int, reduce),
+      scatter(selfRef, dim, index, value, reduce))
+ACLNN(ScatterAdd, (In, self)(Int, dim)(Index, index)(In, src)(Out, out),
+      begin_with(out, self).scatter_add_(dim, index, src))
+ACLNN(ScatterReduce, (In, self)(Int, dim)(Index, index)(In, src)(Int, reduce)(Bool, includeSelf)(Out, out),
+      scatter_reduce(begin_with(out, self), dim, index, src, reduce, includeSelf))
+ACLNN(InplaceScatterReduce, (Ref, selfRef)(Int, dim)(Index, index)(In, src)(Int, reduce)(Bool, includeSelf),
+      scatter_reduce(selfRef, dim, index, src, reduce, includeSelf))
+
+ACLNN(SWhere, (In, condition)(In, self)(In, other)(Out, out), where(condition, self, other, out))
+ACLNN(InplaceMaskedFillScalar, (Ref, selfRef)(In, mask)(Scalar, value), selfRef.masked_fill_(mask, value))
+ACLNN(InplaceMaskedFillTensor, (Ref, selfRef)(In, mask)(In, value), selfRef.masked_fill_(mask, value))
+ACLNN(InplaceMaskedScatter, (Ref, selfRef)(In, mask)(In, source), selfRef.masked_scatter_(mask, source))
+ACLNN(MaskedSelect, (In, self)(In, mask)(DynamicOut, out), out = at::masked_select(self, mask))
+ACLNN(Nonzero, (In, self)(DynamicOut, out), out = at::nonzero(self))
+ACLNN(NonzeroV2, (In, self)(DynamicOut, out), out = at::nonzero(self).t())  // one row for each dim
+
+// Without a dim: over the flattened tensor.
+ACLNN(RepeatInterleave, (In, self)(Index, repeats)(Int, outputSize)(Out, out),
+      repeat_by(self.reshape({self.numel()}), repeats, 0, outputSize, out))
+ACLNN(RepeatInterleaveWithDim, (In, self)(Index, repeats)(Int, dim)(Int, outputSize)(Out, out),
+      repeat_by(self, repeats, dim, outputSize, out))
+ACLNN(RepeatInterleaveInt, (In, self)(Int, repeats)(Int, outputSize)(Out, out),
+      repeat_each(self.reshape({self.numel()}), repeats, 0, out))
+ACLNN(RepeatInterleaveIntWithDim, (In, self)(Int, repeats)(Int, dim)(Int, outputSize)(Out, out),
+      repeat_each(self, repeats, dim, out))
+ACLNN(RepeatInterleaveTensor, (Index, repeats)(Int, outputSize)(OutIndex, out),
+      at::repeat_interleave_out(out, repeats, outputSize))
