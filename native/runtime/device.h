@@ -65,7 +65,7 @@ Device* current_device_or_null() noexcept;
 // A context handle is the address of its device.
 Device& device_of_context(aclrtContext context);
 
-Handles<Stream>& streams();
+OPWRIGHT_API Handles<Stream>& streams();
 Handles<Event>& events();
 
 std::shared_ptr<Stream> create_stream(int device, uint32_t priority);

@@ -1,0 +1,58 @@
+// native/nnopbase/validate.cpp
+#include "nnopbase/validate.h"
+
+#include "runtime/memory.h"
+
+namespace opwright {
+namespace {
+
+bool is_base_format(aclFormat format) {
+  switch (format) {
+    case ACL_FORMAT_NCHW:
+    case ACL_FORMAT_NHWC:
+    case ACL_FORMAT_ND:
+    case ACL_FORMAT_NCDHW:
+    case ACL_FORMAT_NDHWC:
+    case ACL_FORMAT_NC:
+    case ACL_FORMAT_NCL:
+      return true;
+    default:
+      return false;
+  }
+}
+
+struct Extent {
+  int64_t first = 0;  // elements from the start of the storage
+  int64_t last = 0;
+};
+
+// The elements that a non-empty view touches.
+Extent extent_of(const aclTensor& tensor) {
+  Extent extent{tensor.offset, tensor.offset};
+  for (size_t i = 0; i < tensor.sizes.size(); ++i) {
+    const int64_t reach = (tensor.sizes[i] - 1) * tensor.strides[i];
+    (reach < 0 ? extent.first : extent.last) += reach;
+  }
+  return extent;
+}
+
+size_t bytes_to(int64_t elements, aclDataType dtype) { return static_cast<size_t>(elements) * dtype_bits(dtype) / 8; }
+
+}  // namespace
+
+void validate(const aclTensor& tensor, const char* name) {
+  require(is_base_format(tensor.format), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': storage format ",
+          static_cast<int>(tensor.format), " is not available; cast the tensor to ND (2) first");
+  if (tensor.numel() == 0) return;
+  const Extent extent = extent_of(tensor);
+  const int64_t storage = tensor.storage_sizes.product();
+  require(extent.first >= 0 && extent.last < storage, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': the view ",
+          to_string(tensor.sizes), " with strides ", to_string(tensor.strides), " and offset ", tensor.offset,
+          " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
+  memory::checked_alias(static_cast<const char*>(tensor.data) + bytes_to(extent.first, tensor.dtype),
+                        bytes_to(extent.last - extent.first + 1, tensor.dtype), name, ACLNN_ERR_PARAM_INVALID);
+}
+
+std::string summary(const aclTensor& tensor) { return dtype_name(tensor.dtype) + to_string(tensor.sizes); }
+
+}  // namespace opwright

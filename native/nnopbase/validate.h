@@ -1,0 +1,17 @@
+// native/nnopbase/validate.h
+// What phase 1 of every aclnn function checks about a tensor, and how a tensor appears in the trace.
+#pragma once
+
+#include <string>
+
+#include "nnopbase/objects.h"
+
+namespace opwright {
+
+// Throws 161002 unless the format is a base format and the view lies in its storage, in live device memory.
+OPWRIGHT_API void validate(const aclTensor& tensor, const char* name);
+
+// "float32[2, 3]"
+OPWRIGHT_API std::string summary(const aclTensor& tensor);
+
+}  // namespace opwright

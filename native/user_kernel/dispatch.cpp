@@ -1,0 +1,91 @@
+// native/user_kernel/dispatch.cpp
+#include "user_kernel/dispatch.h"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "runtime/device.h"
+#include "user_kernel/python.h"
+
+namespace opwright::user_kernel {
+namespace {
+
+// Found by name at each run, so that a removed function is never called.
+class Registry {
+ public:
+  void add(const char* function, Dispatcher dispatcher) {
+    const std::unique_lock<std::shared_mutex> lock(mutex_);
+    dispatchers_[function] = dispatcher;
+  }
+  void remove(const char* function) {
+    const std::unique_lock<std::shared_mutex> lock(mutex_);
+    dispatchers_.erase(function);
+  }
+  Dispatcher find(const char* function) const {
+    const std::shared_lock<std::shared_mutex> lock(mutex_);
+    const auto it = dispatchers_.find(function);
+    return it == dispatchers_.end() ? nullptr : it->second;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, Dispatcher, std::less<>> dispatchers_;
+};
+
+Registry& registry() {
+  static Registry* const instance = new Registry;  // outlives worker threads that end after static destructors
+  return *instance;
+}
+
+// Held shared by running functions; closing takes it exclusively.
+struct Gate {
+  std::shared_mutex mutex;
+  bool closed = false;
+};
+
+Gate& gate() {
+  static Gate* const instance = new Gate;
+  return *instance;
+}
+
+}  // namespace
+
+void require_reference(const char* function) {
+  if (registry().find(function) != nullptr) return;
+  connect_python(function);
+  require(registry().find(function) != nullptr, ACLNN_ERR_INNER_KERNEL_NOT_FOUND,
+          "the operator has no reference function in this process; declare one with opwright.twin.kernel, or name the "
+          "file that does with `opwright run --kernels FILE`");
+}
+
+void dispatch(const char* function, const ArgumentView* arguments, uint64_t count) {
+  const std::shared_lock<std::shared_mutex> open(gate().mutex);
+  require(!gate().closed, ACLNN_ERR_INNER,
+          "Python has ended before the operator ran; synchronize before the program ends");
+  const Dispatcher dispatcher = registry().find(function);
+  require(dispatcher != nullptr, ACLNN_ERR_INNER_KERNEL_NOT_FOUND, "its reference function was removed before it ran");
+  std::optional<std::string> failure;
+  dispatcher(function, arguments, count, &failure);
+  if (failure) fail(ACLNN_ERR_INNER, *failure);
+}
+
+}  // namespace opwright::user_kernel
+
+using namespace opwright::user_kernel;
+
+void opwright_kernel_add(const char* function, Dispatcher dispatcher) { registry().add(function, dispatcher); }
+
+void opwright_kernel_remove(const char* function) { registry().remove(function); }
+
+void opwright_kernel_fail(void* failure, const char* text) {
+  *static_cast<std::optional<std::string>*>(failure) = text;
+}
+
+void opwright_kernel_close() {
+  for (const auto& stream : opwright::streams().all()) stream->wait(std::nullopt);
+  const std::unique_lock<std::shared_mutex> closing(gate().mutex);
+  gate().closed = true;
+}
