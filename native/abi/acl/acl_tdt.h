@@ -4,7 +4,8 @@
 
 #include "acl/acl_base.h"
 
-enum acltdtTensorType {
+// The underlying type is fixed because C callers may pass any number.
+enum acltdtTensorType : int {
   ACL_TENSOR_DATA_UNDEFINED = -1,
   ACL_TENSOR_DATA_TENSOR = 0,
   ACL_TENSOR_DATA_END_OF_SEQUENCE = 1,

@@ -16,7 +16,7 @@ constexpr graphStatus GRAPH_FAILED = 0xFFFFFFFF;
 constexpr Status SUCCESS = 0;
 constexpr Status FAILED = 0xFFFFFFFF;
 
-enum DataType {
+enum DataType : int32_t {
   DT_FLOAT = 0,
   DT_FLOAT16 = 1,
   DT_INT8 = 2,
@@ -65,7 +65,7 @@ enum DataType {
 // number of groups. The underlying type is fixed because callers pass such combinations.
 enum Format : uint32_t { FORMAT_NCHW = 0, FORMAT_NHWC = 1, FORMAT_ND = 2 };
 
-enum Placement { kPlacementHost = 0, kPlacementDevice = 1 };
+enum Placement : int32_t { kPlacementHost = 0, kPlacementDevice = 1 };
 
 // The layout's name without its parameter, for example "FRACTAL_NZ"; "UNKNOWN" for a code that is not one.
 __attribute__((visibility("default"))) const char* GetFormatName(Format format);

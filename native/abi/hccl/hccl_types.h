@@ -1,12 +1,13 @@
 // native/abi/hccl/hccl_types.h
-// Types of CANN's collective communication interface.
+// Types of CANN's collective communication interface. The enums have a fixed underlying type because C callers may pass
+// any number.
 #pragma once
 
 #include <stdint.h>
 
 #include "acl/acl_base.h"
 
-typedef enum {
+typedef enum : int32_t {
   HCCL_SUCCESS = 0,
   HCCL_E_PARA = 1,
   HCCL_E_PTR = 2,
@@ -15,9 +16,14 @@ typedef enum {
 } HcclResult;
 typedef int32_t HcommResult;
 
-typedef enum { HCCL_REDUCE_SUM = 0, HCCL_REDUCE_PROD = 1, HCCL_REDUCE_MAX = 2, HCCL_REDUCE_MIN = 3 } HcclReduceOp;
+typedef enum : int32_t {
+  HCCL_REDUCE_SUM = 0,
+  HCCL_REDUCE_PROD = 1,
+  HCCL_REDUCE_MAX = 2,
+  HCCL_REDUCE_MIN = 3
+} HcclReduceOp;
 
-typedef enum {
+typedef enum : int32_t {
   HCCL_DATA_TYPE_INT8 = 0,
   HCCL_DATA_TYPE_INT16 = 1,
   HCCL_DATA_TYPE_INT32 = 2,
@@ -37,7 +43,7 @@ typedef enum {
   HCCL_DATA_TYPE_FP8E8M0 = 17
 } HcclDataType;
 
-typedef enum { HCCL_DETERMINISTIC = 0, HCCL_ACCELERATOR = 1, HCCL_CONFIG_RESERVED = 2 } HcclConfig;
+typedef enum : int32_t { HCCL_DETERMINISTIC = 0, HCCL_ACCELERATOR = 1, HCCL_CONFIG_RESERVED = 2 } HcclConfig;
 
 union HcclConfigValue {
   int32_t value;
