@@ -29,19 +29,15 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h'
 
-.PHONY: demo test setup native lint format bench clean
+.PHONY: demo test setup native native-tests lint format bench clean
 .DEFAULT_GOAL := test
 
 demo: setup
 	@echo "[5/5] demo: a custom operator's wheel, built and tested on the twin"
 	PATH="$(BIN):$$PATH" bash examples/cpp_extension_wheel/run.sh --demo
 
-test: setup lint
-	@if [[ -f build/native/CTestTestfile.cmake ]]; then
-	  echo "[5/5] native tests"
-	  $(BIN)/ctest --test-dir build/native --output-on-failure --parallel $(JOBS)
-	fi
-	echo "[5/5] Python tests"
+test: setup lint native-tests
+	@echo "[5/5] tests"
 	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 setup: native $(STAMPS)/package
@@ -64,7 +60,7 @@ $(STAMPS)/python: pyproject.toml | $(STAMPS)/machine
 native: $(STAMPS)/python
 	@echo "[3/5] native libraries"
 	[[ -f build/native/build.ninja ]] || PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
-	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" -DOPWRIGHT_TESTS=ON \
+	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" \
 	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
 	  -DCMAKE_PREFIX_PATH="$$($(BIN)/python tools/preflight.py torch-cmake --venv $(VENV))"
 	$(BIN)/cmake --build build/native --parallel $(JOBS)
@@ -74,6 +70,17 @@ $(STAMPS)/package: pyproject.toml $(STAMPS)/python
 	@echo "[4/5] opwright itself (editable)"
 	PATH="$(BIN):$$PATH" $(PIP) install $(PIP_ARGS) --no-build-isolation -C wheel.cmake=false --editable .
 	touch $@
+
+# The libraries that know no torch, and their scenarios, under each sanitizer. tests/native runs them.
+native-tests: $(STAMPS)/python
+	@echo "[5/5] native scenarios: building with sanitizers"
+	build() {
+	  [[ -f build/$$1/build.ninja ]] || $(BIN)/cmake -S . -B build/$$1 -G Ninja -DOPWRIGHT_TORCH=OFF \
+	    -DOPWRIGHT_TESTS=ON -DOPWRIGHT_SANITIZE=$$2 -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
+	  $(BIN)/cmake --build build/$$1 --parallel $(JOBS)
+	}
+	build asan address,undefined
+	build tsan thread
 
 lint: setup
 	@echo "[5/5] ruff, mypy, clang-format"
@@ -88,7 +95,8 @@ format: setup
 	$(CXX_SOURCES) | xargs -0 --no-run-if-empty $(BIN)/clang-format -i
 
 bench: setup
-	@for script in benchmarks/*.py; do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
+	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call
+	for script in benchmarks/*.py; do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
 
 clean:
 	@rm -rf build opwright/cann

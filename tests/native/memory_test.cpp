@@ -1,0 +1,158 @@
+// tests/native/memory_test.cpp
+// Device memory: isolation, limits, copies, freed and foreign addresses.
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "scenario.h"
+
+namespace {
+
+void start() {
+  OK(aclInit(nullptr));
+  OK(aclrtSetDevice(0));
+}
+
+void* device_memory(size_t size) {
+  void* pointer = nullptr;
+  OK(aclrtMalloc(&pointer, size, ACL_MEM_MALLOC_HUGE_FIRST));
+  return pointer;
+}
+
+sigjmp_buf after_fault;
+
+}  // namespace
+
+SCENARIO(copies_go_through_the_device_unchanged) {
+  start();
+  std::vector<int> source(1000);
+  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<int>(i * i);
+  std::vector<int> result(source.size());
+  const size_t bytes = source.size() * sizeof(int);
+  void* const first = device_memory(bytes);
+  OK(aclrtSetDevice(1));
+  void* const second = device_memory(bytes);
+  OK(aclrtMemcpy(first, bytes, source.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE));
+  OK(aclrtMemcpy(second, bytes, first, bytes, ACL_MEMCPY_INTER_DEVICE_TO_DEVICE));
+  OK(aclrtMemcpy(result.data(), bytes, second, bytes, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK(result == source);
+  OK(aclrtFree(first));
+  OK(aclrtFree(second));
+}
+
+SCENARIO(addresses_are_aligned_and_sizes_are_counted) {
+  start();
+  size_t free_before = 0;
+  size_t total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_before, &total));
+  void* const pointer = device_memory(1);
+  CHECK_EQ(reinterpret_cast<uintptr_t>(pointer) % 512, 0u);
+  size_t free_now = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_now, &total));
+  CHECK_EQ(free_before - free_now, 512u);
+  OK(aclrtFree(pointer));
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_now, &total));
+  CHECK_EQ(free_now, free_before);
+}
+
+SCENARIO(host_code_cannot_touch_device_memory) {
+  start();
+  struct sigaction action = {};
+  action.sa_handler = [](int) { siglongjmp(after_fault, 1); };
+  sigaction(SIGSEGV, &action, nullptr);
+  volatile char* const pointer = static_cast<char*>(device_memory(4096));
+  bool faulted = sigsetjmp(after_fault, 1) != 0;
+  if (!faulted) pointer[0] = 1;
+  CHECK(faulted);
+}
+
+SCENARIO(the_limit_is_an_out_of_memory_error_and_leaves_the_device_usable) {
+  start();
+  size_t free_bytes = 0;
+  size_t total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
+  void* pointer = nullptr;
+  REFUSED(aclrtMalloc(&pointer, total + 1, ACL_MEM_MALLOC_HUGE_FIRST), 207001, "aclrtMalloc", "EL0004",
+          "Failed to allocate");
+  void* const most = device_memory(total - 512);
+  REFUSED(aclrtMalloc(&pointer, 1024, ACL_MEM_MALLOC_HUGE_FIRST), 207001, "in use");
+  OK(aclrtFree(most));
+  OK(aclrtFree(device_memory(total)));
+}
+
+SCENARIO(freed_and_foreign_addresses_are_named) {
+  start();
+  char host[64] = {};
+  void* const pointer = device_memory(1 << 20);
+  OK(aclrtFree(pointer));
+  REFUSED(aclrtFree(pointer), 107000, "aclrtFree", "freed or never allocated");
+  REFUSED(aclrtFree(host), 107000, "not a device address");
+  REFUSED(aclrtFree(nullptr), 107000, "null");
+  REFUSED(aclrtMemcpy(pointer, 64, host, 64, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "destination", "freed");
+  REFUSED(aclrtMemcpy(host, 64, host, 64, ACL_MEMCPY_DEVICE_TO_HOST), 107000, "source", "not a device address");
+  void* const live = device_memory(64);
+  REFUSED(aclrtMemcpy(live, 64, host, 65, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "64", "65");
+  REFUSED(aclrtMemcpy(live, 1024, host, 1024, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "range of 1024 bytes");
+  REFUSED(aclrtMemcpy(live, 64, live, 64, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "copy kind says host");
+  OK(aclrtFree(live));
+}
+
+SCENARIO(physical_blocks_are_mapped_into_reserved_addresses) {
+  start();
+  constexpr size_t kBlock = 2 << 20;
+  void* range = nullptr;
+  OK(aclrtReserveMemAddress(&range, 4 * kBlock, 0, nullptr, 1));
+  aclrtPhysicalMemProp prop = {};
+  prop.memAttr = ACL_HBM_MEM_HUGE;
+  prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  aclrtDrvMemHandle handles[2] = {};
+  for (aclrtDrvMemHandle& handle : handles) OK(aclrtMallocPhysical(&handle, kBlock, &prop, 0));
+  char* const base = static_cast<char*>(range);
+  for (int i = 0; i < 2; ++i) OK(aclrtMapMem(base + i * kBlock, kBlock, 0, handles[i], 0));
+  std::vector<char> data(2 * kBlock, 7);
+  std::vector<char> back(2 * kBlock, 0);
+  // One copy over both blocks: neighbouring mappings are one range.
+  OK(aclrtMemcpy(range, data.size(), data.data(), data.size(), ACL_MEMCPY_HOST_TO_DEVICE));
+  OK(aclrtMemcpy(back.data(), back.size(), range, back.size(), ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK(back == data);
+  REFUSED(aclrtMapMem(base, kBlock, 0, handles[1], 0), 107000, "mapped already");
+  REFUSED(aclrtMemcpy(base + 2 * kBlock, 64, data.data(), 64, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "destination");
+  REFUSED(aclrtReleaseMemAddress(range), 107000, "unmap it first");
+  for (int i = 0; i < 2; ++i) OK(aclrtUnmapMem(base + i * kBlock));
+  // The block lives as long as its handle: mapped elsewhere it still has its contents.
+  OK(aclrtMapMem(base + 3 * kBlock, kBlock, 0, handles[1], 0));
+  back.assign(back.size(), 0);
+  OK(aclrtMemcpy(back.data(), kBlock, base + 3 * kBlock, kBlock, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK(std::memcmp(back.data(), data.data(), kBlock) == 0);
+  OK(aclrtUnmapMem(base + 3 * kBlock));
+  for (aclrtDrvMemHandle handle : handles) OK(aclrtFreePhysical(handle));
+  REFUSED(aclrtFreePhysical(handles[0]), 107000, "not a live physical memory handle");
+  OK(aclrtReleaseMemAddress(range));
+  size_t free_bytes = 0;
+  size_t total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
+  CHECK_EQ(free_bytes, total);
+}
+
+SCENARIO(threads_allocate_and_free_at_once) {
+  start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([t] {
+      OK(aclrtSetDevice(t % 2));
+      for (int round = 0; round < 200; ++round) {
+        const size_t size = 512u * static_cast<size_t>(1 + (t + round) % 7);
+        std::vector<char> pattern(size, static_cast<char>(t * 31 + round));
+        std::vector<char> back(size);
+        void* const pointer = device_memory(size);
+        OK(aclrtMemcpy(pointer, size, pattern.data(), size, ACL_MEMCPY_HOST_TO_DEVICE));
+        OK(aclrtMemcpy(back.data(), size, pointer, size, ACL_MEMCPY_DEVICE_TO_HOST));
+        CHECK(back == pattern);
+        OK(aclrtFree(pointer));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}

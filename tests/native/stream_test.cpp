@@ -1,0 +1,208 @@
+// tests/native/stream_test.cpp
+// Streams, events, callbacks: order, waiting, timing, queries.
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "scenario.h"
+
+namespace {
+
+void start() {
+  OK(aclInit(nullptr));
+  OK(aclrtSetDevice(0));
+}
+
+aclrtStream new_stream() {
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  return stream;
+}
+
+aclrtEvent new_event() {
+  aclrtEvent event = nullptr;
+  OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC));
+  return event;
+}
+
+// Holds a stream until it is opened.
+class Gate {
+ public:
+  void close_on(aclrtStream stream) {
+    OK(aclrtLaunchHostFunc(
+        stream,
+        [](void* self) {
+          Gate& gate = *static_cast<Gate*>(self);
+          std::unique_lock<std::mutex> lock(gate.mutex_);
+          gate.changed_.wait(lock, [&] { return gate.open_; });
+        },
+        this));
+  }
+  void open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+}  // namespace
+
+SCENARIO(tasks_run_in_the_order_of_their_calls) {
+  start();
+  const aclrtStream stream = new_stream();
+  static std::vector<long> seen;
+  for (long i = 0; i < 1000; ++i) {
+    OK(aclrtLaunchHostFunc(stream, [](void* i) { seen.push_back(reinterpret_cast<long>(i)); },
+                           reinterpret_cast<void*>(i)));
+  }
+  OK(aclrtSynchronizeStream(stream));
+  CHECK_EQ(seen.size(), 1000u);
+  for (long i = 0; i < 1000; ++i) CHECK_EQ(seen[static_cast<size_t>(i)], i);
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(a_call_returns_before_its_task_has_run) {
+  start();
+  const aclrtStream stream = new_stream();
+  Gate gate;
+  gate.close_on(stream);
+  aclrtStreamStatus status = ACL_STREAM_STATUS_COMPLETE;
+  OK(aclrtStreamQuery(stream, &status));
+  CHECK_EQ(status, ACL_STREAM_STATUS_NOT_READY);
+  REFUSED(aclrtSynchronizeStreamWithTimeout(stream, 20), 507046, "aclrtSynchronizeStreamWithTimeout", "20 ms");
+  REFUSED(aclrtSynchronizeDeviceWithTimeout(20), 507046, "20 ms");
+  gate.open();
+  OK(aclrtSynchronizeStreamWithTimeout(stream, 10000));
+  OK(aclrtStreamQuery(stream, &status));
+  CHECK_EQ(status, ACL_STREAM_STATUS_COMPLETE);
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(a_stream_waits_for_the_event_of_another) {
+  start();
+  const aclrtStream first = new_stream();
+  const aclrtStream second = new_stream();
+  const aclrtEvent event = new_event();
+  static std::atomic<int> order{0};
+  static int first_at = 0;
+  static int second_at = 0;
+  Gate gate;
+  gate.close_on(first);
+  OK(aclrtLaunchHostFunc(first, [](void*) { first_at = ++order; }, nullptr));
+  OK(aclrtRecordEvent(event, first));
+  OK(aclrtStreamWaitEvent(second, event));
+  OK(aclrtLaunchHostFunc(second, [](void*) { second_at = ++order; }, nullptr));
+  aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_COMPLETE;
+  OK(aclrtQueryEventStatus(event, &status));
+  CHECK_EQ(status, ACL_EVENT_RECORDED_STATUS_NOT_READY);
+  OK(aclrtDestroyEvent(event));  // pending waits keep what they need
+  gate.open();
+  OK(aclrtSynchronizeStream(second));
+  CHECK_EQ(first_at, 1);
+  CHECK_EQ(second_at, 2);
+  OK(aclrtDestroyStream(first));
+  OK(aclrtDestroyStream(second));
+}
+
+SCENARIO(elapsed_time_is_measured_on_the_stream) {
+  start();
+  const aclrtStream stream = new_stream();
+  const aclrtEvent begin = new_event();
+  const aclrtEvent end = new_event();
+  float ms = -1;
+  REFUSED(aclrtEventElapsedTime(&ms, begin, end), 107006, "not recorded");
+  OK(aclrtRecordEvent(begin, stream));
+  OK(aclrtLaunchHostFunc(stream, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }, nullptr));
+  OK(aclrtRecordEvent(end, stream));
+  OK(aclrtSynchronizeEvent(end));
+  OK(aclrtEventElapsedTime(&ms, begin, end));
+  CHECK(ms >= 30 && ms < 10000);
+  REFUSED(aclrtEventElapsedTime(&ms, end, begin), 107007, "before the start event");
+  OK(aclrtDestroyEvent(begin));
+  OK(aclrtDestroyEvent(end));
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(a_blocking_callback_holds_the_stream_for_the_subscribed_thread) {
+  start();
+  const aclrtStream stream = new_stream();
+  static std::atomic<bool> called{false};
+  static std::atomic<bool> after{false};
+  REFUSED(aclrtLaunchCallback([](void*) {}, nullptr, ACL_CALLBACK_BLOCK, stream), 100035, "aclrtSubscribeReport");
+  const auto self = static_cast<uint64_t>(pthread_self());
+  OK(aclrtSubscribeReport(self, stream));
+  REFUSED(aclrtProcessReport(10), 507012, "10 ms");
+  OK(aclrtLaunchCallback([](void*) { called = true; }, nullptr, ACL_CALLBACK_BLOCK, stream));
+  OK(aclrtLaunchHostFunc(stream, [](void*) { after = called.load(); }, nullptr));
+  OK(aclrtProcessReport(10000));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(after);
+  OK(aclrtUnSubscribeReport(self, stream));
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(a_stream_can_be_destroyed_while_tasks_wait) {
+  start();
+  for (int round = 0; round < 50; ++round) {
+    const aclrtStream stream = new_stream();
+    const aclrtStream other = new_stream();
+    const aclrtEvent event = new_event();
+    static std::atomic<int> count{0};
+    for (int i = 0; i < 20; ++i) OK(aclrtLaunchHostFunc(stream, [](void*) { ++count; }, nullptr));
+    OK(aclrtRecordEvent(event, stream));
+    OK(aclrtStreamWaitEvent(other, event));
+    OK(aclrtDestroyStreamForce(stream));
+    OK(aclrtSynchronizeStream(other));  // the dropped record must not be waited for
+    REFUSED(aclrtSynchronizeStream(stream), 107003, "does not exist");
+    OK(aclrtDestroyStream(other));
+    OK(aclrtDestroyEvent(event));
+  }
+}
+
+SCENARIO(eight_threads_share_streams) {
+  start();
+  aclrtStream streams[2] = {new_stream(), new_stream()};
+  static std::atomic<int> count{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      OK(aclrtSetDevice(0));
+      const aclrtEvent event = new_event();
+      for (int i = 0; i < 300; ++i) {
+        const aclrtStream mine = streams[(t + i) % 2];
+        OK(aclrtLaunchHostFunc(mine, [](void*) { ++count; }, nullptr));
+        OK(aclrtRecordEvent(event, mine));
+        OK(aclrtStreamWaitEvent(streams[(t + i + 1) % 2], event));
+        if (i % 50 == 0) OK(aclrtSynchronizeEvent(event));
+      }
+      OK(aclrtDestroyEvent(event));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  OK(aclrtSynchronizeDevice());
+  CHECK_EQ(count.load(), 2400);
+  for (aclrtStream stream : streams) OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(errors_name_the_call_and_the_cause) {
+  start();
+  int32_t device = -1;
+  REFUSED(aclrtSetDevice(99), 107001, "aclrtSetDevice", "99", "OPWRIGHT_DEVICES");
+  CHECK_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), 107001);
+  CHECK_EQ(aclrtGetLastError(ACL_RT_THREAD_LEVEL), 107001);
+  CHECK_EQ(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL), 0);
+  std::thread([&] { REFUSED(aclrtGetDevice(&device), 107002, "aclrtSetDevice"); }).join();
+  REFUSED(aclrtSynchronizeStream(reinterpret_cast<aclrtStream>(0x1234)), 107003, "0x1234");
+  REFUSED(aclrtGetDevice(nullptr), 107000, "deviceId");
+  REFUSED(aclInit(nullptr), 100002, "initialised already");
+}
