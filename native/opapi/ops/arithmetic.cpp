@@ -1,7 +1,148 @@
 // native/opapi/ops/arithmetic.cpp
-// Sums, differences, products, quotients. Sibling names stand together: torch_npu takes the old path for the whole group
-// if one of them is missing.
+// Sums, differences, products, quotients, powers. Sibling names stand together: torch_npu takes the old path for the
+// whole group if one of them is missing.
 #include "opapi/opapi.h"
 
+namespace {
+
+// Integers divided by zero: ATen raises, the device does not, and does not document what it computes. Here it is the
+// scalar unit's rule (AArch64): the quotient is 0, the remainder is the dividend.
+enum class Undivided { kQuotient, kRemainder };
+
+bool divides_by_zero(const at::Tensor& self, const at::Tensor& other) {
+  return at::isIntegralType(at::result_type(self, other), /*includeBool=*/false) && !at::all(other).item<bool>();
+}
+
+template <class Function>
+void divide(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, Undivided rule, Function function) {
+  if (!divides_by_zero(self, other)) {
+    function(out, self, other);
+    return;
+  }
+  const at::Tensor zero = other.eq(0);
+  at::Tensor result = at::empty({0}, at::result_type(self, other));
+  function(result, self, other.masked_fill(zero, 1));
+  assign(out, rule == Undivided::kQuotient ? result.masked_fill(zero, 0) : at::where(zero, self, result));
+}
+
+void floor_divide(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+  divide(out, self, other, Undivided::kQuotient,
+         [](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) { at::floor_divide_out(to, a, b); });
+}
+
+void fmod(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+  divide(out, self, other, Undivided::kRemainder,
+         [](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) { at::fmod_out(to, a, b); });
+}
+
+void remainder(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+  divide(out, self, other, Undivided::kRemainder,
+         [](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) { at::remainder_out(to, a, b); });
+}
+
+// mode: 0 none, 1 trunc, 2 floor.
+void divide_rounding(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int32_t mode) {
+  require(0 <= mode && mode <= 2, ACLNN_ERR_PARAM_INVALID, "parameter 'mode' is ", mode,
+          ", but must be 0 (true division), 1 (trunc) or 2 (floor)");
+  if (mode == 0) {
+    at::div_out(out, self, other);
+    return;
+  }
+  divide(out, self, other, Undivided::kQuotient, [mode](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) {
+    at::div_out(to, a, b, mode == 1 ? "trunc" : "floor");
+  });
+}
+
+}  // namespace
+
+// out = function(self, other): NAME, and NAME ## s with a scalar operand.
+#define BINARY(NAME, FUNCTION) ACLNN(NAME, (In, self)(In, other)(Out, out), FUNCTION(out, self, other))
+#define BINARY_SCALAR(NAME, FUNCTION) \
+  ACLNN(NAME, (In, self)(Scalar, other)(Out, out), FUNCTION(out, self, operand(other)))
+#define IN_PLACE(NAME, FUNCTION) ACLNN(Inplace##NAME, (Ref, selfRef)(In, other), FUNCTION(selfRef, selfRef, other))
+#define IN_PLACE_SCALAR(NAME, FUNCTION) \
+  ACLNN(Inplace##NAME, (Ref, selfRef)(Scalar, other), FUNCTION(selfRef, selfRef, operand(other)))
+
 ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
-ACLNN(Adds, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
+ACLNN(Adds, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::add_out(out, self, operand(other), alpha))
+ACLNN(AddV3, (Scalar, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, operand(self), other, alpha))
+ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha))
+ACLNN(InplaceAdds, (Ref, selfRef)(Scalar, other)(Scalar, alpha), selfRef.add_(other, alpha))
+ACLNN(AddRelu, (In, self)(In, other)(Scalar, alpha)(Out, out), at::_add_relu_out(out, self, other, alpha))
+ACLNN(InplaceAddRelu, (Ref, selfRef)(In, other)(Scalar, alpha), at::_add_relu_(selfRef, other, alpha))
+
+ACLNN(Sub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other, alpha))
+ACLNN(Subs, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, operand(other), alpha))
+ACLNN(InplaceSub, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.sub_(other, alpha))
+ACLNN(InplaceSubs, (Ref, selfRef)(Scalar, other)(Scalar, alpha), selfRef.sub_(other, alpha))
+ACLNN(Rsub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, other, self, alpha))
+ACLNN(Rsubs, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::sub_out(out, operand(other), self, alpha))
+
+BINARY(Mul, at::mul_out)
+BINARY_SCALAR(Muls, at::mul_out)
+ACLNN(InplaceMul, (Ref, selfRef)(In, other), selfRef.mul_(other))
+ACLNN(InplaceMuls, (Ref, selfRef)(Scalar, other), selfRef.mul_(other))
+
+BINARY(Div, at::div_out)
+BINARY_SCALAR(Divs, at::div_out)
+ACLNN(InplaceDiv, (Ref, selfRef)(In, other), selfRef.div_(other))
+ACLNN(InplaceDivs, (Ref, selfRef)(Scalar, other), selfRef.div_(other))
+
+ACLNN(DivMod, (In, self)(In, other)(Int32, mode)(Out, out), divide_rounding(out, self, other, mode))
+ACLNN(DivMods, (In, self)(Scalar, other)(Int32, mode)(Out, out), divide_rounding(out, self, operand(other), mode))
+ACLNN(InplaceDivMod, (Ref, selfRef)(In, other)(Int32, mode), divide_rounding(selfRef, selfRef, other, mode))
+ACLNN(InplaceDivMods, (Ref, selfRef)(Scalar, other)(Int32, mode),
+      divide_rounding(selfRef, selfRef, operand(other), mode))
+
+BINARY(FloorDivide, floor_divide)
+BINARY_SCALAR(FloorDivides, floor_divide)
+IN_PLACE(FloorDivide, floor_divide)
+IN_PLACE_SCALAR(FloorDivides, floor_divide)
+
+BINARY(FmodTensor, fmod)
+BINARY_SCALAR(FmodScalar, fmod)
+IN_PLACE(FmodTensor, fmod)
+IN_PLACE_SCALAR(FmodScalar, fmod)
+
+BINARY(RemainderTensorTensor, remainder)
+BINARY_SCALAR(RemainderTensorScalar, remainder)
+ACLNN(RemainderScalarTensor, (Scalar, self)(In, other)(Out, out), remainder(out, operand(self), other))
+IN_PLACE(RemainderTensorTensor, remainder)
+IN_PLACE_SCALAR(RemainderTensorScalar, remainder)
+
+ACLNN(PowTensorTensor, (In, self)(In, exponent)(Out, out), at::pow_out(out, self, exponent))
+ACLNN(PowTensorScalar, (In, self)(Scalar, exponent)(Out, out), at::pow_out(out, self, exponent))
+ACLNN(PowScalarTensor, (Scalar, self)(In, exponent)(Out, out), at::pow_out(out, self, exponent))
+ACLNN(InplacePowTensorTensor, (Ref, self)(In, exponent), self.pow_(exponent))
+ACLNN(InplacePowTensorScalar, (Ref, self)(Scalar, exponent), self.pow_(exponent))
+
+ACLNN(Addcdiv, (In, self)(In, tensor1)(In, tensor2)(Scalar, value)(Out, out),
+      at::addcdiv_out(out, self, tensor1, tensor2, value))
+ACLNN(InplaceAddcdiv, (Ref, selfRef)(In, tensor1)(In, tensor2)(Scalar, value),
+      selfRef.addcdiv_(tensor1, tensor2, value))
+ACLNN(Addcmul, (In, self)(In, tensor1)(In, tensor2)(Scalar, value)(Out, out),
+      at::addcmul_out(out, self, tensor1, tensor2, value))
+ACLNN(InplaceAddcmul, (Ref, selfRef)(In, tensor1)(In, tensor2)(Scalar, value),
+      selfRef.addcmul_(tensor1, tensor2, value))
+
+ACLNN(Lerp, (In, self)(In, end)(In, weight)(Out, out), at::lerp_out(out, self, end, weight))
+ACLNN(Lerps, (In, self)(In, end)(Scalar, weight)(Out, out), at::lerp_out(out, self, end, weight))
+ACLNN(InplaceLerp, (Ref, selfRef)(In, end)(In, weight), selfRef.lerp_(end, weight))
+ACLNN(InplaceLerps, (Ref, selfRef)(In, end)(Scalar, weight), selfRef.lerp_(end, weight))
+
+BINARY(Atan2, at::atan2_out)
+ACLNN(InplaceAtan2, (Ref, selfRef)(In, other), selfRef.atan2_(other))
+BINARY(Maximum, at::maximum_out)
+BINARY(Minimum, at::minimum_out)
+BINARY(Gcd, at::gcd_out)
+BINARY(LogAddExp, at::logaddexp_out)
+BINARY(LogAddExp2, at::logaddexp2_out)
+
+BINARY(XLogYTensor, at::xlogy_out)
+BINARY_SCALAR(XLogYScalarOther, at::xlogy_out)
+ACLNN(XLogYScalarSelf, (Scalar, self)(In, other)(Out, out), at::xlogy_out(out, operand(self), other))
+ACLNN(InplaceXLogYScalarOther, (Ref, selfRef)(Scalar, other), selfRef.xlogy_(other))
+
+ACLNN(LeftShift, (In, self)(In, shiftBits)(Out, out), at::bitwise_left_shift_out(out, self, shiftBits))
+ACLNN(LeftShifts, (In, self)(Scalar, shiftBits)(Out, out), at::bitwise_left_shift_out(out, self, operand(shiftBits)))
+ACLNN(RightShift, (In, input)(In, shiftBits)(Out, out), at::bitwise_right_shift_out(out, input, shiftBits))
