@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(path.stem for path in Path(__file__).parent.glob("*_test.cpp"))
 
-# Build folder -> what a sanitizer prints when it has found something. `make native-tests` makes the builds.
+# One build per group of sanitizers; `make native-tests` makes them.
 BUILDS = {
     "asan": ROOT / "build" / "asan",
     "tsan": ROOT / "build" / "tsan",

@@ -6,8 +6,8 @@
 #include "acl/acl_op.h"
 
 typedef struct aclGraphDumpOption aclGraphDumpOption;
-typedef enum { ACL_ENGINE_SYS, ACL_ENGINE_AICORE, ACL_ENGINE_VECTOR } aclopEngineType;
-typedef enum { ACL_COMPILE_SYS, ACL_COMPILE_UNREGISTERED } aclopCompileType;
+typedef enum aclEngineType { ACL_ENGINE_SYS, ACL_ENGINE_AICORE, ACL_ENGINE_VECTOR } aclopEngineType;
+typedef enum aclCompileType { ACL_COMPILE_SYS, ACL_COMPILE_UNREGISTERED } aclopCompileType;
 typedef enum {
   ACL_PRECISION_MODE,
   ACL_AICORE_NUM,

@@ -1,0 +1,107 @@
+// tests/native/ancillary_test.cpp
+// The small libraries beside libascendcl: options, system parameters, profiling, driver queries, and that everything
+// refused says so by its name.
+#include "acl/acl_dump.h"
+#include "acl/acl_op_compiler.h"
+#include "acl/acl_prof.h"
+#include "acl/acl_sys_param.h"
+#include "acl/prof_api.h"
+#include "hal/hal.h"
+#include "hccl/hccl.h"
+#include "profiling/report.h"
+#include "rts/rts.h"
+#include "scenario.h"
+
+SCENARIO(compile_options_read_back) {
+  char value[8] = "";
+  CHECK_EQ(aclGetCompileoptSize(ACL_OP_JIT_COMPILE), sizeof("disable"));
+  OK(aclGetCompileopt(ACL_OP_JIT_COMPILE, value, sizeof(value)));
+  CHECK_EQ(std::string(value), "disable");
+  OK(aclSetCompileopt(ACL_OP_JIT_COMPILE, "enable"));
+  CHECK_EQ(aclGetCompileoptSize(ACL_OP_JIT_COMPILE), sizeof("enable"));
+  CHECK_EQ(aclGetCompileoptSize(ACL_OP_DEBUG_OPTION), size_t{1});
+  REFUSED(aclGetCompileopt(ACL_OP_JIT_COMPILE, value, 3), ACL_ERROR_INVALID_PARAM, "'length' is 3", "7");
+  REFUSED(aclSetCompileopt(ACL_OP_JIT_COMPILE, "maybe"), ACL_ERROR_INVALID_PARAM, "maybe", "enable", "disable");
+  REFUSED(aclSetCompileopt(static_cast<aclCompileOpt>(31), "1"), ACL_ERROR_INTERNAL_ERROR, "31");
+}
+
+SCENARIO(system_parameters_belong_to_the_process_or_a_context) {
+  int64_t value = -1;
+  OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
+  CHECK_EQ(value, 0);
+  OK(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1));
+  OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
+  CHECK_EQ(value, 1);
+  REFUSED(aclrtCtxSetSysParamOpt(ACL_OPT_STRONG_CONSISTENCY, 1), ACL_ERROR_RT_CONTEXT_NULL, "aclrtCtxSetSysParamOpt");
+  OK(aclrtSetDevice(0));
+  OK(aclrtCtxSetSysParamOpt(ACL_OPT_STRONG_CONSISTENCY, 5));
+  OK(aclrtSetDevice(1));
+  OK(aclrtCtxGetSysParamOpt(ACL_OPT_STRONG_CONSISTENCY, &value));
+  CHECK_EQ(value, 0);
+  OK(aclrtSetDevice(0));
+  OK(aclrtCtxGetSysParamOpt(ACL_OPT_STRONG_CONSISTENCY, &value));
+  CHECK_EQ(value, 5);
+  REFUSED(aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(3), 1), ACL_ERROR_RT_PARAM_INVALID, "parameter 3");
+}
+
+SCENARIO(a_legacy_operator_is_refused_by_its_type) {
+  REFUSED(aclopCompileAndExecute("Mul", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, ACL_ENGINE_SYS,
+                                 ACL_COMPILE_SYS, nullptr, nullptr),
+          ACL_ERROR_OP_NOT_FOUND, "aclopCompileAndExecute:", "'Mul'");
+  REFUSED(aclopCompileAndExecuteV2("Add", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, ACL_ENGINE_SYS,
+                                   ACL_COMPILE_SYS, nullptr, nullptr),
+          ACL_ERROR_OP_NOT_FOUND, "aclopCompileAndExecuteV2:", "'Add'");
+}
+
+SCENARIO(profiling_is_refused_and_names_the_trace) {
+  REFUSED(aclprofInit("here", 4), ACL_ERROR_PROF_MODULES_UNSUPPORTED, "aclprofInit", "--trace");
+  uint32_t device = 0;
+  aclprofConfig* const config = aclprofCreateConfig(&device, 1, 0, nullptr, 1);
+  CHECK(config != nullptr);
+  REFUSED(aclprofStart(config), ACL_ERROR_PROF_MODULES_UNSUPPORTED, "aclprofStart");
+  OK(aclprofDestroyConfig(config));
+  device = 99;
+  CHECK(aclprofCreateConfig(&device, 1, 0, nullptr, 1) == nullptr);
+}
+
+SCENARIO(profiler_reports_have_a_clock_and_hashes) {
+  CHECK_EQ(MsprofGetHashId("abc", 3), MsprofGetHashId("abcd", 3));
+  CHECK(MsprofGetHashId("abc", 3) != MsprofGetHashId("acb", 3));
+  CHECK(MsprofSysCycleTime() <= MsprofSysCycleTime());
+  const ProfCommandHandle callback = [](uint32_t, void*, uint32_t) { return 0; };
+  CHECK_EQ(MsprofRegisterCallback(7, callback), 0);
+  CHECK(opwright::profiling::callback_of(7) == callback);
+  CHECK(opwright::profiling::callback_of(8) == nullptr);
+  CHECK_EQ(MsprofRegisterCallback(7, nullptr), -1);
+}
+
+SCENARIO(the_driver_answers_what_torch_npu_asks) {
+  int count = 0;
+  uint32_t expected = 0;
+  OK(drvGetDevNum(&count));
+  OK(aclrtGetDeviceCount(&expected));
+  CHECK_EQ(static_cast<uint32_t>(count), expected);
+  int32_t version = 0;
+  OK(halGetAPIVersion(&version));
+  CHECK(version > 0 && version < 0x071905);
+  int64_t kilohertz = 0;
+  OK(halGetDeviceInfo(0, MODULE_TYPE_SYSTEM, INFO_TYPE_HOST_OSC_FREQUE, &kilohertz));
+  CHECK_EQ(kilohertz, 1000000);
+  REFUSED(halGetDeviceInfo(0, 1, 1, &kilohertz), DRV_ERROR_NOT_SUPPORT, "module 1");
+  REFUSED(halGetDeviceInfo(99, 0, 24, &kilohertz), DRV_ERROR_INVALID_DEVICE, "device 99");
+}
+
+SCENARIO(what_is_missing_says_so_by_name) {
+  REFUSED(HcclGetRootInfo(nullptr), HCCL_E_NOT_SUPPORT, "HcclGetRootInfo", "not available");
+  REFUSED(HcclAllReduce(nullptr, nullptr, 0, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, nullptr, nullptr),
+          HCCL_E_NOT_SUPPORT, "HcclAllReduce", "not available");
+  REFUSED(rtKernelLaunch(nullptr, 1, nullptr, 0, nullptr, nullptr), ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "rtKernelLaunch",
+          "device binary");
+  REFUSED(aclopStartDumpArgs(1, "here"), ACL_ERROR_FEATURE_UNSUPPORTED, "aclopStartDumpArgs", "--trace");
+}
+
+SCENARIO(collective_settings_are_kept) {
+  OK(HcclSetConfig(HCCL_DETERMINISTIC, HcclConfigValue{1}));
+  REFUSED(HcclSetConfig(static_cast<HcclConfig>(9), HcclConfigValue{1}), HCCL_E_PARA, "setting 9");
+  CHECK_EQ(HcclGetCommConfigCapability(), 0u);
+}

@@ -1,0 +1,143 @@
+// tests/native/graph_test.cpp
+// Values of the graph interface, and that the engine behind it is refused.
+#include "ge/graph.h"
+
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+
+#include "ge/operator.h"
+#include "ge/session.h"
+#include "ge/tensor.h"
+#include "graph/wire.h"
+#include "runtime/error.h"
+#include "scenario.h"
+
+namespace {
+
+// A length-delimited field of a protobuf message.
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+std::string model() {
+  const std::string data = field(1, "x") + field(2, "Data");
+  const std::string print = field(1, "log") + field(2, "PrintV2");
+  return field(1, "model") + field(7, field(1, "graph") + field(6, data) + field(6, print));
+}
+
+std::string type_of(const ge::GNode& node) {
+  ge::AscendString type;
+  CHECK_EQ(node.GetType(type), ge::GRAPH_SUCCESS);
+  return type.GetString();
+}
+
+}  // namespace
+
+SCENARIO(strings_compare_by_their_text) {
+  CHECK_EQ(std::string(ge::AscendString().GetString()), "");
+  CHECK(ge::AscendString("a") == ge::AscendString("a"));
+  CHECK(ge::AscendString("a") < ge::AscendString("b"));
+  CHECK(ge::AscendString() < ge::AscendString("a"));
+}
+
+SCENARIO(a_tensor_takes_memory_and_gives_it_up) {
+  static int deleted = 0;
+  uint8_t memory[4] = {7};
+  ge::Tensor tensor;
+  CHECK_EQ(tensor.ResetData(memory, 4, [](uint8_t*) { ++deleted; }), ge::GRAPH_SUCCESS);
+  {
+    const ge::Tensor shared = tensor;
+    CHECK_EQ(*shared.GetData(), 7);
+    CHECK_EQ(shared.GetSize(), size_t{4});
+  }
+  CHECK_EQ(deleted, 0);
+  {
+    const auto given = tensor.ResetData();
+    CHECK_EQ(given.get(), memory);
+    CHECK(tensor.GetData() == nullptr);
+    CHECK_EQ(tensor.GetSize(), size_t{0});
+  }
+  CHECK_EQ(deleted, 1);
+  CHECK_EQ(tensor.ResetData(memory, 4, nullptr), ge::GRAPH_FAILED);
+}
+
+SCENARIO(shapes_and_descriptions_read_back) {
+  ge::Tensor tensor;
+  tensor.SetShapeDimNum(2);
+  CHECK_EQ(tensor.GetShapeDim(0), -1);
+  CHECK_EQ(tensor.SetShapeDim(1, 5), ge::GRAPH_SUCCESS);
+  CHECK_EQ(tensor.GetShapeDim(1), 5);
+  CHECK_EQ(tensor.SetShapeDim(2, 5), ge::GRAPH_FAILED);
+  ge::TensorDesc desc(ge::Shape({2, 3}), ge::FORMAT_NCHW, ge::DT_BF16);
+  const ge::TensorDesc copy = desc;
+  desc.SetDataType(ge::DT_INT8);
+  CHECK_EQ(copy.GetDataType(), ge::DT_BF16);
+  tensor.SetTensorDesc(copy);
+  CHECK_EQ(tensor.GetShapeDimNum(), size_t{2});
+  CHECK_EQ(tensor.GetTensorDesc().GetShape().GetShapeSize(), 6);
+  CHECK_EQ(ge::Shape({-2}).GetDimNum(), size_t{0});
+  CHECK_EQ(ge::Shape({-1, 2}).GetShapeSize(), -1);
+}
+
+SCENARIO(layouts_have_names) {
+  CHECK_EQ(std::string(ge::GetFormatName(ge::FORMAT_ND)), "ND");
+  CHECK_EQ(std::string(ge::GetFormatName(static_cast<ge::Format>(51))), "FRACTAL_NZ_C0_32");
+  CHECK_EQ(std::string(ge::GetFormatName(static_cast<ge::Format>(29 | 4 << 8))), "FRACTAL_NZ");
+  CHECK_EQ(std::string(ge::GetFormatName(static_cast<ge::Format>(0xFF))), "UNKNOWN");
+}
+
+SCENARIO(a_graph_knows_its_nodes) {
+  const std::string bytes = model();
+  ge::Graph graph;
+  CHECK_EQ(graph.LoadFromSerializedModelArray(bytes.data(), bytes.size()), ge::GRAPH_SUCCESS);
+  const auto nodes = graph.GetAllNodes();
+  CHECK_EQ(nodes.size(), size_t{2});
+  CHECK_EQ(type_of(nodes[1]), "PrintV2");
+
+  ge::Graph copy("copy");
+  CHECK_EQ(copy.CopyFrom(graph), ge::GRAPH_SUCCESS);
+  CHECK_EQ(copy.GetAllNodes().size(), size_t{2});
+  char path[] = "/tmp/opwright_graph_XXXXXX";
+  CHECK(mkstemp(path) >= 0);
+  CHECK_EQ(copy.SaveToFile(path), ge::GRAPH_SUCCESS);
+  std::ifstream file(path, std::ios::binary);
+  CHECK_EQ(std::string(std::istreambuf_iterator<char>(file), {}), bytes);
+  std::remove(path);
+  CHECK_EQ(copy.SaveToFile("/nowhere/graph.air"), ge::GRAPH_FAILED);
+}
+
+SCENARIO(every_truncation_of_a_model_is_survived) {
+  const std::string bytes = model();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const std::string part(bytes, 0, size);  // a copy of its own, so that a read beyond it is found
+    ge::Graph graph;
+    CHECK_EQ(graph.LoadFromSerializedModelArray(part.data(), part.size()), ge::GRAPH_FAILED);
+  }
+  ge::Graph graph;
+  REFUSED(static_cast<int>(graph.LoadFromSerializedModelArray("zzz", 3)), static_cast<int>(ge::GRAPH_FAILED),
+          "not a protobuf message");
+}
+
+SCENARIO(wire_numbers_of_every_kind_are_read) {
+  const std::string bytes = std::string("\x08\x96\x01", 3) + std::string("\x15\x01\x02\x00\x00", 5) +
+                            std::string("\x19\x01\x00\x00\x00\x00\x00\x00\x80", 9);
+  opwright::graph::WireReader reader(bytes);
+  opwright::graph::Field field{};
+  CHECK(reader.next(field) && field.number == 1 && field.value == 150);
+  CHECK(reader.next(field) && field.number == 2 && field.value == 0x201);
+  CHECK(reader.next(field) && field.number == 3 && field.value == 0x8000000000000001);
+  CHECK(!reader.next(field));
+}
+
+SCENARIO(the_engine_is_refused_by_name) {
+  const int failed = static_cast<int>(ge::FAILED);
+  REFUSED(static_cast<int>(ge::GEInitialize({})), failed, "ge::GEInitialize", "not available");
+  ge::Session session({});
+  REFUSED(static_cast<int>(session.AddGraph(1, ge::Graph(), {})), failed, "ge::Session::AddGraph");
+  REFUSED(static_cast<int>(session.CompileGraph(1)), failed, "ge::Session::CompileGraph");
+  CHECK(session.GetCompiledGraphSummary(1) == nullptr);
+  CHECK_EQ(ge::GEFinalize(), ge::SUCCESS);
+  CHECK(!ge::OperatorFactory::IsExistOp("Add"));
+  CHECK(ge::OperatorFactory::CreateOperator("a", "Add").IsEmpty());
+}
