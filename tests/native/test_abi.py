@@ -26,8 +26,8 @@ PARTLY_STATED = {
     "aclrtMallocConfig",
     "aclrtUtilizationInfo",
 }
-# Functions whose wheel-internal pointer type differs from the wheel's own header (the twin follows the caller), that are
-# declared in no header of the wheel, or that take one of the types above.
+# Functions whose wheel-internal pointer type differs from the wheel's own header (the twin follows
+# the caller), that are declared in no header of the wheel, or that take one of the types above.
 NOT_COMPARABLE = {
     "aclmdlRIAddCondTask",
     "aclmdlRICondHandleCreate",
@@ -81,26 +81,16 @@ def functions(text: str) -> list[str]:
 
 
 def program(text: str, prologue: str) -> str:
-    lines = [
-        prologue,
-        "#include <cstddef>",
-        "#include <cstdio>",
-        "#include <typeinfo>",
-        "int main() {",
-    ]
-    lines += [
-        f'  std::printf("{name} = %lld\\n", (long long){name});' for name in enumerators(text)
-    ]
+    head = [prologue, "#include <cstddef>", "#include <cstdio>", "#include <typeinfo>"]
+    prints = [f'"{name} = %lld", (long long){name}' for name in enumerators(text)]
     for name, fields in structs(text).items():
-        lines.append(f'  std::printf("sizeof {name} = %zu\\n", sizeof({name}));')
-        lines += [
-            f'  std::printf("{name}.{field} at %zu size %zu\\n", offsetof({name}, {field}), sizeof((({name}*)0)->{field}));'
-            for field in fields
-        ]
-    lines += [
-        f'  std::printf("{name}: %s\\n", typeid(&{name}).name());' for name in functions(text)
-    ]
-    return "\n".join([*lines, "}", ""])
+        prints.append(f'"sizeof {name} = %zu", sizeof({name})')
+        for field in fields:
+            where = f"offsetof({name}, {field}), sizeof((({name}*)0)->{field})"
+            prints.append(f'"{name}.{field} at %zu size %zu", {where}')
+    prints += [f'"{name}: %s", typeid(&{name}).name()' for name in functions(text)]
+    body = [f'  std::printf({line}); std::puts("");' for line in prints]
+    return "\n".join([*head, "int main() {", *body, "}", ""])
 
 
 def includes(headers: tuple[str, ...]) -> str:
