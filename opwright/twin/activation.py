@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from opwright.errors import OpwrightError
-from opwright.twin.environment import changed, twin_environment
+from opwright.twin.environment import AUTOLOAD, changed, twin_environment
+from opwright.twin.kernels.process import catch_up, package_of_process
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import LOAD_ORDER, Toolkit, installed_toolkit
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 __all__ = ["Armed", "TwinTooLateError", "activate", "arm", "export"]
-
-AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 class TwinTooLateError(OpwrightError):
@@ -65,11 +64,13 @@ def load(settings: TwinSettings) -> None:
     libraries = installed_toolkit().libraries
     for name in LOAD_ORDER:
         ctypes.CDLL(str(libraries / name), mode=ctypes.RTLD_GLOBAL)
+    catch_up()
 
 
 def export(settings: TwinSettings) -> None:
     """Put the twin into this process's environment, for its libraries and for child processes."""
-    result = twin_environment(os.environ, installed_toolkit(), settings)
+    packages = (package_of_process(),)
+    result = twin_environment(os.environ, installed_toolkit(), settings, packages)
     os.environ.update(changed(os.environ, result))
 
 

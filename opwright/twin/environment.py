@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from opwright.twin.settings import TwinSettings
     from opwright.twin.toolkit import Toolkit
 
-__all__ = ["SWITCH", "changed", "twin_environment"]
+__all__ = ["AUTOLOAD", "SWITCH", "changed", "twin_environment"]
 
 # Read by opwright.twin at import: 0 keeps it from arming.
 SWITCH = "OPWRIGHT_TWIN"
+# Read by torch at import: 0 keeps it from loading its back ends, torch_npu among them.
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 def twin_environment(
@@ -58,6 +60,8 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         "OPWRIGHT_SYNC": None if settings.sync is None else int(settings.sync),
         # Absolute, because the process may change its folder before it writes the trace.
         "OPWRIGHT_TRACE": None if settings.trace is None else settings.trace.absolute(),
+        "OPWRIGHT_KERNELS": os.pathsep.join(str(file.absolute()) for file in settings.kernels)
+        or None,
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

@@ -1,0 +1,161 @@
+"""What the native side hands over -> torch tensors and Python values.
+
+The structures have the layout of native/user_kernel/view.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import torch
+
+from opwright.errors import OpwrightError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ArgumentView", "Value", "read_argument"]
+
+# aclDataType -> torch.dtype. An ACL dtype without a counterpart is not in the table.
+DTYPES = {
+    **{0: torch.float32, 1: torch.float16, 27: torch.bfloat16, 11: torch.float64},
+    **{2: torch.int8, 6: torch.int16, 3: torch.int32, 9: torch.int64, 12: torch.bool},
+    **{4: torch.uint8, 7: torch.uint16, 8: torch.uint32, 10: torch.uint64},
+    **{33: torch.complex32, 16: torch.complex64, 17: torch.complex128},
+    **{35: torch.float8_e5m2, 36: torch.float8_e4m3fn, 37: torch.float8_e8m0fnu},
+}
+
+Value = object
+
+WRITABLE = 0x200  # PyBUF_WRITE
+memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
+memory_view.restype = ctypes.py_object
+memory_view.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+
+
+class ArgumentDtypeError(OpwrightError):
+    """A dtype that torch does not have."""
+
+    id = "OPW-K030"
+    title = "the argument's dtype has no counterpart in torch"
+    usual_fix = "give the operator an argument of another dtype"
+
+
+class TensorView(ctypes.Structure):
+    """A tensor's descriptor."""
+
+    _fields_: ClassVar = [
+        ("dtype", ctypes.c_int32),
+        ("present", ctypes.c_int32),
+        ("rank", ctypes.c_int64),
+        ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_int64),
+        ("storage", ctypes.c_void_p),
+        ("storage_bytes", ctypes.c_uint64),
+    ]
+
+
+class ScalarView(ctypes.Structure):
+    """A scalar: its dtype and bytes."""
+
+    _fields_: ClassVar = [
+        ("dtype", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("value", ctypes.c_ubyte * 16),
+    ]
+
+
+class ArgumentView(ctypes.Structure):
+    """An argument of any kind."""
+
+    _fields_: ClassVar = [
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int32),
+        ("present", ctypes.c_int32),
+        ("count", ctypes.c_uint64),
+        ("items", ctypes.c_void_p),
+        ("integer", ctypes.c_int64),
+        ("real", ctypes.c_double),
+    ]
+
+
+def torch_dtype(code: int) -> torch.dtype:
+    """Return torch's dtype for an aclDataType."""
+    if code not in DTYPES:
+        raise ArgumentDtypeError(where="aclDataType", got=str(code), allowed=map(str, DTYPES))
+    return DTYPES[code]
+
+
+def tensor(view: TensorView) -> torch.Tensor | None:
+    """Return a CPU tensor over the device memory, or None for null."""
+    if not view.present:
+        return None
+    dtype = torch_dtype(view.dtype)
+    sizes, strides = view.sizes[: view.rank], view.strides[: view.rank]
+    if not view.storage_bytes:
+        return torch.empty(0, dtype=dtype).as_strided(sizes, strides)
+    memory = memory_view(view.storage, view.storage_bytes, WRITABLE)
+    return torch.frombuffer(memory, dtype=dtype).as_strided(sizes, strides, view.offset)
+
+
+def scalar(view: ScalarView) -> complex | float | int | bool:
+    """Return a Python number."""
+    dtype = torch_dtype(view.dtype)
+    value = torch.frombuffer(bytearray(view.value)[: dtype.itemsize], dtype=dtype).item()
+    return cast("complex | float | int | bool", value)
+
+
+def one_tensor(view: ArgumentView) -> Value:
+    """Read a tensor."""
+    return tensor(TensorView.from_address(view.items))
+
+
+def tensor_list(view: ArgumentView) -> Value:
+    """Read a list of tensors; an entry can be None."""
+    return [tensor(entry) for entry in (TensorView * view.count).from_address(view.items)]
+
+
+def one_scalar(view: ArgumentView) -> Value:
+    """Read a scalar."""
+    return scalar(ScalarView.from_address(view.items))
+
+
+def scalar_list(view: ArgumentView) -> Value:
+    """Read a list of scalars."""
+    return [scalar(entry) for entry in (ScalarView * view.count).from_address(view.items)]
+
+
+def array(ctype: type[ctypes._SimpleCData[float]]) -> Callable[[ArgumentView], Value]:
+    """Return the reader for an array of numbers."""
+    pointer = ctypes.POINTER(ctype)
+    return lambda view: ctypes.cast(view.items, pointer)[: view.count]
+
+
+# By the values of `Kind` in native/user_kernel/prepare.h.
+READERS: tuple[Callable[[ArgumentView], Value], ...] = (
+    one_tensor,
+    tensor_list,
+    one_scalar,
+    scalar_list,
+    array(ctypes.c_int64),
+    array(ctypes.c_float),
+    lambda view: [bool(value) for value in ctypes.string_at(view.items, view.count)],
+    lambda view: ctypes.string_at(view.items, view.count).decode(),
+    lambda view: view.integer,
+    lambda view: view.real,
+    lambda view: bool(view.integer),
+    lambda view: torch_dtype(view.integer),
+)
+
+
+def read_argument(view: ArgumentView) -> Value:
+    """Return the Python value of an argument; None for null.
+
+    Raises
+    ------
+    ArgumentDtypeError
+        OPW-K030.
+    """
+    return READERS[view.kind](view) if view.present else None

@@ -1,0 +1,89 @@
+"""Kernel files: Python files with reference functions, C++ files with OPWRIGHT_KERNEL.
+
+`opwright run --kernels FILE` builds their packages before it starts the command, and the command's
+process loads the Python files when the first of their kernels is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opwright.errors import OpwrightError
+from opwright.twin.environment import AUTOLOAD
+from opwright.twin.kernels.library import cached_package
+from opwright.twin.kernels.registry import registry
+from opwright.twin.toolkit import installed_toolkit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["NoKernelError", "build_packages", "kernel_files", "load_file"]
+
+
+class NoKernelError(OpwrightError):
+    """A kernel file that declares none."""
+
+    id = "OPW-K024"
+    title = "the file declares no kernel"
+    usual_fix = "decorate the reference function with opwright.twin.kernel"
+
+
+class KernelFileError(OpwrightError):
+    """A kernel file that cannot be imported."""
+
+    id = "OPW-K025"
+    title = "the kernel file cannot be loaded"
+    usual_fix = "make the file importable by itself: `python FILE` must end without an error"
+
+
+def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the operator packages for kernel files, built if need be.
+
+    Raises
+    ------
+    KernelFileError, NoKernelError
+        OPW-K025, OPW-K024.
+    """
+    os.environ[AUTOLOAD] = "0"  # this process only reads the declarations
+    for file in files:
+        before = registry.signatures()
+        load_file(file)
+        if registry.signatures() == before:
+            raise NoKernelError(where=str(file), got="no use of opwright.twin.kernel")
+    return (cached_package(registry.signatures(), installed_toolkit()),)
+
+
+def kernel_files(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the Python files that `opwright run --kernels` named."""
+    names = environ.get("OPWRIGHT_KERNELS", "").split(os.pathsep)
+    return tuple(Path(name) for name in names if name)
+
+
+lock = threading.RLock()
+
+
+def load_file(file: Path) -> None:
+    """Import a Python file by its path, once; its declarations register themselves."""
+    path = str(file.resolve())
+    name = f"opwright_kernels:{path}"
+    with lock:
+        if any(getattr(module, "__file__", None) == path for module in list(sys.modules.values())):
+            return
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise KernelFileError(where=path, got="not a Python file", allowed=("*.py",))
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except OpwrightError:
+            del sys.modules[name]
+            raise
+        except Exception as error:
+            del sys.modules[name]
+            raise KernelFileError(where=path, got=f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,121 @@
+"""The package of this process, where torch_npu finds the kernels that the process itself declares.
+
+torch_npu reads ASCEND_CUSTOM_OPP_PATH once, when it is loaded, but resolves and opens the library of
+each entry again whenever it looks a function up (GetOpApiFuncAddr; verified with torch_npu 2.13.0).
+So the activation of the twin puts one folder into the path, which need not exist, and each
+declaration makes its library a link to a cached one with all functions declared so far. What a call
+site has looked up, also without success, it never looks up again: declare a kernel before the first
+call of its operator.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opwright.errors import OpwrightError
+from opwright.twin.kernels.library import cached_package, library_of, signatures_of
+from opwright.twin.toolkit import installed_toolkit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from opwright.twin.kernels.signature import AclnnSignature
+
+__all__ = ["KernelTooLateError", "PackageConflictError", "package_of_process", "publish"]
+
+PREFIX = "opwright-kernels-"
+
+
+class KernelTooLateError(OpwrightError):
+    """torch_npu was loaded before opwright could add its folder."""
+
+    id = "OPW-K022"
+    title = "the kernel was declared too late"
+    usual_fix = (
+        "import opwright.twin before torch_npu, or name the file with `opwright run --kernels FILE`"
+    )
+
+
+class PackageConflictError(OpwrightError):
+    """A package in ASCEND_CUSTOM_OPP_PATH has the function with other parameters."""
+
+    id = "OPW-K023"
+    title = "another kernel package has the function with other parameters"
+    usual_fix = "use the same prototype in both places, or take the package out of the path"
+
+
+@functools.cache
+def package_of_process() -> Path:
+    """Return this process's folder, without making it."""
+    name = f"{PREFIX}{os.getuid()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return Path(tempfile.gettempdir()) / name
+
+
+def publish(signatures: Iterable[AclnnSignature]) -> None:
+    """Put these functions where torch_npu finds them; before it is loaded, leave that to `catch_up`.
+
+    Raises
+    ------
+    KernelTooLateError, PackageConflictError, CompileError, CacheError
+        OPW-K022, OPW-K023, OPW-K010, OPW-K011.
+    """
+    if "torch_npu" in sys.modules:
+        link(missing(signatures, os.environ))
+
+
+def catch_up() -> None:
+    """Publish what was declared before torch_npu is loaded; the activation of the twin calls this."""
+    from opwright.twin.kernels.registry import registry  # noqa: PLC0415 - registry imports this module
+
+    link(missing(registry.signatures(), os.environ))
+
+
+def missing(
+    signatures: Iterable[AclnnSignature], environ: Mapping[str, str]
+) -> tuple[AclnnSignature, ...]:
+    """Return the functions that no package in the path has, except the processes' own ones."""
+    entries = environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
+    packages = [Path(entry) for entry in entries if entry and PREFIX not in entry]
+    known = {found.name: (found, package) for package in packages for found in signatures_of(package)}
+    result = []
+    for signature in signatures:
+        found, package = known.get(signature.name, (None, None))
+        if found is None:
+            result.append(signature)
+        elif found != signature:
+            raise PackageConflictError(
+                where=f"{package}, {signature.name}", got=str(found), allowed=(str(signature),)
+            )
+    return tuple(result)
+
+
+def link(signatures: tuple[AclnnSignature, ...]) -> None:
+    """Make the library of this process's package the one with these functions."""
+    if not signatures:
+        return
+    package = package_of_process()
+    if str(package) not in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep):
+        names = ", ".join(signature.name for signature in signatures)
+        raise KernelTooLateError(where=names, got="torch_npu is loaded already")
+    library = library_of(package)
+    if not library.parent.exists():
+        library.parent.mkdir(parents=True, mode=0o700)
+        atexit.register(remove_package, package, os.getpid())
+    replacement = library.with_suffix(".new")
+    replacement.unlink(missing_ok=True)
+    replacement.symlink_to(library_of(cached_package(signatures, installed_toolkit())))
+    replacement.replace(library)
+
+
+def remove_package(package: Path, pid: int) -> None:
+    """Remove the folder when the process that made it ends; a forked child leaves it alone."""
+    if os.getpid() == pid:
+        shutil.rmtree(package, ignore_errors=True)
