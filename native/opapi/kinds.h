@@ -178,6 +178,7 @@ using OptTensorList = TensorListKind<false, Role::kInput, false>;  // torch_npu 
 using IndexList = TensorListKind<true, Role::kInput, true>;
 using OutList = TensorListKind<true, Role::kOutput, false>;
 using RefList = OutList;
+using OptRefList = TensorListKind<false, Role::kOutput, false>;  // the same; an empty list arrives as null
 
 // Everything that is not a tensor: a value that is copied in phase 1 and handed to the body.
 template <class CType, class Kept, class BodyType>
