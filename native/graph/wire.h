@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/error.h"
+
 namespace opwright::graph {
 
 struct Field {
@@ -13,7 +15,7 @@ struct Field {
   std::string_view bytes;  // length-delimited fields: strings, messages, packed lists
 };
 
-class WireReader {
+class OPWRIGHT_API WireReader {
  public:
   explicit WireReader(std::string_view message) : rest_(message) {}
 
