@@ -88,13 +88,26 @@ def test_forward_backward_and_meta_agree_with_the_cpu(demo: str) -> None:
         assert re.search(rf"agrees +{what} ", demo), what
 
 
-def test_the_calls_are_counted(demo: str, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("title", "category", "function"),
+    [
+        ("the operator of this wheel", "call", "aclnnAddCustomGetWorkspaceSize"),
+        ("the operator of this wheel", "call", "aclnnAddCustom"),
+        ("torch_npu's own operators", "call", "aclnnInplaceCopy"),
+        ("tasks on the streams", "task", "aclnnAddCustom"),
+    ],
+)
+def test_the_calls_are_counted(
+    demo: str, folder: Path, title: str, category: str, function: str
+) -> None:
     events = json.loads((folder / "build" / "trace.json").read_text(encoding="utf-8"))
-    names = [event["name"] for event in events if event["ph"] == "X" and event["cat"] == "call"]
-    for function in ("aclnnAddCustomGetWorkspaceSize", "aclnnAddCustom"):
-        (printed,) = re.findall(rf"^ +{function} +(\d+) ", demo, flags=re.MULTILINE)
-        assert int(printed) == names.count(function)
-    assert names.count("aclnnAddCustom") == 2  # one forward for each dtype
+    traced = [event for event in events if event["ph"] == "X" and event["cat"] == category]
+    block = demo.partition(f"  {title} ")[2]
+    printed = re.search(rf"^ +{function} +(\d+) ", block, flags=re.MULTILINE)
+    assert printed, demo
+    assert int(printed[1]) == sum(event["name"] == function for event in traced)
+    # One forward for each of the two dtypes, and two copied gradients for each.
+    assert int(printed[1]) == (4 if function == "aclnnInplaceCopy" else 2)
 
 
 def test_a_second_run_compiles_nothing(demo: str, folder: Path) -> None:
@@ -103,6 +116,20 @@ def test_a_second_run_compiles_nothing(demo: str, folder: Path) -> None:
     run = run_example(folder, path=tools())
     assert run.returncode == 0, run.stdout + run.stderr
     assert objects(folder) == before
+
+
+def test_a_wrong_operator_is_found(demo: str, folder: Path) -> None:
+    assert demo
+    reference = folder / "reference" / "add_custom.py"
+    right = reference.read_text(encoding="utf-8")
+    try:
+        reference.write_text(right.replace("torch.add(", "torch.sub("), encoding="utf-8")
+        run = run_example(folder, "--demo", path=tools())
+    finally:
+        reference.write_text(right, encoding="utf-8")
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert re.search(r"FAILED test/test_add_custom.py::test_forward_agrees_with_cpu", run.stdout)
+    assert "== What was built" not in run.stdout
 
 
 def test_an_environment_without_opwright_is_told(folder: Path) -> None:
