@@ -4,9 +4,12 @@
 //   ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
 //
 // It exports aclnnAddGetWorkspaceSize and aclnnAdd. Both phases, argument checks, copies, workspace, repeatable
-// executors, tracing and error reports come from here and from the parameter kinds; the line names the parameters (their
-// kinds are in kinds.h, their order and C types are the ABI) and calls ATen.
+// executors, tracing and error reports come from here and from the parameter kinds; the line names the parameters
+// (their kinds are in kinds.h, their order and C types are the ABI) and calls ATen.
 #pragma once
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/GradMode.h>
 
 #include <memory>
 #include <tuple>
@@ -32,13 +35,10 @@ struct KindList {
 class OPWRIGHT_API RunScope {
  public:
   explicit RunScope(int threads);
-  ~RunScope();
-  RunScope(const RunScope&) = delete;
-  RunScope& operator=(const RunScope&) = delete;
 
  private:
-  struct Guards;
-  alignas(16) unsigned char storage_[64];
+  at::AutoDispatchBelowADInplaceOrView below_autograd_;
+  c10::NoGradGuard no_grad_;
 };
 
 OPWRIGHT_API int caller_threads() noexcept;
@@ -71,8 +71,7 @@ class Executor final : public aclOpExecutor {
  private:
   template <size_t... I>
   void attempt(const Opening& opening, std::index_sequence<I...>) {
-    typename Kinds::Values values{
-        Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
+    typename Kinds::Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
     Op::run(Kinds::template At<I>::get(std::get<I>(values))...);
     (Kinds::template At<I>::close(std::get<I>(values), std::get<I>(stored_), Op::kParams[I]), ...);
   }
@@ -111,36 +110,30 @@ std::unique_ptr<aclOpExecutor> make_executor(std::index_sequence<I...>, const Ar
 
 template <class Op, class... Args>
 aclnnStatus prepare(uint64_t* workspace_size, aclOpExecutor** executor, const Args&... args) noexcept {
-  return call(Op::kPhase1, [&] {
-    uint64_t& size = ::opwright::out(workspace_size, "workspaceSize", ACLNN_ERR_PARAM_NULLPTR);
-    aclOpExecutor*& result = ::opwright::out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR);
-    result = nullptr;
-    std::unique_ptr<aclOpExecutor> made = make_executor<Op>(std::make_index_sequence<sizeof...(Args)>(), args...);
-    size = made->workspace_size;
-    result = made.release();
-  });
+  return ::opwright::prepare(Op::kPhase1, Op::kName, workspace_size, executor,
+                             [&] { return make_executor<Op>(std::make_index_sequence<sizeof...(Args)>(), args...); });
 }
 
 }  // namespace opwright::opapi
 
 // A function of any name (user kernels and the two aclFft functions have no aclnn prefix rule).
-#define OPWRIGHT_KERNEL(FUNCTION, PARAMS, ...)                                                                        \
-  namespace opwright_kernels {                                                                                        \
-  struct FUNCTION {                                                                                                   \
-    static constexpr const char* kName = #FUNCTION;                                                                   \
-    static constexpr const char* kPhase1 = #FUNCTION "GetWorkspaceSize";                                              \
-    static constexpr const char* kParams[] = {OPWRIGHT_NAMES(PARAMS)};                                                \
-    using Kinds = ::opwright::opapi::KindList<OPWRIGHT_KINDS(PARAMS)>;                                                \
-    static void run(OPWRIGHT_BODY_PARAMS(PARAMS)) { __VA_ARGS__; }                                                    \
-  };                                                                                                                  \
-  }                                                                                                                   \
-  extern "C" OPWRIGHT_API aclnnStatus FUNCTION##GetWorkspaceSize(OPWRIGHT_C_PARAMS(PARAMS), uint64_t* workspaceSize,  \
-                                                                 aclOpExecutor** executor) {                          \
-    return ::opwright::opapi::prepare<opwright_kernels::FUNCTION>(workspaceSize, executor, OPWRIGHT_ARGS(PARAMS));    \
-  }                                                                                                                   \
-  extern "C" OPWRIGHT_API aclnnStatus FUNCTION(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,      \
-                                               aclrtStream stream) {                                                  \
-    return ::opwright::execute(#FUNCTION, workspace, workspaceSize, executor, stream);                                \
+#define OPWRIGHT_KERNEL(FUNCTION, PARAMS, ...)                                                                       \
+  namespace opwright_kernels {                                                                                       \
+  struct FUNCTION {                                                                                                  \
+    static constexpr const char* kName = #FUNCTION;                                                                  \
+    static constexpr const char* kPhase1 = #FUNCTION "GetWorkspaceSize";                                             \
+    static constexpr const char* kParams[] = {OPWRIGHT_NAMES(PARAMS)};                                               \
+    using Kinds = ::opwright::opapi::KindList<OPWRIGHT_KINDS(PARAMS)>;                                               \
+    static void run(OPWRIGHT_BODY_PARAMS(PARAMS)) { __VA_ARGS__; }                                                   \
+  };                                                                                                                 \
+  }                                                                                                                  \
+  extern "C" OPWRIGHT_API aclnnStatus FUNCTION##GetWorkspaceSize(OPWRIGHT_C_PARAMS(PARAMS), uint64_t* workspaceSize, \
+                                                                 aclOpExecutor** executor) {                         \
+    return ::opwright::opapi::prepare<opwright_kernels::FUNCTION>(workspaceSize, executor, OPWRIGHT_ARGS(PARAMS));   \
+  }                                                                                                                  \
+  extern "C" OPWRIGHT_API aclnnStatus FUNCTION(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,     \
+                                               aclrtStream stream) {                                                 \
+    return ::opwright::execute(#FUNCTION, workspace, workspaceSize, executor, stream);                               \
   }
 
 #define ACLNN(NAME, PARAMS, ...) OPWRIGHT_KERNEL(aclnn##NAME, PARAMS, __VA_ARGS__)

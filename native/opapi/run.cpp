@@ -1,29 +1,16 @@
 // native/opapi/run.cpp
 // How an operator runs on a stream's worker.
 #include <ATen/Parallel.h>
-#include <ATen/core/LegacyTypeDispatch.h>
-#include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
-
-#include <new>
 
 #include "opapi/declare.h"
 
 namespace opwright::opapi {
 
-struct RunScope::Guards {
-  at::AutoDispatchBelowADInplaceOrView below_autograd;
-  c10::NoGradGuard no_grad;
-};
-
 RunScope::RunScope(int threads) {
-  static_assert(sizeof(Guards) <= sizeof(storage_) && alignof(Guards) <= 16);
-  new (storage_) Guards();
   // The thread count is a property of each thread; a worker follows the thread that made the call.
   if (threads != at::get_num_threads()) at::set_num_threads(threads);
 }
-
-RunScope::~RunScope() { reinterpret_cast<Guards*>(storage_)->~Guards(); }
 
 int caller_threads() noexcept { return at::get_num_threads(); }
 
