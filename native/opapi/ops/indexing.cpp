@@ -71,7 +71,7 @@ void repeat_by(const at::Tensor& self, const at::Tensor& repeats, int64_t dim, i
   const at::Tensor each = repeats.numel() == 1 ? repeats.reshape({1}).expand({size}) : repeats;
   require(each.dim() == 1 && each.size(0) == size, ACLNN_ERR_PARAM_INVALID, "parameter 'repeats' has shape ",
           repeats.sizes(), ", but the dim has size ", size);
-  at::index_select_out(out, self, dim, at::repeat_interleave(each, output_size));
+  at::index_select_out(out, self, dim, at::repeat_interleave(each, std::optional<int64_t>(output_size)));
 }
 
 }  // namespace

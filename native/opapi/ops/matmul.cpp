@@ -52,6 +52,12 @@ void multiply(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) 
   }
 }
 
+void dot(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+  require(!self.is_complex(), ACLNN_ERR_PARAM_INVALID, "complex numbers: torch's dot and vdot both arrive here, and only "
+          "one of them conjugates");
+  assign(out, at::dot(self, other));
+}
+
 using AddProduct = at::Tensor& (*)(at::Tensor& out, const at::Tensor& self, const at::Tensor& first,
                                    const at::Tensor& second, const at::Scalar& beta, const at::Scalar& alpha);
 
@@ -73,7 +79,7 @@ PRODUCT(MatmulWeightNz, mat2)
 PRODUCT(BatchMatMul, mat2)
 PRODUCT(BatchMatMulWeightNz, mat2)
 PRODUCT(Mv, vec)
-ACLNN(Dot, (In, self)(In, tensor)(Out, out), assign(out, at::dot(self, tensor)))
+ACLNN(Dot, (In, self)(In, tensor)(Out, out), dot(self, tensor, out))
 
 #define ADD_PRODUCT(NAME, FUNCTION, FIRST, SECOND)                                                                    \
   ACLNN(NAME, (In, self)(In, FIRST)(In, SECOND)(Scalar, beta)(Scalar, alpha)(Out, out)(Int8, cubeMathType),           \
