@@ -4,9 +4,8 @@
 #include "runtime/memory.h"
 
 namespace opwright {
-namespace {
 
-bool is_base_format(aclFormat format) {
+bool is_base_format(aclFormat format) noexcept {
   switch (format) {
     case ACL_FORMAT_NCHW:
     case ACL_FORMAT_NHWC:
@@ -20,6 +19,8 @@ bool is_base_format(aclFormat format) {
       return false;
   }
 }
+
+namespace {
 
 struct Extent {
   int64_t first = 0;  // elements from the start of the storage

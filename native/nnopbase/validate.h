@@ -8,6 +8,9 @@
 
 namespace opwright {
 
+// Formats that only name the dimensions; the others are tiled layouts of the device's matrix unit.
+OPWRIGHT_API bool is_base_format(aclFormat format) noexcept;
+
 // Throws 161002 unless the format is a base format and the view lies in its storage, in live device memory.
 OPWRIGHT_API void validate(const aclTensor& tensor, const char* name);
 
