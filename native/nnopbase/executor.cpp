@@ -1,9 +1,13 @@
 // native/nnopbase/executor.cpp
 #include "nnopbase/executor.h"
 
-#include "runtime/call.h"
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
 #include "runtime/device.h"
 #include "runtime/memory.h"
+#include "runtime/task_queue.h"
 
 using namespace opwright;
 
@@ -17,6 +21,61 @@ constexpr char kNull[] = "the executor is null: phase 1 (GetWorkspaceSize) faile
 [[noreturn]] void reject_null() {
   const std::string cause = take_recent_message();
   fail(ACLNN_ERR_PARAM_NULLPTR, kNull, cause.empty() ? "" : "; the last error was: ", cause);
+}
+
+class FailedExecutor;
+
+// Failed executors that no phase 2 has taken yet. Callers that look at the status of phase 1 never take theirs, so only
+// the latest are kept; torch_npu's queue holds 4096 calls.
+class Untaken {
+ public:
+  void add(FailedExecutor* executor);
+  void remove(const FailedExecutor* executor) noexcept {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = std::find(latest_.rbegin(), latest_.rend(), executor);
+    if (it != latest_.rend()) latest_.erase(std::next(it).base());
+  }
+
+ private:
+  static constexpr size_t kMost = 8192;
+  std::mutex mutex_;
+  std::deque<FailedExecutor*> latest_;
+};
+
+Untaken& untaken() {
+  static Untaken* const instance = new Untaken();
+  return *instance;
+}
+
+// What a failed phase 1 leaves.
+class FailedExecutor final : public aclOpExecutor {
+ public:
+  FailedExecutor(const char* function, Error error) : function_(function), error_(std::move(error)) {}
+  ~FailedExecutor() override { untaken().remove(this); }
+
+  void run() override { throw Error(error_); }
+  const char* name() const noexcept override { return function_; }
+  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<FailedExecutor>(function_, error_); }
+  std::vector<std::vector<aclTensor*>> tensors() override { return {}; }
+  size_t input_count() const override { return 0; }
+  const Error* failure() const noexcept override { return &error_; }
+
+ private:
+  const char* const function_;
+  const Error error_;
+};
+
+void Untaken::add(FailedExecutor* executor) {
+  FailedExecutor* oldest = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    latest_.push_back(executor);
+    if (latest_.size() > kMost) {
+      oldest = latest_.front();
+      latest_.pop_front();
+    }
+  }
+  delete oldest;
 }
 
 aclTensor& tensor_at(aclOpExecutor* executor, size_t position, size_t within) {
@@ -38,19 +97,37 @@ aclnnStatus rebind(const char* function, aclOpExecutor* executor, size_t positio
   return call(function, [&] { tensor_at(executor, position, within).data = address; });
 }
 
-aclnnStatus rebind_output(const char* function, aclOpExecutor* executor, size_t position, size_t within, void* address) {
+aclnnStatus rebind_output(const char* function, aclOpExecutor* executor, size_t position, size_t within,
+                          void* address) {
   return call(function, [&] { tensor_at(executor, inputs_of(executor) + position, within).data = address; });
 }
 
 }  // namespace
 
+aclnnStatus leave_failure(const char* phase1, const char* function, int status, aclOpExecutor** executor) noexcept {
+  if (executor == nullptr) return status;
+  try {
+    const std::string& message = recent_message();
+    const std::string prefix = text(phase1, ": ");
+    const bool prefixed = message.compare(0, prefix.size(), prefix) == 0;
+    auto failed =
+        std::make_unique<FailedExecutor>(function, Error(status, prefixed ? message.substr(prefix.size()) : message));
+    untaken().add(failed.get());
+    *executor = failed.release();
+  } catch (const std::bad_alloc&) {
+    return status;  // phase 2 reports the null executor
+  }
+  return on_task_queue() ? ACL_SUCCESS : status;
+}
+
 aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,
                     aclrtStream stream) noexcept {
-  return call(
-      function,
+  return call_on_stream(
+      function, stream,
       [&] {
         if (executor == nullptr) reject_null();
         std::unique_ptr<aclOpExecutor> owned(executor->repeatable ? nullptr : executor);
+        if (const Error* const failure = executor->failure()) throw Error(*failure);
         require(workspace != nullptr || workspace_size == 0, ACLNN_ERR_PARAM_NULLPTR,
                 "the workspace is null, but its size is given as ", workspace_size);
         require(workspace_size >= executor->workspace_size, ACLNN_ERR_PARAM_INVALID, "the workspace has ",
@@ -61,7 +138,7 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
         if (owned == nullptr) owned = executor->clone();
         stream_of(stream)->submit(std::move(owned));
       },
-      arg("workspaceSize", workspace_size), arg("stream", stream));
+      arg("workspaceSize", workspace_size));
 }
 
 }  // namespace opwright
@@ -79,14 +156,13 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
 }
 
 // The caller's tensor objects are not looked at: the executor holds copies, found by position.
-#define REBIND(NAME, FUNCTION)                                                                              \
-  aclnnStatus NAME(aclOpExecutor* executor, const size_t index, aclTensor*, void* addr) {                   \
-    return FUNCTION(#NAME, executor, index, 0, addr);                                                       \
+#define REBIND(NAME, FUNCTION)                                                            \
+  aclnnStatus NAME(aclOpExecutor* executor, const size_t index, aclTensor*, void* addr) { \
+    return FUNCTION(#NAME, executor, index, 0, addr);                                     \
   }
-#define REBIND_DYNAMIC(NAME, FUNCTION)                                                                      \
-  aclnnStatus NAME(aclOpExecutor* executor, size_t irIndex, const size_t relativeIndex, aclTensorList*,     \
-                   void* addr) {                                                                            \
-    return FUNCTION(#NAME, executor, irIndex, relativeIndex, addr);                                         \
+#define REBIND_DYNAMIC(NAME, FUNCTION)                                                                                \
+  aclnnStatus NAME(aclOpExecutor* executor, size_t irIndex, const size_t relativeIndex, aclTensorList*, void* addr) { \
+    return FUNCTION(#NAME, executor, irIndex, relativeIndex, addr);                                                   \
   }
 REBIND(aclSetTensorAddr, rebind)
 REBIND(AclSetTensorAddr, rebind)

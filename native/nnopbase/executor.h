@@ -7,6 +7,7 @@
 
 #include "aclnn/acl_meta.h"
 #include "nnopbase/objects.h"
+#include "runtime/call.h"
 #include "runtime/task.h"
 
 // An executor owns copies of all arguments, because callers destroy theirs as soon as phase 2 has returned, before the
@@ -18,12 +19,40 @@ struct OPWRIGHT_API aclOpExecutor : public opwright::Task {
   virtual std::vector<std::vector<aclTensor*>> tensors() = 0;
   // How many of the leading entries of `tensors` are inputs.
   virtual size_t input_count() const = 0;
+  // The error of phase 1, if that is all there is to run.
+  virtual const opwright::Error* failure() const noexcept { return nullptr; }
 
   uint64_t workspace_size = 0;
   bool repeatable = false;
 };
 
 namespace opwright {
+
+// Puts the calling thread's recent error into `executor`; answers what phase 1 answers.
+OPWRIGHT_API aclnnStatus leave_failure(const char* phase1, const char* function, int status,
+                                       aclOpExecutor** executor) noexcept;
+
+// Phase 1, the same for every aclnn function: `make` checks and copies the arguments. `function` has static storage.
+//
+// Beside its error, a failed phase 1 leaves an executor that knows the error, because torch_npu's macros for extensions
+// (EXEC_NPU_CMD in a wheel) ignore the status and go on to phase 2, which then says what was wrong. On torch_npu's
+// consumer thread phase 1 leaves it to phase 2 to fail (see runtime/task_queue.h).
+template <class Make>
+aclnnStatus prepare(const char* phase1, const char* function, uint64_t* workspace_size, aclOpExecutor** executor,
+                    const Make& make) noexcept {
+  trace::Span span(phase1);
+  const int status = call_in(span, phase1, [&] {
+    uint64_t& size = out(workspace_size, "workspaceSize", ACLNN_ERR_PARAM_NULLPTR);
+    aclOpExecutor*& result = out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR);
+    size = 0;
+    result = nullptr;
+    std::unique_ptr<aclOpExecutor> made = make();
+    if (trace::enabled()) span.add(made->trace_args());
+    size = made->workspace_size;
+    result = made.release();
+  });
+  return status == ACL_SUCCESS ? status : leave_failure(phase1, function, status, executor);
+}
 
 // Phase 2, the same for every aclnn function. Takes the executor over unless it is repeatable.
 OPWRIGHT_API aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_size,

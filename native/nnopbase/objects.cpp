@@ -18,18 +18,30 @@ struct DtypeFacts {
 };
 
 constexpr DtypeFacts kDtypes[] = {
-    {ACL_FLOAT, "float32", 32},          {ACL_FLOAT16, "float16", 16},
-    {ACL_INT8, "int8", 8},               {ACL_INT32, "int32", 32},
-    {ACL_UINT8, "uint8", 8},             {ACL_INT16, "int16", 16},
-    {ACL_UINT16, "uint16", 16},          {ACL_UINT32, "uint32", 32},
-    {ACL_INT64, "int64", 64},            {ACL_UINT64, "uint64", 64},
-    {ACL_DOUBLE, "float64", 64},         {ACL_BOOL, "bool", 8},
-    {ACL_COMPLEX64, "complex64", 64},    {ACL_COMPLEX128, "complex128", 128},
-    {ACL_BF16, "bfloat16", 16},          {ACL_INT4, "int4", 4},
-    {ACL_UINT1, "uint1", 1},             {ACL_COMPLEX32, "complex32", 32},
-    {ACL_HIFLOAT8, "hifloat8", 8},       {ACL_FLOAT8_E5M2, "float8_e5m2", 8},
-    {ACL_FLOAT8_E4M3FN, "float8_e4m3fn", 8}, {ACL_FLOAT8_E8M0, "float8_e8m0", 8},
-    {ACL_FLOAT4_E2M1, "float4_e2m1", 4}, {ACL_FLOAT4_E1M2, "float4_e1m2", 4},
+    {ACL_FLOAT, "float32", 32},
+    {ACL_FLOAT16, "float16", 16},
+    {ACL_INT8, "int8", 8},
+    {ACL_INT32, "int32", 32},
+    {ACL_UINT8, "uint8", 8},
+    {ACL_INT16, "int16", 16},
+    {ACL_UINT16, "uint16", 16},
+    {ACL_UINT32, "uint32", 32},
+    {ACL_INT64, "int64", 64},
+    {ACL_UINT64, "uint64", 64},
+    {ACL_DOUBLE, "float64", 64},
+    {ACL_BOOL, "bool", 8},
+    {ACL_COMPLEX64, "complex64", 64},
+    {ACL_COMPLEX128, "complex128", 128},
+    {ACL_BF16, "bfloat16", 16},
+    {ACL_INT4, "int4", 4},
+    {ACL_UINT1, "uint1", 1},
+    {ACL_COMPLEX32, "complex32", 32},
+    {ACL_HIFLOAT8, "hifloat8", 8},
+    {ACL_FLOAT8_E5M2, "float8_e5m2", 8},
+    {ACL_FLOAT8_E4M3FN, "float8_e4m3fn", 8},
+    {ACL_FLOAT8_E8M0, "float8_e8m0", 8},
+    {ACL_FLOAT4_E2M1, "float4_e2m1", 4},
+    {ACL_FLOAT4_E1M2, "float4_e1m2", 4},
 };
 
 const DtypeFacts* facts_of(aclDataType dtype) noexcept {
@@ -53,8 +65,8 @@ Dims contiguous_strides(const Dims& sizes) {
 void fill(aclTensor& tensor, const int64_t* sizes, uint64_t rank, aclDataType dtype, const int64_t* strides,
           int64_t offset, aclFormat format, const int64_t* storage, uint64_t storage_rank, void* data) {
   require(sizes != nullptr || rank == 0, ACLNN_ERR_PARAM_NULLPTR, "viewDims is null, but viewDimsNum is ", rank);
-  require(storage != nullptr || storage_rank == 0, ACLNN_ERR_PARAM_NULLPTR, "storageDims is null, but storageDimsNum is ",
-          storage_rank);
+  require(storage != nullptr || storage_rank == 0, ACLNN_ERR_PARAM_NULLPTR,
+          "storageDims is null, but storageDimsNum is ", storage_rank);
   tensor.sizes.assign(sizes, rank);
   for (const int64_t size : tensor.sizes) {
     require(size >= 0, ACLNN_ERR_PARAM_INVALID, "size ", size, " in ", to_string(tensor.sizes), " is negative");
@@ -71,19 +83,39 @@ void fill(aclTensor& tensor, const int64_t* sizes, uint64_t rank, aclDataType dt
   tensor.data = data;
 }
 
+// An array of the caller, as it appears in the trace.
+template <class T>
+struct Listed {
+  const T* values;
+  uint64_t size;
+
+  friend std::ostream& operator<<(std::ostream& stream, const Listed& list) {
+    if (list.values == nullptr) return stream << "null";
+    stream << '[';
+    for (uint64_t i = 0; i < list.size; ++i) stream << (i == 0 ? "" : ", ") << list.values[i];
+    return stream << ']';
+  }
+};
+template <class T>
+Listed(const T*, uint64_t) -> Listed<T>;
+
 // Creators answer null on error; the text is in the error channel.
-template <class T, class Body>
-T* create(const char* function, Body&& body) noexcept {
+template <class T, class Body, class... Args>
+T* create(const char* function, Body&& body, const Args&... args) noexcept {
   std::unique_ptr<T> object;
-  const int status = call(function, [&] {
-    object = std::make_unique<T>();
-    body(*object);
-  });
+  const int status = call(
+      function,
+      [&] {
+        object = std::make_unique<T>();
+        body(*object);
+      },
+      args...);
   return status == ACL_SUCCESS ? object.release() : nullptr;
 }
 
 template <class T>
-aclnnStatus destroy(const T* object) noexcept {
+aclnnStatus destroy(const char* function, const T* object) noexcept {
+  const trace::Span span(function, arg("object", static_cast<const void*>(object)));
   delete object;  // null is allowed: callers destroy absent arguments too
   return ACLNN_SUCCESS;
 }
@@ -138,9 +170,14 @@ size_t dtype_bits(aclDataType dtype) noexcept {
 aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t* stride,
                            int64_t offset, aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum,
                            void* tensorData) {
-  return create<aclTensor>("aclCreateTensor", [&](aclTensor& tensor) {
-    fill(tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData);
-  });
+  return create<aclTensor>(
+      "aclCreateTensor",
+      [&](aclTensor& tensor) {
+        fill(tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData);
+      },
+      arg("viewDims", Listed{viewDims, viewDimsNum}), arg("dataType", dataType),
+      arg("stride", Listed{stride, viewDimsNum}), arg("offset", offset), arg("format", format),
+      arg("storageDims", Listed{storageDims, storageDimsNum}), arg("tensorData", tensorData));
 }
 
 aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
@@ -153,55 +190,65 @@ aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t v
 }
 
 aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
-  return create<aclScalar>("aclCreateScalar", [&](aclScalar& scalar) {
-    const size_t bytes = dtype_bits(dataType) / 8;
-    require(value != nullptr, ACLNN_ERR_PARAM_NULLPTR, "value is null");
-    require(bytes > 0 && bytes <= sizeof scalar.value, ACLNN_ERR_PARAM_INVALID, "a scalar cannot have ",
-            dtype_name(dataType));
-    scalar.dtype = dataType;
-    std::memcpy(scalar.value, value, bytes);
-  });
+  return create<aclScalar>(
+      "aclCreateScalar",
+      [&](aclScalar& scalar) {
+        const size_t bytes = dtype_bits(dataType) / 8;
+        require(value != nullptr, ACLNN_ERR_PARAM_NULLPTR, "value is null");
+        require(bytes > 0 && bytes <= sizeof scalar.value, ACLNN_ERR_PARAM_INVALID, "a scalar cannot have ",
+                dtype_name(dataType));
+        scalar.dtype = dataType;
+        std::memcpy(scalar.value, value, bytes);
+      },
+      arg("dataType", dataType));
 }
 
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-  return create<aclIntArray>("aclCreateIntArray", [&](aclIntArray& array) { array.values = copied(value, size); });
+  return create<aclIntArray>(
+      "aclCreateIntArray", [&](aclIntArray& array) { array.values = copied(value, size); },
+      arg("value", Listed{value, size}));
 }
 
 aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
-  return create<aclFloatArray>("aclCreateFloatArray", [&](aclFloatArray& array) { array.values = copied(value, size); });
+  return create<aclFloatArray>(
+      "aclCreateFloatArray", [&](aclFloatArray& array) { array.values = copied(value, size); },
+      arg("value", Listed{value, size}));
 }
 
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-  return create<aclBoolArray>("aclCreateBoolArray", [&](aclBoolArray& array) {
-    require(value != nullptr || size == 0, ACLNN_ERR_PARAM_NULLPTR, "value is null, but size is ", size);
-    array.values.assign(value, value + size);
-  });
+  return create<aclBoolArray>(
+      "aclCreateBoolArray",
+      [&](aclBoolArray& array) {
+        require(value != nullptr || size == 0, ACLNN_ERR_PARAM_NULLPTR, "value is null, but size is ", size);
+        array.values.assign(value, value + size);
+      },
+      arg("value", Listed{value, size}));
 }
 
 aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
-  return create<aclTensorList>("aclCreateTensorList",
-                               [&](aclTensorList& list) { list.tensors = copied(value, size); });
+  return create<aclTensorList>(
+      "aclCreateTensorList", [&](aclTensorList& list) { list.tensors = copied(value, size); }, arg("size", size));
 }
 
 aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-  return create<aclScalarList>("aclCreateScalarList",
-                               [&](aclScalarList& list) { list.scalars = copied(value, size); });
+  return create<aclScalarList>(
+      "aclCreateScalarList", [&](aclScalarList& list) { list.scalars = copied(value, size); }, arg("size", size));
 }
 
-aclnnStatus aclDestroyTensor(const aclTensor* tensor) { return destroy(tensor); }
-aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy(scalar); }
-aclnnStatus aclDestroyIntArray(const aclIntArray* array) { return destroy(array); }
-aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) { return destroy(array); }
-aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) { return destroy(array); }
+aclnnStatus aclDestroyTensor(const aclTensor* tensor) { return destroy("aclDestroyTensor", tensor); }
+aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy("aclDestroyScalar", scalar); }
+aclnnStatus aclDestroyIntArray(const aclIntArray* array) { return destroy("aclDestroyIntArray", array); }
+aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) { return destroy("aclDestroyFloatArray", array); }
+aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) { return destroy("aclDestroyBoolArray", array); }
 
 aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
-  if (array != nullptr) std::for_each(array->tensors.begin(), array->tensors.end(), destroy<aclTensor>);
-  return destroy(array);
+  if (array != nullptr) std::for_each(array->tensors.begin(), array->tensors.end(), aclDestroyTensor);
+  return destroy("aclDestroyTensorList", array);
 }
 
 aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
-  if (array != nullptr) std::for_each(array->scalars.begin(), array->scalars.end(), destroy<aclScalar>);
-  return destroy(array);
+  if (array != nullptr) std::for_each(array->scalars.begin(), array->scalars.end(), aclDestroyScalar);
+  return destroy("aclDestroyScalarList", array);
 }
 
 aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {
@@ -213,7 +260,8 @@ aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue, u
 }
 
 aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims, uint64_t* storageDimsNum) {
-  return call("aclGetStorageShape", [&] { hand_out(given(tensor, "tensor").storage_sizes, storageDims, storageDimsNum); });
+  return call("aclGetStorageShape",
+              [&] { hand_out(given(tensor, "tensor").storage_sizes, storageDims, storageDimsNum); });
 }
 
 aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {

@@ -2,7 +2,7 @@
 // The legacy path (aclop): one operator by the name of its GE type. Refused with that name until the graph engine is
 // there to run it; a stub that returned 0 would leave the outputs as they were.
 #include "acl/acl_op_compiler.h"
-#include "runtime/call.h"
+#include "runtime/task_queue.h"
 
 using namespace opwright;
 
@@ -11,9 +11,9 @@ OPWRIGHT_MARK_REFUSED(aclopCompileAndExecuteV2);
 
 namespace {
 
-aclError refuse_operator(const char* function, const char* opType) {
-  return call(
-      function,
+aclError refuse_operator(const char* function, const char* opType, aclrtStream stream) {
+  return call_on_stream(
+      function, stream,
       [&] {
         fail(ACL_ERROR_OP_NOT_FOUND, "operator type '", &out(opType, "opType", ACL_ERROR_INVALID_PARAM),
              "' cannot run: this version of the twin has no graph engine and thus no legacy (aclop) operators. "
@@ -27,12 +27,12 @@ aclError refuse_operator(const char* function, const char* opType) {
 
 aclError aclopCompileAndExecute(const char* opType, int, const aclTensorDesc* const[], const aclDataBuffer* const[],
                                 int, const aclTensorDesc* const[], aclDataBuffer* const[], const aclopAttr*,
-                                aclopEngineType, aclopCompileType, const char*, aclrtStream) {
-  return refuse_operator("aclopCompileAndExecute", opType);
+                                aclopEngineType, aclopCompileType, const char*, aclrtStream stream) {
+  return refuse_operator("aclopCompileAndExecute", opType, stream);
 }
 
 aclError aclopCompileAndExecuteV2(const char* opType, int, aclTensorDesc*[], aclDataBuffer*[], int, aclTensorDesc*[],
                                   aclDataBuffer*[], aclopAttr*, aclopEngineType, aclopCompileType, const char*,
-                                  aclrtStream) {
-  return refuse_operator("aclopCompileAndExecuteV2", opType);
+                                  aclrtStream stream) {
+  return refuse_operator("aclopCompileAndExecuteV2", opType, stream);
 }

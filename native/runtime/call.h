@@ -20,15 +20,23 @@
 
 namespace opwright {
 
-template <class Body, class... Args>
-int call(const char* function, Body&& body, const Args&... args) noexcept {
-  const trace::Span span(function, args...);
+// For a call whose arguments appear in the trace only after its body has looked at them: the body adds them to `span`.
+template <class Body>
+int call_in(trace::Span& span, const char* function, Body&& body) noexcept {
   try {
     std::forward<Body>(body)();
     return ACL_SUCCESS;
   } catch (...) {
-    return record_current_exception(function);
+    const int code = record_current_exception(function);
+    span.add_error(code);
+    return code;
   }
+}
+
+template <class Body, class... Args>
+int call(const char* function, Body&& body, const Args&... args) noexcept {
+  trace::Span span(function, args...);
+  return call_in(span, function, std::forward<Body>(body));
 }
 
 template <class T>
@@ -54,11 +62,9 @@ T& out(T* pointer, const char* name, int code = ACL_ERROR_RT_PARAM_INVALID) {
 #define OPWRIGHT_MARK_REFUSED(NAME) \
   __asm__(".pushsection .opwright_refused,\"a\",@progbits\n.asciz \"" #NAME "\"\n.popsection\n")
 
-#define OPWRIGHT_REFUSE_WITH(TYPE, NAME, PARAMS, CODE, WHY)                               \
-  OPWRIGHT_MARK_REFUSED(NAME);                                                            \
-  extern "C" OPWRIGHT_API TYPE NAME PARAMS {                                              \
-    return static_cast<TYPE>(::opwright::refuse(#NAME, WHY, CODE));                       \
-  }
+#define OPWRIGHT_REFUSE_WITH(TYPE, NAME, PARAMS, CODE, WHY) \
+  OPWRIGHT_MARK_REFUSED(NAME);                              \
+  extern "C" OPWRIGHT_API TYPE NAME PARAMS { return static_cast<TYPE>(::opwright::refuse(#NAME, WHY, CODE)); }
 
 #define OPWRIGHT_REFUSE(TYPE, NAME, PARAMS, WHY) \
   OPWRIGHT_REFUSE_WITH(TYPE, NAME, PARAMS, ACL_ERROR_FEATURE_UNSUPPORTED, WHY)

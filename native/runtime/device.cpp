@@ -28,6 +28,7 @@ Devices& devices() {
 }
 
 thread_local Device* thread_device = nullptr;
+thread_local std::optional<Failure> reported;
 std::atomic<int32_t> next_stream_id{0};
 
 }  // namespace
@@ -122,7 +123,7 @@ std::vector<std::shared_ptr<Stream>> streams_of(int device) {
 void synchronize(Stream& stream, Stream::Timeout timeout) {
   require(stream.wait(timeout), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "stream ", stream.id(), " has not finished after ",
           timeout ? timeout->count() : 0, " ms");
-  if (const auto failure = stream.take_failure()) throw Error(failure->code, failure->text);
+  if (auto failure = stream.take_failure()) report(std::move(*failure));
 }
 
 void synchronize_device(int device, Stream::Timeout timeout) {
@@ -140,7 +141,22 @@ void synchronize_device(int device, Stream::Timeout timeout) {
     auto failure = stream->take_failure();
     if (failure && !first) first = std::move(failure);
   }
-  if (first) throw Error(first->code, first->text);
+  if (first) report(std::move(*first));
+}
+
+void report(Failure failure) {
+  reported = std::move(failure);
+  throw Error(reported->code, reported->text);
+}
+
+std::optional<Failure> take_unread_failure() {
+  std::optional<Failure> failure = std::exchange(reported, std::nullopt);
+  if (!failure) return std::nullopt;
+  const std::string& message = recent_message();
+  const std::string& text = failure->text;
+  const bool unread =
+      message.size() >= text.size() && message.compare(message.size() - text.size(), text.size(), text) == 0;
+  return unread ? failure : std::nullopt;
 }
 
 }  // namespace opwright

@@ -76,5 +76,11 @@ std::vector<std::shared_ptr<Stream>> streams_of(int device);
 // Waits for one stream and throws its pending failure, or `timeout_code` when the time is over.
 OPWRIGHT_API void synchronize(Stream& stream, Stream::Timeout timeout);
 void synchronize_device(int device, Stream::Timeout timeout);
+// Throws the failure of an asynchronous task that a synchronizing call of this thread has to report.
+[[noreturn]] void report(Failure failure);
+// What `report` has thrown on this thread, as long as nobody has read the message and no other error came after it.
+// Answered once. A copy that follows reports it again: what it would copy is not what the operator should have left,
+// and torch_npu shows the text of the failed copy, but not that of the failed synchronization before it.
+std::optional<Failure> take_unread_failure();
 
 }  // namespace opwright

@@ -26,6 +26,8 @@ void record_error(int code, std::string message) noexcept {
 
 std::string take_recent_message() { return std::exchange(channel().message, std::string()); }
 
+const std::string& recent_message() noexcept { return channel().message; }
+
 int last_error(bool clear) noexcept {
   const int code = channel().code;
   if (clear) channel().code = ACL_SUCCESS;

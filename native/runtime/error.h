@@ -47,6 +47,7 @@ void require(bool condition, int code, const Parts&... parts) {
 // The error channel of the calling thread: what aclGetRecentErrMsg and aclrtGetLastError read.
 OPWRIGHT_API void record_error(int code, std::string message) noexcept;
 OPWRIGHT_API std::string take_recent_message();
+OPWRIGHT_API const std::string& recent_message() noexcept;
 // The last error code of this thread; `clear` resets it to success.
 OPWRIGHT_API int last_error(bool clear) noexcept;
 

@@ -5,6 +5,7 @@
 
 #include "runtime/gil.h"
 #include "runtime/settings.h"
+#include "runtime/task_queue.h"
 #include "runtime/trace.h"
 
 namespace opwright {
@@ -54,6 +55,7 @@ void Stream::submit(TaskPtr task) {
       const std::lock_guard<std::mutex> lock(inline_mutex_);
       execute(*task);
     }
+    if (on_task_queue()) return;  // reported by the next synchronizing call
     if (const auto failure = take_failure()) throw Error(failure->code, failure->text);
     return;
   }
@@ -101,8 +103,7 @@ void Stream::abort_pending() {
 }
 
 void Stream::execute(Task& task) noexcept {
-  if (!task.is_bookkeeping() && failed() &&
-      failure_mode_.load(std::memory_order_relaxed) == FailureMode::kStop) {
+  if (!task.is_bookkeeping() && failed() && failure_mode_.load(std::memory_order_relaxed) == FailureMode::kStop) {
     return;
   }
   const double begin = trace::now();

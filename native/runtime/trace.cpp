@@ -145,6 +145,15 @@ void write(const char* category, const std::string& name, double begin, double e
   }
 }
 
+void Span::add_error(int code) noexcept {
+  if (name_ == nullptr) return;
+  try {
+    add(text("\"error\":", quote(recent_message()), ",\"code\":", code));
+  } catch (const std::bad_alloc&) {
+    name_ = nullptr;
+  }
+}
+
 void close() noexcept {
   enabled_flag.store(false);
   file().close();

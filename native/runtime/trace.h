@@ -61,7 +61,7 @@ std::string join(const Arg<Args>&... args) {
 }  // namespace detail
 
 // Traces the enclosing scope as a call on the current thread.
-class Span {
+class OPWRIGHT_API Span {
  public:
   template <class... Args>
   explicit Span(const char* name, const Arg<Args>&... args) {
@@ -74,6 +74,11 @@ class Span {
   ~Span() {
     if (name_ != nullptr) write("call", name_, begin_, now(), args_);
   }
+  // More arguments: the inside of a JSON object.
+  void add(const std::string& args) {
+    if (name_ != nullptr && !args.empty()) args_ += (args_.empty() ? "" : ",") + args;
+  }
+  void add_error(int code) noexcept;
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 

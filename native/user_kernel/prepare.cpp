@@ -252,16 +252,12 @@ class Executor final : public aclOpExecutor {
 aclnnStatus prepare(const char* function, std::initializer_list<Argument> arguments, uint64_t* workspace_size,
                     aclOpExecutor** executor) noexcept {
   const std::string phase = std::string(function) + "GetWorkspaceSize";
-  return call(phase.c_str(), [&] {
-    uint64_t& size = opwright::out(workspace_size, "workspaceSize", ACLNN_ERR_PARAM_NULLPTR);
-    aclOpExecutor*& result = opwright::out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR);
-    result = nullptr;
+  return opwright::prepare(phase.c_str(), function, workspace_size, executor, [&] {
     std::vector<Kept> kept;
     kept.reserve(arguments.size());
     for (const Argument& argument : arguments) kept.push_back(keep(argument));
     require_reference(function);
-    result = std::make_unique<Executor>(function, std::move(kept)).release();
-    size = 0;
+    return std::make_unique<Executor>(function, std::move(kept));
   });
 }
 

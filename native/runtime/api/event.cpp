@@ -83,7 +83,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
         completion->wait(std::nullopt);
         const auto stream = completion->stream();
         if (stream == nullptr) return;
-        if (const auto failure = stream->take_failure()) throw Error(failure->code, failure->text);
+        if (auto failure = stream->take_failure()) report(std::move(*failure));
       },
       arg("event", event));
 }

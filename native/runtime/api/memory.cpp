@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "acl/acl_rt.h"
-#include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/host_memory.h"
+#include "runtime/task_queue.h"
 
 using namespace opwright;
 
@@ -139,8 +139,9 @@ aclError aclrtFreeHost(void* hostPtr) {
 }
 
 aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
-  return call("aclrtHostRegisterV2", [&] { host_memory::enroll(ptr, size); }, arg("ptr", ptr), arg("size", size),
-              arg("flag", flag));
+  return call(
+      "aclrtHostRegisterV2", [&] { host_memory::enroll(ptr, size); }, arg("ptr", ptr), arg("size", size),
+      arg("flag", flag));
 }
 
 aclError aclrtHostUnregister(void* ptr) {
@@ -197,21 +198,26 @@ aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo* memUsageInfo,
 
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
   return call(
-      "aclrtMemcpy", [&] { prepare(dst, destMax, src, count, kind).run(); }, arg("dst", dst), arg("src", src),
-      arg("count", count), arg("kind", kind));
+      "aclrtMemcpy",
+      [&] {
+        const Copy copy = prepare(dst, destMax, src, count, kind);
+        if (const auto failure = take_unread_failure()) throw Error(failure->code, failure->text);
+        copy.run();
+      },
+      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
 
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream) {
-  return call(
-      "aclrtMemcpyAsync", [&] { enqueue(prepare(dst, destMax, src, count, kind), *stream_of(stream)); },
-      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind), arg("stream", stream));
+  return call_on_stream(
+      "aclrtMemcpyAsync", stream, [&] { enqueue(prepare(dst, destMax, src, count, kind), *stream_of(stream)); },
+      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
-  return call(
-      "aclrtMemcpyAsyncWithCondition",
+  return call_on_stream(
+      "aclrtMemcpyAsyncWithCondition", stream,
       [&] {
         // "Condition": pageable host memory makes the copy synchronous.
         const Copy copy = prepare(dst, destMax, src, count, kind);
@@ -220,7 +226,7 @@ aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* sr
         const bool pageable_destination = !memory::is_device_address(dst) && !host_memory::is_pinned(dst);
         if (copy.pageable_source || pageable_destination) synchronize(*target, std::nullopt);
       },
-      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind), arg("stream", stream));
+      arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
 
 aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes, size_t numBatches,
@@ -238,8 +244,8 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* si
 
 aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_t* sizes, size_t numBatches,
                                aclrtMemcpyBatchAttr*, size_t*, size_t, size_t* failIndex, aclrtStream stream) {
-  return call(
-      "aclrtMemcpyBatchAsync",
+  return call_on_stream(
+      "aclrtMemcpyBatchAsync", stream,
       [&] {
         const auto target = stream_of(stream);
         for (size_t i = 0; i < numBatches; ++i) {
@@ -247,7 +253,7 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
           enqueue(prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT), *target);
         }
       },
-      arg("numBatches", numBatches), arg("stream", stream));
+      arg("numBatches", numBatches));
 }
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
@@ -257,22 +263,22 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
 }
 
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
-  return call(
-      "aclrtMemsetAsync",
+  return call_on_stream(
+      "aclrtMemsetAsync", stream,
       [&] {
         char* const target = prepare_fill(devPtr, maxCount, count);
         stream_of(stream)->submit(make_task("aclrtMemsetAsync", [=] { std::memset(target, value, count); }));
       },
-      arg("devPtr", devPtr), arg("value", value), arg("count", count), arg("stream", stream));
+      arg("devPtr", devPtr), arg("value", value), arg("count", count));
 }
 
 aclError aclrtCmoAsync(void* src, size_t size, aclrtCmoType cmoType, aclrtStream stream) {
-  return call(
-      "aclrtCmoAsync",
+  return call_on_stream(
+      "aclrtCmoAsync", stream,
       [&] {
         // A hint about the cache: nothing to do once the range is known to be valid.
         reach(src, size, Side::kDevice, "source");
         stream_of(stream);
       },
-      arg("src", src), arg("size", size), arg("cmoType", cmoType), arg("stream", stream));
+      arg("src", src), arg("size", size), arg("cmoType", cmoType));
 }

@@ -1,0 +1,32 @@
+// native/runtime/task_queue.cpp
+#include "runtime/task_queue.h"
+
+#include <pthread.h>
+
+#include <cstring>
+
+#include "runtime/device.h"
+
+namespace opwright {
+namespace {
+
+// What torch_npu 2.13.0 calls the thread, before its first call (NPUAffinityController.cpp, ACL_THREAD).
+constexpr char kConsumer[] = "acl_thread";
+
+bool is_consumer() noexcept {
+  char name[16] = {};
+  return pthread_getname_np(pthread_self(), name, sizeof name) == 0 && std::strcmp(name, kConsumer) == 0;
+}
+
+}  // namespace
+
+bool on_task_queue() noexcept {
+  thread_local const bool consumer = is_consumer();
+  return consumer;
+}
+
+void fail_on_stream(const char* function, aclrtStream stream, const Error& error) {
+  stream_of(stream)->submit(make_task(function, [error] { throw error; }));
+}
+
+}  // namespace opwright
