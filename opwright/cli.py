@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from opwright.errors import OpwrightError
+from opwright.twin.kernels.command import kernels_app
 from opwright.twin.settings import TwinSettings, check_devices, check_soc, parse_memory
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 twin_app = typer.Typer(help="About the twin itself.", no_args_is_help=True)
 app.add_typer(twin_app, name="twin")
+app.add_typer(kernels_app, name="kernels")
 
 Soc = Annotated[
     str | None, typer.Option(metavar="NAME", help="Chip to report (default Ascend910B4).")
@@ -69,7 +71,7 @@ def run(
     kernels: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="FILE", exists=True, dir_okay=False, help="Python file with reference kernels."
+            metavar="FILE", exists=True, dir_okay=False, help="Python or C++ file with kernels."
         ),
     ] = None,
     twin: Annotated[

@@ -17,6 +17,7 @@ from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from opwright.twin.settings import TwinSettings
 
@@ -92,7 +93,7 @@ def launch(
 
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
     """Return the environment for a process on the twin, with its user kernels built."""
-    packages = ()
+    packages: tuple[Path, ...] = ()
     if settings.kernels:
         from opwright.twin.kernels import build_packages  # noqa: PLC0415 - needs torch; most runs do without
 

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch_npu
+
+from opwright.twin.kernels.arguments import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 nnopbase = ctypes.CDLL("libnnopbase.so")
 ascendcl = ctypes.CDLL("libascendcl.so")
@@ -21,12 +27,7 @@ for name in ("Tensor", "TensorList", "Scalar", "ScalarList", "IntArray", "FloatA
     getattr(nnopbase, f"aclCreate{name}").restype = ctypes.c_void_p
 ascendcl.aclGetRecentErrMsg.restype = ctypes.c_char_p
 
-CODES = {
-    **{torch.float32: 0, torch.float16: 1, torch.bfloat16: 27, torch.float64: 11},
-    **{torch.int8: 2, torch.int16: 6, torch.int32: 3, torch.int64: 9, torch.bool: 12},
-    **{torch.uint8: 4, torch.uint16: 7, torch.uint32: 8, torch.uint64: 10},
-    **{torch.complex32: 33, torch.complex64: 16, torch.complex128: 17},
-}
+CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
 class Scalar:
@@ -36,23 +37,20 @@ class Scalar:
         self.value = value
 
 
-class Floats(list[float]):
-    """Values that travel as aclFloatArray."""
-
-
-def int64s(values: list[int]) -> ctypes.Array[ctypes.c_int64]:
-    return (ctypes.c_int64 * len(values))(*values)
+def int64s(values: Iterable[int]) -> ctypes.Array[ctypes.c_int64]:
+    held = list(values)
+    return (ctypes.c_int64 * len(held))(*held)
 
 
 def acl_tensor(tensor: torch.Tensor) -> int:
     storage = tensor.untyped_storage()
     length = int64s([storage.nbytes() // tensor.element_size()])
     handle: int = nnopbase.aclCreateTensor(
-        int64s(list(tensor.shape)),
+        int64s(map(int, tensor.shape)),
         ctypes.c_uint64(tensor.dim()),
         CODES[tensor.dtype],
-        int64s(list(tensor.stride())),
-        ctypes.c_int64(tensor.storage_offset()),
+        int64s(tensor.stride()),
+        ctypes.c_int64(int(tensor.storage_offset())),
         2,
         length,
         ctypes.c_uint64(1),
@@ -69,49 +67,46 @@ def acl_scalar(value: complex) -> int:
     return handle
 
 
-def converted(value: object) -> object:
-    """Return what phase 1 gets for a Python value."""
-    match value:
-        case torch.Tensor():
-            return ctypes.c_void_p(acl_tensor(value))
-        case Scalar():
-            return ctypes.c_void_p(acl_scalar(value.value))
-        case Floats():
-            floats = (ctypes.c_float * len(value))(*value)
-            return ctypes.c_void_p(
-                nnopbase.aclCreateFloatArray(floats, ctypes.c_uint64(len(value)))
-            )
-        case [bool(), *_]:
-            bools = (ctypes.c_bool * len(value))(*value)
-            return ctypes.c_void_p(nnopbase.aclCreateBoolArray(bools, ctypes.c_uint64(len(value))))
-        case [int(), *_] | []:
-            return ctypes.c_void_p(
-                nnopbase.aclCreateIntArray(int64s(value), ctypes.c_uint64(len(value)))
-            )
-        case [Scalar(), *_]:
-            scalars = (ctypes.c_void_p * len(value))(*(acl_scalar(item.value) for item in value))
-            return ctypes.c_void_p(
-                nnopbase.aclCreateScalarList(scalars, ctypes.c_uint64(len(value)))
-            )
-        case [torch.Tensor() | None, *_]:
-            tensors = (ctypes.c_void_p * len(value))(
-                *(None if item is None else acl_tensor(item) for item in value)
-            )
-            return ctypes.c_void_p(
-                nnopbase.aclCreateTensorList(tensors, ctypes.c_uint64(len(value)))
-            )
+def handles(values: Iterable[int | None]) -> ctypes.Array[ctypes.c_void_p]:
+    held = list(values)
+    return (ctypes.c_void_p * len(held))(*held)
+
+
+def acl_list(values: list[Any]) -> int:
+    """Make the array or list object that fits the first element; an empty one is an IntArray."""
+    count = ctypes.c_uint64(len(values))
+    match values[0] if values else 0:
         case bool():
-            return ctypes.c_bool(value)
+            made = nnopbase.aclCreateBoolArray((ctypes.c_bool * len(values))(*values), count)
         case int():
-            return ctypes.c_int64(value)
+            made = nnopbase.aclCreateIntArray(int64s(values), count)
         case float():
-            return ctypes.c_double(value)
-        case str():
-            return ctypes.c_char_p(value.encode())
-        case torch.dtype():
-            return ctypes.c_int32(CODES[value])
+            made = nnopbase.aclCreateFloatArray((ctypes.c_float * len(values))(*values), count)
+        case Scalar():
+            scalars = handles(acl_scalar(item.value) for item in values)
+            made = nnopbase.aclCreateScalarList(scalars, count)
         case _:
-            return value  # None, or a ctypes value that goes as it is
+            tensors = handles(None if item is None else acl_tensor(item) for item in values)
+            made = nnopbase.aclCreateTensorList(tensors, count)
+    return int(made)
+
+
+CONVERSIONS: dict[type, Callable[[Any], object]] = {
+    torch.Tensor: lambda value: ctypes.c_void_p(acl_tensor(value)),
+    Scalar: lambda value: ctypes.c_void_p(acl_scalar(value.value)),
+    list: lambda value: ctypes.c_void_p(acl_list(value)),
+    bool: ctypes.c_bool,
+    int: ctypes.c_int64,
+    float: ctypes.c_double,
+    str: lambda value: ctypes.c_char_p(value.encode()),
+    torch.dtype: lambda value: ctypes.c_int32(CODES[value]),
+}
+
+
+def converted(value: object) -> object:
+    """Return what phase 1 gets; None and values of ctypes go as they are."""
+    convert = CONVERSIONS.get(type(value))
+    return value if convert is None else convert(value)
 
 
 class AclnnError(RuntimeError):
@@ -133,7 +128,7 @@ def call(function: str, *arguments: object) -> None:
     code = prototype(first)(*values, ctypes.byref(size), ctypes.byref(executor))
     if code:
         raise AclnnError(code)
-    stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
+    stream = ctypes.c_void_p(torch_npu.npu.current_stream().npu_stream)
     code = prototype(second)(None, size, executor, stream)
     for argument, value in zip(arguments, values, strict=True):
         if isinstance(argument, torch.Tensor):

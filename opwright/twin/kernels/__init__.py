@@ -8,9 +8,9 @@
     def add_custom(x, y, out):
         torch.add(x, y, out=out)
 
-From the operator's prototype follow the C signatures of its two phases; a small library that exports
-them is emitted, compiled once and put where torch_npu looks. When the operator's task runs on its
-stream, the function gets its arguments as torch tensors over device memory.
+From the operator's prototype follow the C signatures of its two phases; a small library that
+exports them is emitted, compiled once and put where torch_npu looks. When the operator's task runs
+on its stream, the function gets its arguments as torch tensors over device memory.
 
 signature   the C signature of an aclnn function, and its text (pure)
 prototype   an operator's inputs, attributes and outputs -> its signatures (pure)
@@ -24,6 +24,7 @@ process     the package of this process, where torch_npu finds the kernels that 
 files       kernel files: Python and C++, named on the command line
 arguments   what the native side hands over -> torch tensors and Python values
 bridge      the native side calls the function
+command     `opwright kernels`
 """
 
 from __future__ import annotations

@@ -19,11 +19,25 @@ __all__ = ["ArgumentView", "Value", "read_argument"]
 
 # aclDataType -> torch.dtype. An ACL dtype without a counterpart is not in the table.
 DTYPES = {
-    **{0: torch.float32, 1: torch.float16, 27: torch.bfloat16, 11: torch.float64},
-    **{2: torch.int8, 6: torch.int16, 3: torch.int32, 9: torch.int64, 12: torch.bool},
-    **{4: torch.uint8, 7: torch.uint16, 8: torch.uint32, 10: torch.uint64},
-    **{33: torch.complex32, 16: torch.complex64, 17: torch.complex128},
-    **{35: torch.float8_e5m2, 36: torch.float8_e4m3fn, 37: torch.float8_e8m0fnu},
+    0: torch.float32,
+    1: torch.float16,
+    2: torch.int8,
+    3: torch.int32,
+    4: torch.uint8,
+    6: torch.int16,
+    7: torch.uint16,
+    8: torch.uint32,
+    9: torch.int64,
+    10: torch.uint64,
+    11: torch.float64,
+    12: torch.bool,
+    16: torch.complex64,
+    17: torch.complex128,
+    27: torch.bfloat16,
+    33: torch.complex32,
+    35: torch.float8_e5m2,
+    36: torch.float8_e4m3fn,
+    37: torch.float8_e8m0fnu,
 }
 
 Value = object
@@ -114,6 +128,8 @@ def one_tensor(view: ArgumentView) -> Value:
 
 def tensor_list(view: ArgumentView) -> Value:
     """Read a list of tensors; an entry can be None."""
+    if not view.count:
+        return []
     return [tensor(entry) for entry in (TensorView * view.count).from_address(view.items)]
 
 
@@ -124,13 +140,19 @@ def one_scalar(view: ArgumentView) -> Value:
 
 def scalar_list(view: ArgumentView) -> Value:
     """Read a list of scalars."""
+    if not view.count:
+        return []
     return [scalar(entry) for entry in (ScalarView * view.count).from_address(view.items)]
 
 
-def array(ctype: type[ctypes._SimpleCData[float]]) -> Callable[[ArgumentView], Value]:
-    """Return the reader for an array of numbers."""
-    pointer = ctypes.POINTER(ctype)
-    return lambda view: ctypes.cast(view.items, pointer)[: view.count]
+def int_array(view: ArgumentView) -> Value:
+    """Read an array of 64-bit integers."""
+    return list((ctypes.c_int64 * view.count).from_address(view.items)) if view.count else []
+
+
+def float_array(view: ArgumentView) -> Value:
+    """Read an array of 32-bit floats."""
+    return list((ctypes.c_float * view.count).from_address(view.items)) if view.count else []
 
 
 # By the values of `Kind` in native/user_kernel/prepare.h.
@@ -139,8 +161,8 @@ READERS: tuple[Callable[[ArgumentView], Value], ...] = (
     tensor_list,
     one_scalar,
     scalar_list,
-    array(ctypes.c_int64),
-    array(ctypes.c_float),
+    int_array,
+    float_array,
     lambda view: [bool(value) for value in ctypes.string_at(view.items, view.count)],
     lambda view: ctypes.string_at(view.items, view.count).decode(),
     lambda view: view.integer,

@@ -22,10 +22,11 @@ from opwright.twin.kernels.files import kernel_files, load_file
 from opwright.twin.kernels.registry import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from opwright.twin.kernels.arguments import Value
     from opwright.twin.kernels.registry import Registration
+    from opwright.twin.kernels.signature import Parameter
 
 __all__ = ["connect"]
 
@@ -50,8 +51,7 @@ def connect(function: str) -> None:
         OPW-K025.
     """
     for file in kernel_files(os.environ):
-        if file.suffix == ".py":
-            load_file(file)
+        load_file(file)
     if registry.find(function) is not None:
         native().opwright_kernel_add(function.encode(), dispatcher)
 
@@ -77,8 +77,7 @@ def finish() -> None:
         native().opwright_kernel_close()
 
 
-@Dispatcher
-def dispatcher(name: bytes, views: Sequence[ArgumentView], count: int, failure: int) -> None:
+def dispatch(name: bytes, views: Sequence[ArgumentView], count: int, failure: int) -> None:
     """Run the function of an operator; an exception becomes the error of its task."""
     registration = registry.find(name.decode())
     try:
@@ -86,9 +85,31 @@ def dispatcher(name: bytes, views: Sequence[ArgumentView], count: int, failure: 
             native().opwright_kernel_fail(failure, b"its reference function was removed")
         else:
             arguments = [read_argument(views[index]) for index in range(count)]
-            run(registration, name.decode(), arguments)
+            run(registration, name.decode(), in_order(registration, name.decode(), arguments))
     except BaseException as error:  # noqa: BLE001 - no exception may cross the C boundary; all are reported
         native().opwright_kernel_fail(failure, summary(error, registration).encode())
+
+
+def in_order(registration: Registration, name: str, arguments: Sequence[Value]) -> Sequence[Value]:
+    """Turn the arguments of one form of the function into those of the reference function."""
+    interface = registration.interface
+    form = next(form for form in interface.functions if form.name == name)
+    if form.parameters == interface.parameters and not interface.defaults:
+        return arguments
+    names = (parameter.name for parameter in form.parameters)
+    given = {key: value for key, value in zip(names, arguments, strict=True) if value is not None}
+    values = dict(interface.defaults) | given
+    return [as_values(parameter, values.get(parameter.name)) for parameter in interface.parameters]
+
+
+def as_values(parameter: Parameter, value: Value) -> Value:
+    """Return a list where the reference function takes one and the form has a tensor or default."""
+    if not parameter.ctype.is_tensor and isinstance(value, torch.Tensor):
+        return value.flatten().tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+dispatcher = Dispatcher(dispatch)  # kept here, because the native side holds only its address
 
 
 def run(registration: Registration, name: str, arguments: Sequence[Value]) -> None:
@@ -112,12 +133,12 @@ def run(registration: Registration, name: str, arguments: Sequence[Value]) -> No
             raise KernelResultError(
                 where=where,
                 got=f"a tensor of shape {list(shape)} that became {list(value.shape)}",
-                fix="produce the shape of the output; out= of torch resizes a tensor that does not fit",
+                fix="produce the output's shape; torch's out= resizes a tensor that does not fit",
             )
 
 
 def summary(error: BaseException, registration: Registration | None) -> str:
-    """Return type, message and place of an exception in one line or, if the message has more, more."""
+    """Return type, message and place of an exception."""
     if isinstance(error, OpwrightError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)

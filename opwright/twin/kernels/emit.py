@@ -1,4 +1,4 @@
-"""Signatures -> the C++ source of libcust_opapi.so. Pure: the same signatures give the same text."""
+"""Signatures -> the C++ source of libcust_opapi.so (pure)."""
 
 from __future__ import annotations
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["NoKernelError", "build_packages", "kernel_files", "load_file"]
 
 
+CPP = (".cpp", ".cc", ".cxx")
+MACRO = "OPWRIGHT_KERNEL"
+
+
 class NoKernelError(OpwrightError):
     """A kernel file that declares none."""
 
@@ -42,26 +46,32 @@ class KernelFileError(OpwrightError):
 
 
 def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the operator packages for kernel files, built if need be.
+    """Return the operator packages for kernel files, built if need be; at present it is one.
 
     Raises
     ------
-    KernelFileError, NoKernelError
-        OPW-K025, OPW-K024.
+    KernelFileError, NoKernelError, CompileError, CacheError
+        OPW-K025, OPW-K024, OPW-K010, OPW-K011.
     """
     os.environ[AUTOLOAD] = "0"  # this process only reads the declarations
+    sources = [file for file in files if file.suffix in CPP]
     for file in files:
-        before = registry.signatures()
-        load_file(file)
-        if registry.signatures() == before:
-            raise NoKernelError(where=str(file), got="no use of opwright.twin.kernel")
-    return (cached_package(registry.signatures(), installed_toolkit()),)
+        if file.suffix not in CPP:
+            before = registry.signatures()
+            load_file(file)
+            if registry.signatures() == before:
+                raise NoKernelError(where=str(file), got="no use of opwright.twin.kernel")
+        elif MACRO not in file.read_text(encoding="utf-8"):
+            raise NoKernelError(
+                where=str(file), got=f"no {MACRO}", fix=f"declare the kernel with {MACRO}"
+            )
+    return (cached_package(registry.signatures(), installed_toolkit(), sources),)
 
 
 def kernel_files(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the Python files that `opwright run --kernels` named."""
-    names = environ.get("OPWRIGHT_KERNELS", "").split(os.pathsep)
-    return tuple(Path(name) for name in names if name)
+    files = map(Path, filter(None, environ.get("OPWRIGHT_KERNELS", "").split(os.pathsep)))
+    return tuple(file for file in files if file.suffix not in CPP)
 
 
 lock = threading.RLock()

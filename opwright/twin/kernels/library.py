@@ -1,18 +1,20 @@
 """C++ -> an operator package: a folder with op_api/lib/libcust_opapi.so, as torch_npu expects it.
 
-Packages of emitted sources are cached by content. A package appears in the cache complete or not at
-all: it is built in a folder of its own, under a lock, and renamed.
+Packages are cached by the content of all that they are made from. A package appears in the cache
+complete or not at all: it is built in a folder of its own, under a lock, and renamed.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shlex
 import shutil
 import subprocess
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,7 @@ from opwright.twin.kernels.emit import emit_library
 from opwright.twin.kernels.signature import parse_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from opwright.twin.kernels.signature import AclnnSignature
     from opwright.twin.toolkit import Toolkit
@@ -31,11 +33,8 @@ __all__ = [
     "CompileError",
     "cache_folder",
     "cached_package",
-    "compiler",
     "library_of",
-    "run_compiler",
     "signatures_of",
-    "write_package",
 ]
 
 SOURCE = "kernels.cpp"
@@ -84,43 +83,142 @@ def compiler(environ: Mapping[str, str]) -> list[str]:
     return shlex.split(environ.get("CXX") or "g++")
 
 
-def cached_package(signatures: Iterable[AclnnSignature], toolkit: Toolkit) -> Path:
+def cached_package(
+    signatures: Iterable[AclnnSignature], toolkit: Toolkit, sources: Sequence[Path] = ()
+) -> Path:
     """Return the package for these functions; build it if the cache has none.
+
+    Parameters
+    ----------
+    signatures
+        Functions whose kernels are reference functions outside C++.
+    sources
+        C++ files with OPWRIGHT_KERNEL.
 
     Raises
     ------
     CompileError, CacheError
         OPW-K010, OPW-K011.
     """
-    functions = tuple(sorted(set(signatures), key=str))
-    text = emit_library(functions)
-    digest = hashlib.sha256(text.encode())
-    for header in ("opwright/user_kernel/prepare.h", "aclnn/acl_meta.h", "acl/acl_base.h"):
-        digest.update((toolkit.root / "include" / header).read_bytes())
-    package = cache_folder(os.environ) / digest.hexdigest()[:32]
-    if not package.exists():
+    recipe = Recipe(
+        signatures=tuple(sorted(set(signatures), key=str)),
+        sources=tuple(source.resolve() for source in sources),
+        toolkit=toolkit,
+    )
+    try:
+        return find_or_build(cache_folder(os.environ), recipe)
+    except OSError as error:
+        raise CacheError(where=str(cache_folder(os.environ)), got=str(error)) from error
 
-        def build(folder: Path) -> None:
-            write_package(folder, text, functions, toolkit)
 
-        try:
-            build_once(package, build)
-        except OSError as error:
-            raise CacheError(where=str(package.parent), got=str(error)) from error
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What a package is made from."""
+
+    signatures: tuple[AclnnSignature, ...]
+    sources: tuple[Path, ...]
+    toolkit: Toolkit
+
+    def command(self, emitted: Path, library: Path) -> list[str]:
+        """Return the compiler's command."""
+        include = self.toolkit.root / "include"
+        flags = ["-shared", "-fPIC", "-std=c++17", "-isystem", str(include), "-Wl,-z,defs"]
+        inputs = [*([str(emitted)] if self.signatures else []), *map(str, self.sources)]
+        links = [f"-L{self.toolkit.libraries}", "-lnnopbase"]
+        if self.sources:
+            torch = torch_folder()
+            folders = (include / "opwright", torch / "include")
+            flags += ["-O2", *(part for folder in folders for part in ("-isystem", str(folder)))]
+            links += ["-lopapi", "-lascendcl", f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
+            # For programs that have no torch loaded before they load the kernels.
+            links += [f"-Wl,-rpath,{self.toolkit.libraries}", f"-Wl,-rpath,{torch / 'lib'}"]
+        return [*compiler(os.environ), *flags, *inputs, "-o", str(library), *links]
+
+
+def torch_folder() -> Path:
+    """Return where torch is installed, without importing it."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise CompileError(
+            where="C++ kernels", got="no torch in this environment", fix="install torch"
+        )
+    return Path(spec.origin).parent
+
+
+def find_or_build(cache: Path, recipe: Recipe) -> Path:
+    """Return the cached package that was made from the present content of all files."""
+    text = emit_library(recipe.signatures)
+    identity = digest(text, *map(str, recipe.sources), *recipe.command(Path(SOURCE), Path("out")))
+    # Which files the sources include is known after a first compilation.
+    record = cache / f"{identity}.includes"
+    cache.mkdir(parents=True, exist_ok=True)
+    known = package_for(cache, identity, recorded(record, recipe.sources), recipe.toolkit)
+    if known.exists():
+        return known
+    with locked(cache / f"{identity}.lock"):
+        known = package_for(cache, identity, recorded(record, recipe.sources), recipe.toolkit)
+        if known.exists():  # another process was first
+            return known
+        unfinished = cache / f"{identity}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+        included = compile_package(unfinished, text, recipe)
+        package = package_for(cache, identity, included, recipe.toolkit)
+        if package.exists():
+            shutil.rmtree(unfinished)
+        else:
+            unfinished.rename(package)
+        replace_text(record, "".join(f"{path}\n" for path in included))
     return package
 
 
-def build_once(package: Path, build: Callable[[Path], None]) -> None:
-    """Have one process build the package, and every other one wait for it."""
-    package.parent.mkdir(parents=True, exist_ok=True)
-    with locked(package.with_suffix(".lock")):
-        if package.exists():
-            return
-        unfinished = package.with_suffix(".unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
-        unfinished.mkdir()
-        build(unfinished)
-        unfinished.rename(package)
+def package_for(cache: Path, identity: str, files: Iterable[Path], toolkit: Toolkit) -> Path:
+    """Return the place of a package, by the content of the files that it is made from."""
+    headers = sorted((toolkit.root / "include" / "opwright").rglob("*.h"))
+    contents = (digest(file.read_bytes()) for file in [*files, *headers] if file.exists())
+    return cache / f"{identity}-{digest(*contents)}"
+
+
+def recorded(record: Path, sources: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the files that the last compilation read; the sources alone if there was none."""
+    if not record.exists():
+        return sources
+    return tuple(Path(line) for line in record.read_text(encoding="utf-8").splitlines())
+
+
+def compile_package(folder: Path, text: str, recipe: Recipe) -> tuple[Path, ...]:
+    """Make a package in a new folder; return the user's files that the compiler read."""
+    library = library_of(folder)
+    library.parent.mkdir(parents=True)
+    emitted = folder / SOURCE
+    emitted.write_text(text, encoding="utf-8")
+    listing = "".join(f"{signature}\n" for signature in recipe.signatures)
+    (folder / SIGNATURES).write_text(listing, encoding="utf-8")
+    command = recipe.command(emitted, library)
+    run_compiler(command)
+    if not recipe.sources:
+        return ()
+    # -MM answers for one source at a time; preprocessing is a fraction of the compilation.
+    front = [part for part in command if part not in {str(emitted), *map(str, recipe.sources)}]
+    front = front[: front.index("-o")]
+    rules = [run_compiler([*front, "-MM", str(source)]) for source in recipe.sources]
+    words = " ".join(rules).replace("\\\n", " ").split()
+    return tuple(sorted({Path(word).absolute() for word in words if not word.endswith(":")}))
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return a short hash of several parts."""
+    result = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        result.update(len(data).to_bytes(8, "little") + data)
+    return result.hexdigest()[:24]
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that no reader sees a part of it."""
+    new = path.with_suffix(f".{os.getpid()}")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
 
 
 @contextmanager
@@ -131,22 +229,8 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def write_package(
-    folder: Path, text: str, signatures: Iterable[AclnnSignature], toolkit: Toolkit
-) -> None:
-    """Write the source, the list of functions and the compiled library."""
-    source, library = folder / SOURCE, library_of(folder)
-    source.write_text(text, encoding="utf-8")
-    library.parent.mkdir(parents=True)
-    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", f"-I{toolkit.root / 'include'}"]
-    links = [f"-L{toolkit.libraries}", "-lnnopbase", "-Wl,-z,defs"]
-    run_compiler([*compiler(os.environ), *flags, str(source), "-o", str(library), *links])
-    listing = "".join(f"{signature}\n" for signature in signatures)
-    (folder / SIGNATURES).write_text(listing, encoding="utf-8")
-
-
-def run_compiler(command: Sequence[str], *, fix: str | None = None) -> None:
-    """Run a compiler; its messages are in the error."""
+def run_compiler(command: Sequence[str]) -> str:
+    """Run a compiler and return its output; its messages are in the error."""
     try:
         result = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=TIME_LIMIT
@@ -156,6 +240,7 @@ def run_compiler(command: Sequence[str], *, fix: str | None = None) -> None:
     if result.returncode != 0:
         raise CompileError(
             where=shlex.join(command),
-            got=f"exit code {result.returncode}\n{result.stdout}{result.stderr}".rstrip(),
-            fix=fix,
+            got=f"exit code {result.returncode}\n{result.stderr}".rstrip(),
+            fix="correct the source where the compiler points",
         )
+    return result.stdout

@@ -1,8 +1,8 @@
 """The package of this process, where torch_npu finds the kernels that the process itself declares.
 
-torch_npu reads ASCEND_CUSTOM_OPP_PATH once, when it is loaded, but resolves and opens the library of
-each entry again whenever it looks a function up (GetOpApiFuncAddr; verified with torch_npu 2.13.0).
-So the activation of the twin puts one folder into the path, which need not exist, and each
+torch_npu reads ASCEND_CUSTOM_OPP_PATH once, when it is loaded, but resolves and opens the library
+of each entry again whenever it looks a function up (GetOpApiFuncAddr; verified with torch_npu
+2.13.0). So the activation of the twin puts one folder into the path, which need not exist, and each
 declaration makes its library a link to a cached one with all functions declared so far. What a call
 site has looked up, also without success, it never looks up again: declare a kernel before the first
 call of its operator.
@@ -60,7 +60,7 @@ def package_of_process() -> Path:
 
 
 def publish(signatures: Iterable[AclnnSignature]) -> None:
-    """Put these functions where torch_npu finds them; before it is loaded, leave that to `catch_up`.
+    """Put these functions where torch_npu finds them; before it is loaded, `catch_up` does.
 
     Raises
     ------
@@ -72,8 +72,8 @@ def publish(signatures: Iterable[AclnnSignature]) -> None:
 
 
 def catch_up() -> None:
-    """Publish what was declared before torch_npu is loaded; the activation of the twin calls this."""
-    from opwright.twin.kernels.registry import registry  # noqa: PLC0415 - registry imports this module
+    """Publish what was declared before torch_npu was loaded; the twin's activation calls this."""
+    from opwright.twin.kernels.registry import registry  # noqa: PLC0415 - it imports this module
 
     link(missing(registry.signatures(), os.environ))
 
@@ -84,7 +84,9 @@ def missing(
     """Return the functions that no package in the path has, except the processes' own ones."""
     entries = environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
     packages = [Path(entry) for entry in entries if entry and PREFIX not in entry]
-    known = {found.name: (found, package) for package in packages for found in signatures_of(package)}
+    known = {
+        found.name: (found, package) for package in packages for found in signatures_of(package)
+    }
     result = []
     for signature in signatures:
         found, package = known.get(signature.name, (None, None))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from opwright.twin.kernels.prototype import Interface
     from opwright.twin.kernels.signature import AclnnSignature
 
 __all__ = [
@@ -49,7 +50,7 @@ class DuplicateKernelError(OpwrightError):
 class Registration:
     """Handle of a declared kernel; the decorated function has it as `registration`."""
 
-    signatures: tuple[AclnnSignature, ...]
+    interface: Interface
     function: Callable[..., object]
     owner: Registry = field(repr=False)
 
@@ -80,7 +81,7 @@ class Registry:
     def add(self, registration: Registration) -> None:
         """Add a kernel; a function from the same place (a module loaded again) replaces."""
         with self.lock:
-            for signature in registration.signatures:
+            for signature in registration.interface.functions:
                 known = self.entries.get(signature.name)
                 if known is not None and not same_place(known.function, registration.function):
                     raise DuplicateKernelError(
@@ -88,13 +89,13 @@ class Registry:
                         got=f"one at {known.where}",
                     )
             self.entries.update(
-                {signature.name: registration for signature in registration.signatures}
+                {signature.name: registration for signature in registration.interface.functions}
             )
 
     def remove(self, registration: Registration) -> None:
         """Remove a kernel where it is still the current one."""
         with self.lock:
-            for signature in registration.signatures:
+            for signature in registration.interface.functions:
                 if self.entries.get(signature.name) is registration:
                     del self.entries[signature.name]
 
@@ -106,7 +107,7 @@ class Registry:
     def signatures(self) -> tuple[AclnnSignature, ...]:
         """Return all functions that have a kernel."""
         with self.lock:
-            found = {s for entry in self.entries.values() for s in entry.signatures}
+            found = {s for entry in self.entries.values() for s in entry.interface.functions}
         return tuple(sorted(found, key=str))
 
 
@@ -162,10 +163,9 @@ def kernel(source: str | Path, *, op: str | None = None) -> Callable[[Function],
     def declare(function: Function) -> Function:
         code = inspect.unwrap(function).__code__
         where = f"{code.co_filename}:{code.co_firstlineno}"
-        signatures = read_source(source, op, where=where)
-        for signature in signatures:
-            check_parameters(function, signature, where=where)
-        registration = Registration(signatures=signatures, function=function, owner=registry)
+        interface = read_source(source, op, where=where)
+        check_parameters(function, interface, where=where)
+        registration = Registration(interface=interface, function=function, owner=registry)
         registry.add(registration)
         try:
             process.publish(registry.signatures())
@@ -178,16 +178,14 @@ def kernel(source: str | Path, *, op: str | None = None) -> Callable[[Function],
     return declare
 
 
-def check_parameters(
-    function: Callable[..., Any], signature: AclnnSignature, *, where: str
-) -> None:
+def check_parameters(function: Callable[..., Any], interface: Interface, *, where: str) -> None:
     """Raise unless the function can be called with one argument for each parameter."""
     wanted = inspect.signature(function)
     try:
-        wanted.bind(*signature.parameters)
+        wanted.bind(*interface.parameters)
     except TypeError as error:
         raise KernelParametersError(
             where=where,
             got=f"{function.__name__}{wanted}: {error}",
-            allowed=[str(parameter) for parameter in signature.parameters],
+            allowed=[str(parameter) for parameter in interface.parameters],
         ) from error

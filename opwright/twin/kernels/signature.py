@@ -128,7 +128,10 @@ EXECUTOR = re.compile(r"aclOpExecutor\s*\*\s*\*\s*\w+")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)(?!\))")
 FUNCTION = re.compile(r"(?P<before>[\w\s\"]*?)(?P<name>\b[A-Za-z_]\w*)\s*\((?P<rest>[^()]*)\)\s*;?")
-PARAMETER = re.compile(r"(?P<const>const\s+)?(?P<type>\w+)(?P<star>\s*\*\s*|\s+)(?P<name>[A-Za-z_]\w*)")
+OUTPUT_NAME = re.compile(r"(?:out|\w*Out)(?:Optional)?")
+PARAMETER = re.compile(
+    r"(?P<const>const\s+)?(?P<type>\w+)(?P<star>\s*\*\s*|\s+)(?P<name>[A-Za-z_]\w*)"
+)
 
 
 def parse_signature(text: str, *, where: str) -> AclnnSignature:
@@ -203,7 +206,10 @@ def parse_parameter(text: str, *, where: str) -> Parameter:
             got=repr(text),
             fix=f"pass {ctype.value} by {'pointer' if ctype.is_pointer else 'value'}",
         )
-    return Parameter(name=match["name"], ctype=ctype, const=bool(match["const"]))
+    # CANN's generator declares outputs const as well; their names tell them.
+    is_output = ctype.is_tensor and OUTPUT_NAME.fullmatch(match["name"])
+    const = bool(match["const"]) and not is_output
+    return Parameter(name=match["name"], ctype=ctype, const=const)
 
 
 def shortened(text: str, most: int = 120) -> str:

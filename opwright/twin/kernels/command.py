@@ -1,0 +1,53 @@
+"""`opwright kernels`: build the package of kernel files, show what a prototype means."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
+from typing import Annotated
+
+import typer
+
+from opwright.twin.kernels.files import build_packages
+from opwright.twin.kernels.source import read_source
+
+__all__ = ["kernels_app"]
+
+kernels_app = typer.Typer(
+    help="Reference functions that stand in for custom operators' kernels.", no_args_is_help=True
+)
+
+
+@kernels_app.command()
+def build(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", exists=True, dir_okay=False, help="*.py and *.cpp files"),
+    ],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Copy the package there (default: print its place)."),
+    ] = None,
+) -> None:
+    """Build the operator package (op_api/lib/libcust_opapi.so) of kernel files.
+
+    The folder goes into ASCEND_CUSTOM_OPP_PATH. `opwright run --kernels FILE` does both by itself.
+    """
+    (package,) = build_packages(files)
+    if out is not None:
+        shutil.copytree(package, out, dirs_exist_ok=True)
+    typer.echo(out or package)
+
+
+@kernels_app.command()
+def show(
+    source: Annotated[str, typer.Argument(help="A file with REG_OP, OpDef or aclnn functions.")],
+    *,
+    op: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="The operator, if there are several.")
+    ] = None,
+) -> None:
+    """Print the C signatures of an operator's aclnn functions."""
+    for function in read_source(source, op, where="opwright kernels show").functions:
+        typer.echo(str(function))
