@@ -1,0 +1,139 @@
+// native/opapi/ops/activation.cpp
+// Activation functions and their gradients. `out` forms of ATen write straight into device memory.
+#include <ATen/ExpandUtils.h>
+
+#include "opapi/opapi.h"
+
+#define ACTIVATION(NAME, FUNCTION) ACLNN(NAME, (In, self)(Out, out), at::FUNCTION##_out(out, self))
+#define INPLACE_ACTIVATION(NAME, FUNCTION) ACLNN(NAME, (Ref, self), at::FUNCTION##_(self))
+#define ACTIVATION_BACKWARD(NAME, FUNCTION) \
+  ACLNN(NAME, (In, gradOutput)(In, self)(Out, gradInput), at::FUNCTION##_out(gradInput, gradOutput, self))
+
+namespace {
+
+// ATen's relu has no kernel that writes into a given tensor; it is a lower bound of 0.
+void relu(const at::Tensor& self, at::Tensor& out) {
+  TORCH_CHECK(self.scalar_type() != at::kBool, "Boolean inputs not supported for relu");
+  at::clamp_min_out(out, self, 0);
+}
+
+// celu(x) = elu(x) with the negative input divided by alpha, which is how ATen computes it.
+at::Scalar celu_input_scale(const at::Scalar& alpha) {
+  require(alpha.toDouble() != 0, ACLNN_ERR_PARAM_INVALID, "alpha cannot be 0 for celu");
+  return 1.0 / alpha.toDouble();
+}
+
+const char* gelu_form(int64_t approximate) {
+  require(approximate == 0 || approximate == 1, ACLNN_ERR_PARAM_INVALID, "approximate is ", approximate,
+          "; it must be 0 (none) or 1 (tanh)");
+  return approximate == 1 ? "tanh" : "none";
+}
+
+// One slope per channel (dimension 1) is given as a vector.
+at::Tensor slopes_for(const at::Tensor& self, const at::Tensor& weight) {
+  if (weight.dim() != 1 || self.dim() < 2) return weight;
+  at::DimVector shape(self.dim(), 1);
+  shape[1] = weight.numel();
+  return weight.view(shape);
+}
+
+void prelu_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, at::Tensor& grad_input,
+                    at::Tensor& grad_weight) {
+  const at::Tensor slopes = slopes_for(self, weight);
+  const auto [by_input, by_element] = at::_prelu_kernel_backward(grad, self, slopes);
+  assign(grad_input, by_input);
+  assign(grad_weight, at::sum_to(by_element, slopes.sizes()).view(weight.sizes()));
+}
+
+void log_sigmoid_forward(const at::Tensor& self, at::Tensor& out, at::Tensor& buffer) {
+  at::Tensor scratch = at::empty({0}, self.options());
+  at::log_sigmoid_forward_out(out, scratch, self);
+  if (buffer.defined() && buffer.sizes() == scratch.sizes()) buffer.copy_(scratch);
+}
+
+// The device needs no buffer (callers pass an empty one); ATen's gradient wants exp(-|x|) there.
+void log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& self, const std::optional<at::Tensor>& buffer,
+                          at::Tensor& grad_input) {
+  const bool given = buffer && buffer->sizes() == self.sizes();
+  at::log_sigmoid_backward_out(grad_input, grad, self, given ? *buffer : at::abs(self).neg_().exp_());
+}
+
+}  // namespace
+
+ACLNN(Relu, (In, self)(Out, out), relu(self, out))
+INPLACE_ACTIVATION(InplaceRelu, relu)
+ACLNN(Threshold, (In, self)(Scalar, threshold)(Scalar, value)(Out, out),
+      at::threshold_out(out, self, threshold, value))
+ACLNN(InplaceThreshold, (Ref, self)(Scalar, threshold)(Scalar, value), at::threshold_(self, threshold, value))
+ACLNN(ThresholdBackward, (In, gradOutput)(In, self)(Scalar, threshold)(Out, out),
+      at::threshold_backward_out(out, gradOutput, self, threshold))
+ACLNN(LeakyRelu, (In, self)(Scalar, negativeSlope)(Out, out), at::leaky_relu_out(out, self, negativeSlope))
+ACLNN(InplaceLeakyRelu, (Ref, self)(Scalar, negativeSlope), at::leaky_relu_(self, negativeSlope))
+ACLNN(LeakyReluBackward, (In, gradOutput)(In, self)(Scalar, negativeSlope)(Bool, selfIsResult)(Out, out),
+      at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult))
+ACLNN(Prelu, (In, self)(In, weight)(Out, out), assign(out, at::_prelu_kernel(self, slopes_for(self, weight))))
+ACLNN(PreluBackward, (In, gradOutput)(In, self)(In, weight)(Out, gradInput)(Out, gradWeight),
+      prelu_backward(gradOutput, self, weight, gradInput, gradWeight))
+ACLNN(RReluWithNoise,
+      (In, self)(Ref, noise)(Scalar, lower)(Scalar, upper)(Bool, training)(Int, seed)(Int, offset)(Out, out),
+      at::rrelu_with_noise_out(out, self, noise, lower, upper, training, generator(seed, offset)))
+ACLNN(InplaceRReluWithNoise,
+      (Ref, self)(Ref, noise)(Scalar, lower)(Scalar, upper)(Bool, training)(Int, seed)(Int, offset),
+      at::rrelu_with_noise_(self, noise, lower, upper, training, generator(seed, offset)))
+
+ACLNN(Elu, (In, self)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale)(Out, out),
+      at::elu_out(out, self, alpha, scale, inputScale))
+ACLNN(InplaceElu, (Ref, self)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale),
+      at::elu_(self, alpha, scale, inputScale))
+ACLNN(EluBackward,
+      (In, gradOutput)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale)(Bool, isResult)(In, selfOrResult)(Out,
+                                                                                                           gradInput),
+      at::elu_backward_out(gradInput, gradOutput, alpha, scale, inputScale, isResult, selfOrResult))
+ACLNN(Celu, (In, self)(Scalar, alpha)(Out, out), at::elu_out(out, self, alpha, 1.0, celu_input_scale(alpha)))
+ACLNN(InplaceCelu, (Ref, self)(Scalar, alpha), at::elu_(self, alpha, 1.0, celu_input_scale(alpha)))
+
+ACLNN(Gelu, (In, self)(Out, out), at::gelu_out(out, self, "none"))
+ACLNN(GeluV2, (In, x)(Int, approximate)(Out, y), at::gelu_out(y, x, gelu_form(approximate)))
+ACLNN(GeluBackward, (In, gradOutput)(In, self)(Out, gradInput),
+      at::gelu_backward_out(gradInput, gradOutput, self, "none"))
+ACLNN(GeluBackwardV2, (In, gradOutput)(In, self)(Text, approximate)(Out, gradInput),
+      at::gelu_backward_out(gradInput, gradOutput, self, approximate))
+ACTIVATION(Silu, silu)
+ACTIVATION_BACKWARD(SiluBackward, silu_backward)
+ACTIVATION(Mish, mish)
+INPLACE_ACTIVATION(InplaceMish, mish)
+ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput), assign(gradInput, at::mish_backward(gradOutput, self)))
+ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward)  // of the result
+ACTIVATION_BACKWARD(TanhBackward, tanh_backward)        // of the result
+ACLNN(Glu, (In, self)(Int, dim)(Out, out), at::glu_out(out, self, dim))
+ACLNN(GluBackward, (In, gradOut)(In, self)(Int, dim)(Out, out), at::glu_backward_out(out, gradOut, self, dim))
+
+ACLNN(Hardshrink, (In, self)(Scalar, lambd)(Out, out), at::hardshrink_out(out, self, lambd))
+ACLNN(HardshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),
+      at::hardshrink_backward_out(gradInput, gradOutput, self, lambd))
+ACTIVATION(Hardsigmoid, hardsigmoid)
+INPLACE_ACTIVATION(InplaceHardsigmoid, hardsigmoid)
+ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward)
+ACTIVATION(Hardswish, hardswish)
+INPLACE_ACTIVATION(InplaceHardswish, hardswish)
+// The first form differs from the second on hardware only at +-3, where its caller mends the result itself.
+ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out), assign(out, at::hardswish_backward(gradOutput, self)))
+ACLNN(HardswishBackwardV2, (In, gradOutput)(In, self)(Out, out), assign(out, at::hardswish_backward(gradOutput, self)))
+ACLNN(Hardtanh, (In, self)(Scalar, clipValueMin)(Scalar, clipValueMax)(Out, out),
+      at::hardtanh_out(out, self, clipValueMin, clipValueMax))
+ACLNN(InplaceHardtanh, (Ref, self)(Scalar, clipValueMin)(Scalar, clipValueMax),
+      at::hardtanh_(self, clipValueMin, clipValueMax))
+ACLNN(HardtanhBackward, (In, gradOutput)(In, self)(Scalar, min)(Scalar, max)(Out, out),
+      at::hardtanh_backward_out(out, gradOutput, self, min, max))
+ACLNN(Softplus, (In, self)(Scalar, beta)(Scalar, threshold)(Out, out), at::softplus_out(out, self, beta, threshold))
+ACLNN(SoftplusBackward, (In, gradOutput)(In, self)(Scalar, beta)(Scalar, threshold)(Out, gradInput),
+      at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold))
+ACLNN(Softshrink, (In, self)(Scalar, lambd)(Out, out), at::softshrink_out(out, self, lambd))
+ACLNN(SoftshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),
+      at::softshrink_backward_out(gradInput, gradOutput, self, lambd))
+
+// torch_npu asks whether the first exists and runs the second.
+ACLNN(LogSigmoid, (In, self)(Out, out), at::log_sigmoid_out(out, self))
+ACLNN(LogSigmoidForward, (In, self)(Out, out)(OptOut, buffer), log_sigmoid_forward(self, out, buffer))
+ACLNN(LogSigmoidBackward, (In, gradOutput)(In, self)(OptIn, buffer)(Out, gradInput),
+      log_sigmoid_backward(gradOutput, self, buffer, gradInput))
