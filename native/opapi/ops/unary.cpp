@@ -44,7 +44,7 @@ void polar(at::Tensor& out, const at::Tensor& abs, const at::Tensor& angle) {
 
 UNARY(Abs, abs)
 UNARY(Neg, neg)
-UNARY(Sign, sign)
+UNARY(Sign, sgn)  // the same for real numbers; torch_npu also runs sgn of complex numbers with it
 BOTH(Reciprocal, reciprocal)
 BOTH(Ceil, ceil)
 BOTH(Floor, floor)
@@ -79,6 +79,7 @@ BOTH(Acosh, acosh)
 BOTH(Atanh, atanh)
 BOTH(Sinc, sinc)
 
+BOTH(Sigmoid, sigmoid)
 BOTH(Erf, erf)
 BOTH(Erfc, erfc)
 BOTH(Erfinv, erfinv)
