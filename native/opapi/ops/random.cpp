@@ -158,3 +158,6 @@ ACLNN(DropoutV3Tensor,
                                              p)(In, seedTensor)(In, offsetTensor)(Int, offset)(Out, out)(Out, maskOut),
       dropout(out, maskOut, input, optionalNoiseShape, p, TENSOR_STATE))
 ACLNN(DropoutV3Grad, (In, gradY)(In, mask)(Double, scale)(Out, gradX), apply_mask(gradX, gradY, mask, scale))
+
+// torch_npu passes a C double here; the function takes a float and, as on the device, then sees another number.
+ACLNN(MaskedScale, (In, self)(In, mask)(Float, scale)(Out, out), at::mul_out(out, self, mask); out.mul_(scale))

@@ -1,0 +1,97 @@
+// Activations of torch_npu: products of one half of a tensor with the activation of the other half, and FastGelu.
+// Half precision is computed in float32 and rounded once.
+#include "opapi/opapi.h"
+
+namespace {
+
+at::ScalarType computed_in(const at::Tensor& tensor) {
+  return kind::is_half(tensor.scalar_type()) ? at::kFloat : tensor.scalar_type();
+}
+
+at::Tensor widened(const at::Tensor& tensor) { return tensor.to(computed_in(tensor)); }
+
+struct Halves {
+  at::Tensor first, second;
+};
+
+Halves halves(const at::Tensor& tensor, int64_t dim) {
+  const int64_t size = tensor.size(dim);
+  require(size % 2 == 0, ACLNN_ERR_PARAM_INVALID, "dimension ", dim, " has ", size,
+          " elements; it is split into halves and must be even");
+  return {tensor.narrow(dim, 0, size / 2), tensor.narrow(dim, size / 2, size / 2)};
+}
+
+const char* gelu_name(int64_t approximate) {
+  require(approximate == 0 || approximate == 1, ACLNN_ERR_PARAM_INVALID, "approximate is ", approximate,
+          "; allowed: 0 (none), 1 (tanh)");
+  return approximate == 0 ? "none" : "tanh";
+}
+
+void swiglu(at::Tensor& out, const at::Tensor& x, int64_t dim) {
+  const auto [gate, factor] = halves(widened(x), dim);
+  into(out, gate.scalar_type(), [&](at::Tensor& target) {
+    at::silu_out(target, gate);
+    target.mul_(factor);
+  });
+}
+
+void swiglu_grad(at::Tensor& out, const at::Tensor& grad, const at::Tensor& x, int64_t dim) {
+  const at::Tensor g = widened(grad);
+  const auto [gate, factor] = halves(widened(x), dim);
+  into(out, gate.scalar_type(), [&](at::Tensor& target) {
+    auto [grad_gate, grad_factor] = halves(target, dim);
+    at::silu_backward_out(grad_gate, g * factor, gate);
+    at::mul_out(grad_factor, g, at::silu(gate));
+  });
+}
+
+// `left` names the half that goes through GELU; the result of GELU is kept for the backward pass.
+void geglu(at::Tensor& out, at::Tensor& out_gelu, const at::Tensor& self, int64_t dim, int64_t approximate, bool left) {
+  const auto [first, second] = halves(widened(self), dim);
+  const at::Tensor gelu = at::gelu(left ? first : second, gelu_name(approximate));
+  assign(out_gelu, gelu);
+  into(out, gelu.scalar_type(), [&](at::Tensor& target) { at::mul_out(target, gelu, left ? second : first); });
+}
+
+void geglu_grad(at::Tensor& out, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& gelu, int64_t dim,
+                int64_t approximate, bool left) {
+  const at::Tensor g = widened(grad);
+  const auto [first, second] = halves(widened(self), dim);
+  into(out, first.scalar_type(), [&](at::Tensor& target) {
+    auto [grad_first, grad_second] = halves(target, dim);
+    at::gelu_backward_out(left ? grad_first : grad_second, g * (left ? second : first), left ? first : second,
+                          gelu_name(approximate));
+    at::mul_out(left ? grad_second : grad_first, g, widened(gelu));
+  });
+}
+
+void gelu_mul(at::Tensor& out, const at::Tensor& input, const std::string& approximate) {
+  const auto [gate, factor] = halves(widened(input), -1);
+  assign(out, at::gelu(gate, approximate.empty() ? "none" : approximate).mul_(factor));
+}
+
+constexpr double kFastGelu = 1.702;  // x * sigmoid(1.702 x)
+
+void fast_gelu(at::Tensor& out, const at::Tensor& self) {
+  const at::Tensor x = widened(self);
+  assign(out, x.mul(kFastGelu).sigmoid_().mul_(x));
+}
+
+void fast_gelu_backward(at::Tensor& out, const at::Tensor& grad, const at::Tensor& self) {
+  const at::Tensor x = widened(self);
+  const at::Tensor sigmoid = x.mul(kFastGelu).sigmoid_();
+  assign(out, widened(grad) * sigmoid * (1 + kFastGelu * x * (1 - sigmoid)));
+}
+
+}  // namespace
+
+ACLNN(SwiGlu, (In, x)(Int, dim)(Out, out), swiglu(out, x, dim))
+ACLNN(SwiGluGrad, (In, yGrad)(In, x)(Int, dim)(Out, out), swiglu_grad(out, yGrad, x, dim))
+ACLNN(GeGluV3, (In, self)(Int, dim)(Int, approximate)(Bool, activateLeft)(Out, out)(Out, outGelu),
+      geglu(out, outGelu, self, dim, approximate, activateLeft))
+ACLNN(GeGluV3Backward,
+      (In, gradOutput)(In, self)(In, gelu)(Int, dim)(Int, approximate)(Bool, activateLeft)(Out, gradInput),
+      geglu_grad(gradInput, gradOutput, self, gelu, dim, approximate, activateLeft))
+ACLNN(GeluMul, (In, input)(Text, approximateOptional)(Out, out), gelu_mul(out, input, approximateOptional))
+ACLNN(FastGelu, (In, self)(Out, out), fast_gelu(out, self))
+ACLNN(FastGeluBackward, (In, gradOutput)(In, self)(Out, gradInput), fast_gelu_backward(gradInput, gradOutput, self))

@@ -1,0 +1,185 @@
+// Quantization and its inverse. Everything is computed in float32; results are rounded once and saturate.
+#include <numeric>
+
+#include "opapi/opapi.h"
+
+namespace {
+
+// A quantized type: its bounds, and how values become storage.
+struct Quantized {
+  double lowest, highest;
+  bool integral;
+  bool packed;  // eight 4-bit values in an int32, the first in the lowest bits
+};
+
+Quantized quantized(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kChar:
+      return {-128, 127, true, false};
+    case at::kByte:
+      return {0, 255, true, false};
+    case at::kInt:
+      return {-8, 7, true, true};
+    case at::kFloat8_e4m3fn:
+      return {-448, 448, false, false};
+    case at::kFloat8_e5m2:
+      return {-57344, 57344, false, false};
+    default:
+      fail(ACLNN_ERR_PARAM_INVALID, "the quantized output is ", dtype,
+           "; allowed: int8, uint8, int32 (eight 4-bit values), float8_e4m3fn, float8_e5m2");
+  }
+}
+
+at::Tensor pack(const at::Tensor& values) {
+  require(values.dim() > 0 && values.size(-1) % 8 == 0, ACLNN_ERR_PARAM_INVALID,
+          "the last dimension must be divisible by 8 to be packed into int32, but the shape is ", values.sizes());
+  const at::Tensor nibbles = values.to(at::kLong).bitwise_and(15).unflatten(-1, {values.size(-1) / 8, 8});
+  return nibbles.__lshift__(at::arange(8) * 4).sum(-1).to(at::kInt);  // to int32 keeps the low 32 bits
+}
+
+at::Tensor unpack(const at::Tensor& packed) {
+  const at::Tensor nibbles = packed.unsqueeze(-1).__rshift__(at::arange(8, at::kInt) * 4).bitwise_and(15);
+  return (nibbles.bitwise_xor(8) - 8).flatten(-2);  // sign of 4-bit two's complement
+}
+
+at::Tensor rounded(const at::Tensor& values, const std::string& mode) {
+  if (mode == "round") return values.round();
+  if (mode == "ceil") return values.ceil();
+  if (mode == "trunc") return values.trunc();
+  if (mode == "floor") return values.floor();
+  fail(ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode, "'; allowed: round, ceil, trunc, floor");
+}
+
+void store(at::Tensor& out, const at::Tensor& values, const Quantized& type, const std::string& mode = "round") {
+  require(type.integral || mode == "round", ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode,
+          "'; an output of 8-bit floats allows only round");
+  const at::Tensor whole = type.integral ? rounded(values, mode) : values;
+  const at::Tensor saturated = whole.clamp(type.lowest, type.highest);
+  assign(out, type.packed ? pack(saturated) : saturated);
+}
+
+// A scale or offset with one value per slice along `axis`, in the shape that broadcasts with `x`.
+at::Tensor along(const at::Tensor& x, const at::Tensor& values, int64_t axis) {
+  const at::Tensor wide = values.to(at::kFloat);
+  if (wide.dim() != 1 || wide.numel() == 1 || x.dim() <= 1) return wide;
+  std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+  shape[static_cast<size_t>(at::maybe_wrap_dim(axis, x.dim()))] = wide.numel();
+  return wide.view(shape);
+}
+
+void ascend_quant(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale,
+                  const std::optional<at::Tensor>& offset, bool sqrt_mode, const std::string& mode, int64_t axis) {
+  const at::Tensor factor = along(x, scale, axis);
+  at::Tensor values = x.to(at::kFloat) * factor;
+  if (sqrt_mode) values = values * factor;
+  if (offset) values = values + along(x, *offset, axis);
+  store(out, values, quantized(out.scalar_type()), mode);
+}
+
+void anti_quant(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset,
+                bool sqrt_mode) {
+  at::Tensor values = (x.scalar_type() == at::kInt ? unpack(x) : x).to(at::kFloat);
+  // One value per element of the last dimension, or of the one before it.
+  const int64_t axis = values.dim() > 1 && scale.dim() == 1 && scale.numel() != values.size(-1) ? -2 : -1;
+  if (offset) values = values + along(values, *offset, axis);
+  const at::Tensor factor = along(values, scale, axis);
+  values = values * factor;
+  assign(out, sqrt_mode ? values * factor : values);
+}
+
+void quantize(at::Tensor& out, const at::Tensor& x, const at::Tensor& scales,
+              const std::optional<at::Tensor>& zero_points, int64_t axis) {
+  at::Tensor values = x.to(at::kFloat) / along(x, scales, axis);
+  // An int32 output is not packed here; float32 cannot hold its bounds.
+  const Quantized type = out.scalar_type() == at::kInt ? Quantized{-2147483648.0, 2147483647.0, true, false}
+                                                       : quantized(out.scalar_type());
+  if (type.integral) values = values.to(at::kDouble).round_();
+  if (zero_points) values = values + along(x, *zero_points, axis);
+  store(out, values, type);
+}
+
+// Rows of `x` times the scales of their group; `ends` are the rows at which the groups end.
+at::Tensor smoothed(const at::Tensor& tensor, const std::optional<at::Tensor>& scales,
+                    const std::optional<at::Tensor>& ends, bool per_channel) {
+  const at::Tensor x = tensor.to(at::kFloat);
+  if (!scales) {
+    require(!ends, ACLNN_ERR_PARAM_INVALID, "groupIndexOptional needs smoothScalesOptional, but it is null");
+    return x;
+  }
+  if (!ends) return x * along(x, *scales, per_channel ? -2 : -1);
+  const at::Tensor rows = x.reshape({-1, x.size(-1)}).clone();
+  int64_t begin = 0;
+  for (int64_t group = 0; group < ends->numel(); ++group) {
+    const int64_t end = (*ends)[group].item<int64_t>();
+    require(end <= rows.size(0), ACLNN_ERR_PARAM_INVALID, "groupIndexOptional ends group ", group, " at row ", end,
+            ", but there are ", rows.size(0));
+    if (end > begin) rows.slice(0, begin, end).mul_((*scales)[group]);
+    begin = end;
+  }
+  return rows.view(x.sizes());
+}
+
+void dynamic_quant(at::Tensor& out, at::Tensor& scale_out, at::Tensor* offset_out, const at::Tensor& tensor,
+                   const std::optional<at::Tensor>& smooth_scales, const std::optional<at::Tensor>& group_ends,
+                   bool symmetrical, const std::string& mode) {
+  const bool per_channel = mode == "perchannel", per_tensor = mode == "pertensor";
+  require(per_channel || per_tensor || mode == "pertoken", ACLNN_ERR_PARAM_INVALID, "quantMode is '", mode,
+          "'; allowed: pertoken, pertensor, perchannel");
+  require(!group_ends || mode == "pertoken", ACLNN_ERR_PARAM_INVALID,
+          "groupIndexOptional is only possible with quantMode pertoken");
+  const Quantized type = quantized(out.scalar_type());
+  const at::Tensor x = smoothed(tensor, smooth_scales, group_ends, per_channel);
+  if (x.numel() == 0) return;
+  const std::vector<int64_t> all = [&] {
+    std::vector<int64_t> dims(static_cast<size_t>(x.dim()));
+    std::iota(dims.begin(), dims.end(), 0);
+    return dims;
+  }();
+  const std::vector<int64_t> dims = per_tensor ? all : std::vector<int64_t>{per_channel ? -2 : -1};
+  at::Tensor scale, offset;
+  if (symmetrical) {
+    scale = x.abs().amax(dims, /*keepdim=*/true) / type.highest;
+  } else {
+    const at::Tensor highest = x.amax(dims, true);
+    scale = (highest - x.amin(dims, true)) / (type.highest - type.lowest);
+    offset = type.highest - highest / scale;
+  }
+  const at::Tensor values = offset.defined() ? x / scale + offset : x / scale;
+  // A slice of zeros has the scale 0; its values stay 0.
+  store(out, values.masked_fill(scale == 0, 0), type);
+  scale_out.copy_(scale.view(scale_out.sizes()));
+  if (offset.defined() && offset_out != nullptr && offset_out->defined()) {
+    offset_out->copy_(offset.view(offset_out->sizes()));
+  }
+}
+
+}  // namespace
+
+ACLNN(AscendQuant, (In, x)(In, scale)(OptIn, offset)(Bool, sqrtMode)(Text, roundMode)(Int32, dstType)(Out, y),
+      ascend_quant(y, x, scale, offset, sqrtMode, roundMode, -1))
+ACLNN(AscendQuantV3,
+      (In, x)(In, scale)(OptIn, offset)(Bool, sqrtMode)(Text, roundMode)(Int32, dstType)(Int32, axis)(Out, y),
+      ascend_quant(y, x, scale, offset, sqrtMode, roundMode, axis))
+ACLNN(AscendAntiQuant, (In, x)(In, scale)(OptIn, offset)(Int, dstType)(Bool, sqrtMode)(Out, y),
+      anti_quant(y, x, scale, offset, sqrtMode))
+ACLNN(Quantize, (In, x)(In, scales)(OptIn, zeroPoints)(Dtype, dtype)(Int32, axis)(Out, out),
+      quantize(out, x, scales, zeroPoints, axis))
+
+ACLNN(DynamicQuant, (In, x)(OptIn, smoothScalesOptional)(Out, yOut)(Out, scaleOut),
+      dynamic_quant(yOut, scaleOut, nullptr, x, smoothScalesOptional, std::nullopt, true, "pertoken"))
+// Asymmetrical if the caller wants an offset.
+ACLNN(DynamicQuantV2,
+      (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(Out, yOut)(Out,
+                                                                                                  scaleOut)(OptOut,
+                                                                                                            offsetOut),
+      dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, !offsetOut.defined(),
+                    "pertoken"))
+ACLNN(DynamicQuantV3,
+      (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(Bool, isSymmetrical)(
+          Text, quantMode)(Out, yOut)(Out, scaleOut)(OptOut, offsetOut),
+      dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, isSymmetrical, quantMode))
+ACLNN(DynamicQuantV4,
+      (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(Bool, isSymmetrical)(
+          Text, quantMode)(Float, dstTypeMax)(Out, yOut)(Out, scaleOut)(OptOut, offsetOut),
+      // dstTypeMax is for a type (hifloat8) that the twin does not have
+      dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, isSymmetrical, quantMode))
