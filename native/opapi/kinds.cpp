@@ -30,7 +30,15 @@ void close_output(const OpenTensor& tensor, const StoredTensor& stored, const ch
   const at::IntArrayRef wanted(stored.desc->sizes.data(), stored.desc->sizes.size());
   require(tensor.seen.sizes() == wanted, ACLNN_ERR_PARAM_INVALID, "output '", name, "' has shape ",
           to_string(stored.desc->sizes), ", but the operator produces ", tensor.seen.sizes());
-  if (tensor.memory.defined()) tensor.memory.copy_(tensor.seen);
+  if (tensor.memory.defined()) {
+    tensor.memory.copy_(tensor.seen);
+    return;
+  }
+  // Some of ATen's out= functions give a tensor the memory format of their input; the caller's strides hold.
+  const at::IntArrayRef strides(stored.desc->strides.data(), stored.desc->strides.size());
+  if (tensor.seen.strides() != strides && tensor.seen.numel() > 0) {
+    view_of(*stored.desc).copy_(tensor.seen.clone());
+  }
 }
 
 DynamicOut::Stored DynamicOut::keep(aclTensor* tensor, const char* name) {

@@ -29,11 +29,11 @@ const char* gelu_form(int64_t approximate) {
   return approximate == 1 ? "tanh" : "none";
 }
 
-// One slope per channel (dimension 1) is given as a vector.
+// The slopes, one or one per channel (dimension 1), in a shape that broadcasts to `self`.
 at::Tensor slopes_for(const at::Tensor& self, const at::Tensor& weight) {
-  if (weight.dim() != 1 || self.dim() < 2) return weight;
+  if (weight.dim() != 1 || weight.dim() == self.dim()) return weight;
   at::DimVector shape(self.dim(), 1);
-  shape[1] = weight.numel();
+  if (self.dim() > 1) shape[1] = weight.numel();
   return weight.view(shape);
 }
 

@@ -68,19 +68,20 @@ void ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, cons
 
 }  // namespace
 
-#define LOSS(NAME, FUNCTION)                                             \
-  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),          \
-        at::FUNCTION##_out(out, self, target, reduction))
-#define LOSS_BACKWARD(NAME, FUNCTION)                                                    \
-  ACLNN(NAME, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),          \
+// ATen's out= forms use the output for the unreduced loss first, whatever its size: only without reduction they fit.
+#define REDUCED(FUNCTION, OUT, ...)                                                              \
+  reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__))     \
+                                   : assign(OUT, at::FUNCTION(__VA_ARGS__))
+#define LOSS(NAME, FUNCTION)                                                 \
+  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),              \
+        REDUCED(FUNCTION, out, self, target, reduction))                     \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out), \
         at::FUNCTION##_backward_out(out, gradOutput, self, target, reduction))
 
 LOSS(MseLoss, mse_loss)
-LOSS_BACKWARD(MseLossBackward, mse_loss)
 LOSS(SoftMarginLoss, soft_margin_loss)
-LOSS_BACKWARD(SoftMarginLossBackward, soft_margin_loss)
 ACLNN(SmoothL1Loss, (In, self)(In, target)(Int, reduction)(Float, beta)(Out, result),
-      at::smooth_l1_loss_out(result, self, target, reduction, beta))
+      REDUCED(smooth_l1_loss, result, self, target, reduction, beta))
 ACLNN(SmoothL1LossBackward, (In, gradOut)(In, self)(In, target)(Int, reduction)(Float, beta)(Out, gradInput),
       at::smooth_l1_loss_backward_out(gradInput, gradOut, self, target, reduction, beta))
 ACLNN(L1Loss, (In, self)(In, target)(Int, reduction)(Out, out), assign(out, at::l1_loss(self, target, reduction)))
@@ -94,7 +95,7 @@ ACLNN(KlDivTargetBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction
       kl_div_target_backward(gradOutput, self, target, reduction, logTarget, gradTarget))
 
 ACLNN(BinaryCrossEntropy, (In, self)(In, target)(OptIn, weight)(Int, reduction)(Out, out),
-      at::binary_cross_entropy_out(out, self, target, weight, reduction))
+      REDUCED(binary_cross_entropy, out, self, target, weight, reduction))
 ACLNN(BinaryCrossEntropyBackward, (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(Int, reduction)(Out, out),
       at::binary_cross_entropy_backward_out(out, gradOutput, self, target, weightOptional, reduction))
 ACLNN(BinaryCrossEntropyWithLogits,
