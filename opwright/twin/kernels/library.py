@@ -122,13 +122,14 @@ class Recipe:
     def command(self, emitted: Path, library: Path) -> list[str]:
         """Return the compiler's command."""
         include = self.toolkit.root / "include"
-        flags = ["-shared", "-fPIC", "-std=c++17", "-isystem", str(include), "-Wl,-z,defs"]
+        flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,defs", "-std=c++17"]
+        flags += ["-O2" if self.sources else "-O1", "-isystem", str(include)]
         inputs = [*([str(emitted)] if self.signatures else []), *map(str, self.sources)]
         links = [f"-L{self.toolkit.libraries}", "-lnnopbase"]
         if self.sources:
             torch = torch_folder()
             folders = (include / "opwright", torch / "include")
-            flags += ["-O2", *(part for folder in folders for part in ("-isystem", str(folder)))]
+            flags += [part for folder in folders for part in ("-isystem", str(folder))]
             links += ["-lopapi", "-lascendcl", f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
             # For programs that have no torch loaded before they load the kernels.
             links += [f"-Wl,-rpath,{self.toolkit.libraries}", f"-Wl,-rpath,{torch / 'lib'}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from opwright.errors import OpwrightError
 from opwright.twin.kernels import process
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from opwright.twin.kernels.signature import AclnnSignature
 
 __all__ = [
+    "DeclaredFunction",
     "DuplicateKernelError",
     "KernelParametersError",
     "Registration",
@@ -27,7 +28,17 @@ __all__ = [
     "registry",
 ]
 
-Function = TypeVar("Function", bound="Callable[..., object]")
+Parameters = ParamSpec("Parameters")
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class DeclaredFunction(Protocol[Parameters, Result_co]):
+    """A decorated function: itself, with its handle."""
+
+    registration: Registration
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result_co:
+        """Call the function, as before."""
 
 
 class KernelParametersError(OpwrightError):
@@ -120,7 +131,9 @@ def same_place(one: Callable[..., object], other: Callable[..., object]) -> bool
     return (first.co_filename, first.co_qualname) == (second.co_filename, second.co_qualname)
 
 
-def kernel(source: str | Path, *, op: str | None = None) -> Callable[[Function], Function]:
+def kernel(
+    source: str | Path, *, op: str | None = None
+) -> Callable[[Callable[Parameters, Result_co]], DeclaredFunction[Parameters, Result_co]]:
     """Declare what a custom operator computes, so that it runs on the twin.
 
     The function is called with the operator's arguments in the order of its C signature, when the
@@ -160,7 +173,9 @@ def kernel(source: str | Path, *, op: str | None = None) -> Callable[[Function],
     ...     torch.neg(x, out=out)
     """
 
-    def declare(function: Function) -> Function:
+    def declare(
+        function: Callable[Parameters, Result_co],
+    ) -> DeclaredFunction[Parameters, Result_co]:
         code = inspect.unwrap(function).__code__
         where = f"{code.co_filename}:{code.co_firstlineno}"
         interface = read_source(source, op, where=where)
@@ -172,8 +187,9 @@ def kernel(source: str | Path, *, op: str | None = None) -> Callable[[Function],
         except OpwrightError:
             registration.remove()
             raise
-        function.registration = registration  # type: ignore[attr-defined] # a function has room for it
-        return function
+        declared = cast("DeclaredFunction[Parameters, Result_co]", function)
+        declared.registration = registration
+        return declared
 
     return declare
 

@@ -1,0 +1,254 @@
+"""Kernels across processes: `opwright run --kernels`, kernels in C++, the end of a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.twin.kernels.library import library_of
+from opwright.twin.toolkit import default_toolkit, missing_parts
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [
+    pytest.mark.twin,
+    pytest.mark.build,
+    pytest.mark.skipif(bool(missing_parts(default_toolkit())), reason="needs make native"),
+]
+
+PYTHON_KERNEL = """
+import torch
+from opwright import twin
+
+@twin.kernel("aclnnAddCustom(const aclTensor *x, const aclTensor *y, aclTensor *out)")
+def add_custom(x, y, out):
+    torch.add(x, y, out=out)
+"""
+
+CPP_KERNEL = """
+#include <ATen/ops/add.h>
+#include <opwright/kernel.h>
+
+#include <stdexcept>
+
+OPWRIGHT_KERNEL(aclnnAddCustom, (In, x)(In, y)(Out, out), at::add_out(out, x, y))
+OPWRIGHT_KERNEL(aclnnThrowCustom, (In, x), throw std::runtime_error("no such shape"))
+"""
+
+CALL = """
+import torch, torch_npu
+from tests.twin.aclnn_calls import call
+x, out = torch.ones(2, 3, device="npu"), torch.empty(2, 3, device="npu")
+call("aclnnAddCustom", x, x, out)
+print(out.cpu().sum().item())
+"""
+
+# A C program: the two phases by name, device memory, no Python.
+C_PROGRAM = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include "acl/acl_rt.h"
+#include "aclnn/acl_meta.h"
+
+typedef aclnnStatus (*Phase1)(aclTensor*, aclTensor*, aclTensor*, uint64_t*, aclOpExecutor**);
+typedef aclnnStatus (*Phase2)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+#define CHECK(call) if (int code = (call)) { printf(#call ": %d\\n", code); return 1; }
+
+int main(int, char** arguments) {
+  void* library = dlopen(arguments[1], RTLD_LAZY);
+  if (library == nullptr) { puts(dlerror()); return 1; }
+  CHECK(aclInit(nullptr));
+  CHECK(aclrtSetDevice(0));
+  void* x; void* out;
+  CHECK(aclrtMalloc(&x, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+  CHECK(aclrtMalloc(&out, 8, ACL_MEM_MALLOC_HUGE_FIRST));
+  float values[2] = {1.5f, -2};
+  CHECK(aclrtMemcpy(x, 8, values, 8, ACL_MEMCPY_HOST_TO_DEVICE));
+  int64_t size = 2;
+  aclTensor* a = aclCreateTensor(&size, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &size, 1, x);
+  aclTensor* b = aclCreateTensor(&size, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &size, 1, out);
+  uint64_t workspace; aclOpExecutor* executor;
+  CHECK(((Phase1)dlsym(library, "aclnnAddCustomGetWorkspaceSize"))(a, a, b, &workspace, &executor));
+  CHECK(((Phase2)dlsym(library, "aclnnAddCustom"))(nullptr, workspace, executor, nullptr));
+  CHECK(aclrtSynchronizeDevice());
+  CHECK(aclrtMemcpy(values, 8, out, 8, ACL_MEMCPY_DEVICE_TO_HOST));
+  printf("%g %g, Python: %s\\n", values[0], values[1],
+         dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr ? "yes" : "no");
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+def execute(
+    *command: str | Path, cache: Path, cwd: Path = ROOT, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ASCEND_", "OPWRIGHT_", "LD_LIBRARY_PATH"))
+    }
+    return subprocess.run(
+        list(map(str, command)),
+        env=clean | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(ROOT)} | variables,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def opwright(*arguments: str | Path, cache: Path) -> subprocess.CompletedProcess[str]:
+    return execute(sys.executable, "-m", "opwright", *arguments, cache=cache)
+
+
+@pytest.fixture
+def python_file(tmp_path: Path) -> Path:
+    file = tmp_path / "reference.py"
+    file.write_text(PYTHON_KERNEL)
+    return file
+
+
+@pytest.fixture(scope="module")
+def cpp_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("cpp") / "kernel.cpp"
+    file.write_text(CPP_KERNEL)
+    return file
+
+
+def test_a_python_file_for_a_child_process(python_file: Path, cache: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    options = ("--kernels", python_file, "--trace", trace)
+    result = opwright("run", *options, "--", sys.executable, "-c", CALL, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "12.0\n"), result.stderr
+    tasks = [event for event in json.loads(trace.read_text()) if event.get("cat") == "task"]
+    (task,) = (event for event in tasks if event["name"] == "aclnnAddCustom")
+    shapes = dict.fromkeys(("x", "y", "out"), "float32[2, 3]")
+    assert task["args"].items() >= shapes.items()
+
+
+def test_a_file_that_cannot_be_imported(tmp_path: Path, cache: Path) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text("import no_such_module\n")
+    result = opwright("run", "--kernels", file, "--", "true", cache=cache)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "OPW-K025 the kernel file cannot be loaded\n"
+        f"  where:   {file}\n"
+        "  got:     ModuleNotFoundError: No module named 'no_such_module'\n"
+        "  fix:     make the file importable by itself: `python FILE` must end without an error\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "got", "fix"),
+    [
+        (
+            "empty.py",
+            "no use of opwright.twin.kernel",
+            "decorate the reference function with opwright.twin.kernel",
+        ),
+        ("empty.cpp", "no OPWRIGHT_KERNEL", "declare the kernel with OPWRIGHT_KERNEL"),
+    ],
+)
+def test_a_file_without_kernels(name: str, got: str, fix: str, tmp_path: Path, cache: Path) -> None:
+    file = tmp_path / name
+    file.write_text("\n")
+    result = opwright("run", "--kernels", file, "--", "true", cache=cache)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "OPW-K024 the file declares no kernel\n"
+        f"  where:   {file}\n  got:     {got}\n  fix:     {fix}\n"
+    )
+
+
+def test_a_kernel_declared_after_torch_npu_without_the_twins_part(
+    python_file: Path, cache: Path
+) -> None:
+    program = f"import torch_npu; exec(open({str(python_file)!r}).read())"
+    result = opwright("run", "--", sys.executable, "-c", program, cache=cache)
+    assert "OPW-K022 the kernel was declared too late" in result.stderr
+
+
+def test_the_functions_of_another_package_must_agree(python_file: Path, cache: Path) -> None:
+    program = PYTHON_KERNEL.replace("const aclTensor *y, ", "").replace("x, y, out", "x, out")
+    program += "import torch_npu"
+    options = ("--kernels", python_file)
+    result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
+    assert "OPW-K023 another kernel package has the function with other parameters" in result.stderr
+
+
+def test_kernels_that_are_running_when_the_program_ends(python_file: Path, cache: Path) -> None:
+    python_file.write_text(
+        PYTHON_KERNEL.replace(
+            "    torch.add",
+            "    import time; time.sleep(0.3); print('ran', flush=True)\n    torch.add",
+        )
+    )
+    program = CALL.replace("print(out.cpu().sum().item())", "print('end', flush=True)")
+    options = ("--kernels", python_file)
+    result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "end\nran\n"), result.stderr
+
+
+def test_an_error_nobody_waited_for_is_printed_at_the_end(python_file: Path, cache: Path) -> None:
+    python_file.write_text(PYTHON_KERNEL.replace("torch.add(x, y, out=out)", "1 / 0"))
+    program = CALL.replace("print(out.cpu().sum().item())", "")
+    options = ("--kernels", python_file)
+    result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
+    assert "aclnnAddCustom: ZeroDivisionError" in result.stderr
+
+
+def test_every_task_at_its_call(python_file: Path, cache: Path) -> None:
+    options = ("--sync", "--kernels", python_file)
+    result = opwright("run", *options, "--", sys.executable, "-c", CALL, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "12.0\n"), result.stderr
+
+
+def test_show(tmp_path: Path, cache: Path) -> None:
+    header = tmp_path / "ops.h"
+    header.write_text("REG_OP(Neg).INPUT(x, T).OUTPUT(y, T).OP_END_FACTORY_REG(Neg)")
+    result = opwright("kernels", "show", header, cache=cache)
+    assert result.stdout == "aclnnNeg(const aclTensor *x, aclTensor *out)\n"
+
+
+def test_a_cpp_file_for_a_child_process(cpp_file: Path, cache: Path) -> None:
+    program = CALL + (
+        'call("aclnnThrowCustom", x)\n'
+        "try:\n    torch.npu.synchronize()\n"
+        "except RuntimeError as error:\n    print(error)\n"
+        "print((x + 1).sum().item())\n"
+    )
+    options = ("--kernels", cpp_file)
+    result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("12.0", "12.0")
+    assert any("aclnnThrowCustom" in line and "no such shape" in line for line in lines)
+
+
+def test_a_cpp_kernel_needs_no_python(cpp_file: Path, cache: Path, tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    built = opwright("kernels", "build", cpp_file, "--out", package, cache=cache)
+    assert built.stdout == f"{package}\n", built.stderr
+    source, program = tmp_path / "main.cpp", tmp_path / "main"
+    source.write_text(C_PROGRAM)
+    toolkit = default_toolkit()
+    compiled = execute(
+        *("g++", source, "-o", program, "-I", toolkit.root / "include", "-L", toolkit.libraries),
+        *("-lascendcl", "-lnnopbase", "-ldl"),
+        cache=cache,
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    path = str(toolkit.libraries)
+    result = execute(program, library_of(package), cache=cache, LD_LIBRARY_PATH=path)
+    assert result.stdout == "3 -4, Python: no\n", result.stderr
