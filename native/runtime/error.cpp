@@ -44,6 +44,8 @@ int record_current_exception(const char* function) noexcept {
     record_error(ACL_ERROR_INTERNAL_ERROR, text(function, ": the host ran out of memory"));
   } catch (const std::exception& error) {
     record_error(ACL_ERROR_INTERNAL_ERROR, text(function, ": internal error: ", error.what()));
+  } catch (...) {  // only a user's kernel throws such
+    record_error(ACL_ERROR_INTERNAL_ERROR, text(function, ": an exception that is no std::exception"));
   }
   return ACL_ERROR_INTERNAL_ERROR;
 }

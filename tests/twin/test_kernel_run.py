@@ -38,6 +38,8 @@ CPP_KERNEL = """
 
 OPWRIGHT_KERNEL(aclnnAddCustom, (In, x)(In, y)(Out, out), at::add_out(out, x, y))
 OPWRIGHT_KERNEL(aclnnThrowCustom, (In, x), throw std::runtime_error("no such shape"))
+OPWRIGHT_KERNEL(aclnnThrowNumber, (In, x), throw 42)
+OPWRIGHT_KERNEL(aclnnThrowTorch, (In, x), TORCH_CHECK(x.dim() == 1, "one dimension, not ", x.dim()))
 """
 
 CALL = """
@@ -223,17 +225,27 @@ def test_show(tmp_path: Path, cache: Path) -> None:
 
 def test_a_cpp_file_for_a_child_process(cpp_file: Path, cache: Path) -> None:
     program = CALL + (
-        'call("aclnnThrowCustom", x)\n'
-        "try:\n    torch.npu.synchronize()\n"
-        "except RuntimeError as error:\n    print(error)\n"
+        'for name in ("aclnnThrowCustom", "aclnnThrowNumber", "aclnnThrowTorch"):\n'
+        "    call(name, x)\n"
+        "    try:\n        torch.npu.synchronize()\n"
+        "    except RuntimeError as error:\n        print(str(error).splitlines()[-1])\n"
         "print((x + 1).sum().item())\n"
     )
     options = ("--kernels", cpp_file)
     result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
     assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert (lines[0], lines[-1]) == ("12.0", "12.0")
-    assert any("aclnnThrowCustom" in line and "no such shape" in line for line in lines)
+    first, *errors, last = result.stdout.splitlines()
+    assert (first, last) == ("12.0", "12.0")
+    for error, parts in zip(
+        errors,
+        [
+            ("aclnnThrowCustom", "no such shape"),
+            ("aclnnThrowNumber", "an exception that is no std::exception"),
+            ("aclnnThrowTorch", "one dimension, not 2"),
+        ],
+        strict=True,
+    ):
+        assert all(part in error for part in parts), error
 
 
 def test_a_cpp_kernel_needs_no_python(cpp_file: Path, cache: Path, tmp_path: Path) -> None:
