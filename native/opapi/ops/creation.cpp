@@ -17,6 +17,14 @@ void one_hot(at::Tensor& out, const at::Tensor& self, int32_t depth, const at::T
   assign(out, at::where(self.unsqueeze(axis).eq(classes), on_value.reshape({}), off_value.reshape({})));
 }
 
+// ATen's kernels take `out` for a stack of matrices at equal distances, whatever its strides are.
+template <class Function>
+void triangle(at::Tensor& out, const Function& function) {
+  at::Tensor stack = out.is_contiguous() ? out : at::empty(out.sizes(), out.options());
+  function(stack);
+  if (!stack.is_same(out)) out.copy_(stack);
+}
+
 }  // namespace
 
 ACLNN(Arange, (Scalar, start)(Scalar, end)(Scalar, step)(Out, out), at::arange_out(out, start, end, step))
@@ -34,8 +42,10 @@ ACLNN(InplaceFillScalar, (Ref, selfRef)(Scalar, value), selfRef.fill_(value))
 ACLNN(InplaceFillTensor, (Ref, selfRef)(In, value), selfRef.fill_(value.reshape({})))
 ACLNN(InplaceFillDiagonal, (Ref, selfRef)(Scalar, fillValue)(Bool, wrap), selfRef.fill_diagonal_(fillValue, wrap))
 
-ACLNN(Tril, (In, self)(Int, diagonal)(Out, out), at::tril_out(out, self, diagonal))
-ACLNN(Triu, (In, self)(Int, diagonal)(Out, out), at::triu_out(out, self, diagonal))
+ACLNN(Tril, (In, self)(Int, diagonal)(Out, out),
+      triangle(out, [&](at::Tensor& to) { at::tril_out(to, self, diagonal); }))
+ACLNN(Triu, (In, self)(Int, diagonal)(Out, out),
+      triangle(out, [&](at::Tensor& to) { at::triu_out(to, self, diagonal); }))
 ACLNN(InplaceTril, (Ref, selfRef)(Int, diagonal), selfRef.tril_(diagonal))
 ACLNN(InplaceTriu, (Ref, selfRef)(Int, diagonal), selfRef.triu_(diagonal))
 
