@@ -28,27 +28,28 @@ void index_put(at::Tensor& self, const std::vector<at::Tensor>& indices, const a
   if (any) at::_index_put_impl_(self, index_options(indices, self.scalar_type()), values, accumulate, unsafe);
 }
 
-template <class Source>  // a tensor or a scalar
-void scatter(at::Tensor& self, int64_t dim, const at::Tensor& index, const Source& source, int64_t reduce) {
-  static constexpr const char* kReduce[] = {nullptr, "add", "multiply"};
-  require(reduce >= 0 && reduce < 3, ACLNN_ERR_PARAM_INVALID, "reduce is ", reduce,
-          "; allowed: 0 (none), 1 (add), 2 (multiply)");
-  if (reduce == 0) {
-    self.scatter_(dim, index, source);
-  } else {
-    self.scatter_(dim, index, source, kReduce[reduce]);
-  }
-}
+constexpr int64_t kMultiply = 2;  // the last code of the functions that know only none, add, multiply
+constexpr int64_t kMean = 5;      // the last code of all
 
-void scatter_reduce(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, int64_t reduce,
-                    bool include_self) {
+void scatter(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, int64_t reduce,
+             bool include_self = true, int64_t last_code = kMultiply) {
   static constexpr const char* kReduce[] = {nullptr, "sum", "prod", "amax", "amin", "mean"};
-  require(reduce >= 0 && reduce < 6, ACLNN_ERR_PARAM_INVALID, "reduce is ", reduce,
-          "; allowed: 0 (none), 1 (sum), 2 (prod), 3 (amax), 4 (amin), 5 (mean)");
+  require(reduce >= 0 && reduce <= last_code, ACLNN_ERR_PARAM_INVALID, "reduce is ", reduce, "; allowed: 0 to ",
+          last_code, " of 0 (none), 1 (sum), 2 (prod), 3 (amax), 4 (amin), 5 (mean)");
   if (reduce == 0) {
     self.scatter_(dim, index, source);
   } else {
     self.scatter_reduce_(dim, index, source, kReduce[reduce], include_self);
+  }
+}
+
+void scatter_value(at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value, int64_t reduce) {
+  require(reduce >= 0 && reduce <= kMultiply, ACLNN_ERR_PARAM_INVALID, "reduce is ", reduce,
+          "; allowed: 0 (none), 1 (add), 2 (multiply)");
+  if (reduce == 0) {
+    self.scatter_(dim, index, value);
+  } else {
+    self.scatter_(dim, index, value, reduce == kMultiply ? "multiply" : "add");
   }
 }
 
@@ -82,8 +83,7 @@ ACLNN(IndexSelect, (In, self)(Int, dim)(Index, index)(Out, out), at::index_selec
 ACLNN(Index, (In, self)(TensorList, indices)(Out, out), index(self, indices, out))
 ACLNN(IndexPutImpl, (Ref, selfRef)(TensorList, indices)(In, values)(Bool, accumulate)(Bool, unsafe),
       index_put(selfRef, indices, values, accumulate, unsafe))
-ACLNN(InplacePut, (Ref, selfRef)(Index, index)(In, source)(Bool, accumulate),
-      selfRef.put_(index, source, accumulate))
+ACLNN(InplacePut, (Ref, selfRef)(Index, index)(In, source)(Bool, accumulate), selfRef.put_(index, source, accumulate))
 
 ACLNN(IndexAdd, (In, self)(Int, dim)(Index, index)(In, source)(Scalar, alpha)(Out, out),
       begin_with(out, self).index_add_(dim, index, source, alpha))
@@ -103,15 +103,15 @@ ACLNN(Scatter, (In, self)(Int, dim)(Index, index)(In, src)(Int, reduce)(Out, out
 ACLNN(InplaceScatter, (Ref, selfRef)(Int, dim)(Index, index)(In, src)(Int, reduce),
       scatter(selfRef, dim, index, src, reduce))
 ACLNN(ScatterValue, (In, self)(Int, dim)(Index, index)(Scalar, value)(Int, reduce)(Out, out),
-      scatter(begin_with(out, self), dim, index, value, reduce))
+      scatter_value(begin_with(out, self), dim, index, value, reduce))
 ACLNN(InplaceScatterValue, (Ref, selfRef)(Int, dim)(Index, index)(Scalar, value)(Int, reduce),
-      scatter(selfRef, dim, index, value, reduce))
+      scatter_value(selfRef, dim, index, value, reduce))
 ACLNN(ScatterAdd, (In, self)(Int, dim)(Index, index)(In, src)(Out, out),
       begin_with(out, self).scatter_add_(dim, index, src))
 ACLNN(ScatterReduce, (In, self)(Int, dim)(Index, index)(In, src)(Int, reduce)(Bool, includeSelf)(Out, out),
-      scatter_reduce(begin_with(out, self), dim, index, src, reduce, includeSelf))
+      scatter(begin_with(out, self), dim, index, src, reduce, includeSelf, kMean))
 ACLNN(InplaceScatterReduce, (Ref, selfRef)(Int, dim)(Index, index)(In, src)(Int, reduce)(Bool, includeSelf),
-      scatter_reduce(selfRef, dim, index, src, reduce, includeSelf))
+      scatter(selfRef, dim, index, src, reduce, includeSelf, kMean))
 
 ACLNN(SWhere, (In, condition)(In, self)(In, other)(Out, out), where(condition, self, other, out))
 ACLNN(InplaceMaskedFillScalar, (Ref, selfRef)(In, mask)(Scalar, value), selfRef.masked_fill_(mask, value))
@@ -132,3 +132,5 @@ ACLNN(RepeatInterleaveIntWithDim, (In, self)(Int, repeats)(Int, dim)(Int, output
       repeat_each(self, repeats, dim, out))
 ACLNN(RepeatInterleaveTensor, (Index, repeats)(Int, outputSize)(OutIndex, out),
       at::repeat_interleave_out(out, repeats, outputSize))
+ACLNN(RepeatInterleaveGrad, (In, yGrad)(Index, repeats)(Int, axis)(Out, out),
+      out.zero_().index_add_(axis, at::repeat_interleave(repeats), yGrad))

@@ -8,7 +8,8 @@ namespace {
 
 const char* qr_mode(int64_t code) {
   static constexpr const char* kModes[] = {"reduced", "complete", "r"};
-  require(code >= 0 && code < 3, ACLNN_ERR_PARAM_INVALID, "mode is ", code, "; allowed: 0 (reduced), 1 (complete), 2 (r)");
+  require(code >= 0 && code < 3, ACLNN_ERR_PARAM_INVALID, "mode is ", code,
+          "; allowed: 0 (reduced), 1 (complete), 2 (r)");
   return kModes[code];
 }
 
@@ -24,8 +25,8 @@ void svd(const at::Tensor& input, bool full_matrices, bool compute_uv, at::Tenso
 
 void triangular_solve(const at::Tensor& self, const at::Tensor& a, bool upper, bool transpose, bool unitriangular,
                       at::Tensor& x, at::Tensor& m) {
-  assign(x, at::linalg_solve_triangular(transpose ? a.mT() : a, self, upper != transpose, /*left=*/true,
-                                        unitriangular));
+  assign(x,
+         at::linalg_solve_triangular(transpose ? a.mT() : a, self, upper != transpose, /*left=*/true, unitriangular));
   assign(m, a.expand(m.sizes()));
 }
 

@@ -1,6 +1,6 @@
 // native/opapi/ops/matmul.cpp
-// Products of matrices and vectors. cubeMathType (a hint for the matrix unit) has no meaning here; the WeightNz siblings
-// are the same functions for a weight that is stored in blocks, which no tensor is on a CPU.
+// Products of matrices and vectors. cubeMathType (a hint for the matrix unit) has no meaning here; the WeightNz
+// siblings are the same functions for a weight that is stored in blocks, which no tensor is on a CPU.
 #include "opapi/opapi.h"
 
 namespace {
@@ -53,7 +53,8 @@ void multiply(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) 
 }
 
 void dot(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
-  require(!self.is_complex(), ACLNN_ERR_PARAM_INVALID, "complex numbers: torch's dot and vdot both arrive here, and only "
+  require(!self.is_complex(), ACLNN_ERR_PARAM_INVALID,
+          "complex numbers: torch's dot and vdot both arrive here, and only "
           "one of them conjugates");
   assign(out, at::dot(self, other));
 }
@@ -64,9 +65,8 @@ using AddProduct = at::Tensor& (*)(at::Tensor& out, const at::Tensor& self, cons
 void add_product(AddProduct function, at::Tensor& out, const at::Tensor& self, const at::Tensor& first,
                  const at::Tensor& second, const at::Scalar& beta, const at::Scalar& alpha) {
   const at::ScalarType dtype = common_dtype(out, {&self, &first, &second});
-  into(out, dtype, [&](at::Tensor& target) {
-    function(target, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
-  });
+  into(out, dtype,
+       [&](at::Tensor& target) { function(target, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha); });
 }
 
 }  // namespace
@@ -81,8 +81,8 @@ PRODUCT(BatchMatMulWeightNz, mat2)
 PRODUCT(Mv, vec)
 ACLNN(Dot, (In, self)(In, tensor)(Out, out), dot(self, tensor, out))
 
-#define ADD_PRODUCT(NAME, FUNCTION, FIRST, SECOND)                                                                    \
-  ACLNN(NAME, (In, self)(In, FIRST)(In, SECOND)(Scalar, beta)(Scalar, alpha)(Out, out)(Int8, cubeMathType),           \
+#define ADD_PRODUCT(NAME, FUNCTION, FIRST, SECOND)                                                          \
+  ACLNN(NAME, (In, self)(In, FIRST)(In, SECOND)(Scalar, beta)(Scalar, alpha)(Out, out)(Int8, cubeMathType), \
         add_product(at::FUNCTION##_out, out, self, FIRST, SECOND, beta, alpha))
 ADD_PRODUCT(Addmm, addmm, mat1, mat2)
 ADD_PRODUCT(AddmmWeightNz, addmm, mat1, mat2)

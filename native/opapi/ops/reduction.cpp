@@ -56,8 +56,8 @@ ACLNN(AminmaxDim, (In, self)(Int, dim)(Bool, keepDim)(Out, minOut)(Out, maxOut),
 ACLNN(ArgMax, (In, self)(Int, dim)(Bool, keepdim)(OutIndex, out), at::argmax_out(out, self, dim, keepdim))
 ACLNN(ArgMin, (In, self)(Int, dim)(Bool, keepdim)(OutIndex, out), at::argmin_out(out, self, dim, keepdim))
 
-#define VALUE_AND_INDEX(NAME, FUNCTION)                                                            \
-  ACLNN(NAME, (In, self)(Int, dim)(Bool, keepdim)(Out, out)(OutIndex, indices),                    \
+#define VALUE_AND_INDEX(NAME, FUNCTION)                                         \
+  ACLNN(NAME, (In, self)(Int, dim)(Bool, keepdim)(Out, out)(OutIndex, indices), \
         at::FUNCTION##_out(out, indices, self, dim, keepdim))
 VALUE_AND_INDEX(MaxDim, max)
 VALUE_AND_INDEX(MinDim, min)
@@ -68,8 +68,8 @@ ACLNN(Kthvalue, (In, self)(Int, k)(Int, dim)(Bool, keepdim)(Out, valuesOut)(OutI
 ACLNN(Median, (In, self)(Out, valuesOut), assign(valuesOut, at::median(self)))
 ACLNN(NanMedian, (In, self)(Out, out), assign(out, at::nanmedian(self)))
 
-#define TOTAL(NAME, FUNCTION)                                                                      \
-  ACLNN(NAME, (In, self)(Ints, dims)(Bool, keepDims)(Dtype, dtype)(Out, out),                      \
+#define TOTAL(NAME, FUNCTION)                                                 \
+  ACLNN(NAME, (In, self)(Ints, dims)(Bool, keepDims)(Dtype, dtype)(Out, out), \
         into(out, dtype, [&](at::Tensor& target) { at::FUNCTION##_out(target, self, dims, keepDims, dtype); }))
 TOTAL(Mean, mean)
 TOTAL(ReduceSum, sum)

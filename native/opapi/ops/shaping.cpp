@@ -74,9 +74,9 @@ ACLNN(ChunkCat, (TensorList, tensors)(Int, dim)(Int, numChunks)(Out, out),
       assign(out, at::_chunk_cat(tensors, dim, numChunks)))
 
 ACLNN(ConstantPadNd, (In, self)(Ints, pad)(Scalar, value)(Out, out), constant_pad(self, pad, value, out))
-#define PAD(NAME, FUNCTION)                                                                                           \
-  ACLNN(NAME, (In, self)(Ints, padding)(Out, out), at::FUNCTION##_out(out, self, padding))                            \
-  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(Ints, padding)(Out, gradInput),                                    \
+#define PAD(NAME, FUNCTION)                                                                \
+  ACLNN(NAME, (In, self)(Ints, padding)(Out, out), at::FUNCTION##_out(out, self, padding)) \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(Ints, padding)(Out, gradInput),         \
         at::FUNCTION##_backward_out(gradInput, gradOutput, self, padding))
 PAD(ReflectionPad1d, reflection_pad1d)
 PAD(ReflectionPad2d, reflection_pad2d)

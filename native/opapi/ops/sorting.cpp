@@ -24,8 +24,8 @@ ACLNN(Topk, (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Out, value
       at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
 
 // The output's dtype decides about int32.
-#define SEARCH(NAME, KIND)                                                                                            \
-  ACLNN(NAME, (In, sortedSequence)(KIND, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out),              \
+#define SEARCH(NAME, KIND)                                                                               \
+  ACLNN(NAME, (In, sortedSequence)(KIND, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out), \
         at::searchsorted_out(out, sortedSequence, self, out.scalar_type() == at::kInt, right, std::nullopt, sorter))
 SEARCH(SearchSorted, In)
 SEARCH(SearchSorteds, Scalar)
@@ -36,20 +36,15 @@ ACLNN(Unique, (In, self)(Bool, sorted)(Bool, returnInverse)(DynamicOut, valueOut
   at::Tensor counts;
   unique(at::_unique2(self, sorted, returnInverse, false), returnInverse, false, valueOut, inverseOut, counts);
 })
-ACLNN(Unique2,
-      (In, self)(Bool, sorted)(Bool, returnInverse)(Bool, returnCounts)(DynamicOut, valueOut)(Out, inverseOut)(
-          DynamicOut, countsOut),
+#define UNIQUE_OUTPUTS (DynamicOut, valueOut)(Out, inverseOut)(DynamicOut, countsOut)
+ACLNN(Unique2, (In, self)(Bool, sorted)(Bool, returnInverse)(Bool, returnCounts)UNIQUE_OUTPUTS,
       unique(at::_unique2(self, sorted, returnInverse, returnCounts), returnInverse, returnCounts, valueOut, inverseOut,
              countsOut))
-ACLNN(UniqueConsecutive,
-      (In, self)(Bool, returnInverse)(Bool, returnCounts)(Int, dim)(DynamicOut, valueOut)(Out, inverseOut)(
-          DynamicOut, countsOut),
+ACLNN(UniqueConsecutive, (In, self)(Bool, returnInverse)(Bool, returnCounts)(Int, dim)UNIQUE_OUTPUTS,
       unique(at::unique_consecutive(self, returnInverse, returnCounts,
                                     dim == kNoDim ? std::nullopt : std::optional<int64_t>(dim)),
              returnInverse, returnCounts, valueOut, inverseOut, countsOut))
 // Callers have no flag for the counts and expect them.
-ACLNN(UniqueDim,
-      (In, self)(Bool, sorted)(Bool, returnInverse)(Int, dim)(DynamicOut, valueOut)(Out, inverseOut)(
-          DynamicOut, countsOut),
+ACLNN(UniqueDim, (In, self)(Bool, sorted)(Bool, returnInverse)(Int, dim)UNIQUE_OUTPUTS,
       unique(at::unique_dim(self, dim, sorted, /*return_inverse=*/true, /*return_counts=*/true), true, true, valueOut,
              inverseOut, countsOut))
