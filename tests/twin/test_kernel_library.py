@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.twin.kernels.emit import emit_library
+from opwright.twin.kernels.emit import emit_kernel, emit_library
 from opwright.twin.kernels.library import (
     CacheError,
     CompileError,
@@ -19,7 +19,7 @@ from opwright.twin.kernels.library import (
     library_of,
     signatures_of,
 )
-from opwright.twin.kernels.signature import parse_signature
+from opwright.twin.kernels.signature import CType, parse_signature
 from opwright.twin.toolkit import default_toolkit, installed_toolkit, missing_parts
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +45,17 @@ def test_the_emitted_source_is_the_golden_one() -> None:
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
     assert text == emit_library(reversed(FUNCTIONS * 2))
+
+
+def test_the_start_of_a_kernel_in_cpp() -> None:
+    assert emit_kernel(FUNCTIONS[:1]).splitlines()[4:] == [
+        "OPWRIGHT_KERNEL(aclnnScaleCustom,",
+        (
+            "                (In, x)(OptTensorList, tailsOptional)(Double, factor)(Ints, axes)"
+            "(OptText, modeOptional)(Out, out),"
+        ),
+        '                TORCH_CHECK(false, "not written yet"))',
+    ]
 
 
 class Cache:
@@ -132,6 +143,25 @@ class TestCache:
         cache.slow(0)
         assert library_of(cache.build()).exists()
         assert cache.compilations() == 2
+
+    def test_the_start_of_a_kernel_compiles_with_every_kind(
+        self, cache: Cache, tmp_path: Path
+    ) -> None:
+        parameters = []
+        for index, ctype in enumerate(CType):
+            star = "*" if ctype.is_pointer else ""
+            parameters.append(f"const {ctype.value} {star}in{index}")
+            if ctype.is_pointer:
+                parameters.append(f"const {ctype.value} *in{index}Optional")
+            if ctype.is_tensor:
+                parameters.append(f"{ctype.value} *out{index}")
+                parameters.append(f"{ctype.value} *out{index}Optional")
+        text = emit_kernel([parse_signature(f"aclnnAll({', '.join(parameters)})", where="test")])
+        source = tmp_path / "all.cpp"
+        source.write_text(text.replace("ATen/Functions.h", "ATen/core/Tensor.h"))
+        package = cached_package((), installed_toolkit(), [source])
+        assert cached_package((), installed_toolkit(), [source]) == package
+        assert cache.compilations() == 2  # the compilation and the list of includes
 
     def test_what_the_compiler_says_is_in_the_error(self, cache: Cache, tmp_path: Path) -> None:
         source = tmp_path / "bad.cpp"

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from opwright.twin.kernels.emit import emit_kernel
 from opwright.twin.kernels.files import build_packages
 from opwright.twin.kernels.source import read_source
 
@@ -32,7 +33,8 @@ def build(
 ) -> None:
     """Build the operator package (op_api/lib/libcust_opapi.so) of kernel files.
 
-    The folder goes into ASCEND_CUSTOM_OPP_PATH. `opwright run --kernels FILE` does both by itself.
+    The folder goes into ASCEND_CUSTOM_OPP_PATH, and the Python files into OPWRIGHT_KERNELS, both
+    separated by colons. `opwright run --kernels FILE` does all this by itself.
     """
     (package,) = build_packages(files)
     if out is not None:
@@ -42,12 +44,15 @@ def build(
 
 @kernels_app.command()
 def show(
-    source: Annotated[str, typer.Argument(help="A file with REG_OP, OpDef or aclnn functions.")],
+    source: Annotated[
+        str, typer.Argument(help="REG_OP, OpDef or an aclnn signature: the text, or a file.")
+    ],
     *,
     op: Annotated[
         str | None, typer.Option(metavar="TYPE", help="The operator, if there are several.")
     ] = None,
+    cpp: Annotated[bool, typer.Option("--cpp", help="Print the start of a kernel in C++.")] = False,
 ) -> None:
     """Print the C signatures of an operator's aclnn functions."""
-    for function in read_source(source, op, where="opwright kernels show").functions:
-        typer.echo(str(function))
+    functions = read_source(source, op, where="opwright kernels show").functions
+    typer.echo(emit_kernel(functions).rstrip() if cpp else "\n".join(map(str, functions)))

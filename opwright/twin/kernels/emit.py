@@ -1,16 +1,18 @@
-"""Signatures -> the C++ source of libcust_opapi.so (pure)."""
+"""Signatures -> C++ (pure): the source of libcust_opapi.so, and the start of a kernel in C++."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING
 
+from opwright.twin.kernels.signature import CType
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from opwright.twin.kernels.signature import AclnnSignature, Parameter
 
-__all__ = ["emit_library"]
+__all__ = ["emit_kernel", "emit_library"]
 
 FORMAT = 1  # of the emitted text; part of the hash in its header
 
@@ -38,6 +40,43 @@ KERNEL {name}(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
 }}
 """
 
+KERNEL_START = """\
+// The operator's kernel for the twin: complete the bodies. opwright/kernel.h says what they see.
+#include <ATen/Functions.h>
+#include <opwright/kernel.h>
+"""
+
+KERNEL = """\
+OPWRIGHT_KERNEL({name},
+                {parameters},
+                TORCH_CHECK(false, "not written yet"))
+"""
+
+# The kinds of opwright/kernel.h; an optional parameter's kind has the prefix Opt.
+KINDS = {
+    CType.TENSOR: "In",
+    CType.TENSOR_LIST: "TensorList",
+    CType.SCALAR: "Scalar",
+    CType.SCALAR_LIST: "ScalarList",
+    CType.INT_ARRAY: "Ints",
+    CType.FLOAT_ARRAY: "Floats",
+    CType.BOOL_ARRAY: "Bools",
+    CType.TEXT: "Text",
+    CType.INT64: "Int",
+    CType.INT32: "Int32",
+    CType.INT16: "Int16",
+    CType.INT8: "Int8",
+    CType.UINT64: "UInt64",
+    CType.UINT32: "UInt32",
+    CType.UINT16: "UInt16",
+    CType.UINT8: "UInt8",
+    CType.DOUBLE: "Double",
+    CType.FLOAT: "Float",
+    CType.BOOL: "Bool",
+    CType.DTYPE: "Dtype",
+}
+WRITTEN = {CType.TENSOR: "Out", CType.TENSOR_LIST: "OutList"}
+
 
 def emit_library(signatures: Iterable[AclnnSignature]) -> str:
     """Return the source of a library that has both phases of each function."""
@@ -62,3 +101,21 @@ def emit_argument(parameter: Parameter) -> str:
     """Return the expression that hands one parameter on."""
     presence = "optional" if parameter.optional else "required"
     return f'{presence}("{parameter.name}", {parameter.name})'
+
+
+def emit_kernel(signatures: Iterable[AclnnSignature]) -> str:
+    """Return a C++ file with a kernel for each function, whose body is to be written."""
+    kernels = [
+        KERNEL.format(
+            name=signature.name,
+            parameters="".join(f"({kind(p)}, {p.name})" for p in signature.parameters),
+        )
+        for signature in signatures
+    ]
+    return "\n".join([KERNEL_START, *kernels])
+
+
+def kind(parameter: Parameter) -> str:
+    """Return the kind of a parameter in OPWRIGHT_KERNEL."""
+    kinds = KINDS if parameter.const else KINDS | WRITTEN
+    return ("Opt" if parameter.optional else "") + kinds[parameter.ctype]

@@ -79,8 +79,8 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def compiler(environ: Mapping[str, str]) -> list[str]:
-    """Return the command of the C++ compiler."""
-    return shlex.split(environ.get("CXX") or "g++")
+    """Return the command of the C++ compiler, with the user's flags."""
+    return shlex.split(environ.get("CXX") or "g++") + shlex.split(environ.get("CXXFLAGS", ""))
 
 
 def cached_package(
@@ -203,7 +203,8 @@ def compile_package(folder: Path, text: str, recipe: Recipe) -> tuple[Path, ...]
     front = front[: front.index("-o")]
     rules = [run_compiler([*front, "-MM", str(source)]) for source in recipe.sources]
     words = " ".join(rules).replace("\\\n", " ").split()
-    return tuple(sorted({Path(word).absolute() for word in words if not word.endswith(":")}))
+    included = {Path(word).absolute() for word in words if not word.endswith(":")}
+    return (*sorted(included), torch_folder() / "version.py")  # stands for torch's headers
 
 
 def digest(*parts: str | bytes) -> str:
@@ -238,6 +239,12 @@ def run_compiler(command: Sequence[str]) -> str:
         )
     except FileNotFoundError as error:
         raise CompileError(where=command[0], got="no such program") from error
+    except subprocess.TimeoutExpired as error:
+        raise CompileError(
+            where=shlex.join(command),
+            got=f"no end after {TIME_LIMIT} seconds",
+            fix="make the source smaller, or include less",
+        ) from error
     if result.returncode != 0:
         raise CompileError(
             where=shlex.join(command),

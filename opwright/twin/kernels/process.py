@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
+from opwright.twin.environment import SWITCH
 from opwright.twin.kernels.library import cached_package, library_of, signatures_of
 from opwright.twin.toolkit import installed_toolkit
 
@@ -62,12 +63,14 @@ def package_of_process() -> Path:
 def publish(signatures: Iterable[AclnnSignature]) -> None:
     """Put these functions where torch_npu finds them; before it is loaded, `catch_up` does.
 
+    On a real NPU this does nothing: there the operator has a kernel of its own.
+
     Raises
     ------
     KernelTooLateError, PackageConflictError, CompileError, CacheError
         OPW-K022, OPW-K023, OPW-K010, OPW-K011.
     """
-    if "torch_npu" in sys.modules:
+    if "torch_npu" in sys.modules and os.environ.get(SWITCH) != "0":
         link(missing(signatures, os.environ))
 
 
@@ -112,7 +115,6 @@ def link(signatures: tuple[AclnnSignature, ...]) -> None:
         library.parent.mkdir(parents=True, mode=0o700)
         atexit.register(remove_package, package, os.getpid())
     replacement = library.with_suffix(".new")
-    replacement.unlink(missing_ok=True)
     replacement.symlink_to(library_of(cached_package(signatures, installed_toolkit())))
     replacement.replace(library)
 

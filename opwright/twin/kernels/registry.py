@@ -87,6 +87,7 @@ class Registry:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.declaring = threading.Lock()  # one declaration at a time, with what it publishes
         self.entries: dict[str, Registration] = {}
 
     def add(self, registration: Registration) -> None:
@@ -181,12 +182,13 @@ def kernel(
         interface = read_source(source, op, where=where)
         check_parameters(function, interface, where=where)
         registration = Registration(interface=interface, function=function, owner=registry)
-        registry.add(registration)
-        try:
-            process.publish(registry.signatures())
-        except OpwrightError:
-            registration.remove()
-            raise
+        with registry.declaring:
+            registry.add(registration)
+            try:
+                process.publish(registry.signatures())
+            except OpwrightError:
+                registration.remove()
+                raise
         declared = cast("DeclaredFunction[Parameters, Result_co]", function)
         declared.registration = registration
         return declared
