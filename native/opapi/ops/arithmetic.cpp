@@ -1,6 +1,8 @@
 // native/opapi/ops/arithmetic.cpp
 // Sums, differences, products, quotients, powers. Sibling names stand together: torch_npu takes the old path for the
 // whole group if one of them is missing.
+#include <string_view>
+
 #include "opapi/opapi.h"
 
 namespace {
@@ -9,20 +11,32 @@ namespace {
 // scalar unit's rule (AArch64): the quotient is 0, the remainder is the dividend.
 enum class Undivided { kQuotient, kRemainder };
 
-bool divides_by_zero(const at::Tensor& self, const at::Tensor& other) {
-  return at::isIntegralType(at::result_type(self, other), /*includeBool=*/false) && !at::all(other).item<bool>();
+bool share_memory(const at::Tensor& out, const at::Tensor& operand) {
+  return out.storage().data() == operand.storage().data();
 }
 
+// function(out, self, other), unless there are integers and zeros; a search for zeros would cost as much as the
+// division, so it is ATen that finds them.
 template <class Function>
 void divide(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, Undivided rule, Function function) {
-  if (!divides_by_zero(self, other)) {
+  const at::ScalarType dtype = at::result_type(self, other);
+  if (!at::isIntegralType(dtype, /*includeBool=*/false)) {
     function(out, self, other);
     return;
   }
-  const at::Tensor zero = other.eq(0);
-  at::Tensor result = at::empty({0}, at::result_type(self, other));
-  function(result, self, other.masked_fill(zero, 1));
-  assign(out, rule == Undivided::kQuotient ? result.masked_fill(zero, 0) : at::where(zero, self, result));
+  // The operands are still needed if ATen stops half-way.
+  const bool in_place = other.numel() > 1 && (share_memory(out, self) || share_memory(out, other));
+  at::Tensor result = in_place ? at::empty(out.sizes(), out.options()) : out;
+  try {
+    function(result, self, other);
+  } catch (const c10::Error& error) {
+    if (std::string_view(error.what_without_backtrace()).find("ZeroDivisionError") == std::string_view::npos) throw;
+    const at::Tensor zero = other.eq(0);
+    result = at::empty({0}, dtype);
+    function(result, self, other.masked_fill(zero, 1));
+    result = rule == Undivided::kQuotient ? result.masked_fill(zero, 0) : at::where(zero, self, result);
+  }
+  if (!result.is_same(out)) assign(out, result);
 }
 
 void floor_divide(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {

@@ -1,5 +1,7 @@
 // native/opapi/ops/unary.cpp
 // Element-wise mathematics with one tensor operand (and the bounds of clamp, the parts of complex numbers).
+#include <cmath>
+
 #include "opapi/opapi.h"
 
 namespace {
