@@ -51,7 +51,7 @@ class TransformerBlock(nn.Module):
 
 
 class CausalBlock(nn.Module):
-    """Causal attention through functional.scaled_dot_product_attention, RMS norm, gated feed-forward."""
+    """Causal scaled dot-product attention, RMS norm, gated feed-forward."""
 
     def __init__(self, width: int = 32, heads: int = 4, tokens: int = 40) -> None:
         super().__init__()

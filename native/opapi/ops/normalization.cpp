@@ -72,9 +72,13 @@ void batch_norm(const at::Tensor& input, const OptionalTensor& weight, const Opt
   Running mean(running_mean, input), variance(running_var, input);
   const at::TensorOptions options = input.options().dtype(statistics_dtype(input));
   at::Tensor batch_mean = at::empty({0}, options), batch_invstd = at::empty({0}, options);
-  at::native_batch_norm_out(output, batch_mean, batch_invstd, input,
+  // ATen's kernel takes it for granted that both have the same memory format.
+  const at::Tensor dense = input.contiguous();
+  at::Tensor result = output.is_contiguous() ? output : at::empty(input.sizes(), input.options());
+  at::native_batch_norm_out(result, batch_mean, batch_invstd, dense,
                             scale_parameter(weight, input, {input.size(1)}), parameter(bias, input), mean.values(),
                             variance.values(), training, momentum, eps);
+  if (!result.is_same(output)) assign(output, result);
   if (training) {
     mean.store();
     variance.store();

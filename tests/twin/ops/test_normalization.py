@@ -1,0 +1,260 @@
+"""Normalisation: native/opapi/ops/normalization.cpp."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+import torch_npu
+from torch.nn import functional
+
+from tests.twin.ops.compare import agree, check
+from tests.twin.ops.gradients import check_gradients, leaf
+from tests.twin.ops.samples import some
+
+HALF = (torch.bfloat16, torch.float16)
+EPS = 1e-5
+
+
+def positive(shape: tuple[int, ...], seed: int = 5) -> torch.Tensor:
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) + 0.5
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("shape", [(6, 3), (4, 3, 5), (2, 3, 4, 5), (2, 3, 2, 3, 4)])
+def test_batch_norm(shape: tuple[int, ...], running: bool, affine: bool) -> None:  # noqa: FBT001
+    """The running statistics are results, too."""
+    parameters = [leaf((3,), seed=6), leaf((3,), seed=7)] if affine else [None, None]
+    statistics = [some((3,), torch.float32), positive((3,))] if running else [None, None]
+
+    def run(training: bool, x: torch.Tensor, *rest: torch.Tensor | None) -> list[torch.Tensor]:  # noqa: FBT001
+        mean, var = (None if each is None else each.clone() for each in rest[:2])
+        result = functional.batch_norm(x, mean, var, *rest[2:], training, 0.3, EPS)
+        return [result, *(each for each in (mean, var) if each is not None)]
+
+    for training in (True, False) if running else (True,):
+        check_gradients(partial(run, training), leaf(shape), *statistics, *parameters)
+
+
+def test_batch_norm_layouts() -> None:
+    images = some((2, 6, 5, 3), torch.float32).permute(0, 3, 1, 2)
+    batch_norm = partial(functional.batch_norm, running_mean=None, running_var=None, training=True)
+    for tensor in (images, images[:, :, ::2], images.transpose(2, 3)):
+        torch.testing.assert_close(batch_norm(tensor.npu()).cpu(), batch_norm(tensor))
+
+
+@pytest.mark.parametrize("dtype", HALF, ids=str)
+@pytest.mark.parametrize("wide", [True, False])
+def test_batch_norm_of_half(dtype: torch.dtype, wide: bool) -> None:  # noqa: FBT001
+    """With float32 parameters (autocast) and with half ones (a half model)."""
+    kept = torch.float32 if wide else dtype
+    mean, var = some((3,), kept), positive((3,)).to(kept)
+    weight, bias = leaf((3,), kept, seed=6), leaf((3,), kept, seed=7)
+    for training in (True, False):
+        batch_norm = partial(functional.batch_norm, training=training)
+        check_gradients(
+            lambda x, m, v, w, b, batch_norm=batch_norm: batch_norm(x, m.clone(), v.clone(), w, b),
+            leaf((4, 3, 5, 5), dtype),
+            mean,
+            var,
+            weight,
+            bias,
+        )
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (2, 3, 6), (2, 6), (0, 6), (5, 2, 3)])
+@pytest.mark.parametrize("affine", [True, False])
+def test_layer_norm(shape: tuple[int, ...], affine: bool) -> None:  # noqa: FBT001
+    normalized = shape[-1:] if shape[-1] == 6 else shape[-2:]
+    parameters = [leaf(normalized, seed=6), leaf(normalized, seed=7)] if affine else []
+    check_gradients(
+        lambda x, *rest: functional.layer_norm(x, normalized, *rest), leaf(shape), *parameters
+    )
+    check(lambda x: functional.layer_norm(x.t(), (4,)), some((4, 6), torch.float32))
+
+
+@pytest.mark.parametrize("dtype", HALF, ids=str)
+def test_layer_norm_of_half(dtype: torch.dtype) -> None:
+    for kept in (dtype, torch.float32):
+        tensors = leaf((4, 6), dtype), leaf((6,), kept, seed=6), leaf((6,), kept, seed=7)
+        check(lambda x, w, b: functional.layer_norm(x, (6,), w, b), *(t.detach() for t in tensors))
+
+
+def test_layer_norm_shape() -> None:
+    with pytest.raises(RuntimeError, match="normalized_shape"):
+        functional.layer_norm(torch.ones(2, 3, device="npu"), (4,))
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (2, 6, 5), (2, 6, 3, 4)])
+@pytest.mark.parametrize("affine", [True, False])
+def test_group_norm(shape: tuple[int, ...], affine: bool) -> None:  # noqa: FBT001
+    parameters = [leaf((6,), seed=6), leaf((6,), seed=7)] if affine else []
+    for groups in (1, 2, 6):
+        check_gradients(
+            lambda x, *rest, groups=groups: functional.group_norm(x, groups, *rest),
+            leaf(shape),
+            *parameters,
+        )
+    images = some((2, 4, 3, 6), torch.float32).permute(0, 3, 1, 2)
+    check(lambda x: functional.group_norm(x, 2), images)
+
+
+def test_instance_norm() -> None:
+    check_gradients(functional.instance_norm, leaf((2, 3, 5, 5)))
+
+
+def test_rms_norm() -> None:
+    check_gradients(
+        lambda x, w: functional.rms_norm(x, (6,), w), leaf((2, 3, 6)), leaf((6,), seed=6)
+    )
+
+
+# ---- operators of torch_npu, against their formulas
+
+
+def rms(x: torch.Tensor, gamma: torch.Tensor, eps: float) -> tuple[torch.Tensor, torch.Tensor]:
+    rstd = (x.float().square().mean(-1, keepdim=True) + eps).rsqrt()
+    return (x.float() * rstd * gamma.float()).to(x.dtype), rstd
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALF], ids=str)
+def test_npu_rms_norm(dtype: torch.dtype) -> None:
+    x, gamma = some((2, 3, 8), dtype), some((8,), dtype)
+    agree(list(torch_npu.npu_rms_norm(x.npu(), gamma.npu(), 1e-6)), list(rms(x, gamma, 1e-6)))
+    shifted = list(rms(x, gamma.float() + 1, 1e-6))
+    agree(list(torch_npu.npu_gemma_rms_norm(x.npu(), gamma.npu(), 1e-6)), shifted)
+
+
+def test_npu_rms_norm_gradient() -> None:
+    def run(x: torch.Tensor, gamma: torch.Tensor) -> torch.Tensor:
+        if x.device.type == "cpu":
+            return rms(x, gamma, 1e-6)[0]
+        return torch_npu.npu_rms_norm(x, gamma, 1e-6)[0]
+
+    check_gradients(run, leaf((2, 3, 8)), leaf((8,), seed=6))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALF], ids=str)
+def test_npu_add_rms_norm(dtype: torch.dtype) -> None:
+    x1, x2, gamma = some((2, 3, 8), dtype), some((2, 3, 8), dtype).flip(0), some((8,), dtype)
+    y, rstd = rms(x1 + x2, gamma, 1e-6)
+    on_npu = (x1.npu(), x2.npu(), gamma.npu(), 1e-6)
+    agree(list(torch_npu.npu_add_rms_norm(*on_npu)), [y, rstd, x1 + x2])
+    if dtype != torch.float32:
+        wide, narrow, *rest = torch_npu.npu_add_rms_norm_cast(*on_npu)
+        agree([narrow, *rest], [y, rstd, x1 + x2])
+        torch.testing.assert_close(wide.to(dtype).cpu(), y)
+
+
+def test_npu_add_layer_norm() -> None:
+    x1, x2 = some((2, 3, 8), torch.float32), some((2, 3, 8), torch.float32).flip(1)
+    gamma, beta = some((8,), torch.float32), some((8,), torch.float32) + 1
+    total = x1 + x2
+    mean = total.mean(-1, keepdim=True)
+    rstd = (total.var(-1, unbiased=False, keepdim=True) + EPS).rsqrt()
+    expected = [functional.layer_norm(total, (8,), gamma, beta, EPS), mean, rstd, total]
+    on_npu = (tensor.npu() for tensor in (x1, x2, gamma, beta))
+    agree(list(torch_npu.npu_add_layer_norm(*on_npu, EPS, True)), expected)  # noqa: FBT003
+
+
+def test_npu_deep_norm() -> None:
+    def run(
+        x: torch.Tensor, gx: torch.Tensor, beta: torch.Tensor, gamma: torch.Tensor
+    ) -> torch.Tensor:
+        if x.device.type == "cpu":
+            return functional.layer_norm(0.3 * x + gx, (8,), gamma, beta, 1e-6)
+        return torch_npu.npu_deep_norm(x, gx, beta, gamma, 0.3, 1e-6)[2]
+
+    parameters = leaf((8,), seed=6), leaf((8,), seed=7)
+    check_gradients(run, leaf((2, 3, 8)), leaf((2, 3, 8), seed=8), *parameters)
+
+
+def test_npu_group_norm_silu() -> None:
+    x, gamma, beta = some((2, 6, 3, 4), torch.float32), some((6,), torch.float32), positive((6,))
+    actual = torch_npu.npu_group_norm_silu(x.npu(), gamma.npu(), beta.npu(), 3, EPS)
+    expected = functional.silu(functional.group_norm(x, 3, gamma, beta, EPS))
+    agree(actual[0], expected)
+
+
+def test_npu_group_norm_swish_gradient() -> None:
+    def run(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
+        if x.device.type == "cpu":
+            normalised = functional.group_norm(x, 3, gamma, beta, EPS)
+            return normalised * torch.sigmoid(1.5 * normalised)
+        return torch_npu.npu_group_norm_swish(x, 3, gamma, beta, EPS, 1.5)[0]
+
+    check_gradients(run, leaf((2, 6, 3, 4)), leaf((6,), seed=6), leaf((6,), seed=7))
+
+
+# ---- synchronised batch normalisation: two halves of a batch stand for two devices
+
+
+def test_synchronised_batch_norm() -> None:
+    x = leaf((6, 3, 4, 4)).detach()
+    weight, bias = some((3,), torch.float32), some((3,), torch.float32)
+    mean, var = some((3,), torch.float32), positive((3,))
+    parts = [part.npu() for part in x.split([2, 4])]
+    means, invstds = zip(*(torch.batch_norm_stats(part, EPS) for part in parts), strict=True)
+    counts = torch.tensor([part.numel() / 3 for part in parts], device="npu")
+    running = mean.npu(), var.npu()
+    mean_all, invstd_all = torch.batch_norm_gather_stats_with_counts(
+        parts[0], torch.stack(means), torch.stack(invstds), *running, 0.3, EPS, counts
+    )
+    halves = [
+        torch.batch_norm_elemt(part, weight.npu(), bias.npu(), mean_all, invstd_all, EPS)
+        for part in parts
+    ]
+    expected = functional.batch_norm(x, mean, var, weight, bias, training=True, momentum=0.3)
+    agree(torch.cat(halves), expected)
+    agree(list(running), [mean, var])
+
+    grad = leaf(x.shape, seed=9).detach()
+    reduced = [
+        torch.batch_norm_backward_reduce(
+            part_grad.npu(), part, mean_all, invstd_all, weight.npu(), *[True] * 3
+        )
+        for part_grad, part in zip(grad.split([2, 4]), parts, strict=True)
+    ]
+    sum_dy, sum_dy_xmu, grad_weight, grad_bias = (sum(each) for each in zip(*reduced, strict=True))
+    grads = [
+        torch.batch_norm_backward_elemt(
+            part_grad.npu(),
+            part,
+            mean_all,
+            invstd_all,
+            weight.npu(),
+            sum_dy,
+            sum_dy_xmu,
+            counts.int(),
+        )
+        for part_grad, part in zip(grad.split([2, 4]), parts, strict=True)
+    ]
+    leaves = [tensor.clone().requires_grad_() for tensor in (x, weight, bias)]
+    result = functional.batch_norm(leaves[0], None, None, *leaves[1:], training=True)
+    wanted = list(torch.autograd.grad(result, leaves, grad))
+    for one, other in zip([torch.cat(grads), grad_weight, grad_bias], wanted, strict=True):
+        torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-4)
+
+
+def test_batch_norm_from_sums() -> None:
+    """What torch_npu's SyncBatchNorm exchanges: sums and sums of squares."""
+    x, mean, var = some((6, 3, 4), torch.float32), some((3,), torch.float32), positive((3,))
+    parts = [part.npu() for part in x.split([2, 4])]
+    sums = [torch_npu.batch_norm_reduce(part, EPS) for part in parts]
+    counts = torch.tensor([part.numel() // 3 for part in parts], device="npu", dtype=torch.int32)
+    running = mean.npu(), var.npu()
+    actual = torch_npu.batch_norm_gather_stats_update(
+        parts[0],
+        *(torch.stack(each) for each in zip(*sums, strict=True)),
+        *running,
+        0.3,
+        EPS,
+        counts,
+    )
+    functional.batch_norm(x, mean, var, training=True, momentum=0.3)
+    variance = x.transpose(0, 1).flatten(1).var(1, unbiased=False)
+    expected = [x.mean((0, 2)), (variance + EPS).rsqrt(), mean, var]
+    for one, other in zip([*actual, *running], expected, strict=True):
+        torch.testing.assert_close(one.cpu(), other, rtol=1e-5, atol=1e-5)
