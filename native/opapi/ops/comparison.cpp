@@ -18,10 +18,10 @@ void is_finite(at::Tensor& out, const at::Tensor& self) {
 
 }  // namespace
 
-#define COMPARISON(NAME, FUNCTION)                                                                          \
-  ACLNN(NAME##Tensor, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other))                \
-  ACLNN(NAME##Scalar, (In, self)(Scalar, other)(Out, out), at::FUNCTION##_out(out, self, other))            \
-  ACLNN(Inplace##NAME##Tensor, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other))                       \
+#define COMPARISON(NAME, FUNCTION)                                                               \
+  ACLNN(NAME##Tensor, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other))     \
+  ACLNN(NAME##Scalar, (In, self)(Scalar, other)(Out, out), at::FUNCTION##_out(out, self, other)) \
+  ACLNN(Inplace##NAME##Tensor, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other))            \
   ACLNN(Inplace##NAME##Scalar, (Ref, selfRef)(Scalar, other), selfRef.FUNCTION##_(other))
 
 COMPARISON(Eq, eq)

@@ -4,11 +4,11 @@
 
 #define LOGICAL(NAME, FUNCTION) ACLNN(NAME, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other))
 #define LOGICAL_IN_PLACE(NAME, FUNCTION) ACLNN(Inplace##NAME, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other))
-#define BITWISE(NAME, FUNCTION)                                                                   \
-  ACLNN(NAME##Tensor, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other))      \
+#define BITWISE(NAME, FUNCTION)                                                              \
+  ACLNN(NAME##Tensor, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other)) \
   ACLNN(NAME##Scalar, (In, self)(Scalar, other)(Out, out), at::FUNCTION##_out(out, self, other))
-#define BITWISE_IN_PLACE(NAME, FUNCTION)                                                \
-  ACLNN(Inplace##NAME##Tensor, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other))   \
+#define BITWISE_IN_PLACE(NAME, FUNCTION)                                              \
+  ACLNN(Inplace##NAME##Tensor, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other)) \
   ACLNN(Inplace##NAME##Scalar, (Ref, selfRef)(Scalar, other), selfRef.FUNCTION##_(other))
 
 LOGICAL(LogicalAnd, logical_and)

@@ -34,8 +34,7 @@ at::ScalarType part_of(const at::Tensor& out) { return c10::toRealValueType(out.
 void polar(at::Tensor& out, const at::Tensor& abs, const at::Tensor& angle) {
   // ATen has no kernel for half.
   const at::ScalarType part = part_of(out) == at::kHalf ? at::kFloat : part_of(out);
-  into(out, c10::toComplexType(part),
-       [&](at::Tensor& to) { at::polar_out(to, abs.to(part), angle.to(part)); });
+  into(out, c10::toComplexType(part), [&](at::Tensor& to) { at::polar_out(to, abs.to(part), angle.to(part)); });
 }
 
 }  // namespace
