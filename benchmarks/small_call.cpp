@@ -48,7 +48,8 @@ class Call {
  public:
   explicit Call(int64_t elements) : elements_(elements) {
     check(aclrtCreateStream(&stream_), "aclrtCreateStream");
-    for (void*& memory : memory_) check(aclrtMalloc(&memory, elements * sizeof(float), ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    for (void*& memory : memory_)
+      check(aclrtMalloc(&memory, elements * sizeof(float), ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
   }
 
   // As EXEC_NPU_CMD does it: make the objects, phase 1, phase 2, destroy the objects.

@@ -1,6 +1,6 @@
 // tests/native/scenario.h
-// Native scenarios. pytest is the framework: tests/native/test_scenarios.py lists the scenarios of each program, runs each
-// in a process of its own under every sanitizer build, and reads the exit code and what was printed.
+// Native scenarios. pytest is the framework: tests/native/test_scenarios.py lists the scenarios of each program, runs
+// each in a process of its own under every sanitizer build, and reads the exit code and what was printed.
 #pragma once
 
 #include <cstdio>
@@ -48,7 +48,8 @@ std::string shown(const T& value) {
 
 // Runs an ACL call that must succeed.
 inline void succeed(const char* file, int line, const char* text, int status) {
-  if (status != ACL_SUCCESS) fail_at(file, line, std::string(text) + " answered " + shown(status) + ": " + aclGetRecentErrMsg());
+  if (status != ACL_SUCCESS)
+    fail_at(file, line, std::string(text) + " answered " + shown(status) + ": " + aclGetRecentErrMsg());
 }
 
 // Runs an ACL call that must fail with `code` and a message that contains every word of `words`.
@@ -56,7 +57,8 @@ inline void refuse(const char* file, int line, const char* text, int status, int
                    const std::vector<std::string>& words) {
   const std::string message = aclGetRecentErrMsg();
   if (status != code) {
-    fail_at(file, line, std::string(text) + " answered " + shown(status) + " instead of " + shown(code) + ": " + message);
+    fail_at(file, line,
+            std::string(text) + " answered " + shown(status) + " instead of " + shown(code) + ": " + message);
   }
   for (const std::string& word : words) {
     if (message.find(word) == std::string::npos) {
@@ -67,13 +69,13 @@ inline void refuse(const char* file, int line, const char* text, int status, int
 
 }  // namespace opwright::test
 
-#define SCENARIO(NAME)                                                             \
-  static void NAME();                                                              \
-  static const ::opwright::test::Registration NAME##_registration(#NAME, NAME);    \
+#define SCENARIO(NAME)                                                          \
+  static void NAME();                                                           \
+  static const ::opwright::test::Registration NAME##_registration(#NAME, NAME); \
   static void NAME()
 
-#define CHECK(CONDITION) \
-  do {                   \
+#define CHECK(CONDITION)                                                                      \
+  do {                                                                                        \
     if (!(CONDITION)) ::opwright::test::fail_at(__FILE__, __LINE__, "not true: " #CONDITION); \
   } while (false)
 
@@ -82,8 +84,9 @@ inline void refuse(const char* file, int line, const char* text, int status, int
     const auto& got_ = (GOT);                                                                                \
     const auto& expected_ = (EXPECTED);                                                                      \
     if (!(got_ == expected_)) {                                                                              \
-      ::opwright::test::fail_at(__FILE__, __LINE__, std::string(#GOT) + " is " + ::opwright::test::shown(got_) + \
-                                                        ", expected " + ::opwright::test::shown(expected_)); \
+      ::opwright::test::fail_at(__FILE__, __LINE__,                                                          \
+                                std::string(#GOT) + " is " + ::opwright::test::shown(got_) + ", expected " + \
+                                    ::opwright::test::shown(expected_));                                     \
     }                                                                                                        \
   } while (false)
 

@@ -62,8 +62,8 @@ SCENARIO(tasks_run_in_the_order_of_their_calls) {
   const aclrtStream stream = new_stream();
   static std::vector<long> seen;
   for (long i = 0; i < 1000; ++i) {
-    OK(aclrtLaunchHostFunc(stream, [](void* i) { seen.push_back(reinterpret_cast<long>(i)); },
-                           reinterpret_cast<void*>(i)));
+    OK(aclrtLaunchHostFunc(
+        stream, [](void* i) { seen.push_back(reinterpret_cast<long>(i)); }, reinterpret_cast<void*>(i)));
   }
   OK(aclrtSynchronizeStream(stream));
   CHECK_EQ(seen.size(), 1000u);

@@ -75,11 +75,7 @@ typedef enum {
 
 typedef enum { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
 
-typedef enum {
-  ACL_MEMTYPE_DEVICE = 0,
-  ACL_MEMTYPE_HOST = 1,
-  ACL_MEMTYPE_HOST_COMPILE_INDEPENDENT = 2
-} aclMemType;
+typedef enum { ACL_MEMTYPE_DEVICE = 0, ACL_MEMTYPE_HOST = 1, ACL_MEMTYPE_HOST_COMPILE_INDEPENDENT = 2 } aclMemType;
 
 typedef enum {
   ACL_OPT_DETERMINISTIC = 0,
@@ -101,7 +97,8 @@ typedef enum {
   ACL_DEVICE_INFO_L2_SIZE = 2
 } aclDeviceInfo;
 
-// Error codes that the twin returns. Constants rather than an enum, as in CANN, because every function returns aclError.
+// Error codes that the twin returns. Constants rather than an enum, as in CANN, because every function returns
+// aclError.
 enum : int {
   ACL_SUCCESS = 0,
   ACL_ERROR_INVALID_PARAM = 100000,

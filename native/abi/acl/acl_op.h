@@ -25,7 +25,8 @@ aclError aclopSetAttrInt(aclopAttr* attr, const char* attrName, int64_t attrValu
 aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues, const uint8_t* values);
 aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues, const float* values);
 aclError aclopSetAttrListInt(aclopAttr* attr, const char* attrName, int numValues, const int64_t* values);
-aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists, const int* numValues, const int64_t* const values[]);
+aclError aclopSetAttrListListInt(aclopAttr* attr, const char* attrName, int numLists, const int* numValues,
+                                 const int64_t* const values[]);
 aclError aclopSetAttrString(aclopAttr* attr, const char* attrName, const char* attrValue);
 void aclSetTensorDescName(aclTensorDesc* desc, const char* name);
 aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format);

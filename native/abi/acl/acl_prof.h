@@ -14,7 +14,8 @@ typedef int aclprofStepTag;
 extern "C" {
 
 // Profiling
-aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics, const aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig);
+aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics,
+                                   const aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig);
 aclprofStepInfo* aclprofCreateStepInfo(void);
 aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig);
 void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo);

@@ -1,5 +1,6 @@
 // native/abi/acl/acl_rt_types.h
-// Enumerations and structures of the runtime API. Only what the twin reads or writes is spelled out; the rest is opaque.
+// Enumerations and structures of the runtime API. Only what the twin reads or writes is spelled out; the rest is
+// opaque.
 #pragma once
 
 #include "acl/acl_base.h"
