@@ -17,6 +17,8 @@ from torch.nn import functional
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Batch = tuple[torch.Tensor, torch.Tensor]
+
 pytestmark = [
     pytest.mark.twin,
     # torch_npu says so once in a process: it asks for a format that it does not permit itself.
@@ -47,7 +49,8 @@ class TransformerBlock(nn.Module):
         normed = self.norm1(x)
         x = x + self.attention(normed, normed, normed, need_weights=False)[0]
         x = x + self.down(functional.gelu(self.up(self.norm2(x))))
-        return self.head(x)
+        classes: torch.Tensor = self.head(x)
+        return classes
 
 
 class CausalBlock(nn.Module):
@@ -69,7 +72,8 @@ class CausalBlock(nn.Module):
         q, k, v = self.qkv(self.norm(x)).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(attended.transpose(1, 2).flatten(2))
-        return self.head(functional.silu(self.gate(x)) * self.value(x))
+        classes: torch.Tensor = self.head(functional.silu(self.gate(x)) * self.value(x))
+        return classes
 
 
 def encoder_layer() -> nn.Module:
@@ -96,14 +100,14 @@ def conv_net() -> nn.Module:
     )
 
 
-def images(generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def images(generator: torch.Generator) -> Batch:
     return (
         torch.randn(8, 3, 16, 16, generator=generator),
         torch.randint(CLASSES, (8,), generator=generator),
     )
 
 
-def sentences(generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def sentences(generator: torch.Generator) -> Batch:
     return (
         torch.randint(40, (4, 12), generator=generator),
         torch.randint(CLASSES, (4, 12), generator=generator),
@@ -127,7 +131,7 @@ def without_key_bias(name: str, tensor: torch.Tensor) -> torch.Tensor:
 
 def train(
     make: Callable[[], nn.Module],
-    batch: Callable[[torch.Generator], tuple[torch.Tensor, torch.Tensor]],
+    batch: Callable[[torch.Generator], Batch],
     device: str,
     dtype: torch.dtype,
 ) -> Run:
@@ -143,7 +147,7 @@ def train(
         with torch.autocast(device, dtype, enabled=dtype != torch.float32):
             loss = functional.cross_entropy(model(inputs).flatten(0, -2).float(), targets.flatten())
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         losses.append(loss.detach().cpu())
     state = {
@@ -152,7 +156,7 @@ def train(
     return Run(torch.stack(losses), state)
 
 
-MODELS = {
+MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[torch.Generator], Batch]]] = {
     "transformer": (TransformerBlock, sentences),
     "causal": (CausalBlock, sentences),
     "encoder_layer": (encoder_layer, sentences),
@@ -167,13 +171,7 @@ def test_float32(name: str) -> None:
     torch.testing.assert_close(npu.losses, cpu.losses, rtol=1e-4, atol=1e-4)
     assert npu.losses[-1] < LEARNT * npu.losses[0]
     for key, expected in cpu.state.items():
-        torch.testing.assert_close(
-            npu.state[key],
-            expected,
-            rtol=1e-4,
-            atol=1e-4,
-            msg=lambda text, key=key: f"{key}: {text}",
-        )
+        torch.testing.assert_close({key: npu.state[key]}, {key: expected}, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -62,8 +62,7 @@ void log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& self, const 
 
 ACLNN(Relu, (In, self)(Out, out), relu(self, out))
 INPLACE_ACTIVATION(InplaceRelu, relu)
-ACLNN(Threshold, (In, self)(Scalar, threshold)(Scalar, value)(Out, out),
-      at::threshold_out(out, self, threshold, value))
+ACLNN(Threshold, (In, self)(Scalar, threshold)(Scalar, value)(Out, out), at::threshold_out(out, self, threshold, value))
 ACLNN(InplaceThreshold, (Ref, self)(Scalar, threshold)(Scalar, value), at::threshold_(self, threshold, value))
 ACLNN(ThresholdBackward, (In, gradOutput)(In, self)(Scalar, threshold)(Out, out),
       at::threshold_backward_out(out, gradOutput, self, threshold))

@@ -149,9 +149,9 @@ void attention(const Operands& operands, const Options& options, at::Tensor& sof
   const Heads heads = split(operands, options);
   at::Tensor scores = masked_scores(heads, operands, options);
   // A query that sees no key gets zeros: its maximum counts as 0, its sum as 1.
-  at::Tensor highest = scores.size(3) == 0 ? at::full({scores.size(0), scores.size(1), scores.size(2), 1}, -kInfinity,
-                                                      scores.options())
-                                           : scores.amax(3, true);
+  at::Tensor highest = scores.size(3) == 0
+                           ? at::full({scores.size(0), scores.size(1), scores.size(2), 1}, -kInfinity, scores.options())
+                           : scores.amax(3, true);
   if (operands.sink) highest = at::maximum(highest, per_head(*operands.sink));
   highest.masked_fill_(highest.eq(-kInfinity), 0);
   at::Tensor weights = scores.sub_(highest).exp_();
@@ -218,25 +218,26 @@ void transform_bias_rescale(const at::Tensor& qkv, const at::Tensor& bias, int64
 // The parameters that all versions share, in their order.
 #define TOKENS (Int, preTokens)(Int, nextTokens)(Int, headNum)(Text, inputLayout)(Int, innerPrecise)(Int, sparseMode)
 #define STARTS (OptInts, prefixOptional)(OptInts, qStartIdxOptional)(OptInts, kvStartIdxOptional)
-#define FORWARD_IN                                                                                               \
+#define FORWARD_IN                                                                                                \
   (In, query)(In, key)(In, value)(OptIn, realShiftOptional)(OptIn, dropMaskOptional)(OptIn, paddingMaskOptional)( \
       OptIn, attenMaskOptional)
 #define FORWARD_OUT (Out, softmaxMaxOut)(Out, softmaxSumOut)(OptOut, softmaxOutOut)(Out, attentionOutOut)
-#define BACKWARD_IN                                                                                       \
-  (In, query)(In, keyIn)(In, value)(In, dy)(OptIn, pseShiftOptional)(OptIn, dropMaskOptional)(            \
+#define BACKWARD_IN                                                                                                \
+  (In, query)(In, keyIn)(In, value)(In, dy)(OptIn, pseShiftOptional)(OptIn, dropMaskOptional)(                     \
       OptIn, paddingMaskOptional)(OptIn, attenMaskOptional)(OptIn, softmaxMaxOptional)(OptIn, softmaxSumOptional)( \
       OptIn, softmaxInOptional)(OptIn, attentionInOptional)
 #define BACKWARD_OUT (Out, dqOut)(Out, dkOut)(Out, dvOut)(OptOut, dpseOut)
 #define OPTIONS(PSE_TYPE) \
   {prefixOptional, scaleValue, keepProb, preTokens, nextTokens, headNum, inputLayout, sparseMode, PSE_TYPE}
-#define FORWARD(SINK, PSE_TYPE)                                                                          \
-  attention({query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, SINK},           \
-            OPTIONS(PSE_TYPE), softmaxMaxOut, softmaxSumOut, attentionOutOut)
-#define BACKWARD(SINK, PSE_TYPE, DSINK)                                                                        \
-  attention_backward({query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, SINK},      \
-                     OPTIONS(PSE_TYPE), dy, softmaxMaxOptional, softmaxSumOptional, {dqOut, dkOut, dvOut, dpseOut, DSINK})
+#define FORWARD(SINK, PSE_TYPE)                                                                                   \
+  attention({query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, SINK}, OPTIONS(PSE_TYPE), \
+            softmaxMaxOut, softmaxSumOut, attentionOutOut)
+#define BACKWARD(SINK, PSE_TYPE, DSINK)                                                                  \
+  attention_backward({query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, SINK}, \
+                     OPTIONS(PSE_TYPE), dy, softmaxMaxOptional, softmaxSumOptional,                      \
+                     {dqOut, dkOut, dvOut, dpseOut, DSINK})
 
-ACLNN(FlashAttentionScore, FORWARD_IN(OptInts, prefixOptional)(Double, scaleValue)(Double, keepProb) TOKENS FORWARD_OUT,
+ACLNN(FlashAttentionScore, FORWARD_IN(OptInts, prefixOptional)(Double, scaleValue)(Double, keepProb)TOKENS FORWARD_OUT,
       FORWARD(kNone, 1))
 ACLNN(FlashAttentionScoreV2, FORWARD_IN STARTS(Double, scaleValue)(Double, keepProb) TOKENS(Int, pseType) FORWARD_OUT,
       FORWARD(kNone, pseType))
@@ -244,7 +245,7 @@ ACLNN(FlashAttentionScoreV3,
       FORWARD_IN(OptIn, sinkOptional) STARTS(Double, scaleValue)(Double, keepProb) TOKENS(Int, pseType) FORWARD_OUT,
       FORWARD(sinkOptional, pseType))
 ACLNN(FlashAttentionScoreGrad,
-      BACKWARD_IN(OptInts, prefixOptional)(Double, scaleValue)(Double, keepProb) TOKENS BACKWARD_OUT,
+      BACKWARD_IN(OptInts, prefixOptional)(Double, scaleValue)(Double, keepProb)TOKENS BACKWARD_OUT,
       BACKWARD(kNone, 1, no_tensor))
 ACLNN(FlashAttentionScoreGradV2,
       BACKWARD_IN STARTS(Double, scaleValue)(Double, keepProb) TOKENS(Int, pseType) BACKWARD_OUT,

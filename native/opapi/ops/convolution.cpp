@@ -30,8 +30,8 @@ void convolution(const at::Tensor& input, const at::Tensor& weight, const std::o
                  at::IntArrayRef output_padding, int64_t groups, at::Tensor& output) {
   const bool unbatched = input.dim() == weight.dim() - 1;
   const Padded padded = pad(unbatched ? input.unsqueeze(0) : input, padding, weight.dim() - 2);
-  const at::Tensor result = at::convolution(padded.input, weight, bias, stride, padded.padding, dilation, transposed,
-                                            output_padding, groups);
+  const at::Tensor result =
+      at::convolution(padded.input, weight, bias, stride, padded.padding, dilation, transposed, output_padding, groups);
   assign(output, unbatched && output.dim() == input.dim() ? result.squeeze(0) : result);
 }
 
@@ -83,6 +83,7 @@ ACLNN(ConvDepthwise2d,
 ACLNN(ConvTbc, (In, self)(In, weight)(In, bias)(Int, pad)(Out, output)(Int8, cubeMathType),
       assign(output, at::conv_tbc(self, weight, bias, pad)))
 ACLNN(ConvTbcBackward,
-      (In, self)(In, input)(In, weight)(In, bias)(Int, pad)(Int8, cubeMathType)(Out, gradInput)(Out, gradWeight)(
-          Out, gradBias),
+      (In, self)(In, input)(In, weight)(In, bias)(Int, pad)(Int8, cubeMathType)(Out, gradInput)(Out,
+                                                                                                gradWeight)(Out,
+                                                                                                            gradBias),
       conv_tbc_backward(self, input, weight, bias, pad, gradInput, gradWeight, gradBias))

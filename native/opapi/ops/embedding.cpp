@@ -19,8 +19,8 @@ void embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at
                    bool scale_grad_by_freq, int64_t mode, bool sparse, const std::optional<at::Tensor>& weights,
                    bool include_last_offset, int64_t padding_idx, at::Tensor& output, at::Tensor& offset2bag,
                    at::Tensor& bag_size, at::Tensor& max_indices) {
-  const auto [result, bag_of, sizes, positions] = at::_embedding_bag(
-      weight, indices, offsets, scale_grad_by_freq, mode, sparse, weights, include_last_offset, padding_idx);
+  const auto [result, bag_of, sizes, positions] = at::_embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode,
+                                                                     sparse, weights, include_last_offset, padding_idx);
   assign(output, result);
   assign(bag_size, sizes.slice(0, 0, bag_size.numel()));
   // ATen leaves out what its own gradient does not need; the caller's shapes say what is wanted.
@@ -45,8 +45,9 @@ ACLNN(EmbeddingDenseBackward,
 ACLNN(EmbeddingRenorm, (Ref, selfRef)(Index, indices)(Double, maxNorm)(Double, normType),
       at::embedding_renorm_(selfRef, indices, maxNorm, normType))
 ACLNN(EmbeddingBag,
-      (In, weight)(Index, indices)(Index, offsets)(Bool, scaleGradByFreq)(Int, mode)(Bool, sparse)(
-          OptIn, perSampleWeights)(Bool, includeLastOffset)(Int, paddingIdx)(Out, output)(OutIndex, offset2bag)(
-          OutIndex, bagSize)(OutIndex, maxIndices),
+      (In, weight)(Index, indices)(Index, offsets)(Bool, scaleGradByFreq)(Int, mode)(Bool, sparse)(OptIn,
+                                                                                                   perSampleWeights)(
+          Bool, includeLastOffset)(Int, paddingIdx)(Out, output)(OutIndex, offset2bag)(OutIndex, bagSize)(OutIndex,
+                                                                                                          maxIndices),
       embedding_bag(weight, indices, offsets, scaleGradByFreq, mode, sparse, perSampleWeights, includeLastOffset,
                     paddingIdx, output, offset2bag, bagSize, maxIndices))

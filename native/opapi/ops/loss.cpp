@@ -40,8 +40,8 @@ void kl_div_backward(const at::Tensor& grad, const at::Tensor& self, const at::T
   assign(out, at::sum_to(at::mul(by_element, share(grad, reduction, c10::multiply_integers(shape))), self.sizes()));
 }
 
-void kl_div_target_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
-                            int64_t reduction, bool log_target, at::Tensor& grad_target) {
+void kl_div_target_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
+                            bool log_target, at::Tensor& grad_target) {
   const at::Tensor by_element = log_target ? at::mul(at::exp(target), at::sub(at::add(target, 1), self))
                                            : at::sub(at::add(at::log(target), 1), self).masked_fill_(target.eq(0), 0);
   assign(grad_target, at::sum_to(at::mul(by_element, share(grad, reduction, by_element.numel())), target.sizes()));
@@ -69,13 +69,12 @@ void ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, cons
 }  // namespace
 
 // ATen's out= forms use the output for the unreduced loss first, whatever its size: only without reduction they fit.
-#define REDUCED(FUNCTION, OUT, ...)                                                              \
-  reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__))     \
+#define REDUCED(FUNCTION, OUT, ...)                                                          \
+  reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__)) \
                                    : assign(OUT, at::FUNCTION(__VA_ARGS__))
-#define LOSS(NAME, FUNCTION)                                                 \
-  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),              \
-        REDUCED(FUNCTION, out, self, target, reduction))                     \
-  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out), \
+#define LOSS(NAME, FUNCTION)                                                                                     \
+  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out), REDUCED(FUNCTION, out, self, target, reduction)) \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),                        \
         at::FUNCTION##_backward_out(out, gradOutput, self, target, reduction))
 
 LOSS(MseLoss, mse_loss)
@@ -96,7 +95,8 @@ ACLNN(KlDivTargetBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction
 
 ACLNN(BinaryCrossEntropy, (In, self)(In, target)(OptIn, weight)(Int, reduction)(Out, out),
       REDUCED(binary_cross_entropy, out, self, target, weight, reduction))
-ACLNN(BinaryCrossEntropyBackward, (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(Int, reduction)(Out, out),
+ACLNN(BinaryCrossEntropyBackward,
+      (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(Int, reduction)(Out, out),
       at::binary_cross_entropy_backward_out(out, gradOutput, self, target, weightOptional, reduction))
 ACLNN(BinaryCrossEntropyWithLogits,
       (In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),

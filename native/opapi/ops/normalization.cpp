@@ -75,9 +75,8 @@ void batch_norm(const at::Tensor& input, const OptionalTensor& weight, const Opt
   // ATen's kernel takes it for granted that both have the same memory format.
   const at::Tensor dense = input.contiguous();
   at::Tensor result = output.is_contiguous() ? output : at::empty(input.sizes(), input.options());
-  at::native_batch_norm_out(result, batch_mean, batch_invstd, dense,
-                            scale_parameter(weight, input, {input.size(1)}), parameter(bias, input), mean.values(),
-                            variance.values(), training, momentum, eps);
+  at::native_batch_norm_out(result, batch_mean, batch_invstd, dense, scale_parameter(weight, input, {input.size(1)}),
+                            parameter(bias, input), mean.values(), variance.values(), training, momentum, eps);
   if (!result.is_same(output)) assign(output, result);
   if (training) {
     mean.store();
@@ -197,17 +196,17 @@ void batch_norm_reduce(const at::Tensor& x, at::Tensor& sum, at::Tensor& square_
 
 void layer_norm(const at::Tensor& input, at::IntArrayRef shape, const OptionalTensor& weight,
                 const OptionalTensor& bias, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
-  const auto [result, average, inverse] = at::native_layer_norm(
-      input, shape, scale_parameter(weight, input, shape), parameter(bias, input), eps);
+  const auto [result, average, inverse] =
+      at::native_layer_norm(input, shape, scale_parameter(weight, input, shape), parameter(bias, input), eps);
   assign(out, result);
   assign_statistic(mean, average);
   assign_statistic(rstd, inverse);
 }
 
-void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::IntArrayRef shape,
-                         const at::Tensor& mean, const at::Tensor& rstd, const OptionalTensor& weight,
-                         const OptionalTensor& bias, c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input,
-                         at::Tensor& grad_weight, at::Tensor& grad_bias) {
+void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::IntArrayRef shape, const at::Tensor& mean,
+                         const at::Tensor& rstd, const OptionalTensor& weight, const OptionalTensor& bias,
+                         c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
+                         at::Tensor& grad_bias) {
   const auto [by_input, by_weight, by_bias] = at::native_layer_norm_backward(
       grad, input, shape, *parameter(mean, input), *parameter(rstd, input), scale_parameter(weight, input, shape),
       parameter(bias, input), mask<3>(output_mask));
@@ -320,9 +319,8 @@ void add_rms_norm_cast(const at::Tensor& x1, const at::Tensor& x2, const at::Ten
 
 void group_norm(const at::Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias, int64_t n, int64_t c,
                 int64_t hxw, int64_t groups, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
-  const auto [result, average, inverse] =
-      at::native_group_norm(input.contiguous(), scale_parameter(weight, input, {c}), parameter(bias, input), n, c, hxw,
-                            groups, eps);
+  const auto [result, average, inverse] = at::native_group_norm(input.contiguous(), scale_parameter(weight, input, {c}),
+                                                                parameter(bias, input), n, c, hxw, groups, eps);
   assign(out, result);
   assign_statistic(mean, average);
   assign_statistic(rstd, inverse);
@@ -340,9 +338,7 @@ void group_norm_backward(const at::Tensor& grad, const at::Tensor& input, const 
   assign_wanted(grad_bias, by_bias);
 }
 
-int64_t pixels(const at::Tensor& input) {
-  return c10::multiply_integers(input.sizes().slice(2));
-}
+int64_t pixels(const at::Tensor& input) { return c10::multiply_integers(input.sizes().slice(2)); }
 
 // Group normalisation followed by swish(z) = z * sigmoid(scale * z).
 void group_norm_swish(const at::Tensor& x, const OptionalTensor& gamma, const OptionalTensor& beta, int64_t groups,
@@ -380,14 +376,13 @@ ACLNN(BatchNorm,
           Double, momentum)(Double, eps)(Out, output)(OptOut, saveMean)(OptOut, saveInvstd),
       batch_norm(input, weight, bias, runningMean, runningVar, training, momentum, eps, output, saveMean, saveInvstd))
 ACLNN(BatchNormBackward,
-      (In, gradOut)(In, input)(OptIn, weight)(OptIn, runningMean)(OptIn, runningVar)(OptIn, saveMean)(
-          OptIn, saveInvstd)(Bool, training)(Double, eps)(Bools, outputMask)(OptOut, gradInput)(OptOut, gradWeight)(
-          OptOut, gradBias),
+      (In, gradOut)(In, input)(OptIn, weight)(OptIn, runningMean)(OptIn, runningVar)(OptIn, saveMean)(OptIn,
+                                                                                                      saveInvstd)(
+          Bool, training)(Double, eps)(Bools, outputMask)(OptOut, gradInput)(OptOut, gradWeight)(OptOut, gradBias),
       batch_norm_backward(gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd, training, eps,
                           outputMask, gradInput, gradWeight, gradBias))
 ACLNN(BatchNormStats, (In, input)(Double, eps)(Out, mean)(Out, invstd), batch_norm_stats(input, eps, mean, invstd))
-ACLNN(BatchNormElemt,
-      (In, input)(OptIn, weight)(OptIn, bias)(In, mean)(In, invstd)(Double, eps)(Out, output),
+ACLNN(BatchNormElemt, (In, input)(OptIn, weight)(OptIn, bias)(In, mean)(In, invstd)(Double, eps)(Out, output),
       batch_norm_elemt(input, weight, bias, mean, invstd, output))
 ACLNN(BatchNormReduceBackward,
       (In, gradOut)(In, input)(In, mean)(In, invstd)(OptIn, weight)(Bool, inputG)(Bool, weightG)(Bool, biasG)(
@@ -408,10 +403,10 @@ ACLNN(SyncBatchNormGatherStats,
       sync_batch_norm_gather(totalSum, totalSquareSum, sampleCount, mean, variance, momentum, eps, batchMean,
                              batchInvstd))
 
-#define LAYER_NORM(NAME)                                                                                         \
-  ACLNN(NAME,                                                                                                    \
-        (In, input)(Ints, normalizedShape)(OptIn, weightOptional)(OptIn, biasOptional)(Double, eps)(Out, out)(   \
-            OptOut, meanOutOptional)(OptOut, rstdOutOptional),                                                   \
+#define LAYER_NORM(NAME)                                                                                       \
+  ACLNN(NAME,                                                                                                  \
+        (In, input)(Ints, normalizedShape)(OptIn, weightOptional)(OptIn, biasOptional)(Double, eps)(Out, out)( \
+            OptOut, meanOutOptional)(OptOut, rstdOutOptional),                                                 \
         layer_norm(input, normalizedShape, weightOptional, biasOptional, eps, out, meanOutOptional, rstdOutOptional))
 LAYER_NORM(LayerNorm)
 LAYER_NORM(FastLayerNorm)
@@ -425,15 +420,16 @@ ACLNN(AddLayerNorm,
           Out, meanOut)(Out, rstdOut)(OptOut, xOut),
       add_layer_norm(x1, x2, gamma, beta, biasOptional, epsilon, yOut, meanOut, rstdOut, xOut))
 ACLNN(AddLayerNormGrad,
-      (In, dy)(In, x1)(In, x2)(In, rstd)(In, mean)(In, gamma)(OptIn, dsumOptional)(Out, dxOut)(Out, dgammaOut)(Out,
-                                                                                                             dbetaOut),
+      (In, dy)(In, x1)(In, x2)(In, rstd)(In, mean)(In, gamma)(OptIn,
+                                                              dsumOptional)(Out, dxOut)(Out, dgammaOut)(Out, dbetaOut),
       add_layer_norm_backward(dy, x1, x2, rstd, mean, gamma, dsumOptional, dxOut, dgammaOut, dbetaOut))
 ACLNN(DeepNorm,
       (In, x)(In, gx)(In, beta)(In, gamma)(Double, alpha)(Double, epsilon)(Out, meanOut)(Out, rstdOut)(Out, yOut),
       sum_layer_norm(at::add(gx.to(at::kFloat), x, alpha), gamma, beta, epsilon, yOut, meanOut, rstdOut))
 ACLNN(DeepNormGrad,
-      (In, dy)(In, x)(In, gx)(In, gamma)(In, mean)(In, rstd)(Double, alpha)(Out, dxOut)(Out, dgxOut)(Out, dbetaOut)(
-          Out, dgammaOut),
+      (In, dy)(In, x)(In, gx)(In, gamma)(In, mean)(In, rstd)(Double,
+                                                             alpha)(Out, dxOut)(Out, dgxOut)(Out, dbetaOut)(Out,
+                                                                                                            dgammaOut),
       deep_norm_backward(dy, x, gx, gamma, mean, rstd, alpha, dxOut, dgxOut, dbetaOut, dgammaOut))
 
 ACLNN(RmsNorm, (In, x)(In, gamma)(Double, epsilon)(Out, yOut)(OptOut, rstdOut),
@@ -444,8 +440,7 @@ ACLNN(GemmaRmsNorm, (In, x)(In, gamma)(Double, epsilon)(Out, yOut)(OptOut, rstdO
       assign(yOut, rms_norm(x, at::add(gamma.to(at::kFloat), 1), epsilon, rstdOut)))
 ACLNN(AddRmsNorm, (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, yOut)(OptOut, rstdOut)(Out, xOut),
       add_rms_norm(x1, x2, gamma, epsilon, yOut, rstdOut, xOut))
-ACLNN(AddRmsNormCast,
-      (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, y1Out)(Out, y2Out)(OptOut, rstdOut)(Out, xOut),
+ACLNN(AddRmsNormCast, (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, y1Out)(Out, y2Out)(OptOut, rstdOut)(Out, xOut),
       add_rms_norm_cast(x1, x2, gamma, epsilon, y1Out, y2Out, rstdOut, xOut))
 // The normalised sum replaces x1, the sum x2.
 ACLNN(InplaceAddRmsNorm, (Ref, x1Ref)(Ref, x2Ref)(In, gamma)(Double, epsilon)(OptOut, rstdOut),
@@ -470,6 +465,6 @@ ACLNN(GroupNormSwish,
 ACLNN(GroupNormSwishGrad,
       (In, dy)(In, mean)(In, rstd)(In, x)(In, gamma)(In, beta)(Int, numGroups)(Text, dataFormatOptional)(
           Double, swishScale)(Bool, dgammaIsRequire)(Bool, dbetaIsRequire)(Out, dxOut)(OptOut, dgammaOut)(OptOut,
-                                                                                                        dbetaOut),
+                                                                                                          dbetaOut),
       group_norm_swish_backward(dy, mean, rstd, x, gamma, beta, numGroups, swishScale, dgammaIsRequire, dbetaIsRequire,
                                 dxOut, dgammaOut, dbetaOut))

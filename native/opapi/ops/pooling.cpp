@@ -5,8 +5,8 @@
 namespace {
 
 // MaxPool2dWithMask returns positions in a buffer whose size torch_npu computes: int8, per plane
-// kernel_h * kernel_w * 32 * (ceil(outputs / 16) + 1) bytes. The device keeps one bit per kernel element there; here the
-// plane begins with the outputs' positions as int32. Only a 1x1 kernel has no room for them; its gradient finds the
+// kernel_h * kernel_w * 32 * (ceil(outputs / 16) + 1) bytes. The device keeps one bit per kernel element there; here
+// the plane begins with the outputs' positions as int32. Only a 1x1 kernel has no room for them; its gradient finds the
 // positions again. Callers of the out= form may give an index tensor of the output's shape instead.
 at::Tensor positions_in(const at::Tensor& mask, at::IntArrayRef outputs) {
   const int64_t count = outputs[outputs.size() - 1] * outputs[outputs.size() - 2];
@@ -36,9 +36,7 @@ void max_pool_with_mask_backward(const at::Tensor& grad, const at::Tensor& self,
 }
 
 // 0 stands for "the size of the window".
-std::optional<int64_t> divisor(int64_t given) {
-  return given == 0 ? std::nullopt : std::optional<int64_t>(given);
-}
+std::optional<int64_t> divisor(int64_t given) { return given == 0 ? std::nullopt : std::optional<int64_t>(given); }
 
 }  // namespace
 
@@ -91,7 +89,8 @@ ACLNN(MaxPool2dWithMask,
 ACLNN(MaxPool2dWithMaskBackward,
       (In, gradOutput)(In, self)(In, indices)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(
           Bool, ceilMode)(Out, gradInput),
-      max_pool_with_mask_backward(gradOutput, self, indices, kernelSize, stride, padding, dilation, ceilMode, gradInput))
+      max_pool_with_mask_backward(gradOutput, self, indices, kernelSize, stride, padding, dilation, ceilMode,
+                                  gradInput))
 ACLNN(MaxPool3dWithArgmax,
       (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(Bool, ceilMode)(Out, out)(OutIndex,
                                                                                                           indices),

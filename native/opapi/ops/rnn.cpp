@@ -34,10 +34,10 @@ void lstm_cell_backward(const std::optional<at::Tensor>& grad_hy, const std::opt
     by_cell.add_(at::tanh_backward(at::mul(*grad_hy, output), squashed));
     by_output = at::sigmoid_backward(at::mul(*grad_hy, squashed), output);
   }
-  const at::Tensor by_gates =
-      at::cat({at::sigmoid_backward(at::mul(by_cell, candidate), in), at::sigmoid_backward(at::mul(by_cell, cx), forget),
-               at::tanh_backward(at::mul(by_cell, in), candidate), by_output},
-              1);
+  const at::Tensor by_gates = at::cat(
+      {at::sigmoid_backward(at::mul(by_cell, candidate), in), at::sigmoid_backward(at::mul(by_cell, cx), forget),
+       at::tanh_backward(at::mul(by_cell, in), candidate), by_output},
+      1);
   assign(grad_gates, by_gates);
   assign(grad_cx, at::mul(by_cell, forget));
   if (has_bias) assign(grad_bias, by_gates.sum(0));

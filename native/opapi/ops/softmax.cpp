@@ -1,22 +1,20 @@
 // native/opapi/ops/softmax.cpp
-// Softmax, its logarithm and its masked form. With half inputs and a float32 output the computation is in float32, as on
-// the device.
+// Softmax, its logarithm and its masked form. With half inputs and a float32 output the computation is in float32, as
+// on the device.
 #include "opapi/opapi.h"
 
 namespace {
 
 void softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::Tensor& grad_input) {
   const at::ScalarType dtype = grad.scalar_type();
-  into(grad_input, dtype, [&](at::Tensor& target) {
-    at::_softmax_backward_data_out(target, grad, output.to(dtype), dim, dtype);
-  });
+  into(grad_input, dtype,
+       [&](at::Tensor& target) { at::_softmax_backward_data_out(target, grad, output.to(dtype), dim, dtype); });
 }
 
 void log_softmax_backward(const at::Tensor& grad, const at::Tensor& output, int64_t dim, at::Tensor& grad_input) {
   const at::ScalarType dtype = grad.scalar_type();
-  into(grad_input, dtype, [&](at::Tensor& target) {
-    at::_log_softmax_backward_data_out(target, grad, output.to(dtype), dim, dtype);
-  });
+  into(grad_input, dtype,
+       [&](at::Tensor& target) { at::_log_softmax_backward_data_out(target, grad, output.to(dtype), dim, dtype); });
 }
 
 // What a masked element counts as before the softmax: small enough to vanish beside any other, and finite, so that a
@@ -44,6 +42,5 @@ ACLNN(LogSoftmaxBackward, (In, gradOutput)(In, output)(Int, dim)(Out, out),
 // fixedTriuMask is reserved: the device does not make the mask itself yet.
 ACLNN(ScaledMaskedSoftmax, (In, x)(In, mask)(Double, scale)(Bool, fixedTriuMask)(Out, y),
       scaled_masked_softmax(x, mask, scale, y))
-ACLNN(ScaledMaskedSoftmaxBackward,
-      (In, gradOutput)(In, y)(In, mask)(Double, scale)(Bool, fixTriuMask)(Out, out),
+ACLNN(ScaledMaskedSoftmaxBackward, (In, gradOutput)(In, y)(In, mask)(Double, scale)(Bool, fixTriuMask)(Out, out),
       scaled_masked_softmax_backward(gradOutput, y, mask, scale, out))

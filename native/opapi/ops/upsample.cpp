@@ -15,29 +15,30 @@ void grid_gradients(const std::tuple<at::Tensor, at::Tensor>& gradients, at::Ten
 }  // namespace
 
 // Each mode has a forward function (input, output size, ..., scales) and a gradient that also gets the input's size.
-#define UPSAMPLE_1D(NAME, FUNCTION)                                       \
-  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scales)(Out, out),     \
-        at::FUNCTION##_out(out, self, outputSize, scale(scales)))         \
+#define UPSAMPLE_1D(NAME, FUNCTION)                                                                 \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scales)(Out, out),                               \
+        at::FUNCTION##_out(out, self, outputSize, scale(scales)))                                   \
   ACLNN(NAME##Backward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scales)(Out, out), \
         at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scales)))
-#define UPSAMPLE_2D(NAME, FUNCTION)                                                       \
-  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesH)(Double, scalesW)(Out, out),   \
-        at::FUNCTION##_out(out, self, outputSize, scale(scalesH), scale(scalesW)))        \
+#define UPSAMPLE_2D(NAME, FUNCTION)                                                                                   \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesH)(Double, scalesW)(Out, out),                               \
+        at::FUNCTION##_out(out, self, outputSize, scale(scalesH), scale(scalesW)))                                    \
   ACLNN(NAME##Backward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesH)(Double, scalesW)(Out, out), \
         at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesH), scale(scalesW)))
-#define UPSAMPLE_3D(NAME, FUNCTION)                                                                        \
-  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),   \
-        at::FUNCTION##_out(out, self, outputSize, scale(scalesD), scale(scalesH), scale(scalesW)))         \
-  ACLNN(NAME##Backward,                                                                                    \
+#define UPSAMPLE_3D(NAME, FUNCTION)                                                                                    \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),               \
+        at::FUNCTION##_out(out, self, outputSize, scale(scalesD), scale(scalesH), scale(scalesW)))                     \
+  ACLNN(NAME##Backward,                                                                                                \
         (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out), \
-        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesD), scale(scalesH), scale(scalesW)))
-#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                \
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesD), scale(scalesH),               \
+                                    scale(scalesW)))
+#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                 \
   ACLNN(NAME, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out, out), \
         at::FUNCTION##_out(out, self, outputSize, alignCorners, scale(scalesH), scale(scalesW)))
-#define ALIGNED_UPSAMPLE_2D_BACKWARD(NAME, FUNCTION)                                                                   \
-  ACLNN(NAME,                                                                                                          \
-        (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out,    \
-                                                                                                               out),   \
+#define ALIGNED_UPSAMPLE_2D_BACKWARD(NAME, FUNCTION)                                                                 \
+  ACLNN(NAME,                                                                                                        \
+        (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out,  \
+                                                                                                               out), \
         at::FUNCTION##_out(out, gradOut, outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)))
 
 ACLNN(UpsampleNearest1d, (In, self)(Ints, outputSize)(Out, out), at::upsample_nearest1d_out(out, self, outputSize))
@@ -72,22 +73,21 @@ ALIGNED_UPSAMPLE_2D(UpsampleBicubic2dAA, _upsample_bicubic2d_aa)
 ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBicubic2dAAGrad, _upsample_bicubic2d_aa_backward)
 ACLNN(UpsampleTrilinear3d,
       (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),
-      at::upsample_trilinear3d_out(out, self, outputSize, alignCorners, scale(scalesD), scale(scalesH),
-                                   scale(scalesW)))
+      at::upsample_trilinear3d_out(out, self, outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)))
 ACLNN(UpsampleTrilinear3dBackward,
       (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(
           Double, scalesW)(Out, gradInput),
       at::upsample_trilinear3d_backward_out(gradInput, gradOut, outputSize, inputSize, alignCorners, scale(scalesD),
                                             scale(scalesH), scale(scalesW)))
 
-#define GRID_SAMPLER(NAME, FUNCTION)                                                                             \
-  ACLNN(NAME, (In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(Out, out),     \
-        assign(out, at::FUNCTION(input, grid, interpolationMode, paddingMode, alignCorners)))                    \
-  ACLNN(NAME##Backward,                                                                                          \
-        (In, gradOutput)(In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(     \
-            Bools, outputMask)(OptOut, inputGrad)(OptOut, gridGrad),                                             \
-        grid_gradients(at::FUNCTION##_backward(gradOutput, input, grid, interpolationMode, paddingMode,          \
-                                               alignCorners, mask<2>(outputMask)),                               \
+#define GRID_SAMPLER(NAME, FUNCTION)                                                                                  \
+  ACLNN(NAME, (In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(Out, out),          \
+        assign(out, at::FUNCTION(input, grid, interpolationMode, paddingMode, alignCorners)))                         \
+  ACLNN(NAME##Backward,                                                                                               \
+        (In, gradOutput)(In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(          \
+            Bools, outputMask)(OptOut, inputGrad)(OptOut, gridGrad),                                                  \
+        grid_gradients(at::FUNCTION##_backward(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, \
+                                               mask<2>(outputMask)),                                                  \
                        inputGrad, gridGrad))
 GRID_SAMPLER(GridSampler2D, grid_sampler_2d)
 GRID_SAMPLER(GridSampler3D, grid_sampler_3d)

@@ -23,7 +23,7 @@ def leaf(shape: tuple[int, ...], dtype: torch.dtype = torch.float32, seed: int =
 
 
 def results_and_gradients(
-    device: str, op: Callable[..., object], args: object, kwargs: object
+    device: str, op: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     def placed(value: object) -> object:
         if not isinstance(value, torch.Tensor):

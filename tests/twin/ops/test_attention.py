@@ -63,7 +63,7 @@ def reference(
 def test_layouts(layout: str, key_heads: int) -> None:
     """Results and gradients, with the same number of key heads and with fewer."""
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
         if q.device.type == "cpu":
             hidden = torch.zeros(QUERIES, KEYS, dtype=torch.bool)
             return to_layout(reference(q, k, v, hidden, None), layout)
@@ -81,7 +81,7 @@ def test_sparse_modes(mode: int, queries: int) -> None:
     hidden = hidden_keys(mode, queries, KEYS, 2, 1, 3)
     compressed = torch.ones(2048, 2048, dtype=torch.bool).triu(1)
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:
         if q.device.type == "cpu":
             return reference(q, k, v, hidden, None)
         return torch_npu.npu_fusion_attention(
@@ -91,7 +91,7 @@ def test_sparse_modes(mode: int, queries: int) -> None:
             HEADS,
             "BNSD",
             scale=0.3,
-            atten_mask=compressed.npu(),
+            atten_mask=compressed.to("npu"),
             sparse_mode=mode,
             pre_tockens=2,
             next_tockens=1,
@@ -110,11 +110,11 @@ def test_mask_and_position_term(shape: tuple[int, ...]) -> None:
     mask = some(shape, torch.bool)
     mask[..., 0, :] = True  # a query that sees nothing gets zeros
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pse: torch.Tensor) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pse: torch.Tensor) -> object:
         if q.device.type == "cpu":
             return reference(q, k, v, mask, pse)
         return torch_npu.npu_fusion_attention(
-            q, k, v, HEADS, "BNSD", pse=pse, scale=0.3, atten_mask=mask.npu()
+            q, k, v, HEADS, "BNSD", pse=pse, scale=0.3, atten_mask=mask.to("npu")
         )[0]
 
     query = leaf((BATCH, HEADS, QUERIES, WIDTH))
@@ -125,7 +125,7 @@ def test_mask_and_position_term(shape: tuple[int, ...]) -> None:
 def test_sink() -> None:
     """An extra score per head that takes probability and gives no value."""
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sink: torch.Tensor) -> object:
         if q.device.type == "cpu":
             scores = (q @ k.transpose(2, 3)) * 0.3
             extra = sink.view(1, -1, 1, 1).expand(*scores.shape[:3], 1)
@@ -140,7 +140,9 @@ def test_sink() -> None:
 def test_statistics() -> None:
     """The maximum and the sum of each row, repeated over a block of 8."""
     q, k = some((1, 2, 3, WIDTH), torch.float32), some((1, 2, 5, WIDTH), torch.float32)
-    _, highest, total, *_ = torch_npu.npu_fusion_attention(q.npu(), k.npu(), k.npu(), 2, "BNSD")
+    _, highest, total, *_ = torch_npu.npu_fusion_attention(
+        q.to("npu"), k.to("npu"), k.to("npu"), 2, "BNSD"
+    )
     scores = q @ k.transpose(2, 3)
     wanted = scores.amax(3, keepdim=True)
     agree(highest, wanted.expand(-1, -1, -1, 8))
@@ -169,8 +171,8 @@ def test_scaled_dot_product_attention(dtype: torch.dtype, causal: bool, masked: 
     attention = partial(functional.scaled_dot_product_attention, attn_mask=mask, is_causal=causal)
     tensors = [some(shape, dtype), some(shape, dtype).flip(0), some(shape, dtype).flip(2)]
     expected = attention(*(tensor.double() for tensor in tensors)).to(dtype)
-    on_npu = partial(attention, attn_mask=mask.npu()) if mask is not None else attention
-    agree(on_npu(*(tensor.npu() for tensor in tensors)), expected)
+    on_npu = partial(attention, attn_mask=mask.to("npu")) if mask is not None else attention
+    agree(on_npu(*(tensor.to("npu") for tensor in tensors)), expected)
 
 
 def test_transform_bias_rescale() -> None:

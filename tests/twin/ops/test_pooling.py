@@ -76,7 +76,7 @@ def test_maximum_of_large_planes() -> None:
 
 def test_maximum_with_indices() -> None:
     """torch_npu keeps a mask for 2 dimensions; with out= the caller's tensor takes the indices."""
-    device = different((2, 3, 6, 6), torch.float32).npu()
+    device = different((2, 3, 6, 6), torch.float32).to("npu")
     values = torch.empty(2, 3, 3, 3, device="npu")
     indices = torch.empty(2, 3, 3, 3, dtype=torch.int64, device="npu")
     operator = torch.ops.aten.max_pool2d_with_indices.out
@@ -100,7 +100,7 @@ def test_layouts() -> None:
         partial(functional.adaptive_avg_pool2d, output_size=3),
         partial(functional.adaptive_max_pool2d, output_size=3),
     ):
-        actual = pool(last.npu())
+        actual = pool(last.to("npu"))
         torch.testing.assert_close(actual.cpu().contiguous(), pool(last).contiguous())
 
 
@@ -120,7 +120,7 @@ def test_half(dtype: torch.dtype) -> None:
             partial(AVERAGE[dims], kernel_size=2),
             partial(ADAPTIVE_AVERAGE[dims], output_size=2),
         ):
-            agree(pool(data.npu()), pool(data.float()).to(dtype))
+            agree(pool(data.to("npu")), pool(data.float()).to(dtype))
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
@@ -128,14 +128,14 @@ def test_unpool(dims: int) -> None:
     unpool = (functional.max_unpool1d, functional.max_unpool2d, functional.max_unpool3d)[dims - 1]
     data = different((2, 3, *(6,) * dims), torch.float32)
     values, indices = MAXIMUM[dims](data, 2, return_indices=True)
-    check(unpool, values, indices, 2)
-    check_gradients(lambda x, i: unpool(x, i, 2), values.requires_grad_(), indices)
+    check(unpool, values, indices, [2] * dims)
+    check_gradients(lambda x, i: unpool(x, i, [2] * dims), values.requires_grad_(), indices)
 
 
 def test_unpool_channels_last() -> None:
     """ATen's kernel changes the layout of its output; the caller's layout holds."""
     data = different((2, 6, 6, 3), torch.float32).permute(0, 3, 1, 2)
     values, indices = functional.max_pool2d(data, 2, return_indices=True)
-    expected = functional.max_unpool2d(values, indices, 2)
-    actual = functional.max_unpool2d(values.npu(), indices.npu(), 2)
+    expected = functional.max_unpool2d(values, indices, [2, 2])
+    actual = functional.max_unpool2d(values.to("npu"), indices.to("npu"), [2, 2])
     assert torch.equal(actual.cpu(), expected)

@@ -66,7 +66,7 @@ def test_layouts() -> None:
     last = some((2, 6, 8, 3), torch.float32).permute(0, 3, 1, 2)
     for mode in ("nearest", "bilinear", "bicubic"):
         upsample = partial(functional.interpolate, scale_factor=2, mode=mode)
-        torch.testing.assert_close(upsample(last.npu()).cpu(), upsample(last))
+        torch.testing.assert_close(upsample(last.to("npu")).cpu(), upsample(last))
 
 
 @pytest.mark.parametrize("align", [False, True])
