@@ -48,8 +48,10 @@ void swiglu_grad(at::Tensor& out, const at::Tensor& grad, const at::Tensor& x, i
 // `left` names the half that goes through GELU; the result of GELU is kept for the backward pass.
 void geglu(at::Tensor& out, at::Tensor& out_gelu, const at::Tensor& self, int64_t dim, int64_t approximate, bool left) {
   const auto [first, second] = halves(widened(self), dim);
-  const at::Tensor gelu = at::gelu(left ? first : second, gelu_name(approximate));
-  assign(out_gelu, gelu);
+  at::Tensor gelu =
+      out_gelu.scalar_type() == first.scalar_type() ? out_gelu : at::empty(first.sizes(), first.options());
+  at::gelu_out(gelu, left ? first : second, gelu_name(approximate));
+  begin_with(out_gelu, gelu);
   into(out, gelu.scalar_type(), [&](at::Tensor& target) { at::mul_out(target, gelu, left ? second : first); });
 }
 

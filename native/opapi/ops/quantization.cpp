@@ -42,20 +42,27 @@ at::Tensor unpack(const at::Tensor& packed) {
   return (nibbles.bitwise_xor(8) - 8).flatten(-2);  // sign of 4-bit two's complement
 }
 
-at::Tensor rounded(const at::Tensor& values, const std::string& mode) {
-  if (mode == "round") return values.round();
-  if (mode == "ceil") return values.ceil();
-  if (mode == "trunc") return values.trunc();
-  if (mode == "floor") return values.floor();
-  fail(ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode, "'; allowed: round, ceil, trunc, floor");
+void apply_rounding(at::Tensor& values, const std::string& mode) {
+  if (mode == "round") {
+    values.round_();
+  } else if (mode == "ceil") {
+    values.ceil_();
+  } else if (mode == "trunc") {
+    values.trunc_();
+  } else if (mode == "floor") {
+    values.floor_();
+  } else {
+    fail(ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode, "'; allowed: round, ceil, trunc, floor");
+  }
 }
 
-void store(at::Tensor& out, const at::Tensor& values, const Quantized& type, const std::string& mode = "round") {
+// Uses up `values`.
+void store(at::Tensor& out, at::Tensor values, const Quantized& type, const std::string& mode = "round") {
   require(type.integral || mode == "round", ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode,
           "'; an output of 8-bit floats allows only round");
-  const at::Tensor whole = type.integral ? rounded(values, mode) : values;
-  const at::Tensor saturated = whole.clamp(type.lowest, type.highest);
-  assign(out, type.packed ? pack(saturated) : saturated);
+  if (type.integral) apply_rounding(values, mode);
+  values.clamp_(type.lowest, type.highest);
+  assign(out, type.packed ? pack(values) : values);
 }
 
 // A scale or offset with one value per slice along `axis`, in the shape that broadcasts with `x`.
@@ -71,8 +78,8 @@ void ascend_quant(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale,
                   const std::optional<at::Tensor>& offset, bool sqrt_mode, const std::string& mode, int64_t axis) {
   const at::Tensor factor = along(x, scale, axis);
   at::Tensor values = x.to(at::kFloat) * factor;
-  if (sqrt_mode) values = values * factor;
-  if (offset) values = values + along(x, *offset, axis);
+  if (sqrt_mode) values.mul_(factor);
+  if (offset) values.add_(along(x, *offset, axis));
   store(out, values, quantized(out.scalar_type()), mode);
 }
 
@@ -136,17 +143,16 @@ void dynamic_quant(at::Tensor& out, at::Tensor& scale_out, at::Tensor* offset_ou
     return dims;
   }();
   const std::vector<int64_t> dims = per_tensor ? all : std::vector<int64_t>{per_channel ? -2 : -1};
-  at::Tensor scale, offset;
-  if (symmetrical) {
-    scale = x.abs().amax(dims, /*keepdim=*/true) / type.highest;
-  } else {
-    const at::Tensor highest = x.amax(dims, true);
-    scale = (highest - x.amin(dims, true)) / (type.highest - type.lowest);
-    offset = type.highest - highest / scale;
+  const at::Tensor highest = (symmetrical ? x.abs() : x).amax(dims, /*keepdim=*/true);
+  const at::Tensor scale =
+      symmetrical ? highest / type.highest : (highest - x.amin(dims, /*keepdim=*/true)) / (type.highest - type.lowest);
+  const at::Tensor divisor = scale.masked_fill(scale == 0, 1);  // a slice of zeros stays zero
+  at::Tensor values = x / divisor, offset;
+  if (!symmetrical) {
+    offset = type.highest - highest / divisor;
+    values.add_(offset);
   }
-  const at::Tensor values = offset.defined() ? x / scale + offset : x / scale;
-  // A slice of zeros has the scale 0; its values stay 0.
-  store(out, values.masked_fill(scale == 0, 0), type);
+  store(out, values, type);
   scale_out.copy_(scale.view(scale_out.sizes()));
   if (offset.defined() && offset_out != nullptr && offset_out->defined()) {
     offset_out->copy_(offset.view(offset_out->sizes()));

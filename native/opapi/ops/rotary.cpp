@@ -9,66 +9,83 @@ at::Tensor widened(const at::Tensor& tensor) {
   return kind::is_half(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
 }
 
-// (a, b) -> (-b, a) for pairs along the last dimension. A rotation by 90 degrees: its transpose is its negative.
-at::Tensor rotate(const at::Tensor& x, int64_t mode) {
+struct Pairs {
+  at::Tensor first, second;
+};
+
+// The elements of the last dimension that are rotated together, as two views of half its size.
+Pairs pairs(const at::Tensor& x, Mode mode) {
   const int64_t size = x.size(-1);
   const int64_t unit = mode == kQuarter ? 4 : 2;
   require(size % unit == 0, ACLNN_ERR_PARAM_INVALID, "the last dimension has ", size,
           " elements; in this mode it must be divisible by ", unit);
   switch (mode) {
     case kHalf:
-    case kInterleaveHalf: {
-      const auto parts = x.chunk(2, -1);
-      return at::cat({-parts[1], parts[0]}, -1);
-    }
-    case kInterleave: {
-      const at::Tensor pairs = x.unflatten(-1, {size / 2, 2});
-      return at::stack({-pairs.select(-1, 1), pairs.select(-1, 0)}, -1).flatten(-2);
-    }
+      return {x.narrow(-1, 0, size / 2), x.narrow(-1, size / 2, size / 2)};
+    case kInterleave:
+      return {x.slice(-1, 0, size, 2), x.slice(-1, 1, size, 2)};
     case kQuarter: {
-      const auto parts = x.chunk(4, -1);
-      return at::cat({-parts[1], parts[0], -parts[3], parts[2]}, -1);
+      const at::Tensor halves = x.unflatten(-1, {2, 2, size / 4});
+      return {halves.select(-2, 0), halves.select(-2, 1)};
     }
     default:
-      fail(ACLNN_ERR_PARAM_INVALID, "mode is ", mode,
+      fail(ACLNN_ERR_PARAM_INVALID, "mode is ", static_cast<int64_t>(mode),
            "; allowed: 0 (half), 1 (interleave), 2 (quarter), 3 (interleave-half)");
   }
 }
 
-// Mode 3 moves the even positions to the front before it rotates.
-at::Tensor arranged(const at::Tensor& x, int64_t mode) {
-  return mode == kInterleaveHalf ? x.unflatten(-1, {x.size(-1) / 2, 2}).transpose(-1, -2).flatten(-2) : x;
+// Mode 3 takes neighbours from x and puts them into the halves of y.
+struct Layout {
+  Mode x, y;
+};
+
+Layout layout_of(int64_t mode) {
+  if (mode == kInterleaveHalf) return {kInterleave, kHalf};
+  return {static_cast<Mode>(mode), static_cast<Mode>(mode)};
 }
 
-at::Tensor arranged_back(const at::Tensor& x, int64_t mode) {
-  return mode == kInterleaveHalf ? x.unflatten(-1, {2, x.size(-1) / 2}).transpose(-1, -2).flatten(-2) : x;
-}
-
-at::Tensor embed(const at::Tensor& tensor, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
-  const at::Tensor x = arranged(widened(tensor), mode);
-  return (x * widened(cos)).addcmul_(rotate(x, mode), widened(sin));
-}
-
-// `matrix` takes the place of the mode.
-void embed_into(at::Tensor& out, const at::Tensor& tensor, const at::Tensor& cos, const at::Tensor& sin, int64_t mode,
-                const std::optional<at::Tensor>& matrix) {
-  if (!matrix) {
-    assign(out, embed(tensor, cos, sin, mode));
-    return;
-  }
+// Each pair turns by 90 degrees: (a, b) -> (-b, a).
+void embed(at::Tensor& out, const at::Tensor& tensor, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
+  const Layout layout = layout_of(mode);
   const at::Tensor x = widened(tensor);
-  assign(out, x * widened(cos) + x.matmul(widened(*matrix)) * widened(sin));
+  const auto [a, b] = pairs(x, layout.x);
+  const auto [cos_a, cos_b] = pairs(widened(cos), layout.y);
+  const auto [sin_a, sin_b] = pairs(widened(sin), layout.y);
+  at::Tensor y = at::empty(x.sizes(), x.options());
+  auto [y_a, y_b] = pairs(y, layout.y);
+  at::mul_out(y_a, a, cos_a).addcmul_(b, sin_a, -1);
+  at::mul_out(y_b, b, cos_b).addcmul_(a, sin_b);
+  assign(out, y);
+}
+
+void embed_with_matrix(at::Tensor& out, const at::Tensor& tensor, const at::Tensor& cos, const at::Tensor& sin,
+                       const at::Tensor& matrix) {
+  const at::Tensor x = widened(tensor);
+  assign(out, (x * widened(cos)).addcmul_(x.matmul(widened(matrix)), widened(sin)));
 }
 
 void embed_backward(at::Tensor& grad_x, at::Tensor& grad_cos, at::Tensor& grad_sin, const at::Tensor& grad,
                     const at::Tensor& cos, const at::Tensor& sin, const std::optional<at::Tensor>& tensor,
                     int64_t mode) {
+  const Layout layout = layout_of(mode);
   const at::Tensor g = widened(grad);
-  assign(grad_x, arranged_back(g * widened(cos) - rotate(g * widened(sin), mode), mode));
+  const auto [g_a, g_b] = pairs(g, layout.y);
+  const auto [cos_a, cos_b] = pairs(widened(cos), layout.y);
+  const auto [sin_a, sin_b] = pairs(widened(sin), layout.y);
+  at::Tensor result = at::empty(g.sizes(), g.options());
+  auto [x_a, x_b] = pairs(result, layout.x);
+  at::mul_out(x_a, g_a, cos_a).addcmul_(g_b, sin_b);
+  at::mul_out(x_b, g_b, cos_b).addcmul_(g_a, sin_a, -1);
+  assign(grad_x, result);
   if (!tensor) return;  // the caller does not use the other two
-  const at::Tensor x = arranged(widened(*tensor), mode);
-  assign(grad_cos, (g * x).sum_to_size(cos.sizes()));
-  assign(grad_sin, (g * rotate(x, mode)).sum_to_size(sin.sizes()));
+  const auto [a, b] = pairs(widened(*tensor), layout.x);
+  auto [r_a, r_b] = pairs(result, layout.y);
+  at::mul_out(r_a, g_a, a);
+  at::mul_out(r_b, g_b, b);
+  assign(grad_cos, result.sum_to_size(cos.sizes()));
+  at::mul_out(r_a, g_a, b).neg_();
+  at::mul_out(r_b, g_b, a);
+  assign(grad_sin, result.sum_to_size(sin.sizes()));
 }
 
 int64_t mode_named(const std::string& name) {
@@ -83,16 +100,16 @@ void apply(at::Tensor& query, at::Tensor& key, const at::Tensor& cos, const at::
            int64_t mode) {
   require(layout >= 1 && layout <= 4, ACLNN_ERR_PARAM_INVALID, "layout is ", layout,
           "; allowed: 1 (BSND), 2 (SBND), 3 (BNSD), 4 (TND)");
-  assign(query, embed(query, cos, sin, mode));
-  assign(key, embed(key, cos, sin, mode));
+  embed(query, query, cos, sin, mode);
+  embed(key, key, cos, sin, mode);
 }
 
 }  // namespace
 
-ACLNN(RotaryPositionEmbedding, (In, x)(In, cos)(In, sin)(Int, mode)(Out, out),
-      embed_into(out, x, cos, sin, mode, std::nullopt))
+ACLNN(RotaryPositionEmbedding, (In, x)(In, cos)(In, sin)(Int, mode)(Out, out), embed(out, x, cos, sin, mode))
+// A matrix takes the place of the mode.
 ACLNN(RotaryPositionEmbeddingV2, (In, x)(In, cos)(In, sin)(Int, mode)(OptIn, rotate)(Out, out),
-      embed_into(out, x, cos, sin, mode, rotate))
+      rotate ? embed_with_matrix(out, x, cos, sin, *rotate) : embed(out, x, cos, sin, mode))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, dy)(In, cos)(In, sin)(OptIn, xOptional)(Int, mode)(Out, dxOut)(OptOut, dcosOut)(OptOut, dsinOut),
       embed_backward(dxOut, dcosOut, dsinOut, dy, cos, sin, xOptional, mode))

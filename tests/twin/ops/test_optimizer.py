@@ -36,8 +36,17 @@ OPTIMIZERS: dict[str, tuple[type[torch.optim.Optimizer], dict[str, Any]]] = {
     "adagrad": (torch.optim.Adagrad, {"lr": 0.1}),
     "adadelta": (torch.optim.Adadelta, {"lr": 0.1}),
 }
-# torch_npu has no Adam that is fused, and its fused SGD needs a momentum.
-FUSED = ("sgd_momentum", "sgd_nesterov", "sgd_maximize", "adamw", "adamw_amsgrad", "adamw_maximize")
+# Not SGD without momentum, which torch_npu refuses.
+FUSED = (
+    "adam",
+    "adam_amsgrad",
+    "sgd_momentum",
+    "sgd_nesterov",
+    "sgd_maximize",
+    "adamw",
+    "adamw_amsgrad",
+    "adamw_maximize",
+)
 
 
 def train(name: str, device: str, **implementation: bool) -> list[torch.Tensor]:
