@@ -15,6 +15,7 @@ changes nothing. `OPWRIGHT_TWIN=0` (set by `opwright run --real`) keeps the impo
 settings      what a user can choose, with the rules for each value
 toolkit       where the built libraries are
 environment   settings -> environment variables (pure)
+autoload      torch without its back ends
 activation    the twin in this process
 hardware      is there a real CANN with a real NPU?
 launch        the command line of `opwright run` -> the process to start
@@ -26,30 +27,17 @@ kernels       reference functions that stand in for custom operators' kernels
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from opwright.twin.activation import activate, arm
 from opwright.twin.environment import SWITCH
+from opwright.twin.kernels import kernel
 from opwright.twin.settings import TwinSettings
-
-if TYPE_CHECKING:
-    from opwright.twin.kernels import kernel
 
 __all__ = ["TwinSettings", "activate", "kernel"]
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-def __getattr__(name: str) -> object:
-    """Import the user-kernel part when it is first asked for; it needs torch."""
-    if name == "kernel":
-        from opwright.twin.kernels import kernel  # noqa: PLC0415 - needs torch, which tools do without
-
-        return kernel
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
 
 
 if os.environ.get(SWITCH) != "0":

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from opwright.errors import OpwrightError
-from opwright.twin.environment import AUTOLOAD, changed, twin_environment
-from opwright.twin.kernels.process import catch_up, package_of_process
+from opwright.twin.autoload import autoload_held_back
+from opwright.twin.environment import changed, twin_environment
+from opwright.twin.kernels.process import package_of_process, publish
+from opwright.twin.kernels.registry import registry
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import LOAD_ORDER, Toolkit, installed_toolkit
 
@@ -60,11 +62,12 @@ def activate(settings: TwinSettings | None = None) -> None:
 def load(settings: TwinSettings) -> None:
     """Set the environment, then load torch's libraries and the twin's, in this order."""
     export(settings)
-    import_torch_alone()
+    with autoload_held_back():  # libopapi links to torch and must precede torch_npu
+        importlib.import_module("torch")
     libraries = installed_toolkit().libraries
     for name in LOAD_ORDER:
         ctypes.CDLL(str(libraries / name), mode=ctypes.RTLD_GLOBAL)
-    catch_up()
+    publish(registry.signatures())  # what was declared before
 
 
 def export(settings: TwinSettings) -> None:
@@ -72,21 +75,6 @@ def export(settings: TwinSettings) -> None:
     packages = (package_of_process(),)
     result = twin_environment(os.environ, installed_toolkit(), settings, packages)
     os.environ.update(changed(os.environ, result))
-
-
-def import_torch_alone() -> None:
-    """Import torch without its back ends: libopapi links to torch and must precede torch_npu."""
-    if "torch" in sys.modules:
-        return
-    before = os.environ.get(AUTOLOAD)
-    os.environ[AUTOLOAD] = "0"
-    try:
-        importlib.import_module("torch")
-    finally:
-        if before is None:
-            del os.environ[AUTOLOAD]
-        else:
-            os.environ[AUTOLOAD] = before
 
 
 def check_loaded(toolkit: Toolkit) -> None:

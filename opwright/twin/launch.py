@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from opwright.errors import OpwrightError
 from opwright.twin.environment import SWITCH, twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
+from opwright.twin.kernels import build_packages
 from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from opwright.twin.settings import TwinSettings
 
@@ -93,9 +93,5 @@ def launch(
 
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
     """Return the environment for a process on the twin, with its user kernels built."""
-    packages: tuple[Path, ...] = ()
-    if settings.kernels:
-        from opwright.twin.kernels import build_packages  # noqa: PLC0415 - needs torch; most runs do without
-
-        packages = build_packages(settings.kernels)
+    packages = build_packages(settings.kernels) if settings.kernels else ()
     return twin_environment(base, installed_toolkit(), settings, packages)

@@ -66,7 +66,7 @@ class TwinSettings:
     trace
         File for the calls in the Chrome trace format.
     kernels
-        Python files with reference functions for custom operators.
+        Python and C++ files with reference functions for custom operators.
     """
 
     soc: str | None = None

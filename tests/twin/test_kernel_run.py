@@ -138,6 +138,14 @@ def test_a_python_file_for_a_child_process(python_file: Path, cache: Path, tmp_p
     assert task["args"].items() >= shapes.items()
 
 
+def test_torch_of_a_child_process_loads_torch_npu_by_itself(python_file: Path, cache: Path) -> None:
+    program = "import torch; print(torch.npu.device_count())"
+    result = opwright(
+        *("run", "--kernels", python_file, "--", sys.executable, "-c", program), cache=cache
+    )
+    assert (result.returncode, result.stdout) == (0, "2\n"), result.stderr
+
+
 def test_a_file_that_cannot_be_imported(tmp_path: Path, cache: Path) -> None:
     file = tmp_path / "bad.py"
     file.write_text("import no_such_module\n")

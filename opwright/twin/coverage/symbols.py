@@ -1,4 +1,4 @@
-"""The few facts about a shared library that coverage and doctor need."""
+"""The few facts about a shared library that coverage needs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
-from opwright.twin.environment import AUTOLOAD
+from opwright.twin.autoload import autoload_held_back
 from opwright.twin.kernels.library import cached_package
 from opwright.twin.kernels.registry import registry
 from opwright.twin.toolkit import installed_toolkit
@@ -53,12 +53,12 @@ def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
     KernelFileError, NoKernelError, CompileError, CacheError
         OPW-K025, OPW-K024, OPW-K010, OPW-K011.
     """
-    os.environ[AUTOLOAD] = "0"  # this process only reads the declarations
     sources = [file for file in files if file.suffix in CPP]
     for file in files:
         if file.suffix not in CPP:
             before = registry.signatures()
-            load_file(file)
+            with autoload_held_back():  # this process only reads the declarations
+                load_file(file)
             if registry.signatures() == before:
                 raise NoKernelError(where=str(file), got="no use of opwright.twin.kernel")
         elif MACRO not in file.read_text(encoding="utf-8"):

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
     from opwright.twin.kernels.signature import AclnnSignature
 
-__all__ = ["KernelTooLateError", "PackageConflictError", "package_of_process", "publish"]
+__all__ = [
+    "KernelTooLateError",
+    "PackageConflictError",
+    "is_looked_in",
+    "package_of_process",
+    "publish",
+]
 
 PREFIX = "opwright-kernels-"
 
@@ -60,25 +66,24 @@ def package_of_process() -> Path:
     return Path(tempfile.gettempdir()) / name
 
 
-def publish(signatures: Iterable[AclnnSignature]) -> None:
-    """Put these functions where torch_npu finds them; before it is loaded, `catch_up` does.
+def is_looked_in() -> bool:
+    """Whether torch_npu looks for this process's kernels, so that a new one has to be published.
 
-    On a real NPU this does nothing: there the operator has a kernel of its own.
+    Before torch_npu is loaded, declarations wait for the activation of the twin. On a real NPU the
+    operator has a kernel of its own.
+    """
+    return "torch_npu" in sys.modules and os.environ.get(SWITCH) != "0"
+
+
+def publish(signatures: Iterable[AclnnSignature]) -> None:
+    """Put these functions where torch_npu finds them.
 
     Raises
     ------
     KernelTooLateError, PackageConflictError, CompileError, CacheError
         OPW-K022, OPW-K023, OPW-K010, OPW-K011.
     """
-    if "torch_npu" in sys.modules and os.environ.get(SWITCH) != "0":
-        link(missing(signatures, os.environ))
-
-
-def catch_up() -> None:
-    """Publish what was declared before torch_npu was loaded; the twin's activation calls this."""
-    from opwright.twin.kernels.registry import registry  # noqa: PLC0415 - it imports this module
-
-    link(missing(registry.signatures(), os.environ))
+    link(missing(signatures, os.environ))
 
 
 def missing(

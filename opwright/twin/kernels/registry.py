@@ -185,7 +185,8 @@ def kernel(
         with registry.declaring:
             registry.add(registration)
             try:
-                process.publish(registry.signatures())
+                if process.is_looked_in():
+                    process.publish(registry.signatures())
             except OpwrightError:
                 registration.remove()
                 raise
