@@ -135,8 +135,12 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
         if (workspace_size > 0) {
           memory::checked_alias(workspace, workspace_size, "workspace", ACLNN_ERR_PARAM_INVALID);
         }
+        const auto target = stream_of(stream);
+        require(executor->device == kNoOperands || executor->device == target->device(), ACLNN_ERR_PARAM_INVALID,
+                "the tensors lie on device ", executor->device, ", but the stream belongs to device ",
+                target->device());
         if (owned == nullptr) owned = executor->clone();
-        stream_of(stream)->submit(std::move(owned));
+        target->submit(std::move(owned));
       },
       arg("workspaceSize", workspace_size));
 }

@@ -7,7 +7,9 @@
 
 #include "aclnn/acl_meta.h"
 #include "nnopbase/objects.h"
+#include "nnopbase/validate.h"
 #include "runtime/call.h"
+#include "runtime/fork.h"
 #include "runtime/task.h"
 
 // An executor owns copies of all arguments, because callers destroy theirs as soon as phase 2 has returned, before the
@@ -23,6 +25,7 @@ struct OPWRIGHT_API aclOpExecutor : public opwright::Task {
   virtual const opwright::Error* failure() const noexcept { return nullptr; }
 
   uint64_t workspace_size = 0;
+  int device = opwright::kNoOperands;  // where the tensors lie
   bool repeatable = false;
 };
 
@@ -46,7 +49,10 @@ aclnnStatus prepare(const char* phase1, const char* function, uint64_t* workspac
     aclOpExecutor*& result = out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR);
     size = 0;
     result = nullptr;
+    require_not_forked();
+    begin_operands();
     std::unique_ptr<aclOpExecutor> made = make();
+    made->device = device_of_operands();
     if (trace::enabled()) span.add(made->trace_args());
     size = made->workspace_size;
     result = made.release();

@@ -39,7 +39,13 @@ Extent extent_of(const aclTensor& tensor) {
 
 size_t bytes_to(int64_t elements, aclDataType dtype) { return static_cast<size_t>(elements) * dtype_bits(dtype) / 8; }
 
+thread_local int operands_device = kNoOperands;
+
 }  // namespace
+
+void begin_operands() noexcept { operands_device = kNoOperands; }
+
+int device_of_operands() noexcept { return operands_device; }
 
 void validate(const aclTensor& tensor, const char* name) {
   require(is_base_format(tensor.format), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': storage format ",
@@ -52,6 +58,10 @@ void validate(const aclTensor& tensor, const char* name) {
           " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
   memory::checked_alias(static_cast<const char*>(tensor.data) + bytes_to(extent.first, tensor.dtype),
                         bytes_to(extent.last - extent.first + 1, tensor.dtype), name, ACLNN_ERR_PARAM_INVALID);
+  const int device = memory::device_of(tensor.data);
+  require(operands_device == kNoOperands || operands_device == device, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' lies on device ", device, ", but the tensors before it lie on device ", operands_device);
+  operands_device = device;
 }
 
 std::string summary(const aclTensor& tensor) { return dtype_name(tensor.dtype) + to_string(tensor.sizes); }

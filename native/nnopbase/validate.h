@@ -14,6 +14,12 @@ OPWRIGHT_API bool is_base_format(aclFormat format) noexcept;
 // Throws 161002 unless the format is a base format and the view lies in its storage, in live device memory.
 OPWRIGHT_API void validate(const aclTensor& tensor, const char* name);
 
+// All tensors of one call lie on one device: `begin_operands` starts a call on this thread, `validate` throws 161002
+// for a tensor on another device than the ones before it, `device_of_operands` answers which device it was.
+constexpr int kNoOperands = -1;
+OPWRIGHT_API void begin_operands() noexcept;
+OPWRIGHT_API int device_of_operands() noexcept;
+
 // "float32[2, 3]"
 OPWRIGHT_API std::string summary(const aclTensor& tensor);
 

@@ -10,6 +10,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
 
 #include <memory>
 #include <tuple>
@@ -72,7 +73,14 @@ class Executor final : public aclOpExecutor {
   template <size_t... I>
   void attempt(const Opening& opening, std::index_sequence<I...>) {
     typename Kinds::Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
-    Op::run(Kinds::template At<I>::get(std::get<I>(values))...);
+    try {
+      Op::run(Kinds::template At<I>::get(std::get<I>(values))...);
+    } catch (const c10::Error&) {
+      // ATen gives an output the shape that it should have before it finds that it cannot have the memory.
+      (kind::check_shape(typename Kinds::template At<I>(), std::get<I>(values), std::get<I>(stored_), Op::kParams[I]),
+       ...);
+      throw;
+    }
     (Kinds::template At<I>::close(std::get<I>(values), std::get<I>(stored_), Op::kParams[I]), ...);
   }
 

@@ -25,11 +25,16 @@ OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as) {
   return {std::move(seen), std::move(memory)};
 }
 
-void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name) {
-  if (!stored.desc) return;
+void check_shape(const OpenTensor& tensor, const StoredTensor& stored, const char* name) {
+  if (!stored.desc || !tensor.seen.defined()) return;
   const at::IntArrayRef wanted(stored.desc->sizes.data(), stored.desc->sizes.size());
   require(tensor.seen.sizes() == wanted, ACLNN_ERR_PARAM_INVALID, "output '", name, "' has shape ",
           to_string(stored.desc->sizes), ", but the operator produces ", tensor.seen.sizes());
+}
+
+void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name) {
+  if (!stored.desc) return;
+  check_shape(tensor, stored, name);
   if (tensor.memory.defined()) {
     tensor.memory.copy_(tensor.seen);
     return;

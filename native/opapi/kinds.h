@@ -48,8 +48,11 @@ struct OpenTensor {
 
 OPWRIGHT_API StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool required);
 OPWRIGHT_API OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as);
-// Writes a temporary back, and reports an output that does not have the shape which the operator produced.
+// Checks the shape and writes a temporary back.
 OPWRIGHT_API void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name);
+
+// Reports an output that does not have the shape which the operator produced.
+OPWRIGHT_API void check_shape(const OpenTensor& tensor, const StoredTensor& stored, const char* name);
 
 template <bool kRequired, Role kTheRole, bool kIndex>
 struct TensorKind {
@@ -179,6 +182,15 @@ using IndexList = TensorListKind<true, Role::kInput, true>;
 using OutList = TensorListKind<true, Role::kOutput, false>;
 using RefList = OutList;
 using OptRefList = TensorListKind<false, Role::kOutput, false>;  // the same; an empty list arrives as null
+
+// For outputs as above, for other parameters nothing.
+template <bool kRequired, bool kIndex>
+void check_shape(TensorKind<kRequired, Role::kOutput, kIndex>, const OpenTensor& tensor, const StoredTensor& stored,
+                 const char* name) {
+  check_shape(tensor, stored, name);
+}
+template <class Kind, class Value, class Stored>
+void check_shape(Kind, const Value&, const Stored&, const char*) {}
 
 // Everything that is not a tensor: a value that is copied in phase 1 and handed to the body.
 template <class CType, class Kept, class BodyType>

@@ -75,8 +75,8 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
   {
     const std::lock_guard<std::mutex> lock(subscriptions().mutex);
     const auto it = subscriptions().thread_of.find(stream.get());
-    require(it != subscriptions().thread_of.end(), ACL_ERROR_THREAD_NOT_SUBSCRIBE, "no thread has subscribed to stream ",
-            stream->id(), "; call aclrtSubscribeReport first");
+    require(it != subscriptions().thread_of.end(), ACL_ERROR_THREAD_NOT_SUBSCRIBE,
+            "no thread has subscribed to stream ", stream->id(), "; call aclrtSubscribeReport first");
     mailbox = subscriptions().by_thread.at(it->second);
   }
   auto callback = std::make_shared<Callback>(Callback{function, data});

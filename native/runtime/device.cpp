@@ -1,8 +1,6 @@
 // native/runtime/device.cpp
 #include "runtime/device.h"
 
-#include <pthread.h>
-
 #include "runtime/memory.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
@@ -10,14 +8,11 @@
 namespace opwright {
 namespace {
 
-std::atomic<bool> forked_child{false};
-
 struct Devices {
   Devices() {
     for (size_t id = 0; id < settings().visible_devices.size(); ++id) {
       all.push_back(std::make_unique<Device>(static_cast<int>(id)));
     }
-    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true); });
   }
   std::vector<std::unique_ptr<Device>> all;
 };
@@ -28,6 +23,8 @@ Devices& devices() {
 }
 
 thread_local Device* thread_device = nullptr;
+constexpr int kNoDevice = -1;
+std::atomic<int> default_device{kNoDevice};
 thread_local std::optional<Failure> reported;
 std::atomic<int32_t> next_stream_id{0};
 
@@ -64,18 +61,20 @@ void Device::reset() {
 size_t device_count() { return devices().all.size(); }
 
 Device& device_at(int id) {
-  require(!forked_child.load(std::memory_order_relaxed), ACL_ERROR_RT_CONTEXT_NULL,
-          "a forked child cannot use the NPU; start the process with the 'spawn' method");
+  require_not_forked();
   require(id >= 0 && static_cast<size_t>(id) < device_count(), ACL_ERROR_RT_INVALID_DEVICEID, "device index ", id,
           " is out of range; this process has ", device_count(), " device(s), set OPWRIGHT_DEVICES for more");
   return *devices().all[static_cast<size_t>(id)];
 }
 
 Device& current_device() {
-  require(thread_device != nullptr, ACL_ERROR_RT_CONTEXT_NULL,
+  const int id = thread_device != nullptr ? thread_device->id() : default_device.load();
+  require(id != kNoDevice, ACL_ERROR_RT_CONTEXT_NULL,
           "this thread has no device; call aclrtSetDevice or aclrtSetCurrentContext first");
-  return device_at(thread_device->id());
+  return device_at(id);
 }
+
+void set_default_device(int id) { default_device.store(id); }
 
 Device* current_device_or_null() noexcept { return thread_device; }
 
@@ -109,6 +108,7 @@ std::shared_ptr<Stream> create_stream(int device, uint32_t priority) {
 }
 
 std::shared_ptr<Stream> stream_of(aclrtStream handle) {
+  require_not_forked();
   return handle == nullptr ? current_device().default_stream() : streams().find(handle);
 }
 

@@ -10,6 +10,7 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/event.h"
+#include "runtime/fork.h"
 #include "runtime/handle.h"
 #include "runtime/stream.h"
 
@@ -54,10 +55,12 @@ class OPWRIGHT_API Device {
 };
 
 OPWRIGHT_API size_t device_count();
-// Throws 107001 when the index is out of range, and 107002 in a forked child (worker threads do not survive a fork).
+// Throws 107001 when the index is out of range, and 107002 in a forked child.
 OPWRIGHT_API Device& device_at(int id);
-// The device of the calling thread; 107002 when none was set.
+// The device of the calling thread: the one it has set, else the default device; 107002 when there is neither.
 OPWRIGHT_API Device& current_device();
+// What threads use that have set none, as the file given to aclInit says.
+void set_default_device(int id);
 OPWRIGHT_API void set_current_device(int id);
 // nullptr when none was set.
 Device* current_device_or_null() noexcept;

@@ -13,7 +13,8 @@
 
 namespace opwright {
 
-// What went wrong (text) and the code that CANN documents for it. Thrown inside the libraries, never across a C function.
+// What went wrong (text) and the code that CANN documents for it. Thrown inside the libraries, never across a C
+// function.
 class OPWRIGHT_API Error : public std::exception {
  public:
   Error(int code, std::string text) : code_(code), text_(std::move(text)) {}

@@ -40,7 +40,8 @@ const Python& python() noexcept {
 
 GilRelease::GilRelease() noexcept : saved_thread_state_(nullptr) {
   const Python& api = python();
-  if (api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0) saved_thread_state_ = api.save_thread();
+  if (api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0)
+    saved_thread_state_ = api.save_thread();
 }
 
 GilRelease::~GilRelease() {

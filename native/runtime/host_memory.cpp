@@ -48,8 +48,8 @@ void remove(void* pointer, Origin origin, const char* made_by) {
 void* allocate(size_t size) {
   require(size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot allocate 0 bytes");
   void* pointer = nullptr;
-  require(posix_memalign(&pointer, kPinnedAlignment, size) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION,
-          "Failed to allocate ", size, " bytes of pinned host memory");
+  require(posix_memalign(&pointer, kPinnedAlignment, size) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate ",
+          size, " bytes of pinned host memory");
   add(pointer, {size, Origin::kAllocated});
   return pointer;
 }

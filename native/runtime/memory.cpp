@@ -20,7 +20,12 @@
 namespace opwright::memory {
 namespace {
 
-constexpr size_t kAddressSpaceFactor = 4;      // address space per byte of device memory, for reservations
+// Address space of a device per byte of its memory. torch_npu's expandable segments reserve 9/8 of the memory for each
+// stream and block size, so the factor bounds how many of them there can be.
+constexpr size_t kMostAddressSpace = 32;
+constexpr size_t kLeastAddressSpace = 4;
+constexpr size_t kAllAddressSpace = size_t{1} << 45;  // both windows of all devices; a process has 2^47 bytes
+
 constexpr size_t kReturnToSystem = 256 << 10;  // freed blocks from this size on give their pages back
 
 size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
@@ -72,8 +77,8 @@ struct Physical {
     descriptor = memfd_create("opwright-physical", MFD_CLOEXEC);
     if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
       if (descriptor >= 0) close(descriptor);
-      fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide a physical block of ", bytes, " bytes: ",
-           std::strerror(errno));
+      fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide a physical block of ", bytes,
+           " bytes: ", std::strerror(errno));
     }
   }
   ~Physical() { close(descriptor); }
@@ -118,8 +123,10 @@ auto entry_at(const std::map<uintptr_t, Value>& entries, uintptr_t address) {
 
 class Space {
  public:
-  Space() : memory_(round_up(settings().device_memory, kGranularity)), window_(memory_ * kAddressSpaceFactor) {
+  Space() : memory_(round_up(settings().device_memory, kGranularity)) {
     const size_t count = settings().visible_devices.size();
+    const size_t share = kAllAddressSpace / (2 * count) / kGranularity * kGranularity;
+    window_ = std::max(memory_ * kLeastAddressSpace, std::min(memory_ * kMostAddressSpace, share));
     distance_ = window_ * count;
     void* base = mmap(nullptr, 2 * distance_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     require(base != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot reserve ", 2 * distance_,
@@ -150,7 +157,7 @@ class Space {
 
  private:
   size_t memory_;
-  size_t window_;
+  size_t window_ = 0;
   size_t distance_ = 0;
   uintptr_t base_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;
@@ -165,8 +172,8 @@ uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(addre
 
 void over_limit(int device, size_t size, const Device& state) {
   // torch_npu recognises "EL0004" and raises torch.OutOfMemoryError.
-  fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004: Failed to allocate ", size, " bytes on device ", device, ": ", state.used,
-       " of ", space().memory(), " bytes are in use; raise OPWRIGHT_MEMORY or free memory");
+  fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004: Failed to allocate ", size, " bytes on device ", device, ": ",
+       state.used, " of ", space().memory(), " bytes are in use; raise OPWRIGHT_MEMORY or free memory");
 }
 
 }  // namespace
@@ -292,8 +299,8 @@ void* reserve(int device, size_t size, size_t alignment) {
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   const size_t bytes = round_up(size, kGranularity);
   const uintptr_t begin = state.addresses.take(bytes, std::max(alignment, kGranularity));
-  require(begin != 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "no ", bytes, " bytes of address space are left on device ", device,
-          "; raise OPWRIGHT_MEMORY (the address space grows with it)");
+  require(begin != 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "no ", bytes, " bytes of address space are left on device ",
+          device, "; raise OPWRIGHT_MEMORY (the address space grows with it)");
   state.reservations[begin] = bytes;
   return reinterpret_cast<void*>(begin);
 }
@@ -393,8 +400,8 @@ void map(void* address, size_t size, size_t offset, void* handle) {
           "part of the range at ", address, " is mapped already");
   void* const mapped = mmap(space().alias(begin), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                             block->descriptor, static_cast<off_t>(offset));
-  require(mapped != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot map ", size, " bytes: ",
-          std::strerror(errno));
+  require(mapped != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot map ", size,
+          " bytes: ", std::strerror(errno));
   state.mappings.emplace(begin, Mapping{size, std::move(block)});
 }
 

@@ -18,8 +18,8 @@
 
 namespace opwright::memory {
 
-constexpr size_t kAlignment = 512;          // of aclrtMalloc, as CANN documents
-constexpr size_t kGranularity = 2u << 20;   // of physical blocks and address reservations
+constexpr size_t kAlignment = 512;         // of aclrtMalloc, as CANN documents
+constexpr size_t kGranularity = 2u << 20;  // of physical blocks and address reservations
 
 // Allocates `size` bytes (rounded up to the alignment) on a device. Throws 207001 when the device's limit is reached.
 OPWRIGHT_API void* allocate(int device, size_t size);

@@ -36,7 +36,8 @@ int integer(const char* name, const std::string& value, int least, int most) {
 
 // A device offers what the SoC has, unless this machine has less: then three quarters of its memory.
 uint64_t default_memory(const Soc& soc) {
-  const uint64_t physical = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t physical =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return std::min(soc.memory, physical / 4 * 3);
 }
 
@@ -59,8 +60,8 @@ Settings read() {
   result.soc = variable("OPWRIGHT_SOC", "Ascend910B4");
   const Soc* soc = find_soc(result.soc);
   if (soc == nullptr) reject("OPWRIGHT_SOC", result.soc, known_soc_names());
-  result.visible_devices = visible_devices(
-      integer("OPWRIGHT_DEVICES", variable("OPWRIGHT_DEVICES", std::to_string(kDefaultDevices).c_str()), 1, kMostDevices));
+  result.visible_devices = visible_devices(integer(
+      "OPWRIGHT_DEVICES", variable("OPWRIGHT_DEVICES", std::to_string(kDefaultDevices).c_str()), 1, kMostDevices));
   const std::string memory = variable("OPWRIGHT_MEMORY", "");
   result.device_memory = memory.empty() ? default_memory(*soc) : parse_size(memory);
   result.sync = integer("OPWRIGHT_SYNC", variable("OPWRIGHT_SYNC", "0"), 0, 1) == 1;

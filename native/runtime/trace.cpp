@@ -3,6 +3,7 @@
 #include "runtime/trace.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -93,6 +94,8 @@ const bool opened = [] {
     file();
     enabled_flag.store(true);
     std::atexit([] { close(); });
+    // A child neither owns the file nor may wait for the lock that another thread held at the fork.
+    pthread_atfork(nullptr, nullptr, [] { enabled_flag.store(false); });
     return true;
   } catch (const Error& error) {
     std::fprintf(stderr, "opwright: %s\n", error.what());  // aclInit reports it again as an error

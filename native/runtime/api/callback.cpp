@@ -10,13 +10,15 @@
 using namespace opwright;
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return call("aclrtSubscribeReport", [&] { subscribe(threadId, stream_of(stream)); }, arg("threadId", threadId),
-              arg("stream", stream));
+  return call(
+      "aclrtSubscribeReport", [&] { subscribe(threadId, stream_of(stream)); }, arg("threadId", threadId),
+      arg("stream", stream));
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
-  return call("aclrtUnSubscribeReport", [&] { unsubscribe(threadId, stream_of(stream)); }, arg("threadId", threadId),
-              arg("stream", stream));
+  return call(
+      "aclrtUnSubscribeReport", [&] { unsubscribe(threadId, stream_of(stream)); }, arg("threadId", threadId),
+      arg("stream", stream));
 }
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType, aclrtStream stream) {

@@ -29,6 +29,14 @@ aclrtDevResLimitType checked(aclrtDevResLimitType type) {
   return type;
 }
 
+// What the thread itself has set; the default device does not count.
+Device& chosen_device() {
+  Device* const device = current_device_or_null();
+  require(device != nullptr, ACL_ERROR_RT_CONTEXT_NULL,
+          "this thread has no device; call aclrtSetDevice or aclrtSetCurrentContext first");
+  return device_at(device->id());
+}
+
 void check_limit(aclrtDevResLimitType type, uint32_t value) {
   const uint32_t most = all_cores()[static_cast<size_t>(checked(type))];
   require(value >= 1 && value <= most, ACL_ERROR_RT_PARAM_INVALID, "limit ", value,
@@ -42,7 +50,7 @@ aclError aclrtSetDevice(int32_t deviceId) {
 }
 
 aclError aclrtGetDevice(int32_t* deviceId) {
-  return call("aclrtGetDevice", [&] { out(deviceId, "deviceId") = current_device().id(); });
+  return call("aclrtGetDevice", [&] { out(deviceId, "deviceId") = chosen_device().id(); });
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
@@ -54,12 +62,12 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
-  return call("aclrtGetCurrentContext", [&] { out(context, "context") = &current_device(); });
+  return call("aclrtGetCurrentContext", [&] { out(context, "context") = &chosen_device(); });
 }
 
 aclError aclrtSetCurrentContext(aclrtContext context) {
-  return call("aclrtSetCurrentContext", [&] { set_current_device(device_of_context(context).id()); },
-              arg("context", context));
+  return call(
+      "aclrtSetCurrentContext", [&] { set_current_device(device_of_context(context).id()); }, arg("context", context));
 }
 
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active) {
@@ -86,9 +94,7 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const l
 aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int32_t peerDeviceId) {
   return call(
       "aclrtDeviceCanAccessPeer",
-      [&] {
-        out(canAccessPeer, "canAccessPeer") = device_at(deviceId).id() != device_at(peerDeviceId).id() ? 1 : 0;
-      },
+      [&] { out(canAccessPeer, "canAccessPeer") = device_at(deviceId).id() != device_at(peerDeviceId).id() ? 1 : 0; },
       arg("deviceId", deviceId), arg("peerDeviceId", peerDeviceId));
 }
 
@@ -182,8 +188,7 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo* u
         aclrtUtilizationInfo& result = out(utilizationInfo, "utilizationInfo");
         result.cubeUtilization = result.vectorUtilization = static_cast<int32_t>(std::clamp(share, 0.0, 100.0));
         result.aicpuUtilization = 0;
-        result.memoryUtilization =
-            static_cast<int32_t>(100 * memory::used_bytes(deviceId) / memory::total_bytes());
+        result.memoryUtilization = static_cast<int32_t>(100 * memory::used_bytes(deviceId) / memory::total_bytes());
       },
       arg("deviceId", deviceId));
 }
@@ -200,9 +205,9 @@ aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
 }
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
-  return call("aclrtGetDeviceResLimit",
-              [&] { out(value, "value") = device_at(deviceId).limits().get(checked(type)); },
-              arg("deviceId", deviceId), arg("type", type));
+  return call(
+      "aclrtGetDeviceResLimit", [&] { out(value, "value") = device_at(deviceId).limits().get(checked(type)); },
+      arg("deviceId", deviceId), arg("type", type));
 }
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
@@ -237,9 +242,9 @@ aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
 }
 
 aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
-  return call("aclrtGetStreamResLimit",
-              [&] { out(value, "value") = limit_of(*stream_of(stream), checked(type)); }, arg("stream", stream),
-              arg("type", type));
+  return call(
+      "aclrtGetStreamResLimit", [&] { out(value, "value") = limit_of(*stream_of(stream), checked(type)); },
+      arg("stream", stream), arg("type", type));
 }
 
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
@@ -293,8 +298,8 @@ aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo*, size_t arraySize)
       "aclrtMemUceRepair",
       [&] {
         device_at(deviceId);
-        require(arraySize == 0, ACL_ERROR_RT_PARAM_INVALID, "the twin's memory has no errors to repair, but ", arraySize,
-                " were named");
+        require(arraySize == 0, ACL_ERROR_RT_PARAM_INVALID, "the twin's memory has no errors to repair, but ",
+                arraySize, " were named");
       },
       arg("deviceId", deviceId));
 }
@@ -306,7 +311,8 @@ OPWRIGHT_REFUSE(aclError, aclrtBinaryLoadFromData,
                 "device binaries cannot run on a CPU; give the operator a reference kernel (opwright.twin.kernel)")
 OPWRIGHT_REFUSE(aclError, aclrtBinaryGetFunction, (aclrtBinHandle, const char*, aclrtFuncHandle*),
                 "device binaries cannot run on a CPU")
-OPWRIGHT_REFUSE(aclError, aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**), "device binaries cannot run on a CPU")
+OPWRIGHT_REFUSE(aclError, aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**),
+                "device binaries cannot run on a CPU")
 OPWRIGHT_REFUSE(aclError, aclrtGetHardwareSyncAddr, (void**), "device binaries cannot run on a CPU")
 OPWRIGHT_REFUSE(aclError, aclrtLaunchKernelWithHostArgs,
                 (aclrtFuncHandle, uint32_t, aclrtStream, aclrtLaunchKernelCfg*, void*, size_t, aclrtPlaceHolderInfo*,

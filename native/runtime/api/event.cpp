@@ -23,6 +23,7 @@ void create(aclrtEvent* event, uint32_t flag) {
 }
 
 std::shared_ptr<Event> event_of(aclrtEvent event) {
+  require_not_forked();
   require(event != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'event' is null");
   return events().find(event);
 }
@@ -55,8 +56,9 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
-  return call("aclrtRecordEvent", [&] { event_of(event)->record(stream_of(stream)); }, arg("event", event),
-              arg("stream", stream));
+  return call(
+      "aclrtRecordEvent", [&] { event_of(event)->record(stream_of(stream)); }, arg("event", event),
+      arg("stream", stream));
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
@@ -70,8 +72,9 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return call("aclrtStreamWaitEvent", [&] { event_of(event)->make_wait(*stream_of(stream)); }, arg("stream", stream),
-              arg("event", event));
+  return call(
+      "aclrtStreamWaitEvent", [&] { event_of(event)->make_wait(*stream_of(stream)); }, arg("stream", stream),
+      arg("event", event));
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
@@ -95,7 +98,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
         const auto completion = event_of(event)->last();
         // Never recorded counts as complete, as for CUDA; torch's Event.query() relies on it.
         out(status, "status") = completion == nullptr || completion->finished() ? ACL_EVENT_RECORDED_STATUS_COMPLETE
-                                                                               : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+                                                                                : ACL_EVENT_RECORDED_STATUS_NOT_READY;
       },
       arg("event", event));
 }
@@ -106,7 +109,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
       [&] {
         const auto completion = event_of(event)->last();
         out(status, "status") = completion == nullptr || completion->finished() ? ACL_EVENT_WAIT_STATUS_COMPLETE
-                                                                               : ACL_EVENT_WAIT_STATUS_NOT_READY;
+                                                                                : ACL_EVENT_WAIT_STATUS_NOT_READY;
       },
       arg("event", event));
 }

@@ -70,6 +70,7 @@ struct Copy {
 };
 
 Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+  require_not_forked();
   require(count > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot copy 0 bytes");
   require(destMax >= count, ACL_ERROR_RT_PARAM_INVALID, "the destination has ", destMax, " bytes, but ", count,
           " are to be copied");
@@ -120,6 +121,7 @@ aclError aclrtFree(void* devPtr) {
   return call(
       "aclrtFree",
       [&] {
+        require_not_forked();
         wait_for_users_of(devPtr);
         memory::release(devPtr);
       },

@@ -48,14 +48,14 @@ bool holds(uint64_t current, uint64_t value, uint32_t flag) {
 }  // namespace
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return call("aclrtCreateStream",
-              [&] { out(stream, "stream") = create_stream(current_device().id(), 0).get(); });
+  return call("aclrtCreateStream", [&] { out(stream, "stream") = create_stream(current_device().id(), 0).get(); });
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
-  return call("aclrtCreateStreamWithConfig",
-              [&] { out(stream, "stream") = create_stream(current_device().id(), priority).get(); },
-              arg("priority", priority), arg("flag", flag));
+  return call(
+      "aclrtCreateStreamWithConfig",
+      [&] { out(stream, "stream") = create_stream(current_device().id(), priority).get(); }, arg("priority", priority),
+      arg("flag", flag));
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
@@ -63,6 +63,7 @@ aclError aclrtDestroyStream(aclrtStream stream) {
       "aclrtDestroyStream",
       [&] {
         require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
+        require_not_forked();
         streams().find(stream)->wait(std::nullopt);
         streams().remove(stream);
       },
@@ -74,6 +75,7 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
       "aclrtDestroyStreamForce",
       [&] {
         require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
+        require_not_forked();
         streams().remove(stream)->abort_pending();
       },
       arg("stream", stream));
@@ -84,8 +86,9 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-  return call("aclrtSynchronizeStreamWithTimeout", [&] { synchronize(*stream_of(stream), timeout_of(timeout)); },
-              arg("stream", stream), arg("timeout", timeout));
+  return call(
+      "aclrtSynchronizeStreamWithTimeout", [&] { synchronize(*stream_of(stream), timeout_of(timeout)); },
+      arg("stream", stream), arg("timeout", timeout));
 }
 
 aclError aclrtSynchronizeDevice() {
@@ -93,8 +96,9 @@ aclError aclrtSynchronizeDevice() {
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-  return call("aclrtSynchronizeDeviceWithTimeout",
-              [&] { synchronize_device(current_device().id(), timeout_of(timeout)); }, arg("timeout", timeout));
+  return call(
+      "aclrtSynchronizeDeviceWithTimeout", [&] { synchronize_device(current_device().id(), timeout_of(timeout)); },
+      arg("timeout", timeout));
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
@@ -111,18 +115,21 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t* streamId) {
 }
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-  return call("aclrtSetStreamFailureMode", [&] { stream_of(stream)->set_failure_mode(failure_mode_of(mode)); },
-              arg("stream", stream), arg("mode", mode));
+  return call(
+      "aclrtSetStreamFailureMode", [&] { stream_of(stream)->set_failure_mode(failure_mode_of(mode)); },
+      arg("stream", stream), arg("mode", mode));
 }
 
 aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
-  return call("aclrtSetStreamOverflowSwitch", [&] { stream_of(stream)->set_overflow_switch(flag); },
-              arg("stream", stream), arg("flag", flag));
+  return call(
+      "aclrtSetStreamOverflowSwitch", [&] { stream_of(stream)->set_overflow_switch(flag); }, arg("stream", stream),
+      arg("flag", flag));
 }
 
 aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t* flag) {
-  return call("aclrtGetStreamOverflowSwitch", [&] { out(flag, "flag") = stream_of(stream)->overflow_switch(); },
-              arg("stream", stream));
+  return call(
+      "aclrtGetStreamOverflowSwitch", [&] { out(flag, "flag") = stream_of(stream)->overflow_switch(); },
+      arg("stream", stream));
 }
 
 aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue* value) {
@@ -150,8 +157,9 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
 }
 
 aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
-  return call("aclrtSetOpExecuteTimeOut", [&] { op_execute_timeout_us.store(uint64_t{timeout} * 1000000); },
-              arg("timeout", timeout));
+  return call(
+      "aclrtSetOpExecuteTimeOut", [&] { op_execute_timeout_us.store(uint64_t{timeout} * 1000000); },
+      arg("timeout", timeout));
 }
 
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {

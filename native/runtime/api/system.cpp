@@ -6,7 +6,11 @@
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
@@ -25,6 +29,18 @@ constexpr char kDriverVersion[] = "25.5.0";  // the first driver whose pointer a
 
 std::atomic<bool> initialized{false};
 
+// {"defaultDevice": {"default_device": "0"}}; the other entries of the file ask for dumps and the like.
+std::optional<int> default_device_in(const char* path) {
+  std::ostringstream content;
+  content << std::ifstream(path).rdbuf();
+  const std::string text = content.str();
+  const char kKey[] = "\"default_device\"";
+  const size_t key = text.find(kKey);
+  const size_t digit = key == std::string::npos ? key : text.find_first_of("0123456789", key + sizeof kKey - 1);
+  if (digit == std::string::npos) return std::nullopt;
+  return std::atoi(text.c_str() + digit);
+}
+
 template <size_t N>
 void copy(char (&target)[N], const char* source) {
   std::snprintf(target, N, "%s", source);
@@ -40,6 +56,7 @@ aclError aclInit(const char* configPath) {
         if (configPath != nullptr && *configPath != '\0') {
           require(access(configPath, R_OK) == 0, ACL_ERROR_INVALID_FILE, "configuration file '", configPath,
                   "' cannot be read");
+          if (const std::optional<int> device = default_device_in(configPath)) set_default_device(*device);
         }
         require(!initialized.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "ACL is initialised already in this process");
         install_fault_handler();
@@ -181,4 +198,5 @@ aclError aclmdlFinalizeDump() {
 }
 
 // Data dump itself is not available: torch_npu only calls this with a file that asks for it.
-OPWRIGHT_REFUSE(aclError, aclmdlSetDump, (const char*), "data dump is not implemented; OPWRIGHT_TRACE records the calls")
+OPWRIGHT_REFUSE(aclError, aclmdlSetDump, (const char*),
+                "data dump is not implemented; OPWRIGHT_TRACE records the calls")

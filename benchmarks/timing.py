@@ -1,0 +1,45 @@
+"""Medians of interleaved measurements: the sides take turns, so that a busy machine slows both."""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ROUNDS = 15
+
+
+def interleaved(
+    sides: Mapping[str, Callable[[], object]], *, calls: int, rounds: int = ROUNDS
+) -> dict[str, float]:
+    """Return microseconds per call of each side.
+
+    Parameters
+    ----------
+    sides
+        What to measure; a function that starts asynchronous work must also wait for it, or leave
+        that to its last call through `waiting`.
+    calls
+        How often each function is called per round.
+    """
+    for side in sides.values():
+        run(side, calls)
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            times[name].append(run(side, calls))
+    return {name: median(values) for name, values in times.items()}
+
+
+def run(side: Callable[[], object], calls: int) -> float:
+    """Return microseconds per call, the wait for pending device work included."""
+    import torch  # noqa: PLC0415 - the caller has put the twin beneath it
+
+    begin = time.perf_counter()
+    for _ in range(calls):
+        side()
+    torch.npu.synchronize()
+    return (time.perf_counter() - begin) / calls * 1e6

@@ -1,0 +1,13 @@
+// native/runtime/fork.h
+// What a forked child may do: nothing that reaches memory, a stream or an operator. The streams' worker threads do not
+// survive a fork, and whoever waited for one would wait for ever.
+#pragma once
+
+#include "runtime/error.h"
+
+namespace opwright {
+
+// Throws 107002 in a forked child of a process that has used the devices.
+OPWRIGHT_API void require_not_forked();
+
+}  // namespace opwright

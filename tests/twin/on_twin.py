@@ -1,0 +1,35 @@
+"""Run a script on the twin in a process of its own: for faults, limits and settings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 90  # seconds; a script takes a few, most of them for importing torch_npu
+
+CHOICES = ("ASCEND_", "OPWRIGHT_", "PYTORCH_NPU_", "TASK_QUEUE_", "LD_LIBRARY_PATH")
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(CHOICES)}
+PREFIX = "import opwright.twin\nimport torch\nimport torch_npu\n"
+
+
+def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the script after importing torch and torch_npu, with these environment variables."""
+    return subprocess.run(
+        [sys.executable, "-c", PREFIX + textwrap.dedent(script)],
+        env={**CLEAN, "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+def output(script: str, **variables: str) -> str:
+    """Run the script, which must succeed, and return what it printed."""
+    done = run(script, **variables)
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout

@@ -1,0 +1,337 @@
+"""Wrong calls end in an error that names operator and cause, and the next operator works."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import opwright.twin  # noqa: F401  # before torch_npu
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
+
+from tests.twin import acl, on_twin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.twin
+
+# An error on the stream: the index is only looked at while the operator runs.
+CAUSE = "aclnnIndexSelect: index out of range"
+
+
+def fail_later() -> torch.Tensor:
+    """Enqueue an operator that will fail."""
+    index = torch.tensor([7]).to("npu")
+    return torch.index_select(torch.ones(5).to("npu"), 0, index)
+
+
+@pytest.fixture(autouse=True)
+def next_operator_works() -> Iterator[None]:
+    """After every wrong call the same process goes on to compute."""
+    torch_npu.npu.set_device(0)
+    yield
+    torch_npu.npu.synchronize()
+    assert (torch.ones(2).to("npu") + 1).cpu().tolist() == [2, 2]
+
+
+@pytest.fixture
+def memory() -> Iterator[int]:
+    """512 bytes of device memory."""
+    address = acl.malloc(512)
+    yield address
+    acl.synchronize()
+    acl.free(address)
+
+
+# ---- the C interface ----
+
+
+def refused(prepared: acl.Prepared, code: int, *words: str) -> None:
+    """Phase 1 has answered `code`; its message has the words, and phase 2 says the same."""
+    assert prepared.status == code
+    first = acl.message()
+    assert all(word in first for word in ("aclnnAddGetWorkspaceSize: ", *words)), first
+    assert prepared.workspace == 0
+    assert acl.execute("aclnnAdd", prepared.executor) == code
+    second = acl.message()
+    assert all(word in second for word in ("aclnnAdd: ", *words)), second
+
+
+def test_null_tensor(memory: int) -> None:
+    x = acl.tensor(memory, [4])
+    refused(acl.prepare("aclnnAdd", x, None, acl.one(), x), acl.NULL_PARAMETER, "'other' is null")
+    refused(acl.prepare("aclnnAdd", x, x, None, x), acl.NULL_PARAMETER, "'alpha' is null")
+
+
+def test_phase_2_without_phase_1() -> None:
+    assert acl.execute("aclnnAdd", ctypes.c_void_p()) == acl.NULL_PARAMETER
+    assert "aclnnAdd: the executor is null: phase 1" in acl.message()
+
+
+def test_null_result_parameters(memory: int) -> None:
+    x = acl.tensor(memory, [4])
+    phase1 = acl.opapi.aclnnAddGetWorkspaceSize
+    size = ctypes.c_uint64()
+    assert phase1(x, x, acl.one(), x, ctypes.byref(size), None) == acl.NULL_PARAMETER
+    assert "'executor' is null" in acl.message()
+    assert phase1(x, x, acl.one(), x, None, None) == acl.NULL_PARAMETER
+    assert "'workspaceSize' is null" in acl.message()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"dtype": acl.STRING}, ["'other'", "dtype"]),
+        ({"dtype": 777}, ["'other'", "dtype 777"]),
+        ({"layout": acl.FRACTAL_NZ}, ["'other'", "format 29"]),
+        ({"storage": 3}, ["'other'", "[4]", "storage with 3"]),
+        ({"offset": -1, "storage": 128}, ["'other'", "offset -1"]),
+        ({"strides": [1 << 40], "storage": 128}, ["'other'", "strides"]),
+        ({"offset": 126, "storage": 128}, ["'other'", "offset 126"]),
+    ],
+)
+def test_wrong_tensor(memory: int, wrong: dict[str, int], words: list[str]) -> None:
+    x = acl.tensor(memory, [4], storage=128)
+    other = acl.tensor(memory, [4], **wrong)  # type: ignore[arg-type]  # one table for all parameters
+    refused(acl.prepare("aclnnAdd", x, other, acl.one(), x), acl.INVALID_PARAMETER, *words)
+
+
+def test_negative_size(memory: int) -> None:
+    sizes = (ctypes.c_int64 * 2)(2, -3)
+    made = acl.nnopbase.aclCreateTensor(sizes, 2, acl.FLOAT, None, 0, acl.ND, None, 0, memory)
+    assert made is None
+    assert "aclCreateTensor: size -3 in [2, -3] is negative" in acl.message()
+
+
+def test_mismatched_shapes(memory: int) -> None:
+    """The operator itself finds it; the next synchronizing call says so."""
+    x, y = acl.tensor(memory, [4]), acl.tensor(memory, [3])
+    for arguments, words in (
+        ((x, y, acl.one(), x), ["size of tensor a (4)", "tensor b (3)"]),
+        ((x, x, acl.one(), y), ["output 'out' has shape [3], but the operator produces [4]"]),
+    ):
+        prepared = acl.prepare("aclnnAdd", *arguments)
+        assert prepared.status == 0, acl.message()
+        assert acl.execute("aclnnAdd", prepared.executor) == 0, acl.message()
+        assert acl.synchronize() == acl.INVALID_PARAMETER
+        told = acl.message()
+        assert "aclrtSynchronizeStream: aclnnAdd: " in told
+        assert all(word in told for word in words), told
+        assert acl.synchronize() == 0  # told once
+
+
+def test_freed_memory(memory: int) -> None:
+    freed = acl.malloc(1 << 20)
+    acl.free(freed)
+    x, other = acl.tensor(memory, [4]), acl.tensor(freed, [4])
+    refused(acl.prepare("aclnnAdd", x, other, acl.one(), x), acl.INVALID_PARAMETER, "freed")
+
+
+def test_host_memory_as_device_memory(memory: int) -> None:
+    host = (ctypes.c_float * 4)()
+    x, other = acl.tensor(memory, [4]), acl.tensor(ctypes.addressof(host), [4])
+    refused(
+        acl.prepare("aclnnAdd", x, other, acl.one(), x),
+        acl.INVALID_PARAMETER,
+        "not a device address",
+    )
+    assert acl.ascendcl.aclrtMemcpy(memory, 16, host, 16, acl.DEVICE_TO_HOST) != 0
+    assert "aclrtMemcpy: destination: " in acl.message()
+    assert acl.ascendcl.aclrtFree(ctypes.addressof(host)) != 0
+    assert "aclrtFree: cannot free" in acl.message()
+
+
+def test_memory_of_another_device(memory: int) -> None:
+    assert acl.ascendcl.aclrtSetDevice(1) == 0
+    foreign = acl.malloc(512)
+    x, other = acl.tensor(memory, [4]), acl.tensor(foreign, [4])
+    words = ("parameter 'other' lies on device 1, but the tensors before it lie on device 0",)
+    refused(acl.prepare("aclnnAdd", x, other, acl.one(), x), acl.INVALID_PARAMETER, *words)
+    prepared = acl.prepare("aclnnAdd", x, x, acl.one(), x)
+    assert prepared.status == 0, acl.message()
+    assert acl.execute("aclnnAdd", prepared.executor) == acl.INVALID_PARAMETER
+    assert "tensors lie on device 0, but the stream belongs to device 1" in acl.message()
+    acl.free(foreign)
+    assert acl.ascendcl.aclrtSetDevice(0) == 0
+
+
+def test_memory_behind_the_allocation() -> None:
+    """A tensor that is larger than the memory it names."""
+    address = acl.malloc(512)
+    x = acl.tensor(address, [1 << 20])
+    refused(acl.prepare("aclnnAdd", x, x, acl.one(), x), acl.INVALID_PARAMETER, "4194304 bytes")
+    acl.free(address)
+
+
+def test_wrong_workspace(memory: int) -> None:
+    """One that is smaller than phase 1 asked for is in tests/native/executor_test.cpp."""
+    x = acl.tensor(memory, [4])
+    for workspace, size, code, word in (
+        (None, 64, acl.NULL_PARAMETER, "workspace is null"),
+        (id(x), 64, acl.INVALID_PARAMETER, "workspace: "),
+        (memory, 1 << 30, acl.INVALID_PARAMETER, "workspace: "),
+    ):
+        prepared = acl.prepare("aclnnAdd", x, x, acl.one(), x)
+        assert prepared.status == 0, acl.message()
+        assert acl.execute("aclnnAdd", prepared.executor, workspace=workspace, size=size) == code
+        told = acl.message()
+        assert "aclnnAdd: " in told, told
+        assert word in told, told
+
+
+@pytest.mark.parametrize("index", [-1, 2, 1 << 20])
+def test_device_index(index: int) -> None:
+    assert acl.ascendcl.aclrtSetDevice(index) == 107001
+    told = acl.message()
+    assert f"aclrtSetDevice: device index {index} is out of range; this process has 2" in told, told
+
+
+def test_foreign_handles() -> None:
+    garbage = ctypes.c_void_p(0x1234)
+    assert acl.ascendcl.aclrtSynchronizeStream(garbage) != 0
+    assert "stream 0x1234 does not exist" in acl.message()
+    assert acl.ascendcl.aclrtRecordEvent(garbage, None) != 0
+    assert "event 0x1234 does not exist" in acl.message()
+    assert acl.ascendcl.aclrtDestroyStream(garbage) != 0
+    assert "stream 0x1234 does not exist" in acl.message()
+
+
+# ---- torch_npu ----
+
+
+def synchronize_event() -> None:
+    event = torch_npu.npu.Event()
+    event.record()
+    event.synchronize()
+
+
+SYNCHRONIZING: dict[str, Callable[[torch.Tensor], object]] = {
+    "cpu": torch.Tensor.cpu,
+    "item": torch.Tensor.item,
+    "print": repr,
+    "other_device": lambda tensor: tensor.to("npu:1"),
+    "device": lambda _: torch_npu.npu.synchronize(),
+    "stream": lambda _: torch_npu.npu.current_stream().synchronize(),
+    "event": lambda _: synchronize_event(),
+    "host_to_device": lambda _: torch.ones(3).to("npu"),
+}
+
+
+@pytest.mark.parametrize("call", SYNCHRONIZING)
+def test_error_of_a_task_is_told_by_the_next_synchronizing_call(call: str) -> None:
+    result = fail_later()
+    with pytest.raises(RuntimeError, match=CAUSE):
+        SYNCHRONIZING[call](result)
+    torch_npu.npu.synchronize()  # told once
+
+
+def test_error_does_not_reach_other_streams() -> None:
+    side = torch_npu.npu.Stream()
+    with torch_npu.npu.stream(side):
+        fail_later_on_side = fail_later()
+    assert (torch.ones(3).to("npu") * 3).cpu().tolist() == [3, 3, 3]
+    with pytest.raises(RuntimeError, match=CAUSE):
+        side.synchronize()
+    del fail_later_on_side
+
+
+def test_legacy_operator_leaves_the_queue_usable() -> None:
+    """Without the graph engine it fails, in torch_npu's consumer thread, which must not stop."""
+    x = torch.ones(2, 3).to("npu")
+    with pytest.raises(RuntimeError, match="operator type 'ConfusionTransposeD' cannot run"):
+        torch_npu.npu_confusion_transpose(x, (1, 0), (3, 2), False).cpu()  # noqa: FBT003
+
+
+def test_unknown_aclnn_function() -> None:
+    library = Path(torch_npu.__file__).parent / "lib" / "libtorch_npu.so"
+    find = ctypes.CDLL(str(library))["_Z16GetOpApiFuncAddrPKc"]
+    find.restype = ctypes.c_void_p
+    assert find(b"aclnnAdd")
+    assert not find(b"aclnnNoSuchOperator")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: torch.ones(3).to("npu") + torch.ones(4).to("npu"), "size of tensor a"),
+        (lambda: repr(torch.ones(2, 3).to("npu") @ torch.ones(4, 5).to("npu")), "2x3 and 4x5"),
+        (lambda: torch.ones(3).to("npu") + torch.ones(3), "same device"),
+        (
+            lambda: torch.bitwise_and(torch.ones(2).to("npu"), torch.ones(2).to("npu")).cpu(),
+            "aclnnBitwiseAndTensor: .* not implemented for 'Float'",
+        ),
+        (lambda: torch.ones(2, device="npu:7"), "device index 7 is out of range"),
+        (lambda: torch_npu.npu.set_device(9), "device index 9 is out of range"),
+    ],
+    ids=["shapes", "matmul", "devices", "dtype", "device_index", "set_device"],
+)
+def test_wrong_call_from_torch(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        call()
+
+
+def test_more_memory_than_there_is() -> None:
+    with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 4096\.00 GiB"):
+        torch.empty(1 << 40, device="npu")
+
+
+EVERY_ERROR = """
+    import re
+    def check(call, words):
+        try:
+            call()
+            torch_npu.npu.synchronize()
+        except RuntimeError as error:
+            assert re.search(words, str(error)), f"{words}: {error}"
+        else:
+            raise AssertionError(f"no error, expected {words}")
+        assert (torch.ones(2).to("npu") + 1).cpu().tolist() == [2, 2]
+    x = torch.ones(5).to("npu")
+    wrong = torch.tensor([7]).to("npu")
+    check(lambda: torch.index_select(x, 0, wrong), "aclnnIndexSelect: index out of range")
+    legacy = torch_npu.npu_confusion_transpose
+    check(lambda: legacy(x.view(1, 5), (1, 0), (5, 1), False), "'ConfusionTransposeD' cannot run")
+    check(lambda: torch.bitwise_and(x, x), "aclnnBitwiseAndTensor: .* not implemented")
+    check(lambda: x + torch.ones(4).to("npu"), "size of tensor")
+    check(lambda: torch.empty(1 << 40, device="npu"), "out of memory")
+    print("survived")
+"""
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"TASK_QUEUE_ENABLE": "0"},
+        {"TASK_QUEUE_ENABLE": "2"},
+        {"ASCEND_LAUNCH_BLOCKING": "1"},
+        {"OPWRIGHT_SYNC": "1"},
+    ],
+    ids=lambda variables: "=".join(*variables.items()),
+)
+def test_every_way_to_launch_survives(variables: dict[str, str]) -> None:
+    assert "survived" in on_twin.output(EVERY_ERROR, **variables)
+
+
+# ---- faults ----
+
+
+def test_host_code_that_reads_device_memory() -> None:
+    done = on_twin.run(
+        """
+        import ctypes
+        ctypes.string_at(torch.ones(4, device="npu:1").data_ptr(), 4)
+        """
+    )
+    assert done.returncode == -signal.SIGSEGV
+    assert re.search(
+        r"opwright: fault: host code dereferenced the device address 0x[0-9a-f]+ \(device 1\)",
+        done.stderr,
+    ), done.stderr
+    assert "tensor.cpu()" in done.stderr

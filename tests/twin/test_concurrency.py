@@ -1,0 +1,254 @@
+"""Threads, streams, events, devices and forks, through torch_npu's own interface."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+import opwright.twin  # noqa: F401  # before torch_npu
+
+import torch  # isort: skip
+import torch_npu  # isort: skip
+
+from tests.twin import acl, on_twin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.twin
+
+THREADS = 8
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Run work(0) … work(7) at once; the first exception is raised here."""
+    start = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        start.wait()
+        work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, range(THREADS)))
+
+
+# ---- threads ----
+
+
+def test_threads_on_streams_and_devices_of_their_own() -> None:
+    def work(number: int) -> None:
+        torch_npu.npu.set_device(number % 2)
+        generator = torch.Generator().manual_seed(number)
+        with torch_npu.npu.stream(torch_npu.npu.Stream()):
+            for _ in range(50):
+                a = torch.rand(64, 64, generator=generator)
+                x = a.to("npu")
+                result = (x @ x.t() + x).relu().sum(0)
+                torch.testing.assert_close(result.cpu(), (a @ a.t() + a).relu().sum(0))
+
+    in_threads(work)
+
+
+def test_threads_on_one_stream() -> None:
+    def work(number: int) -> None:
+        x = torch.full((1000,), float(number)).to("npu")
+        for _ in range(200):
+            x = x + 1
+        assert torch.equal(x.cpu(), torch.full((1000,), number + 200.0))
+
+    in_threads(work)
+
+
+def test_an_error_reaches_one_thread_and_the_others_go_on() -> None:
+    errors: list[str] = []
+
+    def work(number: int) -> None:
+        with torch_npu.npu.stream(torch_npu.npu.Stream()):
+            x = torch.arange(10.0).to("npu")
+            for round_ in range(20):
+                wrong = number == 3 and round_ == 10
+                index = torch.tensor([10 if wrong else round_ % 10]).to("npu")
+                try:
+                    assert torch.index_select(x, 0, index).item() == round_ % 10
+                except RuntimeError as error:
+                    errors.append(str(error))
+
+    in_threads(work)
+    assert len(errors) == 1
+    assert "aclnnIndexSelect: index out of range" in errors[0]
+
+
+def test_threads_that_end_leave_their_results() -> None:
+    results: dict[int, torch.Tensor] = {}
+
+    def work(number: int) -> None:
+        results[number] = torch.full((100,), float(number)).to("npu") * 2
+
+    in_threads(work)
+    assert [results[number][0].item() for number in range(THREADS)] == [0, 2, 4, 6, 8, 10, 12, 14]
+
+
+def test_a_waiting_thread_gives_up_the_interpreter_lock() -> None:
+    """The task ends only after Python code ran elsewhere, while the main thread synchronizes."""
+    opened = threading.Event()
+    waiting = threading.Event()
+
+    def wait(_: object) -> None:  # on the stream's worker, with the lock
+        waiting.set()
+        assert opened.wait(timeout=30)
+
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(wait)
+
+    def open_it() -> None:
+        assert waiting.wait(timeout=30)
+        opened.set()
+
+    stream = torch_npu.npu.Stream()
+    event = torch_npu.npu.Event()
+    assert acl.ascendcl.aclrtLaunchHostFunc(ctypes.c_void_p(stream.npu_stream), callback, None) == 0
+    event.record(stream)
+    opener = threading.Thread(target=open_it)
+    assert not event.query()
+    opener.start()
+    stream.synchronize()
+    assert event.query()
+    opener.join()
+
+
+# ---- streams and events ----
+
+
+def test_a_stream_waits_for_an_event_of_another() -> None:
+    producer, consumer = torch_npu.npu.Stream(), torch_npu.npu.Stream()
+    for _ in range(20):
+        made = torch_npu.npu.Event()
+        with torch_npu.npu.stream(producer):
+            x = torch.ones(300, 300, device="npu")
+            for _ in range(3):
+                x = x @ x / 300
+            made.record()
+        with torch_npu.npu.stream(consumer):
+            consumer.wait_event(made)
+            y = x + 1
+        x.record_stream(consumer)
+        torch_npu.npu.current_stream().wait_stream(consumer)
+        torch.testing.assert_close(y.cpu(), torch.full((300, 300), 2.0))
+
+
+def test_elapsed_time_and_queries() -> None:
+    begin, end = torch_npu.npu.Event(enable_timing=True), torch_npu.npu.Event(enable_timing=True)
+    assert begin.query()  # never recorded
+    begin.record()
+    x = torch.ones(500, 500, device="npu")
+    for _ in range(10):
+        x = x @ x / 500
+    end.record()
+    end.synchronize()
+    assert begin.query()
+    assert end.query()
+    assert begin.elapsed_time(end) > 0
+    torch_npu.npu.current_stream().synchronize()
+    assert torch_npu.npu.current_stream().query()
+
+
+def test_streams_are_distinct_and_belong_to_devices() -> None:
+    first, second = torch_npu.npu.Stream("npu:0"), torch_npu.npu.Stream("npu:1")
+    assert first.npu_stream != second.npu_stream
+    assert (first.device.index, second.device.index) == (0, 1)
+    with torch_npu.npu.stream(second):
+        assert torch_npu.npu.current_device() == 1
+        assert torch_npu.npu.current_stream() == second
+    assert torch_npu.npu.current_device() == 0
+    assert torch_npu.npu.current_stream() == torch_npu.npu.default_stream()
+
+
+# ---- devices ----
+
+
+def test_copies_between_devices() -> None:
+    a = torch.arange(1000.0)
+    for _ in range(50):
+        x = a.to("npu:0")
+        y = x.to("npu:1")
+        z = (y * 2).to("npu:0")
+        assert torch.equal((z + x).cpu(), a * 3)
+        q = torch.empty(1000, device="npu:1")
+        q.copy_(x, non_blocking=True)
+        assert torch.equal(q.cpu(), a)
+
+
+def test_copies_of_views_between_devices() -> None:
+    """What torch_npu copies by itself; strided views need the legacy ViewCopy and AsStrided."""
+    a = torch.arange(24).reshape(4, 6)
+    x = a.to("npu:0")
+    assert torch.equal(x[1:3].to("npu:1").cpu(), a[1:3])
+    y = torch.zeros(4, 6, dtype=torch.int64, device="npu:1")
+    y[2:].copy_(x[:2])
+    assert torch.equal(y.cpu(), torch.cat((torch.zeros(2, 6, dtype=torch.int64), a[:2])))
+
+
+def test_operands_on_two_devices_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="'other' lies on device 1"):
+        torch.ones(2, device="npu:0") + torch.ones(2, device="npu:1")
+
+
+def test_device_count_and_guard() -> None:
+    assert torch_npu.npu.device_count() == 2
+    with torch_npu.npu.device(1):
+        assert torch.ones(1, device="npu").device.index == 1
+    assert torch.ones(1, device="npu").device.index == 0
+
+
+# ---- processes ----
+
+DATA = """
+    class Numbers(torch.utils.data.Dataset):
+        def __len__(self):
+            return 64
+        def __getitem__(self, index):
+            return torch.full((10,), float(index))
+"""
+
+
+def test_data_loader_with_forked_workers() -> None:
+    """The workers are forked from a process that has used the device, and do not use it."""
+    printed = on_twin.output(
+        DATA
+        + """
+    total = torch.zeros((), device="npu")
+    loader = torch.utils.data.DataLoader(
+        Numbers(), batch_size=8, num_workers=2, pin_memory=True, multiprocessing_context="fork")
+    for batch in loader:
+        assert batch.is_pinned()
+        total += batch.to("npu", non_blocking=True).sum()
+    print(total.item())
+    """
+    )
+    assert float(printed) == 10 * sum(range(64))
+
+
+def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
+    printed = on_twin.output(
+        """
+        import os
+        x = torch.ones(4).to("npu") + 1
+        torch_npu.npu.synchronize()
+        calls = {"operator": lambda: x + 1, "copy": x.cpu, "new": torch.ones(2).npu}
+        for name, call in calls.items():
+            child = os.fork()
+            if child == 0:
+                try:
+                    call()
+                except RuntimeError as error:
+                    assert "fork" in str(error), error
+                    os._exit(7)
+                os._exit(1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7, name
+        print((x + 1).cpu().tolist())
+        """
+    )
+    assert "[3.0, 3.0, 3.0, 3.0]" in printed

@@ -1,0 +1,130 @@
+"""Device memory through torch_npu: limit, recovery, expandable segments, pinned memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.twin import on_twin
+
+pytestmark = pytest.mark.twin
+
+LIMITED = """
+    M = 1 << 20
+
+    def floats(size, value=1.0, device="npu"):
+        # A little less than the size: torch_npu pads every block by 32 bytes.
+        return torch.full(((size - 512) // 4,), value, device=device)
+
+    free, total = torch.npu.mem_get_info()
+    assert total == 256 * M == torch.npu.get_device_properties(0).total_memory, total
+    assert free == total
+
+    # Until nothing is left; what was there before is intact.
+    kept = []
+    try:
+        while True:
+            kept.append(floats(16 * M, float(len(kept))))
+    except torch.OutOfMemoryError as error:
+        assert "Tried to allocate 16.00 MiB" in str(error), error
+        assert "256.00 MiB total capacity" in str(error), error
+    assert len(kept) >= 14, len(kept)
+    assert [block[-1].item() for block in kept] == list(range(len(kept)))
+    assert torch.npu.memory_stats()["num_ooms"] == 1
+    free, _ = torch.npu.mem_get_info()
+    assert free < 20 * M, free  # expandable segments grow by 20 MiB
+
+    # Another device has its own limit.
+    assert floats(100 * M, device="npu:1")[-1].item() == 1
+
+    # Freed memory is given out again, in other sizes too.
+    del kept[len(kept) // 2:]
+    y = floats(48 * M)
+    assert y[-1].item() == 1
+    assert kept[1][0].item() == 1
+    kept.clear()
+    del y
+    torch.npu.empty_cache()
+    assert torch.npu.memory_allocated() == 0
+    assert torch.npu.memory_reserved() == 0
+    assert torch.npu.mem_get_info()[0] == 256 * M
+    z = floats(200 * M)
+    assert z[-1].item() == 1
+    del z
+
+    # An operator whose result does not fit; the next one works.
+    a = torch.ones(1 << 13, 1 << 12, device="npu")
+    try:
+        a @ a.t()
+        raise SystemExit("256 MiB more fitted")
+    except torch.OutOfMemoryError:
+        pass
+    assert (a[:2, :2] + 1).cpu().tolist() == [[2, 2], [2, 2]]
+    del a
+
+    torch.npu.empty_cache()
+    torch.npu.reset_peak_memory_stats()
+    b = floats(50 * M)
+    assert torch.npu.memory_allocated() == 50 * M
+    del b
+    assert torch.npu.memory_allocated() == 0
+    assert torch.npu.max_memory_allocated() == 50 * M
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("configuration", ["", "expandable_segments:True"])
+def test_limit(configuration: str) -> None:
+    assert "done" in on_twin.output(
+        LIMITED, OPWRIGHT_MEMORY="256M", PYTORCH_NPU_ALLOC_CONF=configuration
+    )
+
+
+def test_expandable_segments_grow_and_shrink() -> None:
+    printed = on_twin.output(
+        """
+        M = 1 << 20
+        for size in (3, 30, 100, 7, 120, 1):
+            x = torch.arange(size * M // 4, device="npu", dtype=torch.int32)
+            y = x + 1
+            assert y[-1].item() == size * M // 4
+            assert torch.equal((y - x).cpu(), torch.ones(size * M // 4, dtype=torch.int32))
+            del x, y
+            torch.npu.empty_cache()
+            assert torch.npu.memory_reserved() == 0, torch.npu.memory_reserved()
+            assert torch.npu.mem_get_info()[0] == 512 * M, torch.npu.mem_get_info()
+        print("done")
+        """,
+        OPWRIGHT_MEMORY="512M",
+        PYTORCH_NPU_ALLOC_CONF="expandable_segments:True",
+    )
+    assert "done" in printed
+
+
+def test_pinned_memory() -> None:
+    printed = on_twin.output(
+        """
+        host = torch.arange(1000.0)
+        pinned = host.pin_memory()
+        assert pinned.is_pinned() and not host.is_pinned()
+        device = pinned.to("npu", non_blocking=True)
+        back = torch.empty(1000, pin_memory=True)
+        assert back.is_pinned()
+        back.copy_(device * 2, non_blocking=True)
+        torch.npu.synchronize()
+        assert torch.equal(back, host * 2)
+        # A pageable source may be changed as soon as the call returns.
+        for number in range(100):
+            source = torch.full((50_000,), float(number))
+            device = source.to("npu", non_blocking=True)
+            source.fill_(-1)
+            assert torch.equal(device.cpu(), torch.full((50_000,), float(number))), number
+        print("done")
+        """
+    )
+    assert "done" in printed
+
+
+def test_wrong_limit() -> None:
+    done = on_twin.run("torch.ones(2).npu()", OPWRIGHT_MEMORY="2X")
+    assert done.returncode == 1
+    assert "OPWRIGHT_MEMORY='2X' cannot be used; allowed: " in done.stderr
