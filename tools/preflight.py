@@ -146,11 +146,12 @@ def cuda_version(version_file: str) -> str | None:
 
 def compiler_version() -> str | None:
     """Version text of g++, or of $CXX where it is set; None without a compiler."""
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    program, *arguments = shlex.split(os.environ.get("CXX") or "g++")
+    compiler = shutil.which(program)
     if compiler is None:
         return None
     shown = subprocess.run(
-        [compiler, "-dumpfullversion", "-dumpversion"],
+        [compiler, *arguments, "-dumpfullversion", "-dumpversion"],
         capture_output=True,
         text=True,
         check=False,

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from opwright.twin.doctor.diagnosis import diagnose
-from opwright.twin.doctor.facts import Facts, OperatorPackage, Trial, operator_packages, shadowing
+from opwright.twin.doctor.facts import (
+    Facts,
+    OperatorPackage,
+    Trial,
+    compiler_version,
+    operator_packages,
+    shadowing,
+)
 from opwright.twin.doctor.report import to_json, to_text
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.toolkit import Toolkit, default_toolkit
@@ -162,3 +169,12 @@ def test_hardware_needs_npu_and_foreign_cann(tmp_path: Path) -> None:
     assert not find_hardware({}, devices).usable
     twin = {"ASCEND_HOME_PATH": str(default_toolkit().root)}
     assert not find_hardware(twin, devices).usable
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [("", True), ("env g++", True), ("no-such-compiler", False)],
+)
+def test_the_compiler_is_what_cxx_names(command: str, found: bool) -> None:  # noqa: FBT001 - a table row
+    version = compiler_version({"CXX": command, "PATH": os.environ["PATH"]})
+    assert (version is not None) == found

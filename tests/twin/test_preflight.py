@@ -96,3 +96,12 @@ def test_exit_code_and_message(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "the virtual environment has torch for CUDA 12.8" in done.stderr
     assert "cure:" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["", "env g++"])
+def test_the_compiler_may_have_arguments(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    plain = preflight.compiler_version()
+    monkeypatch.setenv("CXX", command)
+    assert plain is not None
+    assert preflight.compiler_version() == plain

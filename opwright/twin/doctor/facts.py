@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from opwright.twin.environment import twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
+from opwright.twin.kernels.library import compiler, library_of
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import default_toolkit, missing_parts
 
@@ -123,7 +124,7 @@ def gather(environ: Mapping[str, str]) -> Facts:
         torch=torch,
         torch_cuda=cuda,
         torch_npu=torch_npu,
-        compiler=compiler(environ),
+        compiler=compiler_version(environ),
         toolkit=toolkit.root,
         missing=missing,
         hardware=find_hardware(environ),
@@ -160,13 +161,14 @@ def cuda_build() -> str | None:
     return module.cuda if isinstance(module.cuda, str) else None
 
 
-def compiler(environ: Mapping[str, str]) -> str | None:
+def compiler_version(environ: Mapping[str, str]) -> str | None:
     """Return the first line that the C++ compiler says about itself."""
-    program = shutil.which(environ.get("CXX", "g++"), path=environ.get("PATH"))
-    if program is None:
+    program, *arguments = compiler(environ)
+    found = shutil.which(program, path=environ.get("PATH"))
+    if found is None:
         return None
     shown = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, check=False, timeout=30
+        [found, *arguments, "--version"], capture_output=True, text=True, check=False, timeout=30
     )
     return shown.stdout.partition("\n")[0]
 
@@ -192,7 +194,7 @@ def operator_packages(environ: Mapping[str, str]) -> Iterator[OperatorPackage]:
 
 def operator_package(source: str, folder: Path) -> OperatorPackage:
     """Look at one package."""
-    library = folder / "op_api" / "lib" / "libcust_opapi.so"
+    library = library_of(folder)
     owner = library.stat().st_uid if library.exists() else None
     return OperatorPackage(source=source, library=library, owner=owner)
 

@@ -33,6 +33,7 @@ __all__ = [
     "CompileError",
     "cache_folder",
     "cached_package",
+    "compiler",
     "library_of",
     "signatures_of",
 ]
@@ -79,8 +80,8 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def compiler(environ: Mapping[str, str]) -> list[str]:
-    """Return the command of the C++ compiler, with the user's flags."""
-    return shlex.split(environ.get("CXX") or "g++") + shlex.split(environ.get("CXXFLAGS", ""))
+    """Return the command of the C++ compiler, which may have arguments (`ccache g++`)."""
+    return shlex.split(environ.get("CXX") or "g++")
 
 
 def cached_package(
@@ -133,7 +134,8 @@ class Recipe:
             links += ["-lopapi", "-lascendcl", f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
             # For programs that have no torch loaded before they load the kernels.
             links += [f"-Wl,-rpath,{self.toolkit.libraries}", f"-Wl,-rpath,{torch / 'lib'}"]
-        return [*compiler(os.environ), *flags, *inputs, "-o", str(library), *links]
+        users = shlex.split(os.environ.get("CXXFLAGS", ""))
+        return [*compiler(os.environ), *users, *flags, *inputs, "-o", str(library), *links]
 
 
 def torch_folder() -> Path:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-from opwright.twin.kernels.prototype import Attribute, Port, Prototype, PrototypeError
+from opwright.twin.kernels.prototype import (
+    ATTRIBUTE_TYPES,
+    Attribute,
+    Port,
+    Presence,
+    Prototype,
+    PrototypeError,
+)
 from opwright.twin.kernels.scan import (
     Call,
     quoted_name,
@@ -20,15 +26,6 @@ __all__ = ["parse_op_def"]
 CLASS = re.compile(r"\bclass\s+(\w+)\s*(?:final\s*)?:\s*public\s+(?:\w+::)*OpDef\b")
 # Of the operator itself: this->Input("x"), or Input("x") alone; config.Input("x") is for one chip.
 MEMBER = re.compile(r"(?:\bthis\s*->\s*|(?<![\w.>:])(?<!\. ))(?=(?:Input|Output|Attr)\s*\(\s*\")")
-ATTRIBUTES = {
-    "Int": CType.INT64,
-    "Float": CType.DOUBLE,
-    "Bool": CType.BOOL,
-    "String": CType.TEXT,
-    "ListInt": CType.INT_ARRAY,
-    "ListFloat": CType.FLOAT_ARRAY,
-    "ListBool": CType.BOOL_ARRAY,
-}
 UNSUPPORTED = {"ListListInt"}  # opbuild has no aclnn function for it either
 INTEGERS = {f"DT_{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
 
@@ -99,7 +96,7 @@ def port(chain: tuple[Call, ...], *, where: str) -> Port:
     )
 
 
-def presence(call: Call | None, *, where: str) -> Literal["required", "optional", "dynamic"]:
+def presence(call: Call | None, *, where: str) -> Presence:
     """Read ParamType."""
     match last_word(call.arguments[0]) if call and call.arguments else "REQUIRED":
         case "REQUIRED":
@@ -135,19 +132,19 @@ def attribute(chain: tuple[Call, ...], *, where: str) -> Attribute:
     """Read an attribute with the calls on it."""
     calls = {call.name: call for call in chain}
     name = quoted_name(chain[0], where=where)
-    kinds = [call for call in chain if call.name in ATTRIBUTES.keys() | UNSUPPORTED]
+    kinds = [call for call in chain if call.name in ATTRIBUTE_TYPES.keys() | UNSUPPORTED]
     if len(kinds) != 1 or kinds[0].name in UNSUPPORTED:
         raise PrototypeError(
             where=f"{where}:{chain[0].line}, attribute {name!r}",
             got=", ".join(kind.name for kind in kinds) or "no type",
-            allowed=sorted(ATTRIBUTES),
+            allowed=sorted(ATTRIBUTE_TYPES),
             fix="give it one of the types that aclnn functions have",
         )
     kind, given = kinds[0], calls.get("AttrType")
     required = given is None or last_word(given.arguments[0]) != "OPTIONAL"
     return Attribute(
         name=name,
-        ctype=ATTRIBUTES[kind.name],
+        ctype=ATTRIBUTE_TYPES[kind.name],
         required=required,
         default=read_literal(kind.arguments[0]) if kind.arguments and not required else None,
         version=version(calls),

@@ -14,10 +14,12 @@ from opwright.errors import OpwrightError
 from opwright.twin.kernels.signature import AclnnSignature, CType, Parameter
 
 __all__ = [
+    "ATTRIBUTE_TYPES",
     "Attribute",
     "Interface",
     "Literals",
     "Port",
+    "Presence",
     "Prototype",
     "PrototypeError",
     "derive",
@@ -27,6 +29,16 @@ __all__ = [
 Presence = Literal["required", "optional", "dynamic"]
 Literals = bool | int | float | str | tuple[bool | int | float | str, ...]
 
+# The attribute types of REG_OP and OpDef, by their common names.
+ATTRIBUTE_TYPES = {
+    "Int": CType.INT64,
+    "Float": CType.DOUBLE,
+    "Bool": CType.BOOL,
+    "String": CType.TEXT,
+    "ListInt": CType.INT_ARRAY,
+    "ListFloat": CType.FLOAT_ARRAY,
+    "ListBool": CType.BOOL_ARRAY,
+}
 ARRAYS = frozenset({CType.TEXT, CType.INT_ARRAY, CType.FLOAT_ARRAY, CType.BOOL_ARRAY})
 
 

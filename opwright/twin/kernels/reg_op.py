@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import re
 
-from opwright.twin.kernels.prototype import Attribute, Port, Prototype, PrototypeError
+from opwright.twin.kernels.prototype import (
+    ATTRIBUTE_TYPES,
+    Attribute,
+    Port,
+    Presence,
+    Prototype,
+    PrototypeError,
+)
 from opwright.twin.kernels.scan import Call, bare_name, read_chain, read_literal, without_comments
-from opwright.twin.kernels.signature import CType
 
 __all__ = ["parse_reg_op"]
 
 START = re.compile(r"\bREG_OP\s*(?=\()")
-PRESENCE = {
+PRESENCE: dict[str, Presence] = {
     "INPUT": "required",
     "OPTIONAL_INPUT": "optional",
     "DYNAMIC_INPUT": "dynamic",
     "OUTPUT": "required",
     "DYNAMIC_OUTPUT": "dynamic",
-}
-ATTRIBUTES = {
-    "Int": CType.INT64,
-    "Float": CType.DOUBLE,
-    "Bool": CType.BOOL,
-    "String": CType.TEXT,
-    "ListInt": CType.INT_ARRAY,
-    "ListFloat": CType.FLOAT_ARRAY,
-    "ListBool": CType.BOOL_ARRAY,
 }
 END = "OP_END_FACTORY_REG"
 IGNORED = {"DATATYPE"}  # says which dtypes are equal; the C signature does not show it
@@ -85,32 +82,25 @@ def prototype(chain: tuple[Call, ...], *, where: str) -> Prototype:
 
 def port(call: Call, *, where: str) -> Port:
     """Read an input or output."""
-    name = bare_name(call, where=where)
-    match PRESENCE[call.name]:
-        case "optional":
-            return Port(name=name, presence="optional")
-        case "dynamic":
-            return Port(name=name, presence="dynamic")
-        case _:
-            return Port(name=name)
+    return Port(name=bare_name(call, where=where), presence=PRESENCE[call.name])
 
 
 def attribute(call: Call, *, where: str) -> Attribute:
     """Read an attribute."""
     name = bare_name(call, where=where)
     kind = call.arguments[1] if len(call.arguments) > 1 else ""
-    if kind not in ATTRIBUTES:
+    if kind not in ATTRIBUTE_TYPES:
         raise PrototypeError(
             where=f"{where}:{call.line}, attribute {name}",
             got=f"type {kind!r}",
-            allowed=sorted(ATTRIBUTES),
+            allowed=sorted(ATTRIBUTE_TYPES),
             fix="aclnn functions have no such attribute; give the aclnn signature of your operator",
         )
     # An initialiser list with commas is one argument of the macro, but several of a call.
     initialiser = ", ".join(call.arguments[2:])
     return Attribute(
         name=name,
-        ctype=ATTRIBUTES[kind],
+        ctype=ATTRIBUTE_TYPES[kind],
         required=call.name == "REQUIRED_ATTR",
         default=read_literal(initialiser) if initialiser else None,
     )
