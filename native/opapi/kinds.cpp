@@ -2,7 +2,9 @@
 #include "opapi/kinds.h"
 
 #include <ATen/core/Formatting.h>
+#include <c10/util/strides.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "runtime/memory.h"
@@ -52,17 +54,26 @@ DynamicOut::Stored DynamicOut::keep(aclTensor* tensor, const char* name) {
   return {*tensor, tensor};
 }
 
-void DynamicOut::close(const at::Tensor& value, const Stored& stored, const char* name) {
-  require(value.numel() <= stored.desc.storage_sizes.product(), ACLNN_ERR_PARAM_INVALID, "output '", name,
-          "' has room for ", stored.desc.storage_sizes.product(), " elements, but the operator produces ",
-          value.numel());
-  aclTensor result = stored.desc;
-  result.sizes.assign(value.sizes().data(), value.sizes().size());
-  const at::Tensor contiguous = value.contiguous();
-  result.strides.assign(contiguous.strides().data(), contiguous.strides().size());
-  view_of(result).copy_(contiguous);
-  stored.caller->sizes = result.sizes;
-  stored.caller->strides = result.strides;
+DynamicOut::Value DynamicOut::open(const Stored& stored, const char*, const Opening&) {
+  aclTensor room = stored.desc;
+  const int64_t count = std::max<int64_t>(room.storage_sizes.product() - room.offset, 0);
+  const int64_t step = 1;
+  room.sizes.assign(&count, 1);
+  room.strides.assign(&step, 1);
+  const at::Tensor storage = view_of(room);
+  return {storage, storage.narrow(0, 0, 0)};
+}
+
+void DynamicOut::close(const Value& value, const Stored& stored, const char* name) {
+  const at::Tensor& result = value.seen;
+  require(result.numel() <= value.room.numel(), ACLNN_ERR_PARAM_INVALID, "output '", name, "' has room for ",
+          value.room.numel(), " elements, but the operator produces ", result.numel());
+  if (!result.is_alias_of(value.room) || !result.is_contiguous()) {
+    value.room.narrow(0, 0, result.numel()).view(result.sizes()).copy_(result.contiguous());
+  }
+  const c10::DimVector strides = c10::contiguous_strides(result.sizes());
+  stored.caller->sizes.assign(result.sizes().data(), result.sizes().size());
+  stored.caller->strides.assign(strides.data(), strides.size());
 }
 
 std::string Scalar::describe(const at::Scalar& value) {

@@ -40,7 +40,8 @@ struct StoredTensor {
 
 inline bool is_half(at::ScalarType dtype) { return dtype == at::kHalf || dtype == at::kBFloat16; }
 
-// A tensor as the body sees it, and the device memory behind it when that is another tensor (widened, or int32 indices).
+// A tensor as the body sees it, and the device memory behind it when that is another tensor (widened, or int32
+// indices).
 struct OpenTensor {
   at::Tensor seen;
   at::Tensor memory;  // defined only if `seen` is a temporary
@@ -107,20 +108,24 @@ struct OptionalTensorKind : TensorKind<false, Role::kInput, kIndex> {
 using OptIn = OptionalTensorKind<false>;
 using OptIndex = OptionalTensorKind<true>;
 
-// An output whose shape only the computation knows (the seven synchronous functions): the body assigns a result of any
-// size up to the given storage; the caller's descriptor, which outlives phase 2 there, gets the shape.
+// An output whose shape only the computation knows (the seven synchronous functions). The body sees an empty tensor
+// that can grow to the size of the storage, for ATen's out= forms, or assigns it another tensor, which is then copied.
+// The caller's descriptor, which outlives phase 2 there, gets the shape.
 struct DynamicOut {
   using C = aclTensor*;
   struct Stored {
     aclTensor desc;
     aclTensor* caller;
   };
-  using Value = at::Tensor;
+  struct Value {
+    at::Tensor room;  // the storage
+    at::Tensor seen;
+  };
   using Body = at::Tensor&;
   static constexpr Role kRole = Role::kOutput;
   OPWRIGHT_API static Stored keep(aclTensor* tensor, const char* name);
-  static Value open(const Stored&, const char*, const Opening&) { return {}; }
-  static Body get(Value& value) { return value; }
+  OPWRIGHT_API static Value open(const Stored& stored, const char*, const Opening&);
+  static Body get(Value& value) { return value.seen; }
   OPWRIGHT_API static void close(const Value& value, const Stored& stored, const char* name);
   static void each_tensor(Stored& stored, std::vector<std::vector<aclTensor*>>& tensors) {
     tensors.push_back({&stored.desc});
@@ -278,9 +283,9 @@ struct ArrayKind : ValueKind<const Array*, std::vector<Element>, c10::ArrayRef<E
     return "[" + result + "]";
   }
 };
-using Ints = ArrayKind<aclIntArray, int64_t>;      // at::IntArrayRef
-using Floats = ArrayKind<aclFloatArray, float>;    // c10::ArrayRef<float>
-using Bools = ArrayKind<aclBoolArray, uint8_t>;    // c10::ArrayRef<uint8_t>; see `mask` in opapi.h
+using Ints = ArrayKind<aclIntArray, int64_t>;    // at::IntArrayRef
+using Floats = ArrayKind<aclFloatArray, float>;  // c10::ArrayRef<float>
+using Bools = ArrayKind<aclBoolArray, uint8_t>;  // c10::ArrayRef<uint8_t>; see `mask` in opapi.h
 
 struct OptInts : ValueKind<const aclIntArray*, std::optional<std::vector<int64_t>>, at::OptionalIntArrayRef> {
   static std::optional<std::vector<int64_t>> keep(const aclIntArray* array, const char*) {

@@ -60,6 +60,15 @@ void where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor
   at::where_out(out, condition, self.to(out.scalar_type()), other.to(out.scalar_type()));
 }
 
+// One row for each element.
+void nonzero(const at::Tensor& self, at::Tensor& out) {
+  out.resize_({at::count_nonzero(self).item<int64_t>(), self.dim()});
+  at::nonzero_out(out, self);
+}
+
+// One row for each dim: the order in which ATen fills an output that it resizes.
+void nonzero_by_dim(const at::Tensor& self, at::Tensor& out) { out = at::nonzero_out(out, self).t(); }
+
 // Each element along `dim` `repeats` times: `out` seen as [..., size, repeats, ...] is self broadcast.
 void repeat_each(const at::Tensor& self, int64_t repeats, int64_t dim, at::Tensor& out) {
   if (out.numel() == 0) return;
@@ -117,9 +126,9 @@ ACLNN(SWhere, (In, condition)(In, self)(In, other)(Out, out), where(condition, s
 ACLNN(InplaceMaskedFillScalar, (Ref, selfRef)(In, mask)(Scalar, value), selfRef.masked_fill_(mask, value))
 ACLNN(InplaceMaskedFillTensor, (Ref, selfRef)(In, mask)(In, value), selfRef.masked_fill_(mask, value))
 ACLNN(InplaceMaskedScatter, (Ref, selfRef)(In, mask)(In, source), selfRef.masked_scatter_(mask, source))
-ACLNN(MaskedSelect, (In, self)(In, mask)(DynamicOut, out), out = at::masked_select(self, mask))
-ACLNN(Nonzero, (In, self)(DynamicOut, out), out = at::nonzero(self))
-ACLNN(NonzeroV2, (In, self)(DynamicOut, out), out = at::nonzero(self).t())  // one row for each dim
+ACLNN(MaskedSelect, (In, self)(In, mask)(DynamicOut, out), at::masked_select_out(out, self, mask))
+ACLNN(Nonzero, (In, self)(DynamicOut, out), nonzero(self, out))
+ACLNN(NonzeroV2, (In, self)(DynamicOut, out), nonzero_by_dim(self, out))
 
 // Without a dim: over the flattened tensor.
 ACLNN(RepeatInterleave, (In, self)(Index, repeats)(Int, outputSize)(Out, out),

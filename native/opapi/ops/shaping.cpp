@@ -26,14 +26,37 @@ void constant_pad(const at::Tensor& self, at::IntArrayRef pad, const at::Scalar&
   target.copy_(source);
 }
 
-void roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dims, at::Tensor& out) {
-  if (dims.size() != 1 || shifts.size() != 1 || self.numel() == 0) {
-    assign(out, at::roll(self, shifts, dims));
+// Both parts of the first dim that is to be rolled change places, each rolled along the dims that follow.
+void roll_parts(const at::Tensor& source, at::IntArrayRef shifts, int64_t dim, const at::Tensor& target) {
+  while (dim < source.dim() && shifts[dim] == 0) ++dim;
+  if (dim == source.dim()) {
+    target.copy_(source);
     return;
   }
-  const int64_t size = self.size(dims[0]);
-  const int64_t shift = (shifts[0] % size + size) % size;
-  at::cat_out(out, {self.narrow(dims[0], size - shift, shift), self.narrow(dims[0], 0, size - shift)}, dims[0]);
+  const int64_t size = source.size(dim);
+  const int64_t shift = shifts[dim];
+  roll_parts(source.narrow(dim, 0, size - shift), shifts, dim + 1, target.narrow(dim, shift, size - shift));
+  roll_parts(source.narrow(dim, size - shift, shift), shifts, dim + 1, target.narrow(dim, 0, shift));
+}
+
+void roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef dims, at::Tensor& out) {
+  if (dims.empty()) {  // flattened
+    require(shifts.size() == 1, ACLNN_ERR_PARAM_INVALID, "there are no dims, but ", shifts.size(), " shifts");
+    at::Tensor flat = out.is_contiguous() ? out.view(-1) : at::empty({out.numel()}, out.options());
+    roll(self.reshape(-1), shifts, 0, flat);
+    if (!out.is_contiguous()) assign(out, flat.view(out.sizes()));
+    return;
+  }
+  require(shifts.size() == dims.size() && out.sizes() == self.sizes(), ACLNN_ERR_PARAM_INVALID, "there are ",
+          dims.size(), " dims for ", shifts.size(), " shifts, and shapes ", self.sizes(), " and ", out.sizes());
+  if (self.numel() == 0) return;
+  std::vector<int64_t> total(self.dim());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t dim = at::maybe_wrap_dim(dims[i], self.dim());
+    const int64_t size = self.size(dim);
+    total[dim] = ((total[dim] + shifts[i]) % size + size) % size;
+  }
+  roll_parts(self, total, 0, out);
 }
 
 // `out` seen as [repeats0, size0, repeats1, size1, ...] is self broadcast.

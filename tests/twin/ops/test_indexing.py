@@ -272,5 +272,7 @@ def test_refusals() -> None:
     rejects(
         "aclnnInplaceMaskedScatter", torch.Tensor.masked_scatter_, tensor, tensor > -9, tensor[0]
     )
+    room, mask = torch.empty(3), torch.ones(3, 4, dtype=torch.bool)
+    rejects("aclnnMaskedSelect", partial(call, "aclnnMaskedSelect"), tensor, mask, room)
     put_value = partial(call, "aclnnInplaceScatterValue")
     rejects("reduce is 7", put_value, tensor, 0, torch.tensor([[1]]), Scalar(1.0), 7)
