@@ -4,8 +4,10 @@
 
 #include <ATen/Functions.h>
 #include <ATen/ScalarOps.h>
+#include <ATen/TensorOperators.h>
 
 #include "opapi/declare.h"
+#include "opapi/placement.h"
 
 namespace opwright::opapi {
 
@@ -49,9 +51,7 @@ std::array<bool, N> mask(c10::ArrayRef<uint8_t> flags) {
 }
 
 // 0 stands for "not given" in scales and divisors.
-inline std::optional<double> nonzero(double value) {
-  return value == 0 ? std::nullopt : std::optional<double>(value);
-}
+inline std::optional<double> nonzero(double value) { return value == 0 ? std::nullopt : std::optional<double>(value); }
 
 // An optional tensor as ATen's older functions want it: undefined if absent.
 inline at::Tensor or_undefined(const std::optional<at::Tensor>& tensor) { return tensor.value_or(at::Tensor()); }

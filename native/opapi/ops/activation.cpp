@@ -40,22 +40,21 @@ at::Tensor slopes_for(const at::Tensor& self, const at::Tensor& weight) {
 void prelu_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, at::Tensor& grad_input,
                     at::Tensor& grad_weight) {
   const at::Tensor slopes = slopes_for(self, weight);
-  const auto [by_input, by_element] = at::_prelu_kernel_backward(grad, self, slopes);
+  const auto [by_input, by_element] =
+      placed(grad_input, {grad, self, weight}, [&] { return at::_prelu_kernel_backward(grad, self, slopes); });
   assign(grad_input, by_input);
   assign(grad_weight, at::sum_to(by_element, slopes.sizes()).view(weight.sizes()));
 }
 
-void log_sigmoid_forward(const at::Tensor& self, at::Tensor& out, at::Tensor& buffer) {
-  at::Tensor scratch = at::empty({0}, self.options());
-  at::log_sigmoid_forward_out(out, scratch, self);
-  if (buffer.defined() && buffer.sizes() == scratch.sizes()) buffer.copy_(scratch);
-}
+// log sigmoid(x) = -softplus(-x): one pass, and unlike ATen's own kernels it needs no buffer between forward and
+// backward (callers pass an empty one). Beyond the bound both are exact in double precision.
+const at::Scalar kMirrored = -1.0;
+const at::Scalar kBound = 40.0;
 
-// The device needs no buffer (callers pass an empty one); ATen's gradient wants exp(-|x|) there.
-void log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& self, const std::optional<at::Tensor>& buffer,
-                          at::Tensor& grad_input) {
-  const bool given = buffer && buffer->sizes() == self.sizes();
-  at::log_sigmoid_backward_out(grad_input, grad, self, given ? *buffer : at::abs(self).neg_().exp_());
+void log_sigmoid(const at::Tensor& self, at::Tensor& out) { at::softplus_out(out, self, kMirrored, kBound); }
+
+void hardswish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+  assign(out, placed(out, {grad, self}, [&] { return at::hardswish_backward(grad, self); }));
 }
 
 }  // namespace
@@ -70,7 +69,8 @@ ACLNN(LeakyRelu, (In, self)(Scalar, negativeSlope)(Out, out), at::leaky_relu_out
 ACLNN(InplaceLeakyRelu, (Ref, self)(Scalar, negativeSlope), at::leaky_relu_(self, negativeSlope))
 ACLNN(LeakyReluBackward, (In, gradOutput)(In, self)(Scalar, negativeSlope)(Bool, selfIsResult)(Out, out),
       at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult))
-ACLNN(Prelu, (In, self)(In, weight)(Out, out), assign(out, at::_prelu_kernel(self, slopes_for(self, weight))))
+ACLNN(Prelu, (In, self)(In, weight)(Out, out),
+      assign(out, placed(out, {self, weight}, [&] { return at::_prelu_kernel(self, slopes_for(self, weight)); })))
 ACLNN(PreluBackward, (In, gradOutput)(In, self)(In, weight)(Out, gradInput)(Out, gradWeight),
       prelu_backward(gradOutput, self, weight, gradInput, gradWeight))
 ACLNN(RReluWithNoise,
@@ -101,7 +101,8 @@ ACTIVATION(Silu, silu)
 ACTIVATION_BACKWARD(SiluBackward, silu_backward)
 ACTIVATION(Mish, mish)
 INPLACE_ACTIVATION(InplaceMish, mish)
-ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput), assign(gradInput, at::mish_backward(gradOutput, self)))
+ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput),
+      assign(gradInput, placed(gradInput, {gradOutput, self}, [&] { return at::mish_backward(gradOutput, self); })))
 ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward)  // of the result
 ACTIVATION_BACKWARD(TanhBackward, tanh_backward)        // of the result
 ACLNN(Glu, (In, self)(Int, dim)(Out, out), at::glu_out(out, self, dim))
@@ -116,8 +117,8 @@ ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward)
 ACTIVATION(Hardswish, hardswish)
 INPLACE_ACTIVATION(InplaceHardswish, hardswish)
 // The first form differs from the second on hardware only at +-3, where its caller mends the result itself.
-ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out), assign(out, at::hardswish_backward(gradOutput, self)))
-ACLNN(HardswishBackwardV2, (In, gradOutput)(In, self)(Out, out), assign(out, at::hardswish_backward(gradOutput, self)))
+ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
+ACLNN(HardswishBackwardV2, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
 ACLNN(Hardtanh, (In, self)(Scalar, clipValueMin)(Scalar, clipValueMax)(Out, out),
       at::hardtanh_out(out, self, clipValueMin, clipValueMax))
 ACLNN(InplaceHardtanh, (Ref, self)(Scalar, clipValueMin)(Scalar, clipValueMax),
@@ -132,7 +133,7 @@ ACLNN(SoftshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInp
       at::softshrink_backward_out(gradInput, gradOutput, self, lambd))
 
 // torch_npu asks whether the first exists and runs the second.
-ACLNN(LogSigmoid, (In, self)(Out, out), at::log_sigmoid_out(out, self))
-ACLNN(LogSigmoidForward, (In, self)(Out, out)(OptOut, buffer), log_sigmoid_forward(self, out, buffer))
+ACLNN(LogSigmoid, (In, self)(Out, out), log_sigmoid(self, out))
+ACLNN(LogSigmoidForward, (In, self)(Out, out)(OptOut, buffer), log_sigmoid(self, out))
 ACLNN(LogSigmoidBackward, (In, gradOutput)(In, self)(OptIn, buffer)(Out, gradInput),
-      log_sigmoid_backward(gradOutput, self, buffer, gradInput))
+      at::softplus_backward_out(gradInput, gradOutput, self, kMirrored, kBound))

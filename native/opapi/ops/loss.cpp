@@ -14,16 +14,18 @@ at::Tensor share(const at::Tensor& grad, int64_t reduction, int64_t elements) {
 void bce_with_logits_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
                               const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& pos_weight,
                               int64_t reduction, at::Tensor& out) {
-  at::Tensor result;
-  if (pos_weight) {
-    // d/dx of -(p t log s(x) + (1 - t) log(1 - s(x))), with the gradient of log s(x) being 1 - s(x)
-    const at::Tensor positive = at::mul(*pos_weight, target);
-    result = at::sub(at::mul(at::sub(at::add(positive, 1), target), at::sigmoid(self)), positive);
-  } else {
-    result = at::sub(at::sigmoid(self), target);
-  }
-  if (weight) result = at::mul(result, *weight);
-  assign(out, at::mul(result, share(grad, reduction, self.numel())));
+  into(out, at::result_type(self, target), [&](at::Tensor& result) {
+    at::sigmoid_out(result, self);
+    if (pos_weight) {
+      // d/dx of -(p t log s(x) + (1 - t) log(1 - s(x))), with the gradient of log s(x) being 1 - s(x)
+      const at::Tensor positive = at::mul(*pos_weight, target);
+      result.mul_(at::sub(positive, target).add_(1)).sub_(positive);
+    } else {
+      result.sub_(target);
+    }
+    if (weight) result.mul_(*weight);
+    result.mul_(share(grad, reduction, self.numel()));
+  });
 }
 
 void l1_loss_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
@@ -36,8 +38,9 @@ void l1_loss_backward(const at::Tensor& grad, const at::Tensor& self, const at::
 void kl_div_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
                      bool log_target, at::Tensor& out) {
   const std::vector<int64_t> shape = at::infer_size(self.sizes(), target.sizes());
-  const at::Tensor by_element = (log_target ? at::exp(target) : target).neg().expand(shape);
-  assign(out, at::sum_to(at::mul(by_element, share(grad, reduction, c10::multiply_integers(shape))), self.sizes()));
+  const at::Tensor factor = share(grad, reduction, c10::multiply_integers(shape)).neg();
+  const at::Tensor by_element = at::mul(log_target ? at::exp(target) : target, factor);
+  assign(out, at::sum_to(by_element.expand(shape), self.sizes()));
 }
 
 void kl_div_target_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,

@@ -94,10 +94,12 @@ void batch_norm_backward(const at::Tensor& grad, const at::Tensor& input, const 
                          const OptionalTensor& save_mean, const OptionalTensor& save_invstd, bool training, double eps,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
-  const auto [by_input, by_weight, by_bias] = at::native_batch_norm_backward(
-      grad, input, scale_parameter(weight, input, {input.size(1)}), parameter(running_mean, input),
-      parameter(running_var, input), parameter(save_mean, input), parameter(save_invstd, input), training, eps,
-      mask<3>(output_mask));
+  const auto [by_input, by_weight, by_bias] = placed(grad_input, {grad, input}, [&] {
+    return at::native_batch_norm_backward(grad, input, scale_parameter(weight, input, {input.size(1)}),
+                                          parameter(running_mean, input), parameter(running_var, input),
+                                          parameter(save_mean, input), parameter(save_invstd, input), training, eps,
+                                          mask<3>(output_mask));
+  });
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);
@@ -196,8 +198,9 @@ void batch_norm_reduce(const at::Tensor& x, at::Tensor& sum, at::Tensor& square_
 
 void layer_norm(const at::Tensor& input, at::IntArrayRef shape, const OptionalTensor& weight,
                 const OptionalTensor& bias, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
-  const auto [result, average, inverse] =
-      at::native_layer_norm(input, shape, scale_parameter(weight, input, shape), parameter(bias, input), eps);
+  const auto [result, average, inverse] = placed(out, {input, or_undefined(weight), or_undefined(bias)}, [&] {
+    return at::native_layer_norm(input, shape, scale_parameter(weight, input, shape), parameter(bias, input), eps);
+  });
   assign(out, result);
   assign_statistic(mean, average);
   assign_statistic(rstd, inverse);
@@ -207,9 +210,11 @@ void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::In
                          const at::Tensor& rstd, const OptionalTensor& weight, const OptionalTensor& bias,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
-  const auto [by_input, by_weight, by_bias] = at::native_layer_norm_backward(
-      grad, input, shape, *parameter(mean, input), *parameter(rstd, input), scale_parameter(weight, input, shape),
-      parameter(bias, input), mask<3>(output_mask));
+  const auto [by_input, by_weight, by_bias] = placed(grad_input, {grad, input}, [&] {
+    return at::native_layer_norm_backward(grad, input, shape, *parameter(mean, input), *parameter(rstd, input),
+                                          scale_parameter(weight, input, shape), parameter(bias, input),
+                                          mask<3>(output_mask));
+  });
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);
@@ -319,8 +324,11 @@ void add_rms_norm_cast(const at::Tensor& x1, const at::Tensor& x2, const at::Ten
 
 void group_norm(const at::Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias, int64_t n, int64_t c,
                 int64_t hxw, int64_t groups, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
-  const auto [result, average, inverse] = at::native_group_norm(input.contiguous(), scale_parameter(weight, input, {c}),
-                                                                parameter(bias, input), n, c, hxw, groups, eps);
+  const at::Tensor dense = input.contiguous();
+  const auto [result, average, inverse] = placed(out, {input, or_undefined(weight), or_undefined(bias)}, [&] {
+    return at::native_group_norm(dense, scale_parameter(weight, input, {c}), parameter(bias, input), n, c, hxw, groups,
+                                 eps);
+  });
   assign(out, result);
   assign_statistic(mean, average);
   assign_statistic(rstd, inverse);
@@ -330,9 +338,12 @@ void group_norm_backward(const at::Tensor& grad, const at::Tensor& input, const 
                          const at::Tensor& rstd, const OptionalTensor& weight, int64_t n, int64_t c, int64_t hxw,
                          int64_t groups, const std::array<bool, 3>& wanted, at::Tensor& grad_input,
                          at::Tensor& grad_weight, at::Tensor& grad_bias) {
-  const auto [by_input, by_weight, by_bias] = at::native_group_norm_backward(
-      grad.contiguous(), input.contiguous(), parameter(mean, input)->contiguous(), parameter(rstd, input)->contiguous(),
-      scale_parameter(weight, input, {c}), n, c, hxw, groups, wanted);
+  const at::Tensor dense_grad = grad.contiguous(), dense = input.contiguous();
+  const auto [by_input, by_weight, by_bias] = placed(grad_input, {grad, input}, [&] {
+    return at::native_group_norm_backward(dense_grad, dense, parameter(mean, input)->contiguous(),
+                                          parameter(rstd, input)->contiguous(), scale_parameter(weight, input, {c}), n,
+                                          c, hxw, groups, wanted);
+  });
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);
