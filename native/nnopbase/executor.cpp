@@ -7,7 +7,7 @@
 
 #include "runtime/device.h"
 #include "runtime/memory.h"
-#include "runtime/task_queue.h"
+#include "runtime/consumer_thread.h"
 
 using namespace opwright;
 
@@ -117,7 +117,7 @@ aclnnStatus leave_failure(const char* phase1, const char* function, int status, 
   } catch (const std::bad_alloc&) {
     return status;  // phase 2 reports the null executor
   }
-  return on_task_queue() ? ACL_SUCCESS : status;
+  return on_consumer_thread() ? ACL_SUCCESS : status;
 }
 
 aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_size, aclOpExecutor* executor,

@@ -2,7 +2,7 @@
 // The legacy path (aclop): one operator by the name of its GE type. Refused with that name until the graph engine is
 // there to run it; a stub that returned 0 would leave the outputs as they were.
 #include "acl/acl_op_compiler.h"
-#include "runtime/task_queue.h"
+#include "runtime/consumer_thread.h"
 
 using namespace opwright;
 

@@ -7,7 +7,7 @@
 //   alias window (front + distance)           device 0 | device 1 | …     read and write
 //
 // In each device's part the first `device_memory` bytes serve aclrtMalloc; the rest is address space for
-// aclrtReserveMemAddress, into which physical blocks (memfd each) are mapped.
+// aclrtReserveMemAddress (virtual_memory.h).
 #pragma once
 
 #include <cstddef>
@@ -45,15 +45,6 @@ OPWRIGHT_API void* checked_alias(const void* address, size_t size, const char* w
                                  int code = ACL_ERROR_RT_PARAM_INVALID);
 
 // One line about an address for error and fault messages: which device, which allocation, freed or never allocated.
-// Takes no lock and allocates nothing if `signal_safe` (then it names the device only).
 OPWRIGHT_API std::string describe(const void* address);
-
-// Virtual memory management (aclrtReserveMemAddress and relatives).
-OPWRIGHT_API void* reserve(int device, size_t size, size_t alignment);
-OPWRIGHT_API void unreserve(void* address);
-OPWRIGHT_API void* create_physical(int device, size_t size);
-OPWRIGHT_API void destroy_physical(void* handle);
-OPWRIGHT_API void map(void* address, size_t size, size_t offset, void* handle);
-OPWRIGHT_API void unmap(void* address);
 
 }  // namespace opwright::memory

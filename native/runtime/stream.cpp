@@ -5,7 +5,7 @@
 
 #include "runtime/gil.h"
 #include "runtime/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/consumer_thread.h"
 #include "runtime/trace.h"
 
 namespace opwright {
@@ -55,7 +55,7 @@ void Stream::submit(TaskPtr task) {
       const std::lock_guard<std::mutex> lock(inline_mutex_);
       execute(*task);
     }
-    if (on_task_queue()) return;  // reported by the next synchronizing call
+    if (on_consumer_thread()) return;  // reported by the next synchronizing call
     if (const auto failure = take_failure()) throw Error(failure->code, failure->text);
     return;
   }

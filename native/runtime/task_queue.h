@@ -1,36 +1,41 @@
 // native/runtime/task_queue.h
-// torch_npu hands calls over to a consumer thread of its own. When one of them answers an error there, torch_npu ends
-// its queue for the rest of the process: every later operator is dropped and its result is whatever the memory held.
-// So an error that belongs to a stream is, on that thread, left on the stream: the next synchronizing call reports it
-// with the operator's name, and the operator after that works. On every other thread the caller gets the code.
+// The tasks that wait on a stream.
 #pragma once
 
 #include <utility>
 
-#include "runtime/call.h"
+#include "runtime/task.h"
 
 namespace opwright {
 
-// True on torch_npu's consumer thread.
-OPWRIGHT_API bool on_task_queue() noexcept;
+// Intrusive singly linked list of owned tasks. Not thread-safe.
+class TaskQueue {
+ public:
+  TaskQueue() = default;
+  ~TaskQueue() { clear(); }
+  TaskQueue(TaskQueue&& other) noexcept
+      : head_(std::exchange(other.head_, nullptr)), tail_(std::exchange(other.tail_, nullptr)) {}
+  TaskQueue& operator=(TaskQueue&&) = delete;
 
-// Enqueues a task called `function` that fails with `error`.
-OPWRIGHT_API void fail_on_stream(const char* function, aclrtStream stream, const Error& error);
+  bool empty() const noexcept { return head_ == nullptr; }
+  void push(TaskPtr task) noexcept {
+    Task* const added = task.release();
+    (tail_ == nullptr ? head_ : tail_->next_) = added;
+    tail_ = added;
+  }
+  TaskPtr pop() noexcept {
+    Task* const taken = head_;
+    head_ = taken->next_;
+    if (head_ == nullptr) tail_ = nullptr;
+    return TaskPtr(taken);
+  }
+  void clear() noexcept {
+    while (!empty()) pop();
+  }
 
-// `call` for functions that enqueue work on a stream.
-template <class Body, class... Args>
-int call_on_stream(const char* function, aclrtStream stream, Body&& body, const Args&... args) noexcept {
-  return call(
-      function,
-      [&] {
-        try {
-          std::forward<Body>(body)();
-        } catch (const Error& error) {
-          if (!on_task_queue()) throw;
-          fail_on_stream(function, stream, error);
-        }
-      },
-      args..., arg("stream", stream));
-}
+ private:
+  Task* head_ = nullptr;
+  Task* tail_ = nullptr;
+};
 
 }  // namespace opwright

@@ -1,5 +1,5 @@
 // native/runtime/api/device.cpp
-// Devices, contexts, limits and health.
+// Devices, contexts and health.
 #include "runtime/device.h"
 
 #include <unistd.h>
@@ -20,27 +20,12 @@ using namespace opwright;
 
 namespace {
 
-// The stream whose limits the calling thread uses (aclrtUseStreamResInCurrentThread), or nullptr.
-thread_local std::shared_ptr<Stream> limiting_stream;
-
-aclrtDevResLimitType checked(aclrtDevResLimitType type) {
-  require(type == ACL_RT_DEV_RES_CUBE_CORE || type == ACL_RT_DEV_RES_VECTOR_CORE, ACL_ERROR_RT_PARAM_INVALID,
-          "resource type ", static_cast<int>(type), " does not exist; allowed: 0 (cube cores), 1 (vector cores)");
-  return type;
-}
-
 // What the thread itself has set; the default device does not count.
 Device& chosen_device() {
   Device* const device = current_device_or_null();
   require(device != nullptr, ACL_ERROR_RT_CONTEXT_NULL,
           "this thread has no device; call aclrtSetDevice or aclrtSetCurrentContext first");
   return device_at(device->id());
-}
-
-void check_limit(aclrtDevResLimitType type, uint32_t value) {
-  const uint32_t most = all_cores()[static_cast<size_t>(checked(type))];
-  require(value >= 1 && value <= most, ACL_ERROR_RT_PARAM_INVALID, "limit ", value,
-          " is out of range; this SoC has 1 to ", most, " such cores");
 }
 
 }  // namespace
@@ -204,84 +189,6 @@ aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
       arg("mode", mode));
 }
 
-aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
-  return call(
-      "aclrtGetDeviceResLimit", [&] { out(value, "value") = device_at(deviceId).limits().get(checked(type)); },
-      arg("deviceId", deviceId), arg("type", type));
-}
-
-aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
-  return call(
-      "aclrtSetDeviceResLimit",
-      [&] {
-        check_limit(type, value);
-        device_at(deviceId).limits().set(type, value);
-      },
-      arg("deviceId", deviceId), arg("type", type), arg("value", value));
-}
-
-aclError aclrtResetDeviceResLimit(int32_t deviceId) {
-  return call(
-      "aclrtResetDeviceResLimit",
-      [&] {
-        for (const auto type : {ACL_RT_DEV_RES_CUBE_CORE, ACL_RT_DEV_RES_VECTOR_CORE}) {
-          device_at(deviceId).limits().set(type, all_cores()[static_cast<size_t>(type)]);
-        }
-      },
-      arg("deviceId", deviceId));
-}
-
-aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
-  return call(
-      "aclrtSetStreamResLimit",
-      [&] {
-        check_limit(type, value);
-        stream_of(stream)->set_limit(static_cast<size_t>(type), value);
-      },
-      arg("stream", stream), arg("type", type), arg("value", value));
-}
-
-aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
-  return call(
-      "aclrtGetStreamResLimit", [&] { out(value, "value") = limit_of(*stream_of(stream), checked(type)); },
-      arg("stream", stream), arg("type", type));
-}
-
-aclError aclrtResetStreamResLimit(aclrtStream stream) {
-  return call(
-      "aclrtResetStreamResLimit",
-      [&] {
-        const auto target = stream_of(stream);
-        target->set_limit(ACL_RT_DEV_RES_CUBE_CORE, 0);
-        target->set_limit(ACL_RT_DEV_RES_VECTOR_CORE, 0);
-      },
-      arg("stream", stream));
-}
-
-aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
-  return call("aclrtUseStreamResInCurrentThread", [&] { limiting_stream = stream_of(stream); }, arg("stream", stream));
-}
-
-aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
-  return call(
-      "aclrtUnuseStreamResInCurrentThread",
-      [&] {
-        stream_of(stream);
-        limiting_stream.reset();
-      },
-      arg("stream", stream));
-}
-
-aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
-  return call(
-      "aclrtGetResInCurrentThread",
-      [&] {
-        out(value, "value") = limiting_stream != nullptr ? limit_of(*limiting_stream, checked(type))
-                                                         : current_device().limits().get(checked(type));
-      },
-      arg("type", type));
-}
-
 // Memory that went bad on hardware: the twin has none, so there is nothing to list and nothing to repair.
 aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo*, size_t, size_t* retSize) {
   return call(
@@ -306,15 +213,3 @@ aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo*, size_t arraySize)
 
 OPWRIGHT_REFUSE(aclError, aclrtGetErrorVerbose, (int32_t, aclrtErrorInfo*), "there is no hardware that could fail")
 OPWRIGHT_REFUSE(aclError, aclrtRepairError, (int32_t, const aclrtErrorInfo*), "there is no hardware that could fail")
-OPWRIGHT_REFUSE(aclError, aclrtBinaryLoadFromData,
-                (const void*, size_t, const aclrtBinaryLoadOptions*, aclrtBinHandle*),
-                "device binaries cannot run on a CPU; give the operator a reference kernel (opwright.twin.kernel)")
-OPWRIGHT_REFUSE(aclError, aclrtBinaryGetFunction, (aclrtBinHandle, const char*, aclrtFuncHandle*),
-                "device binaries cannot run on a CPU")
-OPWRIGHT_REFUSE(aclError, aclrtGetFunctionAddr, (aclrtFuncHandle, void**, void**),
-                "device binaries cannot run on a CPU")
-OPWRIGHT_REFUSE(aclError, aclrtGetHardwareSyncAddr, (void**), "device binaries cannot run on a CPU")
-OPWRIGHT_REFUSE(aclError, aclrtLaunchKernelWithHostArgs,
-                (aclrtFuncHandle, uint32_t, aclrtStream, aclrtLaunchKernelCfg*, void*, size_t, aclrtPlaceHolderInfo*,
-                 size_t),
-                "device binaries cannot run on a CPU")

@@ -8,7 +8,7 @@
 #include "acl/acl_rt.h"
 #include "runtime/device.h"
 #include "runtime/host_memory.h"
-#include "runtime/task_queue.h"
+#include "runtime/consumer_thread.h"
 
 using namespace opwright;
 

@@ -17,9 +17,6 @@ Stream::Timeout timeout_of(int32_t milliseconds) {
   return std::chrono::milliseconds(milliseconds);
 }
 
-std::atomic<uint64_t> op_execute_timeout_us{0};
-std::atomic<uint32_t> op_wait_timeout_s{0};
-
 FailureMode failure_mode_of(uint64_t mode) {
   require(mode == ACL_CONTINUE_ON_FAILURE || mode == ACL_STOP_ON_FAILURE, ACL_ERROR_RT_PARAM_INVALID, "failure mode ",
           mode, " does not exist; allowed: 0 (continue), 1 (stop)");
@@ -156,24 +153,19 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
       arg("stream", stream), arg("stmAttrType", stmAttrType));
 }
 
+// Upper bounds for the time of one operator or wait. A CPU kernel cannot be cut off, so none ends a task here
+// (docs/differences.md); synchronizing with a timeout works.
 aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
-  return call(
-      "aclrtSetOpExecuteTimeOut", [&] { op_execute_timeout_us.store(uint64_t{timeout} * 1000000); },
-      arg("timeout", timeout));
+  return call("aclrtSetOpExecuteTimeOut", [] {}, arg("timeout", timeout));
 }
 
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
   return call(
-      "aclrtSetOpExecuteTimeOutV2",
-      [&] {
-        op_execute_timeout_us.store(timeout);
-        out(actualTimeout, "actualTimeout") = timeout;
-      },
-      arg("timeout", timeout));
+      "aclrtSetOpExecuteTimeOutV2", [&] { out(actualTimeout, "actualTimeout") = timeout; }, arg("timeout", timeout));
 }
 
 aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
-  return call("aclrtSetOpWaitTimeout", [&] { op_wait_timeout_s.store(timeout); }, arg("timeout", timeout));
+  return call("aclrtSetOpWaitTimeout", [] {}, arg("timeout", timeout));
 }
 
 aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStream stream) {

@@ -1,5 +1,7 @@
 // native/runtime/api/virtual_memory.cpp
 // Address ranges and physical blocks (torch_npu's expandable segments), and sharing between processes.
+#include "runtime/virtual_memory.h"
+
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"

@@ -1,5 +1,5 @@
-// native/runtime/task_queue.cpp
-#include "runtime/task_queue.h"
+// native/runtime/consumer_thread.cpp
+#include "runtime/consumer_thread.h"
 
 #include <pthread.h>
 
@@ -20,7 +20,7 @@ bool is_consumer() noexcept {
 
 }  // namespace
 
-bool on_task_queue() noexcept {
+bool on_consumer_thread() noexcept {
   thread_local const bool consumer = is_consumer();
   return consumer;
 }

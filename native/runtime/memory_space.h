@@ -1,0 +1,85 @@
+// native/runtime/memory_space.h
+// The two windows of memory.h and what lies in each device's part of them. Shared by memory.cpp and virtual_memory.cpp.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <vector>
+
+#include "runtime/free_list.h"
+#include "runtime/memory.h"
+
+namespace opwright::memory {
+
+struct Physical;  // virtual_memory.cpp
+
+// A physical block, or a part of it, in a reserved range.
+struct Mapping {
+  size_t size;
+  std::shared_ptr<Physical> block;
+};
+
+// One device's part of the windows. The mutex guards everything in it.
+struct DeviceMemory {
+  DeviceMemory(uintptr_t begin, size_t memory, size_t window)
+      : heap(begin, memory), addresses(begin + memory, window - memory) {}
+
+  mutable std::shared_mutex mutex;
+  FreeList heap;
+  FreeList addresses;
+  std::map<uintptr_t, size_t> allocations;   // aclrtMalloc: begin -> bytes
+  std::map<uintptr_t, size_t> reservations;  // aclrtReserveMemAddress
+  std::map<uintptr_t, Mapping> mappings;     // aclrtMapMem
+  size_t used = 0;
+  size_t peak = 0;
+
+  void charge(size_t size) {
+    used += size;
+    peak = std::max(peak, used);
+  }
+};
+
+// The last entry that begins at or before `address`, or end().
+template <class Value>
+auto entry_at(const std::map<uintptr_t, Value>& entries, uintptr_t address) {
+  auto it = entries.upper_bound(address);
+  return it == entries.begin() ? entries.end() : std::prev(it);
+}
+
+// Both windows. The addresses that its functions take lie in the front one.
+class Space {
+ public:
+  Space();
+
+  size_t memory() const { return memory_; }
+  DeviceMemory& device(int id) {
+    require(id >= 0 && static_cast<size_t>(id) < devices_.size(), ACL_ERROR_RT_INVALID_DEVICEID, "device index ", id,
+            " is out of range; this process has ", devices_.size(), " device(s)");
+    return *devices_[static_cast<size_t>(id)];
+  }
+  bool contains(uintptr_t address) const noexcept { return address - base_ < distance_; }
+  int device_of(uintptr_t address) const noexcept { return static_cast<int>((address - base_) / window_); }
+  void* alias(uintptr_t address) const noexcept { return reinterpret_cast<void*>(address + distance_); }
+  DeviceMemory& owner(uintptr_t address) { return *devices_[static_cast<size_t>(device_of(address))]; }
+
+ private:
+  size_t memory_;
+  size_t window_ = 0;
+  size_t distance_ = 0;
+  uintptr_t base_ = 0;
+  std::vector<std::unique_ptr<DeviceMemory>> devices_;
+};
+
+inline Space& space() {
+  static Space* const instance = new Space();  // device addresses stay valid in static destructors
+  return *instance;
+}
+
+inline uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
+
+// Throws 207001: `size` bytes more than the device has.
+[[noreturn]] void over_limit(int device, size_t size, const DeviceMemory& state);
+
+}  // namespace opwright::memory

@@ -1,0 +1,161 @@
+// native/runtime/virtual_memory.cpp
+#include "runtime/virtual_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "runtime/memory_space.h"
+
+namespace opwright::memory {
+
+// A physical block: memory of its own that can be mapped at reserved addresses. Lives until its handle is dropped and
+// its last mapping is gone.
+struct Physical {
+  Physical(int on_device, size_t bytes) : device(on_device), size(bytes) {
+    descriptor = memfd_create("opwright-physical", MFD_CLOEXEC);
+    if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
+      if (descriptor >= 0) close(descriptor);
+      fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide a physical block of ", bytes,
+           " bytes: ", std::strerror(errno));
+    }
+  }
+  ~Physical() { close(descriptor); }
+  Physical(const Physical&) = delete;
+  Physical& operator=(const Physical&) = delete;
+
+  int device;
+  size_t size;
+  int descriptor;
+};
+
+void* reserve(int device, size_t size, size_t alignment) {
+  require(size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot reserve 0 bytes");
+  require((alignment & (alignment - 1)) == 0, ACL_ERROR_RT_PARAM_INVALID, "alignment ", alignment,
+          " is not a power of two");
+  DeviceMemory& state = space().device(device);
+  const std::unique_lock<std::shared_mutex> lock(state.mutex);
+  const size_t bytes = round_up(size, kGranularity);
+  const uintptr_t begin = state.addresses.take(bytes, std::max(alignment, kGranularity));
+  require(begin != 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "no ", bytes, " bytes of address space are left on device ",
+          device, "; raise OPWRIGHT_MEMORY (the address space grows with it)");
+  state.reservations[begin] = bytes;
+  return reinterpret_cast<void*>(begin);
+}
+
+void unreserve(void* address) {
+  require(is_device_address(address), ACL_ERROR_RT_PARAM_INVALID, address, " is not a reserved device address");
+  DeviceMemory& state = space().owner(number(address));
+  const std::unique_lock<std::shared_mutex> lock(state.mutex);
+  const auto it = state.reservations.find(number(address));
+  require(it != state.reservations.end(), ACL_ERROR_RT_PARAM_INVALID, address, " is not the start of a reservation");
+  const auto mapping = state.mappings.lower_bound(it->first);
+  require(mapping == state.mappings.end() || mapping->first >= it->first + it->second, ACL_ERROR_RT_PARAM_INVALID,
+          "the reservation at ", address, " still has a block mapped at offset ",
+          mapping == state.mappings.end() ? 0 : mapping->first - it->first, "; unmap it first");
+  state.addresses.give(it->first, it->second);
+  state.reservations.erase(it);
+}
+
+namespace {
+
+// Handles given to callers. A handle is the address of its entry.
+struct Handles {
+  std::mutex mutex;
+  std::map<void*, std::shared_ptr<Physical>> blocks;
+};
+
+Handles& handles() {
+  static Handles* const instance = new Handles();
+  return *instance;
+}
+
+std::shared_ptr<Physical> block_of(void* handle) {
+  const std::lock_guard<std::mutex> lock(handles().mutex);
+  const auto it = handles().blocks.find(handle);
+  require(it != handles().blocks.end(), ACL_ERROR_RT_PARAM_INVALID, handle, " is not a live physical memory handle");
+  return it->second;
+}
+
+// Returns the bytes to the device's budget when the last owner lets go.
+std::shared_ptr<Physical> charged_block(int device, size_t bytes) {
+  DeviceMemory& state = space().device(device);
+  {
+    const std::unique_lock<std::shared_mutex> lock(state.mutex);
+    if (state.used + bytes > space().memory()) over_limit(device, bytes, state);
+    state.charge(bytes);
+  }
+  const auto refund = [&state, bytes] { state.used -= bytes; };
+  try {
+    return std::shared_ptr<Physical>(new Physical(device, bytes), [refund](Physical* block) {
+      refund();  // every release of a block happens under the device's lock
+      delete block;
+    });
+  } catch (const Error&) {
+    const std::unique_lock<std::shared_mutex> lock(state.mutex);
+    refund();
+    throw;
+  }
+}
+
+}  // namespace
+
+void* create_physical(int device, size_t size) {
+  require(size > 0 && size % kGranularity == 0, ACL_ERROR_RT_PARAM_INVALID, "a physical block of ", size,
+          " bytes is not possible; the size must be a multiple of ", kGranularity);
+  std::shared_ptr<Physical> block = charged_block(device, size);
+  void* const handle = block.get();
+  const std::lock_guard<std::mutex> lock(handles().mutex);
+  handles().blocks[handle] = std::move(block);
+  return handle;
+}
+
+void destroy_physical(void* handle) {
+  std::shared_ptr<Physical> block = block_of(handle);
+  {
+    const std::lock_guard<std::mutex> lock(handles().mutex);
+    handles().blocks.erase(handle);
+  }
+  const std::unique_lock<std::shared_mutex> lock(space().device(block->device).mutex);
+  block.reset();
+}
+
+void map(void* address, size_t size, size_t offset, void* handle) {
+  std::shared_ptr<Physical> block = block_of(handle);
+  require(is_device_address(address), ACL_ERROR_RT_PARAM_INVALID, address, " is not a reserved device address");
+  const uintptr_t begin = number(address);
+  DeviceMemory& state = space().owner(begin);
+  const std::unique_lock<std::shared_mutex> lock(state.mutex);
+  const auto reservation = entry_at(state.reservations, begin);
+  require(reservation != state.reservations.end() && begin + size <= reservation->first + reservation->second,
+          ACL_ERROR_RT_PARAM_INVALID, "the range of ", size, " bytes at ", address, " is not inside one reservation");
+  require(size > 0 && begin % kGranularity == 0 && size % kGranularity == 0, ACL_ERROR_RT_PARAM_INVALID,
+          "address and size of a mapping must be multiples of ", kGranularity);
+  require(offset % kGranularity == 0 && offset + size <= block->size, ACL_ERROR_RT_PARAM_INVALID, "offset ", offset,
+          " and size ", size, " do not fit a block of ", block->size, " bytes");
+  const auto before = entry_at(state.mappings, begin + size - 1);
+  require(before == state.mappings.end() || before->first + before->second.size <= begin, ACL_ERROR_RT_PARAM_INVALID,
+          "part of the range at ", address, " is mapped already");
+  void* const mapped = mmap(space().alias(begin), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                            block->descriptor, static_cast<off_t>(offset));
+  require(mapped != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot map ", size,
+          " bytes: ", std::strerror(errno));
+  state.mappings.emplace(begin, Mapping{size, std::move(block)});
+}
+
+void unmap(void* address) {
+  require(is_device_address(address), ACL_ERROR_RT_PARAM_INVALID, address, " is not a mapped device address");
+  DeviceMemory& state = space().owner(number(address));
+  const std::unique_lock<std::shared_mutex> lock(state.mutex);
+  const auto it = state.mappings.find(number(address));
+  require(it != state.mappings.end(), ACL_ERROR_RT_PARAM_INVALID, address, " is not the start of a mapping");
+  void* const restored = mmap(space().alias(it->first), it->second.size, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  require(restored != MAP_FAILED, ACL_ERROR_INTERNAL_ERROR, "the host cannot unmap: ", std::strerror(errno));
+  state.mappings.erase(it);
+}
+
+}  // namespace opwright::memory
