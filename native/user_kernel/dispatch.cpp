@@ -13,16 +13,12 @@
 namespace opwright::user_kernel {
 namespace {
 
-// Found by name at each run, so that a removed function is never called.
+// By the name of the aclnn function.
 class Registry {
  public:
   void add(const char* function, Dispatcher dispatcher) {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     dispatchers_[function] = dispatcher;
-  }
-  void remove(const char* function) {
-    const std::unique_lock<std::shared_mutex> lock(mutex_);
-    dispatchers_.erase(function);
   }
   Dispatcher find(const char* function) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
@@ -65,8 +61,7 @@ void dispatch(const char* function, const ArgumentView* arguments, uint64_t coun
   const std::shared_lock<std::shared_mutex> open(gate().mutex);
   require(!gate().closed, ACLNN_ERR_INNER,
           "Python has ended before the operator ran; synchronize before the program ends");
-  const Dispatcher dispatcher = registry().find(function);
-  require(dispatcher != nullptr, ACLNN_ERR_INNER_KERNEL_NOT_FOUND, "its reference function was removed before it ran");
+  const Dispatcher dispatcher = registry().find(function);  // there since phase 1: dispatchers are never removed
   std::optional<std::string> failure;
   dispatcher(function, arguments, count, &failure);
   if (failure) fail(ACLNN_ERR_INNER, *failure);
@@ -77,8 +72,6 @@ void dispatch(const char* function, const ArgumentView* arguments, uint64_t coun
 using namespace opwright::user_kernel;
 
 void opwright_kernel_add(const char* function, Dispatcher dispatcher) { registry().add(function, dispatcher); }
-
-void opwright_kernel_remove(const char* function) { registry().remove(function); }
 
 void opwright_kernel_fail(void* failure, const char* text) {
   *static_cast<std::optional<std::string>*>(failure) = text;

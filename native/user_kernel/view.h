@@ -1,6 +1,6 @@
 // native/user_kernel/view.h
 // The C form in which a reference function in another language gets its arguments, and the functions with which that
-// language takes part. opwright/twin/kernels/bridge.py has the same layout in ctypes.
+// language takes part. opwright/twin/kernels/arguments.py has the same layout in ctypes.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,9 @@ using Dispatcher = void (*)(const char* function, const ArgumentView* arguments,
 
 extern "C" {
 
-// Makes `dispatcher` the one that runs `function`, until it is removed. Replaces an earlier one.
+// Makes `dispatcher` the one that runs `function`. Replaces an earlier one. The dispatcher itself reports a function that
+// it has no longer.
 OPWRIGHT_API void opwright_kernel_add(const char* function, opwright::user_kernel::Dispatcher dispatcher);
-OPWRIGHT_API void opwright_kernel_remove(const char* function);
 
 // Called by a dispatcher: the task fails with this text. `failure` is what the dispatcher was given.
 OPWRIGHT_API void opwright_kernel_fail(void* failure, const char* text);

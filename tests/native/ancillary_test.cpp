@@ -6,6 +6,7 @@
 #include "acl/acl_prof.h"
 #include "acl/acl_sys_param.h"
 #include "acl/prof_api.h"
+#include "collective/config.h"
 #include "hal/hal.h"
 #include "hccl/hccl.h"
 #include "profiling/report.h"
@@ -102,6 +103,8 @@ SCENARIO(what_is_missing_says_so_by_name) {
 
 SCENARIO(collective_settings_are_kept) {
   OK(HcclSetConfig(HCCL_DETERMINISTIC, HcclConfigValue{1}));
+  CHECK_EQ(opwright::collective::config(HCCL_DETERMINISTIC), 1);
+  CHECK_EQ(opwright::collective::config(HCCL_ACCELERATOR), 0);
   REFUSED(HcclSetConfig(static_cast<HcclConfig>(9), HcclConfigValue{1}), HCCL_E_PARA, "setting 9");
   CHECK_EQ(HcclGetCommConfigCapability(), 0u);
 }
