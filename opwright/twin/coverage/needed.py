@@ -77,6 +77,8 @@ LABELS = re.compile(
 # Undefined in every library and resolved by the dynamic linker or left empty: tables of
 # transactional memory, the profiler's hook, and initialisers of thread-local variables.
 LINKER_NAMES = re.compile(r"_ITM_\w+|__gmon_start__|_ZTH\w+")
+PYTHON_NAMES = re.compile(r"_?Py\w+")
+C_LIBRARY = ("libc.so.6", "libpthread.so.0", "libdl.so.2")  # glibc before 2.34 has three files
 
 PHASE_ONE = "GetWorkspaceSize"
 
@@ -149,7 +151,10 @@ def torch_libraries(folder: Path) -> Iterator[Path]:
 
 def is_system(name: str) -> bool:
     """Whether the dynamic linker, Python or the C library provides an undefined symbol."""
-    return bool(LINKER_NAMES.fullmatch(name)) or hasattr(ctypes.CDLL(None), name)
+    if LINKER_NAMES.fullmatch(name) or PYTHON_NAMES.fullmatch(name):
+        return True
+    # Asked by file: the process itself may have the twin loaded, which has all that is needed.
+    return any(hasattr(ctypes.CDLL(library), name) for library in C_LIBRARY)
 
 
 def looked_up(library: SharedLibrary) -> set[str]:
