@@ -27,7 +27,7 @@ STAMPS := $(VENV)/stamps
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h'
+CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'benchmarks/*.cpp'
 
 .PHONY: demo test setup native native-tests lint format bench clean
 .DEFAULT_GOAL := test
@@ -96,7 +96,7 @@ format: setup
 
 bench: setup
 	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call
-	for script in benchmarks/*.py; do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
+	for script in $(filter-out benchmarks/timing.py,$(wildcard benchmarks/*.py)); do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
 
 clean:
 	@rm -rf build opwright/cann

@@ -7,6 +7,8 @@ The plain copy is torch's copy_ between two CPU tensors with one thread, which i
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 import torch_npu  # noqa: F401 - the device
 from timing import interleaved
@@ -22,14 +24,14 @@ def main() -> None:
     for size in SIZES:
         source, target = (torch.ones(size, dtype=torch.uint8) for _ in range(2))
         pinned = torch.ones(size, dtype=torch.uint8, pin_memory=True)
-        device = torch.ones(size, dtype=torch.uint8).npu()
+        device = torch.ones(size, dtype=torch.uint8, device="npu")
         times = interleaved(
             {
-                "memcpy": lambda t=target, s=source: t.copy_(s),
-                "to npu": lambda d=device, s=source: d.copy_(s),
-                "to npu, pinned": lambda d=device, p=pinned: d.copy_(p, non_blocking=True),
-                "to host": lambda d=device, t=target: t.copy_(d),
-                "to host, pinned": lambda d=device, p=pinned: p.copy_(d, non_blocking=True),
+                "memcpy": partial(target.copy_, source),
+                "to npu": partial(device.copy_, source),
+                "to npu, pinned": partial(device.copy_, pinned, non_blocking=True),
+                "to host": partial(target.copy_, device),
+                "to host, pinned": partial(pinned.copy_, device, non_blocking=True),
             },
             calls=max(3, min(500, (64 << 20) // size)),
         )

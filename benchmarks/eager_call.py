@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -42,11 +43,11 @@ def main() -> None:
     )
     for elements, shares in small_call(found[0]).items():
         a, b = torch.ones(elements), torch.ones(elements)
-        x, y = a.npu(), b.npu()
+        x, y = a.to("npu"), b.to("npu")
         times = interleaved(
             {
-                "cpu": lambda a=a, b=b: torch.add(a, b),
-                "npu": lambda x=x, y=y: torch.add(x, y),
+                "cpu": partial(torch.add, a, b),
+                "npu": partial(torch.add, x, y),
             },
             calls=CALLS,
         )
