@@ -5,9 +5,9 @@
 #include <deque>
 #include <mutex>
 
+#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
-#include "runtime/consumer_thread.h"
 
 using namespace opwright;
 

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
+#include "runtime/consumer_thread.h"
 #include "runtime/gil.h"
 #include "runtime/settings.h"
-#include "runtime/consumer_thread.h"
 #include "runtime/trace.h"
 
 namespace opwright {

@@ -46,8 +46,8 @@ using Dispatcher = void (*)(const char* function, const ArgumentView* arguments,
 
 extern "C" {
 
-// Makes `dispatcher` the one that runs `function`. Replaces an earlier one. The dispatcher itself reports a function that
-// it has no longer.
+// Makes `dispatcher` the one that runs `function`. Replaces an earlier one. The dispatcher itself reports a function
+// that it has no longer.
 OPWRIGHT_API void opwright_kernel_add(const char* function, opwright::user_kernel::Dispatcher dispatcher);
 
 // Called by a dispatcher: the task fails with this text. `failure` is what the dispatcher was given.

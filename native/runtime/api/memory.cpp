@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "acl/acl_rt.h"
+#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 #include "runtime/host_memory.h"
-#include "runtime/consumer_thread.h"
 
 using namespace opwright;
 
