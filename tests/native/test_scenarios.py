@@ -44,12 +44,14 @@ def scenarios() -> list[tuple[str, str, str]]:
 def test_scenario(build: str, program: str, name: str) -> None:
     path = BUILDS[build] / "tests" / "native" / program
     assert path.exists(), f"{path} is missing; run `make native-tests`"
+    # Other tests put the twin into this process's environment; its libraries are not instrumented.
+    inherited = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
     run = subprocess.run(
         [path, name],
         check=False,
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, **ENVIRONMENT},
+        env={**inherited, **ENVIRONMENT},
     )
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"
