@@ -66,9 +66,10 @@ int64_t product(at::IntArrayRef shape) { return c10::multiply_integers(shape); }
 
 // The mask as a tensor of ones and zeros like `self`.
 at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& self) {
-  require(mask.scalar_type() == at::kByte && mask.numel() * 8 >= self.numel(), ACLNN_ERR_PARAM_INVALID, "mask has ",
-          mask.numel(), " elements of ", mask.scalar_type(), "; one bit is needed for each of ", self.numel(),
-          " elements, in uint8");
+  const int64_t needed = (self.numel() + 127) / 128 * 16;  // one bit each, filled up to 128
+  require(mask.scalar_type() == at::kByte && mask.numel() == needed, ACLNN_ERR_PARAM_INVALID, "mask has ", mask.numel(),
+          " elements of ", mask.scalar_type(), "; ", self.numel(), " elements need ", needed,
+          " of uint8, one bit each");
   const at::Tensor bytes = mask.contiguous();
   const uint8_t* const source = bytes.const_data_ptr<uint8_t>();
   // Row b holds the eight values of byte b.

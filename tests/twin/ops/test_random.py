@@ -335,6 +335,9 @@ def test_wrong_masks_and_scalars_are_refused() -> None:
     call("aclnnDropoutGenMask", [100], 0.5, *STATE, short)
     with pytest.raises(RuntimeError, match=r"DropoutGenMask.* 3 bytes, too few for 100 elements"):
         torch_npu.npu.synchronize()
+    call("aclnnDropoutDoMask", x, torch.ones(100, dtype=torch.uint8, device="npu"), 0.5, x)
+    with pytest.raises(RuntimeError, match="100 elements need 16 of uint8, one bit each"):
+        torch_npu.npu.synchronize()
     with pytest.raises(AclnnError, match="prob"):
         call("aclnnInplaceBernoulli", x, None, *STATE)
 
