@@ -1,3 +1,4 @@
+// native/opapi/ops/foreach.cpp
 // Foreach: one operator over lists of tensors. The output list may be an input list (in place).
 #include "opapi/opapi.h"
 

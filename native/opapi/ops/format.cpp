@@ -1,3 +1,4 @@
+// native/opapi/ops/format.cpp
 // Storage formats. A tensor of the twin lies in memory as its view says: that is ND and the formats that only name
 // dimensions (NCHW, NHWC, NCL, ...). The tiled formats of the matrix unit do not exist here.
 #include "opapi/opapi.h"

@@ -1,3 +1,4 @@
+// native/opapi/ops/gated_activation.cpp
 // Activations of torch_npu: products of one half of a tensor with the activation of the other half, and FastGelu.
 // Half precision is computed in float32 and rounded once.
 #include "opapi/opapi.h"

@@ -1,3 +1,4 @@
+// native/opapi/ops/optimizer.cpp
 // Optimizer steps and gradient scaling.
 #include "opapi/opapi.h"
 

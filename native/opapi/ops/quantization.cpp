@@ -1,3 +1,4 @@
+// native/opapi/ops/quantization.cpp
 // Quantization and its inverse. Everything is computed in float32; results are rounded once and saturate.
 #include <numeric>
 

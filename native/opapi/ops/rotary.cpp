@@ -1,3 +1,4 @@
+// native/opapi/ops/rotary.cpp
 // Rotary position embeddings: y = x * cos + rotate(x) * sin. Half precision is computed in float32 and rounded once.
 #include "opapi/opapi.h"
 

@@ -1,3 +1,4 @@
+// native/opapi/ops/scatter_update.cpp
 // Updates at indices that torch_npu has beside ATen's scatter functions.
 #include "opapi/opapi.h"
 

@@ -1,7 +1,5 @@
-// Signal transforms, and waiting.
-#include <chrono>
-#include <thread>
-
+// native/opapi/ops/signal.cpp
+// Signal transforms.
 #include "opapi/opapi.h"
 
 namespace {
@@ -25,12 +23,6 @@ void stft(at::Tensor& out, const at::Tensor& self, const std::optional<at::Tenso
   assign(out, return_complex ? spectrum : at::view_as_real(spectrum));
 }
 
-void sleep(at::IntArrayRef cycles) {
-  require(cycles.size() == 1 && cycles[0] > 0, ACLNN_ERR_PARAM_INVALID, "cycles must be one positive number");
-  constexpr double kCyclesPerSecond = 1.65e9;  // the clock that the function's documentation assumes
-  std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<double>(cycles[0]) / kCyclesPerSecond));
-}
-
 }  // namespace
 
 // The last dimension of `out` holds the real and the imaginary part.
@@ -40,6 +32,3 @@ OPWRIGHT_KERNEL(aclStft,
                 (In, self)(OptIn, window)(Out, out)(Int, nFft)(Int, hopLength)(Int32, winLength)(Bool, normalized)(
                     Bool, onesided)(Bool, returnComplex),
                 stft(out, self, window, nFft, hopLength, winLength, normalized, onesided, returnComplex))
-
-// The stream waits as long as the device would; the caller does not.
-ACLNN(Sleep, (Ints, cycles), sleep(cycles))
