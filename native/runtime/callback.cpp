@@ -25,10 +25,21 @@ struct Mailbox {
   bool open = true;
 };
 
+struct Subscription {
+  uint64_t thread;
+  std::weak_ptr<Stream> stream;  // expired: the stream is gone, and another one may have its address
+};
+
 struct Subscriptions {
   std::mutex mutex;
   std::map<uint64_t, std::shared_ptr<Mailbox>> by_thread;
-  std::map<const Stream*, uint64_t> thread_of;
+  std::map<const Stream*, Subscription> of_stream;
+
+  // The live subscription of the stream, or nullptr.
+  const Subscription* find(const std::shared_ptr<Stream>& stream) const {
+    const auto it = of_stream.find(stream.get());
+    return it != of_stream.end() && !it->second.stream.expired() ? &it->second : nullptr;
+  }
 };
 
 Subscriptions& subscriptions() {
@@ -48,20 +59,21 @@ std::shared_ptr<Mailbox> mailbox_of(uint64_t thread) {
 
 void subscribe(uint64_t thread, const std::shared_ptr<Stream>& stream) {
   const std::lock_guard<std::mutex> lock(subscriptions().mutex);
-  const auto [it, added] = subscriptions().thread_of.emplace(stream.get(), thread);
-  require(added, ACL_ERROR_RT_PARAM_INVALID, "stream ", stream->id(), " has a subscriber already");
+  require(subscriptions().find(stream) == nullptr, ACL_ERROR_RT_PARAM_INVALID, "stream ", stream->id(),
+          " has a subscriber already");
+  subscriptions().of_stream[stream.get()] = {thread, stream};
   auto& mailbox = subscriptions().by_thread[thread];
   if (mailbox == nullptr) mailbox = std::make_shared<Mailbox>();
 }
 
 void unsubscribe(uint64_t thread, const std::shared_ptr<Stream>& stream) {
   const std::lock_guard<std::mutex> lock(subscriptions().mutex);
-  const auto it = subscriptions().thread_of.find(stream.get());
-  require(it != subscriptions().thread_of.end() && it->second == thread, ACL_ERROR_RT_PARAM_INVALID, "thread ", thread,
+  const Subscription* const subscription = subscriptions().find(stream);
+  require(subscription != nullptr && subscription->thread == thread, ACL_ERROR_RT_PARAM_INVALID, "thread ", thread,
           " has not subscribed to stream ", stream->id());
-  subscriptions().thread_of.erase(it);
-  for (const auto& entry : subscriptions().thread_of) {
-    if (entry.second == thread) return;  // it still serves another stream
+  subscriptions().of_stream.erase(stream.get());
+  for (const auto& entry : subscriptions().of_stream) {
+    if (entry.second.thread == thread) return;  // it still serves another stream
   }
   const auto mailbox = subscriptions().by_thread.at(thread);
   subscriptions().by_thread.erase(thread);
@@ -74,10 +86,10 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
   std::shared_ptr<Mailbox> mailbox;
   {
     const std::lock_guard<std::mutex> lock(subscriptions().mutex);
-    const auto it = subscriptions().thread_of.find(stream.get());
-    require(it != subscriptions().thread_of.end(), ACL_ERROR_THREAD_NOT_SUBSCRIBE,
-            "no thread has subscribed to stream ", stream->id(), "; call aclrtSubscribeReport first");
-    mailbox = subscriptions().by_thread.at(it->second);
+    const Subscription* const subscription = subscriptions().find(stream);
+    require(subscription != nullptr, ACL_ERROR_THREAD_NOT_SUBSCRIBE, "no thread has subscribed to stream ",
+            stream->id(), "; call aclrtSubscribeReport first");
+    mailbox = subscriptions().by_thread.at(subscription->thread);
   }
   auto callback = std::make_shared<Callback>(Callback{function, data});
   stream->submit(make_bookkeeping("aclrtLaunchCallback", [mailbox, callback, blocking] {

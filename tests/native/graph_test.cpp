@@ -3,6 +3,7 @@
 #include "ge/graph.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -98,12 +99,12 @@ SCENARIO(a_graph_knows_its_nodes) {
   ge::Graph copy("copy");
   CHECK_EQ(copy.CopyFrom(graph), ge::GRAPH_SUCCESS);
   CHECK_EQ(copy.GetAllNodes().size(), size_t{2});
-  char path[] = "/tmp/opwright_graph_XXXXXX";
-  CHECK(mkstemp(path) >= 0);
-  CHECK_EQ(copy.SaveToFile(path), ge::GRAPH_SUCCESS);
+  std::string path = std::filesystem::temp_directory_path() / "opwright_graph_XXXXXX";
+  CHECK(mkstemp(path.data()) >= 0);
+  CHECK_EQ(copy.SaveToFile(path.c_str()), ge::GRAPH_SUCCESS);
   std::ifstream file(path, std::ios::binary);
   CHECK_EQ(std::string(std::istreambuf_iterator<char>(file), {}), bytes);
-  std::remove(path);
+  std::remove(path.c_str());
   CHECK_EQ(copy.SaveToFile("/nowhere/graph.air"), ge::GRAPH_FAILED);
 }
 

@@ -151,6 +151,31 @@ SCENARIO(a_blocking_callback_holds_the_stream_for_the_subscribed_thread) {
   OK(aclrtDestroyStream(stream));
 }
 
+SCENARIO(a_subscription_ends_with_its_stream) {
+  start();
+  const auto self = static_cast<uint64_t>(pthread_self());
+  for (int round = 0; round < 20; ++round) {  // new streams get the addresses of destroyed ones
+    const aclrtStream stream = new_stream();
+    OK(aclrtSubscribeReport(self, stream));
+    REFUSED(aclrtSubscribeReport(self, stream), 107000, "subscriber already");
+    OK(aclrtDestroyStream(stream));
+  }
+}
+
+SCENARIO(aborting_a_device_drops_what_waits_and_lets_the_running_task_finish) {
+  start();
+  const aclrtStream stream = new_stream();
+  static std::atomic<int> ran{0};
+  Gate gate;
+  gate.close_on(stream);
+  OK(aclrtLaunchHostFunc(stream, [](void*) { ++ran; }, nullptr));
+  REFUSED(aclrtDeviceTaskAbort(0, 20), 507046, "20 ms");
+  gate.open();
+  OK(aclrtDeviceTaskAbort(0, 10000));
+  CHECK_EQ(ran.load(), 0);
+  OK(aclrtDestroyStream(stream));
+}
+
 SCENARIO(a_stream_can_be_destroyed_while_tasks_wait) {
   start();
   for (int round = 0; round < 50; ++round) {

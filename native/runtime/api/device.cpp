@@ -115,7 +115,12 @@ aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
       "aclrtDeviceTaskAbort",
       [&] {
         device_at(deviceId);
+        // Tasks that have not started are dropped; the running ones get the time to finish.
         for (const auto& stream : streams_of(deviceId)) stream->abort_pending();
+        for (const auto& stream : streams_of(deviceId)) {
+          require(stream->wait(std::chrono::milliseconds(timeout)), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+                  "the running task of stream ", stream->id(), " has not finished after ", timeout, " ms");
+        }
       },
       arg("deviceId", deviceId), arg("timeout", timeout));
 }

@@ -34,11 +34,13 @@ std::optional<int> default_device_in(const char* path) {
   std::ostringstream content;
   content << std::ifstream(path).rdbuf();
   const std::string text = content.str();
-  const char kKey[] = "\"default_device\"";
+  constexpr char kKey[] = "\"default_device\"";
   const size_t key = text.find(kKey);
-  const size_t digit = key == std::string::npos ? key : text.find_first_of("0123456789", key + sizeof kKey - 1);
-  if (digit == std::string::npos) return std::nullopt;
-  return std::atoi(text.c_str() + digit);
+  if (key == std::string::npos) return std::nullopt;
+  const char* const rest = text.c_str() + key + sizeof kKey - 1;
+  int device = 0;
+  if (std::sscanf(rest, " : \"%d\"", &device) == 1 || std::sscanf(rest, " : %d", &device) == 1) return device;
+  return std::nullopt;
 }
 
 template <size_t N>
@@ -189,6 +191,7 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
       arg("deviceId", deviceId), arg("deviceInfo", deviceInfo));
 }
 
+// The dump interface as such: torch_npu opens and closes it around every process, with or without a dump to make.
 aclError aclmdlInitDump() {
   return call("aclmdlInitDump", [] {});
 }
