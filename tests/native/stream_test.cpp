@@ -39,9 +39,16 @@ class Gate {
         [](void* self) {
           Gate& gate = *static_cast<Gate*>(self);
           std::unique_lock<std::mutex> lock(gate.mutex_);
+          gate.reached_ = true;
+          gate.changed_.notify_all();
           gate.changed_.wait(lock, [&] { return gate.open_; });
         },
         this));
+  }
+  // Returns when the stream stands at the gate.
+  void wait_until_reached() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return reached_; });
   }
   void open() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -52,6 +59,7 @@ class Gate {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  bool reached_ = false;
   bool open_ = false;
 };
 
@@ -169,6 +177,7 @@ SCENARIO(aborting_a_device_drops_what_waits_and_lets_the_running_task_finish) {
   Gate gate;
   gate.close_on(stream);
   OK(aclrtLaunchHostFunc(stream, [](void*) { ++ran; }, nullptr));
+  gate.wait_until_reached();
   REFUSED(aclrtDeviceTaskAbort(0, 20), 507046, "20 ms");
   gate.open();
   OK(aclrtDeviceTaskAbort(0, 10000));
