@@ -9,11 +9,7 @@ void assign(at::Tensor& out, const at::Tensor& result) {
   if (!out.defined()) return;  // an optional output that the caller does not want
   require(out.sizes() == result.sizes(), ACLNN_ERR_PARAM_INVALID, "the output has shape ", out.sizes(),
           ", but the operator produces ", result.sizes());
-  if (result.storage().data() != out.const_data_ptr()) {
-    out.copy_(result);
-  } else if (result.strides() != out.strides() || result.scalar_type() != out.scalar_type()) {
-    out.copy_(result.clone());  // made in the right place (see placement.h), but in another layout
-  }
+  out.copy_(result);
 }
 
 at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {

@@ -7,7 +7,6 @@
 #include <ATen/TensorOperators.h>
 
 #include "opapi/declare.h"
-#include "opapi/placement.h"
 
 namespace opwright::opapi {
 

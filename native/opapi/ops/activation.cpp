@@ -1,6 +1,9 @@
 // native/opapi/ops/activation.cpp
-// Activation functions and their gradients. `out` forms of ATen write straight into device memory.
+// Activation functions and their gradients. `out` forms of ATen write straight into device memory; for functions that
+// have none, ATen's kernel is called with an iterator over the output.
 #include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/native/Activation.h>
 
 #include "opapi/opapi.h"
 
@@ -37,12 +40,29 @@ at::Tensor slopes_for(const at::Tensor& self, const at::Tensor& weight) {
   return weight.view(shape);
 }
 
+void prelu(const at::Tensor& self, const at::Tensor& weight, at::Tensor& out) {
+  const at::Tensor slopes = slopes_for(self, weight);
+  into(out, self.scalar_type(), [&](at::Tensor& target) {
+    at::TensorIterator elements =
+        at::TensorIteratorConfig().add_output(target).add_const_input(self).add_const_input(slopes).build();
+    at::native::prelu_stub(at::kCPU, elements);
+  });
+}
+
 void prelu_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, at::Tensor& grad_input,
                     at::Tensor& grad_weight) {
   const at::Tensor slopes = slopes_for(self, weight);
-  const auto [by_input, by_element] =
-      placed(grad_input, {grad, self, weight}, [&] { return at::_prelu_kernel_backward(grad, self, slopes); });
-  assign(grad_input, by_input);
+  at::Tensor by_element = at::empty({0}, weight.options());
+  into(grad_input, self.scalar_type(), [&](at::Tensor& target) {
+    at::TensorIterator elements = at::TensorIteratorConfig()
+                                      .add_output(target)
+                                      .add_output(by_element)
+                                      .add_const_input(self)
+                                      .add_const_input(slopes)
+                                      .add_const_input(grad)
+                                      .build();
+    at::native::prelu_backward_stub(at::kCPU, elements);
+  });
   assign(grad_weight, at::sum_to(by_element, slopes.sizes()).view(weight.sizes()));
 }
 
@@ -54,7 +74,13 @@ const at::Scalar kBound = 40.0;
 void log_sigmoid(const at::Tensor& self, at::Tensor& out) { at::softplus_out(out, self, kMirrored, kBound); }
 
 void hardswish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
-  assign(out, placed(out, {grad, self}, [&] { return at::hardswish_backward(grad, self); }));
+  at::TensorIterator elements = at::TensorIterator::binary_op(out, grad, self);
+  at::native::hardswish_backward_stub(at::kCPU, elements);
+}
+
+void mish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+  at::TensorIterator elements = at::TensorIterator::binary_op(out, grad, self);
+  at::native::mish_backward_stub(at::kCPU, elements);
 }
 
 }  // namespace
@@ -69,8 +95,7 @@ ACLNN(LeakyRelu, (In, self)(Scalar, negativeSlope)(Out, out), at::leaky_relu_out
 ACLNN(InplaceLeakyRelu, (Ref, self)(Scalar, negativeSlope), at::leaky_relu_(self, negativeSlope))
 ACLNN(LeakyReluBackward, (In, gradOutput)(In, self)(Scalar, negativeSlope)(Bool, selfIsResult)(Out, out),
       at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult))
-ACLNN(Prelu, (In, self)(In, weight)(Out, out),
-      assign(out, placed(out, {self, weight}, [&] { return at::_prelu_kernel(self, slopes_for(self, weight)); })))
+ACLNN(Prelu, (In, self)(In, weight)(Out, out), prelu(self, weight, out))
 ACLNN(PreluBackward, (In, gradOutput)(In, self)(In, weight)(Out, gradInput)(Out, gradWeight),
       prelu_backward(gradOutput, self, weight, gradInput, gradWeight))
 ACLNN(RReluWithNoise,
@@ -101,8 +126,7 @@ ACTIVATION(Silu, silu)
 ACTIVATION_BACKWARD(SiluBackward, silu_backward)
 ACTIVATION(Mish, mish)
 INPLACE_ACTIVATION(InplaceMish, mish)
-ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput),
-      assign(gradInput, placed(gradInput, {gradOutput, self}, [&] { return at::mish_backward(gradOutput, self); })))
+ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput), mish_backward(gradOutput, self, gradInput))
 ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward)  // of the result
 ACTIVATION_BACKWARD(TanhBackward, tanh_backward)        // of the result
 ACLNN(Glu, (In, self)(Int, dim)(Out, out), at::glu_out(out, self, dim))

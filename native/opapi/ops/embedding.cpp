@@ -40,10 +40,8 @@ void embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at
 ACLNN(Embedding, (In, weight)(Index, indices)(Out, out), embedding(weight, indices, out))
 ACLNN(EmbeddingDenseBackward,
       (In, grad)(Index, indices)(UInt64, numWeights)(UInt64, paddingIdx)(Bool, scaleGradByFreq)(Out, out),
-      assign(out, placed(out, {grad, indices}, [&] {
-               return at::embedding_dense_backward(grad, indices, static_cast<int64_t>(numWeights),
-                                                   static_cast<int64_t>(paddingIdx), scaleGradByFreq);
-             })))
+      assign(out, at::embedding_dense_backward(grad, indices, static_cast<int64_t>(numWeights),
+                                               static_cast<int64_t>(paddingIdx), scaleGradByFreq)))
 ACLNN(EmbeddingRenorm, (Ref, selfRef)(Index, indices)(Double, maxNorm)(Double, normType),
       at::embedding_renorm_(selfRef, indices, maxNorm, normType))
 ACLNN(EmbeddingBag,

@@ -1,47 +1,14 @@
 // native/opapi/ops/normalization.cpp
-// Batch, layer, group and root-mean-square normalisation with their gradients, the parts of synchronised batch
-// normalisation, and the forms fused with an addition or an activation. Statistics are float32 for half inputs.
-#include "opapi/opapi.h"
+// Batch, layer and root-mean-square normalisation with their gradients, the parts of synchronised batch normalisation,
+// and the forms fused with an addition. ATen's functions for layers have no out= form; its kernels are called instead,
+// with the output itself.
+#include "opapi/ops/normalization.h"
+
+#include <ATen/native/layer_norm.h>
 
 namespace {
 
-using OptionalTensor = std::optional<at::Tensor>;
-
-bool is_half(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
-}
-
-at::ScalarType statistics_dtype(const at::Tensor& input) { return is_half(input) ? at::kFloat : input.scalar_type(); }
-
-// A parameter or statistic in the statistics' dtype. ATen keeps its statistics in the dtype of the parameters.
-OptionalTensor parameter(const OptionalTensor& tensor, const at::Tensor& input) {
-  if (!tensor || !tensor->defined()) return std::nullopt;
-  return tensor->to(statistics_dtype(input));
-}
-
-// The same for a scale. If there is none, ATen would compute half inputs with half statistics: scale by one instead.
-OptionalTensor scale_parameter(const OptionalTensor& weight, const at::Tensor& input, at::IntArrayRef shape) {
-  if (!weight && is_half(input)) return at::ones(shape, at::kFloat);
-  return parameter(weight, input);
-}
-
-// Statistics have one value per row or group; callers differ in the dimensions of size 1 they keep.
-void assign_statistic(at::Tensor& out, const at::Tensor& result) {
-  if (out.defined()) out.copy_(result.reshape(out.sizes()));
-}
-
-// An output that the mask may have left out.
-void assign_wanted(at::Tensor& out, const at::Tensor& result) {
-  if (result.defined()) assign(out, result);
-}
-
 // ---- batch normalisation
-
-at::Tensor per_channel(const at::Tensor& values, const at::Tensor& input) {
-  at::DimVector shape(input.dim(), 1);
-  shape[1] = input.size(1);
-  return values.reshape(shape);
-}
 
 at::DimVector all_but_channels(const at::Tensor& input) {
   at::DimVector dims;
@@ -74,10 +41,10 @@ void batch_norm(const at::Tensor& input, const OptionalTensor& weight, const Opt
   at::Tensor batch_mean = at::empty({0}, options), batch_invstd = at::empty({0}, options);
   // ATen's kernel takes it for granted that both have the same memory format.
   const at::Tensor dense = input.contiguous();
-  at::Tensor result = output.is_contiguous() ? output : at::empty(input.sizes(), input.options());
+  at::Tensor result = result_for(output, dense);
   at::native_batch_norm_out(result, batch_mean, batch_invstd, dense, scale_parameter(weight, input, {input.size(1)}),
                             parameter(bias, input), mean.values(), variance.values(), training, momentum, eps);
-  if (!result.is_same(output)) assign(output, result);
+  assign(output, result);
   if (training) {
     mean.store();
     variance.store();
@@ -94,12 +61,10 @@ void batch_norm_backward(const at::Tensor& grad, const at::Tensor& input, const 
                          const OptionalTensor& save_mean, const OptionalTensor& save_invstd, bool training, double eps,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
-  const auto [by_input, by_weight, by_bias] = placed(grad_input, {grad, input}, [&] {
-    return at::native_batch_norm_backward(grad, input, scale_parameter(weight, input, {input.size(1)}),
-                                          parameter(running_mean, input), parameter(running_var, input),
-                                          parameter(save_mean, input), parameter(save_invstd, input), training, eps,
-                                          mask<3>(output_mask));
-  });
+  const auto [by_input, by_weight, by_bias] = at::native_batch_norm_backward(
+      grad, input, scale_parameter(weight, input, {input.size(1)}), parameter(running_mean, input),
+      parameter(running_var, input), parameter(save_mean, input), parameter(save_invstd, input), training, eps,
+      mask<3>(output_mask));
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);
@@ -198,9 +163,14 @@ void batch_norm_reduce(const at::Tensor& x, at::Tensor& sum, at::Tensor& square_
 
 void layer_norm(const at::Tensor& input, at::IntArrayRef shape, const OptionalTensor& weight,
                 const OptionalTensor& bias, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
-  const auto [result, average, inverse] = placed(out, {input, or_undefined(weight), or_undefined(bias)}, [&] {
-    return at::native_layer_norm(input, shape, scale_parameter(weight, input, shape), parameter(bias, input), eps);
-  });
+  const at::Tensor dense = input.contiguous();
+  const at::Tensor scale = or_undefined(scale_parameter(weight, input, shape));
+  const at::Tensor shift = or_undefined(parameter(bias, input));
+  const auto [rows, columns] = at::native::_check_layer_norm_inputs(dense, shape, scale, shift);
+  at::Tensor result = result_for(out, dense);
+  const at::TensorOptions options = input.options().dtype(statistics_dtype(input));
+  at::Tensor average = at::empty({rows}, options), inverse = at::empty({rows}, options);
+  at::native::LayerNormKernel(at::kCPU, dense, scale, shift, rows, columns, eps, &result, &average, &inverse);
   assign(out, result);
   assign_statistic(mean, average);
   assign_statistic(rstd, inverse);
@@ -210,11 +180,19 @@ void layer_norm_backward(const at::Tensor& grad, const at::Tensor& input, at::In
                          const at::Tensor& rstd, const OptionalTensor& weight, const OptionalTensor& bias,
                          c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                          at::Tensor& grad_bias) {
-  const auto [by_input, by_weight, by_bias] = placed(grad_input, {grad, input}, [&] {
-    return at::native_layer_norm_backward(grad, input, shape, *parameter(mean, input), *parameter(rstd, input),
-                                          scale_parameter(weight, input, shape), parameter(bias, input),
-                                          mask<3>(output_mask));
-  });
+  const at::Tensor dense = input.contiguous();
+  const at::Tensor scale = or_undefined(scale_parameter(weight, input, shape));
+  const auto [rows, columns] = at::native::_check_layer_norm_inputs(dense, shape, scale, or_undefined(bias));
+  const auto [input_wanted, weight_wanted, bias_wanted] = mask<3>(output_mask);
+  const at::TensorOptions options = input.options().dtype(statistics_dtype(input));
+  at::Tensor by_input, by_weight, by_bias;
+  if (input_wanted) by_input = result_for(grad_input, dense);
+  if (weight_wanted) by_weight = at::zeros(shape, options);
+  if (bias_wanted) by_bias = at::zeros(shape, options);
+  if (rows > 0) {
+    at::native::LayerNormBackwardKernel(at::kCPU, grad, dense, *parameter(mean, input), *parameter(rstd, input), scale,
+                                        rows, columns, &by_input, &by_weight, &by_bias);
+  }
   assign_wanted(grad_input, by_input);
   assign_wanted(grad_weight, by_weight);
   assign_wanted(grad_bias, by_bias);
@@ -320,66 +298,6 @@ void add_rms_norm_cast(const at::Tensor& x1, const at::Tensor& x2, const at::Ten
   assign(x, sum);
 }
 
-// ---- group normalisation
-
-void group_norm(const at::Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias, int64_t n, int64_t c,
-                int64_t hxw, int64_t groups, double eps, at::Tensor& out, at::Tensor& mean, at::Tensor& rstd) {
-  const at::Tensor dense = input.contiguous();
-  const auto [result, average, inverse] = placed(out, {input, or_undefined(weight), or_undefined(bias)}, [&] {
-    return at::native_group_norm(dense, scale_parameter(weight, input, {c}), parameter(bias, input), n, c, hxw, groups,
-                                 eps);
-  });
-  assign(out, result);
-  assign_statistic(mean, average);
-  assign_statistic(rstd, inverse);
-}
-
-void group_norm_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& mean,
-                         const at::Tensor& rstd, const OptionalTensor& weight, int64_t n, int64_t c, int64_t hxw,
-                         int64_t groups, const std::array<bool, 3>& wanted, at::Tensor& grad_input,
-                         at::Tensor& grad_weight, at::Tensor& grad_bias) {
-  const at::Tensor dense_grad = grad.contiguous(), dense = input.contiguous();
-  const auto [by_input, by_weight, by_bias] = placed(grad_input, {grad, input}, [&] {
-    return at::native_group_norm_backward(dense_grad, dense, parameter(mean, input)->contiguous(),
-                                          parameter(rstd, input)->contiguous(), scale_parameter(weight, input, {c}), n,
-                                          c, hxw, groups, wanted);
-  });
-  assign_wanted(grad_input, by_input);
-  assign_wanted(grad_weight, by_weight);
-  assign_wanted(grad_bias, by_bias);
-}
-
-int64_t pixels(const at::Tensor& input) { return c10::multiply_integers(input.sizes().slice(2)); }
-
-// Group normalisation followed by swish(z) = z * sigmoid(scale * z).
-void group_norm_swish(const at::Tensor& x, const OptionalTensor& gamma, const OptionalTensor& beta, int64_t groups,
-                      double eps, bool activate, double scale, at::Tensor& y, at::Tensor& mean, at::Tensor& rstd) {
-  const at::Tensor values = x.to(at::kFloat);
-  at::Tensor normalised = at::empty(x.sizes(), values.options());
-  group_norm(values, gamma, beta, x.size(0), x.size(1), pixels(x), groups, eps, normalised, mean, rstd);
-  if (activate) normalised.mul_(at::mul(normalised, scale).sigmoid_());
-  assign(y, normalised);
-}
-
-void group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& mean, const at::Tensor& rstd,
-                               const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
-                               double scale, bool with_gamma, bool with_beta, at::Tensor& dx, at::Tensor& grad_gamma,
-                               at::Tensor& grad_beta) {
-  const at::Tensor values = x.to(at::kFloat).contiguous();
-  const int64_t n = x.size(0), c = x.size(1);
-  const at::Tensor average = mean.to(at::kFloat).contiguous(), inverse = rstd.to(at::kFloat).contiguous();
-  const at::Tensor normalised = at::sub(values.view({n, groups, -1}), average.view({n, groups, 1}))
-                                    .mul_(inverse.view({n, groups, 1}))
-                                    .view(x.sizes())
-                                    .mul_(per_channel(gamma, x))
-                                    .add_(per_channel(beta, x));
-  const at::Tensor gate = at::mul(normalised, scale).sigmoid_();
-  // d/dz of z * s(k z) is s + k z s (1 - s)
-  const at::Tensor slope = at::mul(normalised, scale).mul_(at::rsub(gate, 1)).add_(1).mul_(gate);
-  group_norm_backward(slope.mul_(grad), values, average, inverse, gamma, n, c, pixels(x), groups,
-                      {true, with_gamma, with_beta}, dx, grad_gamma, grad_beta);
-}
-
 }  // namespace
 
 ACLNN(BatchNorm,
@@ -456,26 +374,3 @@ ACLNN(AddRmsNormCast, (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, y1Out)(O
 // The normalised sum replaces x1, the sum x2.
 ACLNN(InplaceAddRmsNorm, (Ref, x1Ref)(Ref, x2Ref)(In, gamma)(Double, epsilon)(OptOut, rstdOut),
       add_rms_norm(x1Ref, x2Ref, gamma, epsilon, x1Ref, rstdOut, x2Ref))
-
-ACLNN(GroupNorm,
-      (In, self)(OptIn, gamma)(OptIn, beta)(Int, N)(Int, C)(Int, HxW)(Int, group)(Double, eps)(Out, out)(
-          OptOut, meanOut)(OptOut, rstdOut),
-      group_norm(self, gamma, beta, N, C, HxW, group, eps, out, meanOut, rstdOut))
-ACLNN(GroupNormBackward,
-      (In, gradOut)(In, input)(In, mean)(In, rstd)(OptIn, gamma)(Int, N)(Int, C)(Int, HxW)(Int, group)(
-          Bools, outputMask)(OptOut, gradInput)(OptOut, gradGammaOut)(OptOut, gradBetaOut),
-      group_norm_backward(gradOut, input, mean, rstd, gamma, N, C, HxW, group, mask<3>(outputMask), gradInput,
-                          gradGammaOut, gradBetaOut))
-ACLNN(GroupNormSilu,
-      (In, self)(OptIn, gamma)(OptIn, beta)(Int, group)(Double, eps)(Out, out)(OptOut, meanOut)(OptOut, rstdOut),
-      group_norm_swish(self, gamma, beta, group, eps, true, 1.0, out, meanOut, rstdOut))
-ACLNN(GroupNormSwish,
-      (In, x)(OptIn, gamma)(OptIn, beta)(Int, numGroups)(Text, dataFormatOptional)(Double, eps)(Bool, activateSwish)(
-          Double, swishScale)(Out, yOut)(OptOut, meanOut)(OptOut, rstdOut),
-      group_norm_swish(x, gamma, beta, numGroups, eps, activateSwish, swishScale, yOut, meanOut, rstdOut))
-ACLNN(GroupNormSwishGrad,
-      (In, dy)(In, mean)(In, rstd)(In, x)(In, gamma)(In, beta)(Int, numGroups)(Text, dataFormatOptional)(
-          Double, swishScale)(Bool, dgammaIsRequire)(Bool, dbetaIsRequire)(Out, dxOut)(OptOut, dgammaOut)(OptOut,
-                                                                                                          dbetaOut),
-      group_norm_swish_backward(dy, mean, rstd, x, gamma, beta, numGroups, swishScale, dgammaIsRequire, dbetaIsRequire,
-                                dxOut, dgammaOut, dbetaOut))

@@ -42,7 +42,7 @@ std::optional<int64_t> divisor(int64_t given) { return given == 0 ? std::nullopt
 
 ACLNN(AdaptiveAvgPool2d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool2d_out(out, self, outputSize))
 ACLNN(AdaptiveAvgPool2dBackward, (In, gradOutput)(In, self)(Out, out),
-      assign(out, placed(out, {gradOutput, self}, [&] { return at::_adaptive_avg_pool2d_backward(gradOutput, self); })))
+      assign(out, at::_adaptive_avg_pool2d_backward(gradOutput, self)))
 ACLNN(AdaptiveAvgPool3d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool3d_out(out, self, outputSize))
 ACLNN(AdaptiveAvgPool3dBackward, (In, gradOutput)(In, self)(Out, out),
       at::adaptive_avg_pool3d_backward_out(out, gradOutput, self))

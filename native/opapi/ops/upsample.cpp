@@ -82,16 +82,12 @@ ACLNN(UpsampleTrilinear3dBackward,
 
 #define GRID_SAMPLER(NAME, FUNCTION)                                                                                  \
   ACLNN(NAME, (In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(Out, out),          \
-        assign(out, placed(out, {input, grid},                                                                        \
-                           [&] { return at::FUNCTION(input, grid, interpolationMode, paddingMode, alignCorners); }))) \
+        assign(out, at::FUNCTION(input, grid, interpolationMode, paddingMode, alignCorners)))                         \
   ACLNN(NAME##Backward,                                                                                               \
         (In, gradOutput)(In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(          \
             Bools, outputMask)(OptOut, inputGrad)(OptOut, gridGrad),                                                  \
-        grid_gradients(placed(inputGrad, {gradOutput, input, grid},                                                   \
-                              [&] {                                                                                   \
-                                return at::FUNCTION##_backward(gradOutput, input, grid, interpolationMode,            \
-                                                               paddingMode, alignCorners, mask<2>(outputMask));       \
-                              }),                                                                                     \
+        grid_gradients(at::FUNCTION##_backward(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, \
+                                               mask<2>(outputMask)),                                                  \
                        inputGrad, gridGrad))
 GRID_SAMPLER(GridSampler2D, grid_sampler_2d)
 GRID_SAMPLER(GridSampler3D, grid_sampler_3d)

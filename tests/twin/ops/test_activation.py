@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.twin.ops.compare import check, check_in_place, check_out, layouts, rejects
+from tests.twin.aclnn_calls import call
+from tests.twin.ops.compare import agree, check, check_in_place, check_out, layouts, rejects
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
 
@@ -103,6 +104,27 @@ def test_glu(dim: int) -> None:
 )
 def test_prelu(shape: tuple[int, ...], weights: int) -> None:
     check_gradients(functional.prelu, leaf(shape), leaf((weights,), seed=4))
+
+
+def test_gradients_into_strided_outputs() -> None:
+    x, weight, grad = (some(shape, torch.float32) for shape in ((4, 6), (6,), (4, 6)))
+    x, weight = x.requires_grad_(), weight.requires_grad_()
+    on_npu = [tensor.detach().to("npu") for tensor in (grad, x, weight)]
+
+    def out() -> torch.Tensor:
+        return torch.zeros(6, 4, device="npu").t()
+
+    for name, function in (("Mish", functional.mish), ("Hardswish", functional.hardswish)):
+        by_input = out()
+        call(f"aclnn{name}Backward", *on_npu[:2], by_input)
+        agree(by_input, torch.autograd.grad(function(x), x, grad)[0])
+    by_input, by_weight = out(), torch.zeros(6, device="npu")
+    call("aclnnPreluBackward", *on_npu, by_input, by_weight)
+    expected = torch.autograd.grad(functional.prelu(x, weight), (x, weight), grad)
+    agree([by_input, by_weight], list(expected))
+    wide = torch.zeros(4, 6, dtype=torch.float64, device="npu")
+    call("aclnnPrelu", *on_npu[1:], wide)
+    agree(wide.float(), functional.prelu(x, weight).detach())
 
 
 def test_rrelu() -> None:

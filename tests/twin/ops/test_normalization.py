@@ -1,4 +1,4 @@
-"""Normalisation: native/opapi/ops/normalization.cpp."""
+"""Normalisation: native/opapi/ops/normalization.cpp and group_normalization.cpp."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 import torch_npu
 from torch.nn import functional
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, check
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
@@ -99,6 +100,57 @@ def test_group_norm(shape: tuple[int, ...], affine: bool) -> None:  # noqa: FBT0
         )
     images = some((2, 4, 3, 6), torch.float32).permute(0, 3, 1, 2)
     check(lambda x: functional.group_norm(x, 2), images)
+
+
+def outputs(shape: tuple[int, ...]) -> list[torch.Tensor]:
+    """Return outputs that the kernels cannot write into: strided, and of another dtype."""
+    return [
+        torch.zeros((*shape, 2), device="npu")[..., 1],
+        torch.zeros(shape, dtype=torch.float64, device="npu"),
+    ]
+
+
+def test_layer_norm_into_other_outputs() -> None:
+    x, weight, bias = (some(shape, torch.float32) for shape in ((4, 6), (6,), (6,)))
+    on_npu = x.to("npu"), [6], weight.to("npu"), bias.to("npu")
+    for out in outputs((4, 6)):
+        call("aclnnLayerNorm", *on_npu, EPS, out, None, None)
+        agree(out.float(), functional.layer_norm(x, (6,), weight, bias, EPS))
+
+
+def test_group_norm_into_other_outputs() -> None:
+    x, weight, bias = (some(shape, torch.float32) for shape in ((2, 6, 5), (6,), (6,)))
+    on_npu = x.to("npu"), weight.to("npu"), bias.to("npu")
+    for out in outputs((2, 6, 5)):
+        call("aclnnGroupNorm", *on_npu, 2, 6, 5, 3, EPS, out, None, None)
+        agree(out.float(), functional.group_norm(x, 3, weight, bias, EPS))
+
+
+@pytest.mark.parametrize("groups", [0, 4])
+def test_groups_must_divide_the_channels(groups: int) -> None:
+    x, statistic = torch.ones(2, 6, 5, device="npu"), torch.ones(2, groups, device="npu")
+    gradient = x, x, statistic, statistic, None, 2, 6, 5, groups, [True, False, False]
+    call("aclnnGroupNorm", x, None, None, 2, 6, 5, groups, EPS, x, statistic, statistic)
+    with pytest.raises(RuntimeError, match="must divide the number of channels, 6"):
+        torch_npu.npu.synchronize()
+    call("aclnnGroupNormBackward", *gradient, torch.empty_like(x), None, None)
+    with pytest.raises(RuntimeError, match="must divide the number of channels, 6"):
+        torch_npu.npu.synchronize()
+
+
+def test_norms_of_large_tensors() -> None:
+    """Enough elements for several threads."""
+    check_gradients(
+        lambda x, w, b: functional.layer_norm(x, (128,), w, b),
+        leaf((512, 128)),
+        leaf((128,), seed=4),
+        leaf((128,), seed=5),
+    )
+    check_gradients(
+        lambda x, w: functional.group_norm(x.transpose(2, 3), 4, w),
+        leaf((2, 16, 40, 48)),
+        leaf((16,), seed=4),
+    )
 
 
 def test_instance_norm() -> None:
