@@ -16,7 +16,13 @@ import typer
 
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.command import kernels_app
-from opwright.twin.settings import TwinSettings, check_devices, check_soc, parse_memory
+from opwright.twin.settings import (
+    TwinSettings,
+    check_devices,
+    check_soc,
+    check_trace,
+    parse_memory,
+)
 
 if TYPE_CHECKING:
     from opwright.twin.coverage import Status
@@ -92,7 +98,7 @@ def run(
         devices=shared.devices,
         memory=shared.memory,
         sync=sync or None,
-        trace=trace,
+        trace=None if trace is None else check_trace(trace, where="--trace"),
         kernels=tuple(kernels or ()),
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"

@@ -24,10 +24,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options; they mean the same as those of `opwright run`."""
     group = parser.getgroup("npu", "Ascend NPU")
     group.addoption("--npu-twin", action="store_true", help="run on the twin of opwright")
-    group.addoption("--npu-soc", metavar="NAME", help="chip that the twin reports")
-    group.addoption("--npu-devices", metavar="N", type=int, help="number of devices")
+    group.addoption("--npu-soc", metavar="NAME", help="with --npu-twin: chip that it reports")
     group.addoption(
-        "--npu-sync", action="store_true", default=None, help="run each task at its call"
+        "--npu-devices", metavar="N", type=int, help="with --npu-twin: number of devices"
+    )
+    group.addoption(
+        "--npu-sync",
+        action="store_true",
+        default=None,
+        help="with --npu-twin: run each task at its call",
     )
 
 

@@ -58,6 +58,8 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         "OPWRIGHT_DEVICES": settings.devices,
         "OPWRIGHT_MEMORY": settings.memory,
         "OPWRIGHT_SYNC": None if settings.sync is None else int(settings.sync),
+        # torch_npu's own queue would still part the Python call from the twin's.
+        "TASK_QUEUE_ENABLE": 0 if settings.sync else None,
         # Absolute, because the process may change its folder before it writes the trace.
         "OPWRIGHT_TRACE": None if settings.trace is None else settings.trace.absolute(),
         "OPWRIGHT_KERNELS": os.pathsep.join(str(file.absolute()) for file in settings.kernels)

@@ -87,7 +87,12 @@ def launch(
         environment = launch_environment(os.environ, settings)
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
-        raise CommandNotFoundError(where="opwright run", got=repr(command[0]))
+        is_file = os.path.isfile(command[0])  # noqa: PTH113 - as shutil.which sees it
+        raise CommandNotFoundError(
+            where="opwright run",
+            got=f"{command[0]!r}, a file that is not executable" if is_file else repr(command[0]),
+            fix="put its interpreter in front, as in `-- python FILE`" if is_file else None,
+        )
     os.execve(program, list(command), environment)  # noqa: S606 - becoming the user's command is the purpose
 
 

@@ -7,6 +7,7 @@ started.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,9 +23,11 @@ __all__ = [
     "DeviceCountError",
     "MemorySizeError",
     "SocNameError",
+    "TraceFileError",
     "TwinSettings",
     "check_devices",
     "check_soc",
+    "check_trace",
     "parse_memory",
 ]
 
@@ -101,6 +104,14 @@ class MemorySizeError(OpwrightError):
     usual_fix = "give a number of bytes with an optional suffix, for example 8G"
 
 
+class TraceFileError(OpwrightError):
+    """A trace file that cannot be created."""
+
+    id = "OPW-T004"
+    title = "the trace cannot be written there"
+    usual_fix = "name a file in an existing folder that you may write to"
+
+
 def check_soc(name: str, *, where: str) -> str:
     """Return the name if torch_npu accepts it, else raise SocNameError (OPW-T001)."""
     if name in SOC_NAMES or name.startswith(OPEN_FAMILY):
@@ -113,6 +124,18 @@ def check_devices(number: int, *, where: str) -> int:
     if 1 <= number <= MOST_DEVICES:
         return number
     raise DeviceCountError(where=where, got=str(number), allowed=(f"1 to {MOST_DEVICES}",))
+
+
+def check_trace(file: Path, *, where: str) -> Path:
+    """Return the file if it can be created, else raise TraceFileError (OPW-T004)."""
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise TraceFileError(where=where, got=f"'{file}': there is no folder '{folder}'")
+    if file.is_dir():
+        raise TraceFileError(where=where, got=f"'{file}', which is a folder")
+    if not os.access(file if file.exists() else folder, os.W_OK):
+        raise TraceFileError(where=where, got=f"'{file}': no permission to write")
+    return file
 
 
 def parse_memory(text: str, *, where: str) -> int:

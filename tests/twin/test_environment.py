@@ -14,9 +14,11 @@ from opwright.twin.settings import (
     DeviceCountError,
     MemorySizeError,
     SocNameError,
+    TraceFileError,
     TwinSettings,
     check_devices,
     check_soc,
+    check_trace,
     parse_memory,
 )
 from opwright.twin.toolkit import LOAD_ORDER, Toolkit, default_toolkit, missing_parts
@@ -60,10 +62,22 @@ def test_environment_carries_every_setting() -> None:
     }
 
 
+def test_sync_turns_the_queue_of_torch_npu_off() -> None:
+    assert twin_environment({}, TOOLKIT, TwinSettings(sync=True))["TASK_QUEUE_ENABLE"] == "0"
+    assert "TASK_QUEUE_ENABLE" not in twin_environment({}, TOOLKIT, TwinSettings(sync=False))
+
+
 def test_unset_settings_leave_the_environment_alone() -> None:
     base = {"OPWRIGHT_SOC": "Ascend310P3", "PATH": "/bin"}
     result = twin_environment(base, TOOLKIT, TwinSettings())
     assert (result["OPWRIGHT_SOC"], result["PATH"]) == ("Ascend310P3", "/bin")
+
+
+def test_trace_file_must_be_in_a_folder(tmp_path: Path) -> None:
+    assert check_trace(tmp_path / "t.json", where="--trace") == tmp_path / "t.json"
+    for file, reason in ((tmp_path / "none" / "t.json", "no folder"), (tmp_path, "is a folder")):
+        with pytest.raises(TraceFileError, match=reason):
+            check_trace(file, where="--trace")
 
 
 def test_trace_file_is_absolute() -> None:
