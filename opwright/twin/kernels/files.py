@@ -86,7 +86,12 @@ def load_file(file: Path) -> None:
             return
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
-            raise KernelFileError(where=path, got="not a Python file", allowed=("*.py",))
+            raise KernelFileError(
+                where=path,
+                got="neither Python nor C++",
+                allowed=("*.py", *(f"*{suffix}" for suffix in CPP)),
+                fix="name the file with the reference functions; it may name a prototype's file",
+            )
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:
