@@ -61,6 +61,16 @@ Dims contiguous_strides(const Dims& sizes) {
   return strides;
 }
 
+// Sizes whose bytes, and whose dense strides, are 64-bit numbers; no device has as many elements.
+void require_countable(const Dims& sizes, const char* what) {
+  constexpr int64_t kMostElements = int64_t{1} << 55;
+  int64_t count = 1;
+  for (const int64_t size : sizes) {
+    require(!__builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count) && count <= kMostElements,
+            ACLNN_ERR_PARAM_INVALID, what, " ", to_string(sizes), " has more than ", kMostElements, " elements");
+  }
+}
+
 // `format` and `storage` are kept as given: base formats describe the storage as one dimension, private ones by shape.
 void fill(aclTensor& tensor, const int64_t* sizes, uint64_t rank, aclDataType dtype, const int64_t* strides,
           int64_t offset, aclFormat format, const int64_t* storage, uint64_t storage_rank, void* data) {
@@ -71,12 +81,14 @@ void fill(aclTensor& tensor, const int64_t* sizes, uint64_t rank, aclDataType dt
   for (const int64_t size : tensor.sizes) {
     require(size >= 0, ACLNN_ERR_PARAM_INVALID, "size ", size, " in ", to_string(tensor.sizes), " is negative");
   }
+  require_countable(tensor.sizes, "the view");
   if (strides != nullptr) {
     tensor.strides.assign(strides, rank);
   } else {
     tensor.strides = contiguous_strides(tensor.sizes);
   }
   tensor.storage_sizes = storage_rank > 0 ? Dims(storage, storage_rank) : tensor.sizes;
+  require_countable(tensor.storage_sizes, "the storage");
   tensor.offset = offset;
   tensor.dtype = dtype;
   tensor.format = format;

@@ -25,14 +25,17 @@ namespace {
 struct Extent {
   int64_t first = 0;  // elements from the start of the storage
   int64_t last = 0;
+  bool counts = true;  // false: too far for a 64-bit number
 };
 
 // The elements that a non-empty view touches.
 Extent extent_of(const aclTensor& tensor) {
   Extent extent{tensor.offset, tensor.offset};
   for (size_t i = 0; i < tensor.sizes.size(); ++i) {
-    const int64_t reach = (tensor.sizes[i] - 1) * tensor.strides[i];
-    (reach < 0 ? extent.first : extent.last) += reach;
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(tensor.sizes[i] - 1, tensor.strides[i], &reach)) extent.counts = false;
+    int64_t& end = reach < 0 ? extent.first : extent.last;
+    if (__builtin_add_overflow(end, reach, &end)) extent.counts = false;
   }
   return extent;
 }
@@ -53,9 +56,9 @@ void validate(const aclTensor& tensor, const char* name) {
   if (tensor.numel() == 0) return;
   const Extent extent = extent_of(tensor);
   const int64_t storage = tensor.storage_sizes.product();
-  require(extent.first >= 0 && extent.last < storage, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': the view ",
-          to_string(tensor.sizes), " with strides ", to_string(tensor.strides), " and offset ", tensor.offset,
-          " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
+  require(extent.counts && extent.first >= 0 && extent.last < storage, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "': the view ", to_string(tensor.sizes), " with strides ", to_string(tensor.strides), " and offset ",
+          tensor.offset, " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
   memory::checked_alias(static_cast<const char*>(tensor.data) + bytes_to(extent.first, tensor.dtype),
                         bytes_to(extent.last - extent.first + 1, tensor.dtype), name, ACLNN_ERR_PARAM_INVALID);
   const int device = memory::device_of(tensor.data);

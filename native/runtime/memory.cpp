@@ -91,7 +91,8 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
   {
     const std::shared_lock<std::shared_mutex> lock(state.mutex);
     const auto allocation = entry_at(state.allocations, begin);
-    if (allocation != state.allocations.end() && begin + size <= allocation->first + allocation->second) {
+    if (allocation != state.allocations.end() && begin < allocation->first + allocation->second &&
+        size <= allocation->first + allocation->second - begin) {
       return space().alias(begin);
     }
     // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
@@ -100,7 +101,7 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
     while (mapping != state.mappings.end() && mapping->first <= covered &&
            covered < mapping->first + mapping->second.size) {
       covered = mapping->first + mapping->second.size;
-      if (covered >= begin + size) return space().alias(begin);
+      if (covered - begin >= size) return space().alias(begin);
       ++mapping;
     }
   }

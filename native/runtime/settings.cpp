@@ -60,8 +60,9 @@ Settings read() {
   result.soc = variable("OPWRIGHT_SOC", "Ascend910B4");
   const Soc* soc = find_soc(result.soc);
   if (soc == nullptr) reject("OPWRIGHT_SOC", result.soc, known_soc_names());
-  result.visible_devices = visible_devices(integer(
-      "OPWRIGHT_DEVICES", variable("OPWRIGHT_DEVICES", std::to_string(kDefaultDevices).c_str()), 1, kMostDevices));
+  result.devices = integer("OPWRIGHT_DEVICES", variable("OPWRIGHT_DEVICES", std::to_string(kDefaultDevices).c_str()), 1,
+                           kMostDevices);
+  result.visible_devices = visible_devices(result.devices);
   const std::string memory = variable("OPWRIGHT_MEMORY", "");
   result.device_memory = memory.empty() ? default_memory(*soc) : parse_size(memory);
   result.sync = integer("OPWRIGHT_SYNC", variable("OPWRIGHT_SYNC", "0"), 0, 1) == 1;

@@ -12,7 +12,8 @@ namespace opwright {
 
 struct Settings {
   std::string soc;                   // OPWRIGHT_SOC: a name of the table in soc.cpp
-  std::vector<int> visible_devices;  // physical ids: all of OPWRIGHT_DEVICES, or what ASCEND_RT_VISIBLE_DEVICES leaves
+  int devices;                       // OPWRIGHT_DEVICES: of the machine
+  std::vector<int> visible_devices;  // physical ids: all of them, or what ASCEND_RT_VISIBLE_DEVICES leaves
   uint64_t device_memory;            // OPWRIGHT_MEMORY: bytes per device
   bool sync;                         // OPWRIGHT_SYNC: run each task at its call
   std::string trace_file;            // OPWRIGHT_TRACE: Chrome trace, empty for none

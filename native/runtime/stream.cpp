@@ -13,10 +13,14 @@ namespace {
 
 thread_local const Task* running_task = nullptr;
 thread_local Stream* worker_of = nullptr;
+thread_local const Stream* running_on = nullptr;  // the stream of running_task
 
 // How often the worker looks for the next task before it sleeps. A wake-up costs the submitter a system call of one to
 // two microseconds, about as much as this many looks; benchmarks/small_call.py shows the effect.
 constexpr int kLooksBeforeSleep = 2000;
+
+constexpr char kOwnStream[] =
+    "a kernel cannot use the stream that it runs on, which would wait for itself; compute on the CPU tensors it gets";
 
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
@@ -50,6 +54,10 @@ Stream* Stream::current() noexcept { return worker_of; }
 
 void Stream::submit(TaskPtr task) {
   if (sync_) {
+    if (running_on == this) {
+      require(task->is_bookkeeping(), ACL_ERROR_RT_STREAM_CONTEXT, kOwnStream);
+      return execute(*task);
+    }
     const GilRelease released;  // a Python kernel takes the lock itself, maybe while another thread waits here
     {
       const std::lock_guard<std::mutex> lock(inline_mutex_);
@@ -71,7 +79,8 @@ void Stream::submit(TaskPtr task) {
 }
 
 bool Stream::wait(Timeout timeout) {
-  if (worker_of == this) return true;  // a task cannot wait for itself
+  // Its results would not be there yet: what a task enqueues runs after the task.
+  require(worker_of != this && running_on != this, ACL_ERROR_RT_STREAM_CONTEXT, kOwnStream);
   const uint64_t target = submitted_.load();
   const auto done = [&] { return completed_.load() >= target; };
   if (done()) return true;
@@ -108,6 +117,7 @@ void Stream::execute(Task& task) noexcept {
   }
   const double begin = trace::now();
   const Task* const outer = std::exchange(running_task, &task);
+  const Stream* const outer_stream = std::exchange(running_on, this);
   try {
     task.run();
   } catch (...) {
@@ -117,6 +127,7 @@ void Stream::execute(Task& task) noexcept {
     failed_.store(true);
   }
   running_task = outer;
+  running_on = outer_stream;
   const double end = trace::now();
   busy_.store(busy_.load(std::memory_order_relaxed) + (end - begin), std::memory_order_relaxed);
   if (trace::enabled()) {

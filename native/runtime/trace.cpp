@@ -98,7 +98,7 @@ const bool opened = [] {
     pthread_atfork(nullptr, nullptr, [] { enabled_flag.store(false); });
     return true;
   } catch (const Error& error) {
-    std::fprintf(stderr, "opwright: %s\n", error.what());  // aclInit reports it again as an error
+    std::fprintf(stderr, "opwright: %s\n", error.what());  // the program goes on without a trace
     return false;
   }
 }();

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -32,15 +33,22 @@ struct Physical {
   int descriptor;
 };
 
+namespace {
+
+constexpr size_t kMostAddresses = size_t{1} << 47;  // of a process
+
+}  // namespace
+
 void* reserve(int device, size_t size, size_t alignment) {
   require(size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot reserve 0 bytes");
   require((alignment & (alignment - 1)) == 0, ACL_ERROR_RT_PARAM_INVALID, "alignment ", alignment,
           " is not a power of two");
   DeviceMemory& state = space().device(device);
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
-  const size_t bytes = round_up(size, kGranularity);
+  // More than the process has addresses for is refused below, like any size that does not fit.
+  const size_t bytes = round_up(std::min(size, kMostAddresses), kGranularity);
   const uintptr_t begin = state.addresses.take(bytes, std::max(alignment, kGranularity));
-  require(begin != 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "no ", bytes, " bytes of address space are left on device ",
+  require(begin != 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "no ", size, " bytes of address space are left on device ",
           device, "; raise OPWRIGHT_MEMORY (the address space grows with it)");
   state.reservations[begin] = bytes;
   return reinterpret_cast<void*>(begin);
@@ -85,7 +93,7 @@ std::shared_ptr<Physical> charged_block(int device, size_t bytes) {
   DeviceMemory& state = space().device(device);
   {
     const std::unique_lock<std::shared_mutex> lock(state.mutex);
-    if (state.used + bytes > space().memory()) over_limit(device, bytes, state);
+    if (bytes > space().memory() - state.used) over_limit(device, bytes, state);
     state.charge(bytes);
   }
   const auto refund = [&state, bytes] { state.used -= bytes; };
@@ -130,12 +138,14 @@ void map(void* address, size_t size, size_t offset, void* handle) {
   DeviceMemory& state = space().owner(begin);
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   const auto reservation = entry_at(state.reservations, begin);
-  require(reservation != state.reservations.end() && begin + size <= reservation->first + reservation->second,
+  require(reservation != state.reservations.end() && begin < reservation->first + reservation->second &&
+              size <= reservation->first + reservation->second - begin,
           ACL_ERROR_RT_PARAM_INVALID, "the range of ", size, " bytes at ", address, " is not inside one reservation");
   require(size > 0 && begin % kGranularity == 0 && size % kGranularity == 0, ACL_ERROR_RT_PARAM_INVALID,
           "address and size of a mapping must be multiples of ", kGranularity);
-  require(offset % kGranularity == 0 && offset + size <= block->size, ACL_ERROR_RT_PARAM_INVALID, "offset ", offset,
-          " and size ", size, " do not fit a block of ", block->size, " bytes");
+  require(offset % kGranularity == 0 && offset <= block->size && size <= block->size - offset,
+          ACL_ERROR_RT_PARAM_INVALID, "offset ", offset, " and size ", size, " do not fit a block of ", block->size,
+          " bytes");
   const auto before = entry_at(state.mappings, begin + size - 1);
   require(before == state.mappings.end() || before->first + before->second.size <= begin, ACL_ERROR_RT_PARAM_INVALID,
           "part of the range at ", address, " is mapped already");

@@ -3,7 +3,7 @@
 #include "hal/hal.h"
 
 #include "runtime/call.h"
-#include "runtime/device.h"
+#include "runtime/settings.h"
 
 using namespace opwright;
 
@@ -21,8 +21,9 @@ T& checked(T* pointer, const char* name) {
 
 }  // namespace
 
+// The driver knows nothing of ASCEND_RT_VISIBLE_DEVICES; torch_npu applies it to this number.
 int drvGetDevNum(int* num) {
-  return call("drvGetDevNum", [&] { checked(num, "num") = static_cast<int>(device_count()); });
+  return call("drvGetDevNum", [&] { checked(num, "num") = settings().devices; });
 }
 
 int32_t halGetAPIVersion(int32_t* version) {
@@ -33,8 +34,8 @@ int32_t halGetDeviceInfo(uint32_t device, int32_t module, int32_t info, int64_t*
   return call(
       "halGetDeviceInfo",
       [&] {
-        require(device < device_count(), DRV_ERROR_INVALID_DEVICE, "device ", device, " does not exist; there are ",
-                device_count());
+        require(device < static_cast<uint32_t>(settings().devices), DRV_ERROR_INVALID_DEVICE, "device ", device,
+                " does not exist; there are ", settings().devices);
         require(module == MODULE_TYPE_SYSTEM && info == INFO_TYPE_HOST_OSC_FREQUE, DRV_ERROR_NOT_SUPPORT, "module ",
                 module, ", information ", info, " is not available; only the host clock's frequency is (module ",
                 static_cast<int>(MODULE_TYPE_SYSTEM), ", information ", static_cast<int>(INFO_TYPE_HOST_OSC_FREQUE),

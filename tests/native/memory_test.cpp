@@ -136,6 +136,20 @@ SCENARIO(physical_blocks_are_mapped_into_reserved_addresses) {
   CHECK_EQ(free_bytes, total);
 }
 
+SCENARIO(sizes_beyond_64_bits_do_not_wrap_around) {
+  start();
+  char* const pointer = static_cast<char*>(device_memory(512));
+  char host[64] = {};
+  void* range = nullptr;
+  for (const size_t size : {SIZE_MAX, SIZE_MAX - 100, SIZE_MAX - reinterpret_cast<size_t>(pointer) + 65}) {
+    REFUSED(aclrtMemcpy(pointer, size, host, size, ACL_MEMCPY_HOST_TO_DEVICE), 107000, "destination");
+    REFUSED(aclrtMemcpy(host, size, pointer, size, ACL_MEMCPY_DEVICE_TO_HOST), 107000, "source");
+    REFUSED(aclrtMemset(pointer, size, 0, size), 107000, "is not device memory");
+    REFUSED(aclrtReserveMemAddress(&range, size, 0, nullptr, 0), 207001, "address space");
+  }
+  OK(aclrtFree(pointer));
+}
+
 SCENARIO(threads_allocate_and_free_at_once) {
   start();
   std::vector<std::thread> threads;

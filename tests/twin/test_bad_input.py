@@ -94,6 +94,7 @@ def test_null_result_parameters(memory: int) -> None:
         ({"storage": 3}, ["'other'", "[4]", "storage with 3"]),
         ({"offset": -1, "storage": 128}, ["'other'", "offset -1"]),
         ({"strides": [1 << 40], "storage": 128}, ["'other'", "strides"]),
+        ({"strides": [1 << 62], "storage": 128}, ["'other'", "strides"]),
         ({"offset": 126, "storage": 128}, ["'other'", "offset 126"]),
     ],
 )
@@ -101,6 +102,16 @@ def test_wrong_tensor(memory: int, wrong: dict[str, int], words: list[str]) -> N
     x = acl.tensor(memory, [4], storage=128)
     other = acl.tensor(memory, [4], **wrong)  # type: ignore[arg-type]  # one table for all parameters
     refused(acl.prepare("aclnnAdd", x, other, acl.one(), x), acl.INVALID_PARAMETER, *words)
+
+
+@pytest.mark.parametrize("sizes", [[1 << 62], [1 << 31, 1 << 31, 4], [0, 1 << 62, 1 << 62]])
+def test_size_beyond_64_bits(memory: int, sizes: list[int]) -> None:
+    shape = (ctypes.c_int64 * len(sizes))(*sizes)
+    made = acl.nnopbase.aclCreateTensor(
+        shape, len(sizes), acl.FLOAT, None, 0, acl.ND, None, 0, memory
+    )
+    assert made is None
+    assert f"aclCreateTensor: the view {sizes} has more than" in acl.message()
 
 
 def test_negative_size(memory: int) -> None:

@@ -231,6 +231,18 @@ def test_data_loader_with_forked_workers() -> None:
     assert float(printed) == 10 * sum(range(64))
 
 
+@pytest.mark.parametrize(("visible", "count"), [("1", 1), ("0,1", 2)])
+def test_torch_npu_counts_the_visible_devices(visible: str, count: int) -> None:
+    printed = on_twin.output(
+        """
+    torch.ones(1).to("npu")
+    print(torch_npu.npu.device_count())
+    """,
+        ASCEND_RT_VISIBLE_DEVICES=visible,
+    )
+    assert int(printed) == count
+
+
 def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
     printed = on_twin.output(
         """

@@ -249,6 +249,29 @@ class TestErrors:
         twin.kernel("aclnnTestAny(const aclTensor *x)")(reference)
         assert type(error).__name__ in self.failure("aclnnTestAny", torch.ones(1, device="npu"))
 
+    def test_an_exception_whose_text_cannot_be_printed_is_reported_all_the_same(self) -> None:
+        class Mute(Exception):  # noqa: N818 - a user's class
+            def __str__(self) -> str:
+                raise ValueError
+
+        x = torch.ones(1, device="npu")
+        for error, words in (
+            (Mute(), "Mute: its text cannot be made, ValueError"),
+            (OSError("file \udcff"), "OSError: file \\udcff"),
+        ):
+            twin.kernel("aclnnTestText(const aclTensor *x)")(raising(error))
+            assert words in self.failure("aclnnTestText", x)
+
+    def test_a_kernel_cannot_wait_for_its_own_stream(self) -> None:
+        """Its operators would run after it: it would read what they have not written yet."""
+
+        @twin.kernel("aclnnTestWaits(const aclTensor *x, aclTensor *out)")
+        def waits(x: torch.Tensor, out: torch.Tensor) -> None:
+            out.copy_((x.to("npu") + 1).cpu())
+
+        x = torch.ones(2, device="npu")
+        assert "aclnnTestWaits: RuntimeError" in self.failure("aclnnTestWaits", x, x)
+
     def test_a_returned_result_is_a_mistake(self) -> None:
         @twin.kernel(f"aclnnTestReturn{ADD}")
         def returns(x: torch.Tensor, y: torch.Tensor, _: torch.Tensor) -> torch.Tensor:

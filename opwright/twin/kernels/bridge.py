@@ -87,7 +87,9 @@ def dispatch(name: bytes, views: Sequence[ArgumentView], count: int, failure: in
             arguments = [read_argument(views[index]) for index in range(count)]
             run(registration, name.decode(), in_order(registration, name.decode(), arguments))
     except BaseException as error:  # noqa: BLE001 - no exception may cross the C boundary; all are reported
-        native().opwright_kernel_fail(failure, summary(error, registration).encode())
+        native().opwright_kernel_fail(
+            failure, summary(error, registration).encode(errors="backslashreplace")
+        )
 
 
 def in_order(registration: Registration, name: str, arguments: Sequence[Value]) -> Sequence[Value]:
@@ -145,4 +147,8 @@ def summary(error: BaseException, registration: Registration | None) -> str:
     file = registration and registration.where.rpartition(":")[0]
     inside = [frame for frame in frames if frame.filename == file] or frames
     place = f" ({inside[-1].filename}:{inside[-1].lineno} in {inside[-1].name})" if inside else ""
-    return f"{type(error).__name__}: {error}{place}"
+    try:
+        words = str(error)
+    except Exception as failure:  # noqa: BLE001 - the class is the user's; an error must be reported all the same
+        words = f"its text cannot be made, {type(failure).__name__}"
+    return f"{type(error).__name__}: {words}{place}"
