@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["pytest_addoption", "pytest_load_initial_conftests"]
 
+# Options that say how the twin is to be; None when not given.
+NEEDS_TWIN = ("npu_soc", "npu_devices", "npu_sync")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options; they mean the same as those of `opwright run`."""
@@ -41,6 +44,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Put the twin in place before any conftest can import torch_npu."""
     options = early_config.known_args_namespace
     if not options.npu_twin:
+        alone = [name for name in NEEDS_TWIN if getattr(options, name) is not None]
+        if alone:
+            named = ", ".join("--" + name.replace("_", "-") for name in alone)
+            message = f"{named} can only be used with --npu-twin; add it, or leave them out"
+            raise pytest.UsageError(message)
         return
     from opwright.twin import activation  # noqa: PLC0415 - importing opwright.twin arms the twin
 

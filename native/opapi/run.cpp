@@ -57,6 +57,12 @@ void run_attempts(void (*attempt)(void* self, const Opening& opening), void* sel
     }
   } catch (const c10::Error& error) {
     translate(error);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ACLNN_ERR_INNER, error.what());  // a user's kernel may throw anything of the standard library
   }
 }
 

@@ -34,11 +34,21 @@ int last_error(bool clear) noexcept {
   return code;
 }
 
+namespace {
+
+// In sync mode a task fails inside the call that made it, and both name it.
+std::string prefixed(const char* function, const std::string& message) {
+  const std::string prefix = text(function, ": ");
+  return message.compare(0, prefix.size(), prefix) == 0 ? message : prefix + message;
+}
+
+}  // namespace
+
 int record_current_exception(const char* function) noexcept {
   try {
     throw;
   } catch (const Error& error) {
-    record_error(error.code(), text(function, ": ", error.text()));
+    record_error(error.code(), prefixed(function, error.text()));
     return error.code();
   } catch (const std::bad_alloc&) {
     record_error(ACL_ERROR_INTERNAL_ERROR, text(function, ": the host ran out of memory"));

@@ -31,13 +31,15 @@ class Handles {
       const auto it = live_.find(handle);
       if (it != live_.end()) return it->second;
     }
-    fail(code_, kind_, " ", handle, " does not exist (destroyed, or not created by this runtime)");
+    reject(handle);
   }
 
   std::shared_ptr<T> remove(const void* handle) {
-    std::shared_ptr<T> object = find(handle);
     const std::unique_lock<std::shared_mutex> lock(mutex_);
-    live_.erase(handle);
+    const auto it = live_.find(handle);
+    if (it == live_.end()) reject(handle);
+    std::shared_ptr<T> object = std::move(it->second);
+    live_.erase(it);
     return object;
   }
 
@@ -50,6 +52,10 @@ class Handles {
   }
 
  private:
+  [[noreturn]] void reject(const void* handle) const {
+    fail(code_, kind_, " ", handle, " does not exist (destroyed, or not created by this runtime)");
+  }
+
   const char* const kind_;
   const int code_;
   mutable std::shared_mutex mutex_;

@@ -222,6 +222,13 @@ def test_pytest_plugin(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+def test_pytest_options_of_the_twin_need_the_twin(tmp_path: Path) -> None:
+    plugin = ("-p", "no:opwright", "-p", "opwright.pytest_plugin")
+    done = python("-m", "pytest", "-q", *plugin, "--npu-devices=3", str(tmp_path))
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "--npu-devices can only be used with --npu-twin" in done.stderr
+
+
 @twin
 @needs_toolkit
 def test_doctor_and_coverage_as_json() -> None:
