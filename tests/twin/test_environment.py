@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from elftools.elf.elffile import ELFFile
 from opwright.errors import OpwrightError, nearest_first
 from opwright.twin.environment import changed, twin_environment
 from opwright.twin.settings import (
+    MOST_DEVICES,
+    OPEN_FAMILY,
+    SOC_NAMES,
     DeviceCountError,
     MemorySizeError,
     SocNameError,
@@ -105,6 +109,15 @@ def test_changed_keeps_what_differs() -> None:
 @pytest.mark.parametrize("name", ["Ascend910B4", "Ascend910B4-1", "Ascend950", "Ascend950PR_9599"])
 def test_known_soc(name: str) -> None:
     assert check_soc(name, where="--soc") == name
+
+
+def test_the_native_table_has_the_same_socs_and_limits() -> None:
+    native = Path(__file__).parents[2] / "native" / "runtime"
+    table = (native / "soc.cpp").read_text(encoding="utf-8")
+    assert tuple(re.findall(r'^    \{"(Ascend\w+(?:-\d)?)", "', table, re.MULTILINE)) == SOC_NAMES
+    assert f'kOpenFamily = "{OPEN_FAMILY}"' in table
+    limits = (native / "settings.cpp").read_text(encoding="utf-8")
+    assert f"kMostDevices = {MOST_DEVICES};" in limits
 
 
 def test_unknown_soc_lists_the_nearest_name_first() -> None:
