@@ -16,7 +16,7 @@ thread_local Stream* worker_of = nullptr;
 thread_local const Stream* running_on = nullptr;  // the stream of running_task
 
 // How often the worker looks for the next task before it sleeps. A wake-up costs the submitter a system call of one to
-// two microseconds, about as much as this many looks; benchmarks/small_call.py shows the effect.
+// two microseconds, about as much as this many looks; benchmarks/small_call.cpp shows the effect.
 constexpr int kLooksBeforeSleep = 2000;
 
 constexpr char kOwnStream[] =

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "scenario.h"
@@ -163,16 +164,16 @@ SCENARIO(a_forked_child_is_refused) {
 }
 
 SCENARIO(threads_without_a_device_use_the_default_one) {
-  char path[] = "/tmp/opwright-acl-XXXXXX";
-  const int file = mkstemp(path);
+  std::string path = std::filesystem::temp_directory_path() / "opwright-acl-XXXXXX";
+  const int file = mkstemp(path.data());
   const std::string content = R"({"dump":{"dump_scene":"lite_exception"}, "defaultDevice":{"default_device": "1"}})";
   CHECK(write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
   close(file);
   size_t free_bytes = 0;
   size_t total = 0;
   REFUSED(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total), 107002, "no device");
-  OK(aclInit(path));
-  unlink(path);
+  OK(aclInit(path.c_str()));
+  unlink(path.c_str());
   OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
   int device = -1;
   REFUSED(aclrtGetDevice(&device), 107002, "no device");
