@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.aclnn.signature import CType, parse_signature
 from opwright.twin.kernels.emit import emit_kernel, emit_library
 from opwright.twin.kernels.library import (
     CacheError,
@@ -19,7 +20,6 @@ from opwright.twin.kernels.library import (
     library_of,
     signatures_of,
 )
-from opwright.twin.kernels.signature import CType, parse_signature
 from opwright.twin.toolkit import default_toolkit, installed_toolkit, missing_parts
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +84,7 @@ class Cache:
     def start_other(self) -> subprocess.Popen[str]:
         program = (
             "from opwright.twin.kernels.library import cached_package\n"
-            "from opwright.twin.kernels.signature import parse_signature\n"
+            "from opwright.aclnn.signature import parse_signature\n"
             "from opwright.twin.toolkit import installed_toolkit\n"
             f"functions = [parse_signature(text, where='') for text in {SIGNATURES!r}]\n"
             "print(cached_package(functions, installed_toolkit()))\n"

@@ -24,9 +24,9 @@ from opwright.twin.kernels.registry import registry
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from opwright.aclnn.signature import Parameter
     from opwright.twin.kernels.arguments import Value
     from opwright.twin.kernels.registry import Registration
-    from opwright.twin.kernels.signature import Parameter
 
 __all__ = ["connect"]
 

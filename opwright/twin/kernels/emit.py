@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from opwright.twin.kernels.signature import CType
+from opwright.aclnn.signature import CType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from opwright.twin.kernels.signature import AclnnSignature, Parameter
+    from opwright.aclnn.signature import AclnnSignature, Parameter
 
 __all__ = ["emit_kernel", "emit_library"]
 

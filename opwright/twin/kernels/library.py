@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.signature import parse_signature
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.emit import emit_library
-from opwright.twin.kernels.signature import parse_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from opwright.twin.kernels.signature import AclnnSignature
+    from opwright.aclnn.signature import AclnnSignature
     from opwright.twin.toolkit import Toolkit
 
 __all__ = [

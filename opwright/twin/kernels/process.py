@@ -28,7 +28,7 @@ from opwright.twin.toolkit import installed_toolkit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from opwright.twin.kernels.signature import AclnnSignature
+    from opwright.aclnn.signature import AclnnSignature
 
 __all__ = [
     "KernelTooLateError",

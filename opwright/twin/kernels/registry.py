@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from opwright.twin.kernels.prototype import Interface
-    from opwright.twin.kernels.signature import AclnnSignature
+    from opwright.aclnn.prototype import Interface
+    from opwright.aclnn.signature import AclnnSignature
 
 __all__ = [
     "DeclaredFunction",

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.op_def import parse_op_def
+from opwright.aclnn.prototype import PrototypeError, derive, plain_interface
+from opwright.aclnn.reg_op import parse_reg_op
+from opwright.aclnn.signature import SignatureError, parse_signature
 from opwright.errors import nearest_first
-from opwright.twin.kernels.op_def import parse_op_def
-from opwright.twin.kernels.prototype import PrototypeError, derive, plain_interface
-from opwright.twin.kernels.reg_op import parse_reg_op
-from opwright.twin.kernels.signature import SignatureError, parse_signature
 
 if TYPE_CHECKING:
-    from opwright.twin.kernels.prototype import Interface
+    from opwright.aclnn.prototype import Interface
 
 __all__ = ["read_source"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from opwright.aclnn.signature import AclnnSignature, CType, Parameter
 from opwright.errors import OpwrightError
-from opwright.twin.kernels.signature import AclnnSignature, CType, Parameter
 
 __all__ = [
     "ATTRIBUTE_TYPES",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from opwright.twin.kernels.prototype import (
+from opwright.aclnn.prototype import (
     ATTRIBUTE_TYPES,
     Attribute,
     Port,
@@ -12,14 +12,14 @@ from opwright.twin.kernels.prototype import (
     Prototype,
     PrototypeError,
 )
-from opwright.twin.kernels.scan import (
+from opwright.aclnn.scan import (
     Call,
     quoted_name,
     read_chain,
     read_literal,
     without_comments,
 )
-from opwright.twin.kernels.signature import CType
+from opwright.aclnn.signature import CType
 
 __all__ = ["parse_op_def"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.twin.kernels.op_def import parse_op_def
-from opwright.twin.kernels.prototype import Port, Prototype, PrototypeError, derive
-from opwright.twin.kernels.reg_op import parse_reg_op
-from opwright.twin.kernels.signature import SignatureError
+from opwright.aclnn.op_def import parse_op_def
+from opwright.aclnn.prototype import Port, Prototype, PrototypeError, derive
+from opwright.aclnn.reg_op import parse_reg_op
+from opwright.aclnn.signature import SignatureError
 from opwright.twin.kernels.source import read_source
 
 if TYPE_CHECKING:

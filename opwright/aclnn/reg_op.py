@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from opwright.twin.kernels.prototype import (
+from opwright.aclnn.prototype import (
     ATTRIBUTE_TYPES,
     Attribute,
     Port,
@@ -12,7 +12,7 @@ from opwright.twin.kernels.prototype import (
     Prototype,
     PrototypeError,
 )
-from opwright.twin.kernels.scan import Call, bare_name, read_chain, read_literal, without_comments
+from opwright.aclnn.scan import Call, bare_name, read_chain, read_literal, without_comments
 
 __all__ = ["parse_reg_op"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from opwright.twin.kernels.prototype import Literals, PrototypeError
+from opwright.aclnn.prototype import Literals, PrototypeError
 
 __all__ = ["Call", "bare_name", "quoted_name", "read_chain", "read_literal", "without_comments"]
 

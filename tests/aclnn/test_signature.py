@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.twin.kernels.signature import CType, SignatureError, parse_signature
+from opwright.aclnn.signature import CType, SignatureError, parse_signature
 
 WHERE = "ops.py:7"
 
