@@ -1,14 +1,47 @@
 """opwright: write a custom PyTorch operator for Ascend NPUs once, run it without an NPU.
 
-Importing this package loads nothing else: neither torch nor the twin.
+Importing this package loads nothing else, neither torch nor the twin; a name is imported when it is
+first used.
 """
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opwright.declare import OperatorSet as OperatorSet
+    from opwright.declare import broadcast as broadcast
+    from opwright.declare import cpp as cpp
+    from opwright.declare import error as error
+    from opwright.declare import like as like
+    from opwright.declare import promote as promote
+    from opwright.declare import reduced as reduced
+    from opwright.declare import sample as sample
+    from opwright.declare import tensor as tensor
+
+__all__ = [
+    "OperatorSet",
+    "broadcast",
+    "cpp",
+    "error",
+    "like",
+    "promote",
+    "reduced",
+    "sample",
+    "tensor",
+]
 
 __version__ = "0.1.0"
 
 
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module("opwright.declare"), name)
+
+
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

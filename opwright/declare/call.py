@@ -1,0 +1,122 @@
+"""How an operator calls its aclnn function: the C parameters, and where each value comes from.
+
+The text names the function and its parameters in order:
+`"aclnnScale(x, float factor, true, out)"`. A parameter is the name of an argument or output, or a
+literal; a C type in front of it says what the function takes where that does not follow from the
+schema. A full C signature is such a text as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from opwright.aclnn.signature import CType
+from opwright.declare.errors import CallError
+from opwright.declare.schema import split
+from opwright.errors import nearest_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Actual", "Call", "Literal", "Named", "parse_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The argument or output of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; None is a null pointer."""
+
+    value: bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actual:
+    """What is passed for one C parameter; the type is None where it follows from the rest."""
+
+    source: Named | Literal
+    ctype: CType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as the author wrote it; no parameters if only the function was named."""
+
+    function: str
+    actuals: tuple[Actual, ...] | None = None
+
+
+Calls: TypeAlias = "Mapping[str, Call]"
+
+FUNCTION = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<rest>.*)\)\s*;?)?", re.DOTALL)
+TYPED = re.compile(r"(?:const\s+)?(?P<type>[A-Za-z_]\w*)\s*(?:\*\s*|\s)(?P<value>.+)", re.DOTALL)
+NAME = re.compile(r"[A-Za-z_]\w*")
+LITERALS: dict[str, bool | None] = {"true": True, "false": False, "nullptr": None}
+C_TYPES = {ctype.value: ctype for ctype in CType} | {"int": CType.INT32}
+
+
+def parse_call(text: str, *, where: str) -> Call:
+    """Read a call.
+
+    Raises
+    ------
+    CallError
+        OPW-D006.
+
+    Examples
+    --------
+    >>> parse_call("aclnnNeg", where="example")
+    Call(function='aclnnNeg', actuals=None)
+    >>> parse_call("aclnnScale(x, float factor, out)", where="example").actuals[1]
+    Actual(source=Named(name='factor'), ctype=<CType.FLOAT: 'float'>)
+    """
+    match = FUNCTION.fullmatch(text.strip())
+    if match is None:
+        raise CallError(where=where, got=repr(text))
+    name = match["name"].removesuffix("GetWorkspaceSize")
+    if match["rest"] is None:
+        return Call(function=name)
+    parts = split(match["rest"])
+    if match["name"] != name:  # a declaration of phase 1: it ends with workspaceSize and executor
+        parts = [part for part in parts if not re.search(r"\buint64_t\s*\*|aclOpExecutor", part)]
+    place = f"{where}, {name}"
+    return Call(function=name, actuals=tuple(read_actual(part, where=place) for part in parts))
+
+
+def read_actual(part: str, *, where: str) -> Actual:
+    """Read one parameter."""
+    match = TYPED.fullmatch(part)
+    if match is None or not NAME.fullmatch(match["type"]):
+        return Actual(source=read_source(part, where=where))
+    ctype = C_TYPES.get(match["type"])
+    if ctype is None:
+        raise CallError(
+            where=f"{where}, parameter {part!r}",
+            got=f"type {match['type']!r}",
+            allowed=nearest_first(match["type"], C_TYPES),
+            fix="use a C type that aclnn functions have",
+        )
+    return Actual(source=read_source(match["value"].strip(), where=where), ctype=ctype)
+
+
+def read_source(text: str, *, where: str) -> Named | Literal:
+    """Read where a value comes from."""
+    if text in LITERALS:
+        return Literal(LITERALS[text])
+    if NAME.fullmatch(text) and text not in {"None", "True", "False"}:
+        return Named(text)
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError) as error:
+        raise CallError(where=where, got=f"parameter {text!r}") from error
+    if value is not None and not isinstance(value, bool | int | float | str):
+        raise CallError(where=where, got=f"parameter {text!r}", fix="write one value")
+    return Literal(value)

@@ -1,0 +1,438 @@
+"""An operator's schema: PyTorch's grammar, read by torchgen, kept as flat frozen data.
+
+torchgen reads each type, argument and return. What it asks of a whole schema beyond the grammar
+(a mutated argument is called self, mutated arguments are not returned, ...) are rules for ATen's
+own operators, to which custom operators are not bound; so the whole is put together here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from torchgen.model import Argument as TorchgenArgument
+from torchgen.model import BaseType, ListType, OptionalType, Return as TorchgenReturn
+from torchgen.model import Type as TorchgenType
+
+from opwright.declare.errors import SchemaError
+from opwright.errors import nearest_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Alias", "Argument", "Base", "Result", "Schema", "ValueType", "parse_schema"]
+
+
+class Base(Enum):
+    """What a value is, apart from being optional or a list; the value is its name in a schema."""
+
+    TENSOR = "Tensor"
+    INT = "int"
+    SYMINT = "SymInt"
+    FLOAT = "float"
+    SYMFLOAT = "SymFloat"
+    BOOL = "bool"
+    SYMBOOL = "SymBool"
+    STR = "str"
+    SCALAR = "Scalar"
+    SCALAR_TYPE = "ScalarType"
+    DEVICE = "Device"
+    LAYOUT = "Layout"
+    MEMORY_FORMAT = "MemoryFormat"
+    GENERATOR = "Generator"
+    DIMNAME = "Dimname"
+    COMPLEX = "complex"
+    STORAGE = "Storage"
+    STREAM = "Stream"
+    QSCHEME = "QScheme"
+    DEVICE_INDEX = "DeviceIndex"
+    CONST_QUANTIZER = "ConstQuantizerPtr"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an int, known or symbolic."""
+        return self in {Base.INT, Base.SYMINT}
+
+
+BASES = {base.value: base for base in Base}
+
+# In PyTorch's grammar, but unknown to torchgen of torch 2.13; each is read as an int in its place.
+UNKNOWN_TO_TORCHGEN = re.compile(r"\A(?:Dimname|complex)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueType:
+    """The type of an argument or result.
+
+    Parameters
+    ----------
+    base
+        What it is, or what its elements are.
+    is_list
+        Whether it is a list.
+    length
+        Number of elements where the schema says it (`int[2]`, which also takes a single int).
+    optional
+        Whether None is allowed for the whole.
+    optional_elements
+        Whether None is allowed for an element (`Tensor?[]`).
+    """
+
+    base: Base
+    is_list: bool = False
+    length: int | None = None
+    optional: bool = False
+    optional_elements: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is one tensor, which may be optional."""
+        return self.base is Base.TENSOR and not self.is_list
+
+    @property
+    def has_tensors(self) -> bool:
+        """Whether it is a tensor or a list of tensors."""
+        return self.base is Base.TENSOR
+
+    def __str__(self) -> str:
+        text = self.base.value + ("?" if self.optional_elements else "")
+        if self.is_list:
+            text += f"[{'' if self.length is None else self.length}]"
+        return text + ("?" if self.optional else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """An alias annotation, for example `(a!)`: the name of the alias set, and whether it is written."""
+
+    name: str
+    is_write: bool = False
+
+    def __str__(self) -> str:
+        return f"({self.name}{'!' if self.is_write else ''})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """An argument of a schema.
+
+    Parameters
+    ----------
+    default
+        The default as the schema writes it; None if there is none.
+    """
+
+    name: str
+    type: ValueType
+    default: str | None = None
+    alias: Alias | None = None
+    keyword_only: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the operator mutates it."""
+        return self.alias is not None and self.alias.is_write
+
+    def __str__(self) -> str:
+        default = "" if self.default is None else f"={self.default}"
+        return f"{annotated(self.type, self.alias)} {self.name}{default}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A return of a schema; the name is None where the schema has none."""
+
+    type: ValueType
+    name: str | None = None
+    alias: Alias | None = None
+
+    def __str__(self) -> str:
+        text = annotated(self.type, self.alias)
+        return text if self.name is None else f"{text} {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """An operator's schema, without its namespace. `str` gives the text that was parsed."""
+
+    name: str
+    overload: str = ""
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def full_name(self) -> str:
+        """The name with its overload, as the dispatcher writes it."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    def argument(self, name: str) -> Argument | None:
+        """Return the argument of this name, if there is one."""
+        return next((a for a in self.arguments if a.name == name), None)
+
+    @property
+    def mutated(self) -> tuple[Argument, ...]:
+        """The arguments that the operator writes, in order."""
+        return tuple(argument for argument in self.arguments if argument.is_written)
+
+    @property
+    def is_out_variant(self) -> bool:
+        """Whether what it writes are keyword-only results of the caller (`*, Tensor(a!) out`)."""
+        return bool(self.mutated) and all(argument.keyword_only for argument in self.mutated)
+
+    def aliased_argument(self, result: Result) -> Argument | None:
+        """Return the argument that a result is, or is a view of."""
+        if result.alias is None:
+            return None
+        names = {result.alias.name}
+        return next((a for a in self.arguments if a.alias and a.alias.name in names), None)
+
+    def output_names(self) -> tuple[str, ...]:
+        """Return one name per result: its own, its argument's, else out, or out0, out1, ..."""
+        single = len(self.results) == 1
+        names = []
+        for index, result in enumerate(self.results):
+            argument = self.aliased_argument(result)
+            given = result.name or (argument.name if argument else None)
+            names.append(given or ("out" if single else f"out{index}"))
+        return tuple(names)
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for argument in self.arguments:
+            if argument.keyword_only and "*" not in parts:
+                parts.append("*")
+            parts.append(str(argument))
+        results = ", ".join(map(str, self.results))
+        bare = len(self.results) == 1 and self.results[0].name is None
+        return f"{self.full_name}({', '.join(parts)}) -> {results if bare else f'({results})'}"
+
+
+def annotated(value_type: ValueType, alias: Alias | None) -> str:
+    """Write a type with its alias annotation, which stands behind the base type."""
+    text, base = str(value_type), value_type.base.value
+    return text if alias is None else f"{base}{alias}{text.removeprefix(base)}"
+
+
+PARTS = re.compile(
+    r"(?P<name>[A-Za-z_]\w*)(?:\.(?P<overload>\w+))?\((?P<arguments>.*)\)\s*->\s*(?P<results>.+)",
+    re.DOTALL,
+)
+NAMESPACE = re.compile(r"\s*(\w+)::")
+BARE_WRITE = re.compile(r"\bTensor\s*!")
+
+
+def parse_schema(text: str, *, where: str) -> Schema:
+    """Read a schema.
+
+    Parameters
+    ----------
+    text
+        PyTorch's grammar, without a namespace.
+    where
+        The place of the text, for error messages.
+
+    Raises
+    ------
+    SchemaError
+        OPW-D001.
+
+    Examples
+    --------
+    >>> schema = parse_schema("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)", where="example")
+    >>> schema.mutated[0].name, str(schema)
+    ('x', 'add_(Tensor(a!) x, Tensor y) -> Tensor(a!)')
+    """
+    plain = " ".join(text.split())
+    where = f"{where}, schema {shortened(plain)}"
+    if namespace := NAMESPACE.match(plain):
+        raise SchemaError(
+            where=where,
+            got=f"the namespace {namespace[1]!r}",
+            fix="leave it out: the operator set has it",
+        )
+    if BARE_WRITE.search(plain):
+        raise SchemaError(
+            where=where,
+            got="'Tensor!'",
+            fix="name the alias set of what is written: Tensor(a!), the next one Tensor(b!)",
+        )
+    match = PARTS.fullmatch(plain)
+    if match is None:
+        raise SchemaError(where=where, got=repr(shortened(plain)))
+    arguments = tuple(read_arguments(match["arguments"], where=where))
+    results = tuple(read_results(match["results"], where=where))
+    schema = Schema(
+        name=match["name"],
+        overload=match["overload"] or "",
+        arguments=arguments,
+        results=results,
+    )
+    check_names(schema, where=where)
+    check_aliases(schema, where=where)
+    return schema
+
+
+def read_arguments(text: str, *, where: str) -> Iterator[Argument]:
+    """Read what stands between the parentheses."""
+    keyword_only = False
+    for part in split(text):
+        if part == "*":
+            if keyword_only:
+                raise SchemaError(where=where, got="two '*'", fix="write '*' once")
+            keyword_only = True
+            continue
+        try:
+            given = TorchgenArgument.parse(UNKNOWN_TO_TORCHGEN.sub("int", part, count=1))
+        except (AssertionError, RuntimeError, ValueError) as error:
+            raise unreadable("argument", part, where=where) from error
+        value_type = read_type(given.type, part, where=where)
+        alias = read_alias(part, where=where)
+        yield Argument(
+            name=given.name,
+            type=value_type,
+            default=given.default,
+            alias=alias,
+            keyword_only=keyword_only,
+        )
+
+
+def read_results(text: str, *, where: str) -> Iterator[Result]:
+    """Read what stands behind the arrow."""
+    plain = text.strip()
+    if plain.startswith("(") and plain.endswith(")"):
+        plain = plain[1:-1]
+    for part in split(plain):
+        try:
+            given = TorchgenReturn.parse(UNKNOWN_TO_TORCHGEN.sub("int", part, count=1))
+        except (AssertionError, RuntimeError, ValueError) as error:
+            raise unreadable("result", part, where=where) from error
+        value_type = read_type(given.type, part, where=where)
+        yield Result(type=value_type, name=given.name, alias=read_alias(part, where=where))
+
+
+def split(text: str) -> list[str]:
+    """Split at the commas that are in no bracket and in no string.
+
+    >>> split("int[2] pad=[0, 0], str s='a, b'")
+    ['int[2] pad=[0, 0]', "str s='a, b'"]
+    """
+    parts, start, depth, quote = [], 0, 0, ""
+    for index, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(text[start:index].strip())
+            start = index + 1
+    parts.append(text[start:].strip())
+    return [] if parts == [""] else parts
+
+
+def unreadable(what: str, part: str, *, where: str) -> SchemaError:
+    """Return the error for an argument or result that torchgen refuses."""
+    word = re.match(r"\w*", part)
+    name = word[0] if word else ""
+    if name not in BASES:
+        return SchemaError(
+            where=f"{where}, {what} {part!r}",
+            got=f"type {name!r}",
+            allowed=nearest_first(name, BASES),
+            fix="use a type of PyTorch's schemas",
+        )
+    return SchemaError(
+        where=where,
+        got=f"{what} {part!r}",
+        fix="write TYPE NAME or TYPE NAME=DEFAULT, for example Tensor? bias=None",
+    )
+
+
+def read_type(given: TorchgenType, part: str, *, where: str) -> ValueType:
+    """Flatten torchgen's type: optional of list of optional of a base."""
+    optional = isinstance(given, OptionalType)
+    inner = given.elem if isinstance(given, OptionalType) else given
+    is_list = isinstance(inner, ListType)
+    length = inner.size if isinstance(inner, ListType) else None
+    inner = inner.elem if isinstance(inner, ListType) else inner
+    optional_elements = isinstance(inner, OptionalType)
+    inner = inner.elem if isinstance(inner, OptionalType) else inner
+    unknown = UNKNOWN_TO_TORCHGEN.match(part)
+    base = BASES.get(unknown[0] if unknown else str(inner))
+    if not isinstance(inner, BaseType) or base is None:
+        raise SchemaError(
+            where=f"{where}, {part!r}",
+            got=f"type {given}",
+            allowed=sorted(BASES),
+            fix="use a base type, a list of one, or an optional of either",
+        )
+    return ValueType(
+        base=base,
+        is_list=is_list,
+        length=length,
+        optional=optional,
+        optional_elements=optional_elements,
+    )
+
+
+ALIAS = re.compile(r"^\w+\((?P<name>\w+)(?P<rest>[^)]*)\)")
+
+
+def read_alias(part: str, *, where: str) -> Alias | None:
+    """Read the alias annotation of an argument or result."""
+    match = ALIAS.match(part)
+    if match is None:
+        return None
+    if match["rest"] not in {"", "!"}:
+        raise SchemaError(
+            where=f"{where}, {part!r}",
+            got=f"alias annotation ({match['name']}{match['rest']})",
+            allowed=("(a)", "(a!)"),
+            fix="a custom operator's value is in one alias set; wildcards are ATen's own",
+        )
+    return Alias(name=match["name"], is_write=match["rest"] == "!")
+
+
+def check_names(schema: Schema, *, where: str) -> None:
+    """Raise if two arguments, or two results, have one name."""
+    for kind, names in (
+        ("arguments", [argument.name for argument in schema.arguments]),
+        ("results", [result.name for result in schema.results if result.name is not None]),
+    ):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise SchemaError(
+                where=where,
+                got=f"two {kind} named {', '.join(map(repr, twice))}",
+                fix="give each its own name",
+            )
+
+
+def check_aliases(schema: Schema, *, where: str) -> None:
+    """Raise if an alias set has two arguments, or a result aliases nothing."""
+    names = [argument.alias.name for argument in schema.arguments if argument.alias]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SchemaError(
+            where=where,
+            got=f"alias set {twice[0]!r} on several arguments",
+            fix="give each argument an alias set of its own: (a!), (b!), ...",
+        )
+    for result in schema.results:
+        if result.alias is not None and result.alias.name not in names:
+            raise SchemaError(
+                where=where,
+                got=f"result {str(result)!r} in an alias set that no argument has",
+                allowed=sorted(names),
+                fix="annotate the argument that the result aliases, or leave the annotation out",
+            )
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """Return a text for a message, not too long."""
+    return text if len(text) <= most else f"{text[:most]}…"
