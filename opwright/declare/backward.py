@@ -39,11 +39,15 @@ class BackwardFunction:
     inputs
         The differentiable inputs in the order of what it returns; empty for all floating-point
         tensor arguments.
+    outputs
+        The differentiable outputs in the order of their gradients; empty for all floating-point
+        outputs.
     """
 
     function: Callable[..., object]
     saves: tuple[str, ...]
     inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """How an operator calls its aclnn function: the C parameters, and where each value comes from.
 
 The text names the function and its parameters in order:
-`"aclnnScale(x, float factor, true, out)"`. A parameter is the name of an argument or output, or a
-literal; a C type in front of it says what the function takes where that does not follow from the
-schema. A full C signature is such a text as well.
+`"aclnnScale(x, float factor, axis or 0, true, out)"`. A parameter is the name of an argument or
+output, `x.dtype`, or a literal; `or` gives what stands for None. A C type in front of it says what
+the function takes where that does not follow from the schema. A full C signature is such a text as
+well.
 """
 
 from __future__ import annotations
@@ -11,24 +12,13 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.aclnn.signature import CType
 from opwright.declare.errors import CallError
 from opwright.declare.schema import split
 from opwright.errors import nearest_first
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["Actual", "Call", "Literal", "Named", "parse_call"]
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """The argument or output of this name."""
-
-    name: str
+__all__ = ["Actual", "Call", "DtypeOf", "Literal", "Named", "parse_call"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +28,32 @@ class Literal:
     value: bool | int | float | str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The argument or output of this name.
+
+    Parameters
+    ----------
+    otherwise
+        What is passed where the argument is None; a null pointer if that is not given.
+    """
+
+    name: str
+    otherwise: Literal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeOf:
+    """The dtype of the tensor argument or output of this name."""
+
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actual:
     """What is passed for one C parameter; the type is None where it follows from the rest."""
 
-    source: Named | Literal
+    source: Named | DtypeOf | Literal
     ctype: CType | None = None
 
 
@@ -54,11 +65,13 @@ class Call:
     actuals: tuple[Actual, ...] | None = None
 
 
-Calls: TypeAlias = "Mapping[str, Call]"
-
 FUNCTION = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<rest>.*)\)\s*;?)?", re.DOTALL)
-TYPED = re.compile(r"(?:const\s+)?(?P<type>[A-Za-z_]\w*)\s*(?:\*\s*|\s)(?P<value>.+)", re.DOTALL)
+TYPED = re.compile(
+    r"(?:const\s+)?(?P<type>[A-Za-z_]\w*)\s*(?:\*\s*|\s)(?!or\b)(?P<value>.+)", re.DOTALL
+)
 NAME = re.compile(r"[A-Za-z_]\w*")
+OTHERWISE = re.compile(r"(?P<name>[A-Za-z_]\w*)\s+or\s+(?P<value>\S.*)")
+DTYPE_OF = re.compile(r"(?P<name>[A-Za-z_]\w*)\.dtype")
 LITERALS: dict[str, bool | None] = {"true": True, "false": False, "nullptr": None}
 C_TYPES = {ctype.value: ctype for ctype in CType} | {"int": CType.INT32}
 
@@ -76,7 +89,7 @@ def parse_call(text: str, *, where: str) -> Call:
     >>> parse_call("aclnnNeg", where="example")
     Call(function='aclnnNeg', actuals=None)
     >>> parse_call("aclnnScale(x, float factor, out)", where="example").actuals[1]
-    Actual(source=Named(name='factor'), ctype=<CType.FLOAT: 'float'>)
+    Actual(source=Named(name='factor', otherwise=None), ctype=<CType.FLOAT: 'float'>)
     """
     match = FUNCTION.fullmatch(text.strip())
     if match is None:
@@ -107,12 +120,21 @@ def read_actual(part: str, *, where: str) -> Actual:
     return Actual(source=read_source(match["value"].strip(), where=where), ctype=ctype)
 
 
-def read_source(text: str, *, where: str) -> Named | Literal:
+def read_source(text: str, *, where: str) -> Named | DtypeOf | Literal:
     """Read where a value comes from."""
+    if otherwise := OTHERWISE.fullmatch(text):
+        return Named(otherwise["name"], read_literal(otherwise["value"], where=where))
+    if dtype := DTYPE_OF.fullmatch(text):
+        return DtypeOf(dtype["name"])
+    if NAME.fullmatch(text) and text not in {*LITERALS, "None", "True", "False"}:
+        return Named(text)
+    return read_literal(text, where=where)
+
+
+def read_literal(text: str, *, where: str) -> Literal:
+    """Read a constant, in C's or Python's words."""
     if text in LITERALS:
         return Literal(LITERALS[text])
-    if NAME.fullmatch(text) and text not in {"None", "True", "False"}:
-        return Named(text)
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError) as error:

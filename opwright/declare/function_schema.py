@@ -146,9 +146,9 @@ def value_type(hint: object, *, where: str) -> ValueType:
     elif origin is typing.Literal and len({type(part) for part in parts}) == 1:
         return value_type(type(parts[0]), where=where)
     elif isinstance(hint, type) and issubclass(hint, enum.Enum):
-        bases = [base for base in (str, int) if issubclass(hint, base)]
-        if bases:
-            return value_type(bases[0], where=where)
+        base = next((base for base in (str, int) if base in hint.__mro__), None)
+        if base is not None:
+            return value_type(base, where=where)
     elif isinstance(hint, type) and hint.__name__ in NAMES:
         return ValueType(base=NAMES[hint.__name__])
     raise FunctionSchemaError(

@@ -136,7 +136,11 @@ class DeclaredOperator(Generic[Parameters, Result]):
         return cast("Result", loaded.overload(self.name)(*args, **kwargs))
 
     def backward(
-        self, *, saves: Sequence[str] = (), inputs: Sequence[str] = ()
+        self,
+        *,
+        saves: Sequence[str] = (),
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] = (),
     ) -> Callable[[Function], Function]:
         """Declare the backward function.
 
@@ -146,15 +150,17 @@ class DeclaredOperator(Generic[Parameters, Result]):
         Parameters
         ----------
         saves
-            Names of arguments and outputs that it needs.
+            Names of arguments (their values at the call) and outputs that it needs.
         inputs
             The differentiable inputs in the order of what it returns; all floating-point tensor
             arguments if none are given.
+        outputs
+            The differentiable outputs; all floating-point outputs if none are given.
         """
 
         def declare(function: Function) -> Function:
-            backward = BackwardFunction(function, tuple(saves), tuple(inputs))
-            self.owner.change(self.name, "backward", backward)
+            backward = BackwardFunction(function, tuple(saves), tuple(inputs), tuple(outputs))
+            self.owner.change(self.name, backward=backward)
             return function
 
         return declare
@@ -164,7 +170,7 @@ class DeclaredOperator(Generic[Parameters, Result]):
 
         It is what torch.library.register_vmap takes.
         """
-        self.owner.change(self.name, "vmap", function)
+        self.owner.change(self.name, vmap=function)
         return function
 
     def __repr__(self) -> str:
@@ -188,8 +194,8 @@ class OperatorSet:
     --------
     >>> import opwright as ow
     >>> ops = ow.OperatorSet("my_ops", version="1.0")
-    >>> @ops.operator("scale(Tensor x, *, float factor=1.0) -> Tensor", shapes={"out": ow.like("x")})
-    ... def scale(x, *, factor=1.0):
+    >>> @ops.operator("scale(Tensor x, float factor=1.0) -> Tensor", shapes={"out": ow.like("x")})
+    ... def scale(x, factor=1.0):
     ...     return x * factor
     >>> ops.freeze().operators[0].name
     'scale'
@@ -222,7 +228,7 @@ class OperatorSet:
     def operator(
         self, schema: str | None = None, **fields: Unpack[OperatorFields]
     ) -> Callable[[Callable[Parameters, Result]], DeclaredOperator[Parameters, Result]]:
-        """Declare an operator by its reference function. Every field but the schema may be left out.
+        """Declare an operator by its reference function. Every field may be left out.
 
         Parameters
         ----------
@@ -300,18 +306,6 @@ class OperatorSet:
         place = caller()
         self.add(self.read(schema, None, fields, place))
 
-    def backward(
-        self, name: str, *, saves: Sequence[str] = (), inputs: Sequence[str] = ()
-    ) -> Callable[[Function], Function]:
-        """Declare the backward function of an operator by name; see `DeclaredOperator.backward`."""
-
-        def declare(function: Function) -> Function:
-            backward = BackwardFunction(function, tuple(saves), tuple(inputs))
-            self.change(name, "backward", backward)
-            return function
-
-        return declare
-
     def freeze(self) -> Declaration:
         """Return what was declared so far."""
         path = Path(self.place.file)
@@ -359,27 +353,30 @@ class OperatorSet:
         self.declared[operator.name] = operator
 
     def change(
-        self, name: str, field: Literal["backward", "vmap"], value: Backward | Callable[..., object]
+        self,
+        name: str,
+        *,
+        backward: Backward | None = None,
+        vmap: Callable[..., object] | None = None,
     ) -> None:
         """Set what a decorator adds to an operator.
 
         Raises
         ------
-        UnknownNameError, FieldError
-            OPW-D003; OPW-D009: it was declared already.
+        FieldError
+            OPW-D009: it was declared already.
         """
-        where = f"{caller(2)}, {field} of {name!r}"
-        known = self.declared.get(name)
-        if known is None:
-            raise UnknownNameError(
-                where=where,
-                got=repr(name),
-                allowed=nearest_first(name, self.declared),
-                fix="name an operator of this set, declared above",
+        known = self.declared[name]
+        taken = known.backward if backward else known.vmap != "loop"
+        if taken:
+            raise FieldError(
+                where=f"{caller(2)}, {'backward' if backward else 'vmap'} of {name!r}",
+                got="a second one",
+                fix="declare it once",
             )
-        if getattr(known, field) not in {None, "loop"}:
-            raise FieldError(where=where, got="a second one", fix="declare it once")
-        self.declared[name] = dataclasses.replace(known, **{field: value})
+        self.declared[name] = dataclasses.replace(
+            known, backward=backward or known.backward, vmap=vmap or known.vmap
+        )
 
     def read(
         self,

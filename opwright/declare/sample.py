@@ -31,7 +31,7 @@ class TensorSpec:
     high: float | None = None
 
 
-Value: TypeAlias = "TensorSpec | bool | int | float | complex | str | None | tuple[Value, ...]"
+Value: TypeAlias = "TensorSpec | bool | int | float | complex | str | tuple[Value, ...] | None"
 
 
 @dataclass(frozen=True, slots=True)

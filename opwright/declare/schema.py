@@ -13,7 +13,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from torchgen.model import Argument as TorchgenArgument
-from torchgen.model import BaseType, ListType, OptionalType, Return as TorchgenReturn
+from torchgen.model import BaseType, ListType, OptionalType
+from torchgen.model import Return as TorchgenReturn
 from torchgen.model import Type as TorchgenType
 
 from opwright.declare.errors import SchemaError
@@ -105,7 +106,7 @@ class ValueType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """An alias annotation, for example `(a!)`: the name of the alias set, and whether it is written."""
+    """An alias annotation, for example `(a!)`: the name of its set, and whether it is written."""
 
     name: str
     is_write: bool = False
@@ -286,7 +287,7 @@ def read_arguments(text: str, *, where: str) -> Iterator[Argument]:
         try:
             given = TorchgenArgument.parse(UNKNOWN_TO_TORCHGEN.sub("int", part, count=1))
         except (AssertionError, RuntimeError, ValueError) as error:
-            raise unreadable("argument", part, where=where) from error
+            raise unreadable(part, where=where) from error
         value_type = read_type(given.type, part, where=where)
         alias = read_alias(part, where=where)
         yield Argument(
@@ -307,7 +308,7 @@ def read_results(text: str, *, where: str) -> Iterator[Result]:
         try:
             given = TorchgenReturn.parse(UNKNOWN_TO_TORCHGEN.sub("int", part, count=1))
         except (AssertionError, RuntimeError, ValueError) as error:
-            raise unreadable("result", part, where=where) from error
+            raise unreadable(part, where=where) from error
         value_type = read_type(given.type, part, where=where)
         yield Result(type=value_type, name=given.name, alias=read_alias(part, where=where))
 
@@ -335,20 +336,20 @@ def split(text: str) -> list[str]:
     return [] if parts == [""] else parts
 
 
-def unreadable(what: str, part: str, *, where: str) -> SchemaError:
+def unreadable(part: str, *, where: str) -> SchemaError:
     """Return the error for an argument or result that torchgen refuses."""
     word = re.match(r"\w*", part)
     name = word[0] if word else ""
     if name not in BASES:
         return SchemaError(
-            where=f"{where}, {what} {part!r}",
+            where=f"{where}, {part!r}",
             got=f"type {name!r}",
             allowed=nearest_first(name, BASES),
             fix="use a type of PyTorch's schemas",
         )
     return SchemaError(
         where=where,
-        got=f"{what} {part!r}",
+        got=repr(part),
         fix="write TYPE NAME or TYPE NAME=DEFAULT, for example Tensor? bias=None",
     )
 
