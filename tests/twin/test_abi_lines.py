@@ -15,7 +15,7 @@ import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
 TABLES = sorted((NATIVE / "opapi" / "ops").glob("*.cpp"))
-PROTOTYPES = NATIVE / "abi" / "aclnn" / "prototypes.tsv"
+PROTOTYPES = Path(__file__).parents[2] / "opwright" / "aclnn" / "prototypes.tsv"
 
 # The C type that each kind of parameter (native/opapi/kinds.h) has in the exported signature.
 C_TYPES = {

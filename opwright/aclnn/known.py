@@ -1,0 +1,74 @@
+"""The aclnn functions of CANN itself: what phase 1 of each takes (prototypes.tsv)."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.signature import CType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["KnownParameter", "known_functions", "known_parameters"]
+
+# The table's words for C types: constness and pointers do not matter there.
+WORDS = {
+    "tensor": CType.TENSOR,
+    "tensors": CType.TENSOR_LIST,
+    "scalar": CType.SCALAR,
+    "scalars": CType.SCALAR_LIST,
+    "ints": CType.INT_ARRAY,
+    "floats": CType.FLOAT_ARRAY,
+    "bools": CType.BOOL_ARRAY,
+    "text": CType.TEXT,
+    "int64": CType.INT64,
+    "int32": CType.INT32,
+    "int16": CType.INT16,
+    "int8": CType.INT8,
+    "uint64": CType.UINT64,
+    "uint32": CType.UINT32,
+    "uint16": CType.UINT16,
+    "uint8": CType.UINT8,
+    "double": CType.DOUBLE,
+    "float": CType.FLOAT,
+    "bool": CType.BOOL,
+    "dtype": CType.DTYPE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownParameter:
+    """A parameter of phase 1: its name and type in C."""
+
+    name: str
+    ctype: CType
+
+
+def known_parameters(function: str) -> tuple[KnownParameter, ...] | None:
+    """Return the parameters of a function of CANN, without workspaceSize and executor.
+
+    Returns
+    -------
+    parameters
+        None if CANN has no such function.
+
+    Examples
+    --------
+    >>> [parameter.ctype.value for parameter in known_parameters("aclnnAbs")]
+    ['aclTensor', 'aclTensor']
+    """
+    text = known_functions().get(function)
+    if text is None:
+        return None
+    words = (part.split() for part in text.split(", ") if part)
+    return tuple(KnownParameter(name, WORDS[word]) for word, name in words)
+
+
+@functools.cache
+def known_functions() -> Mapping[str, str]:
+    """Return the table: by name of the function, its parameters as text."""
+    table = files("opwright.aclnn").joinpath("prototypes.tsv").read_text(encoding="utf-8")
+    return dict(line.split("\t") for line in table.splitlines()[1:])
