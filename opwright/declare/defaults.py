@@ -27,9 +27,9 @@ def default_value(argument: Argument) -> Default:
     Examples
     --------
     >>> from opwright.declare.schema import parse_schema
-    >>> schema = parse_schema("f(Tensor x, int[2] pad=0, str s='a', int r=Mean) -> Tensor", where="")
+    >>> schema = parse_schema("f(int[2] pad=0, str s='a', int r=Mean) -> Tensor", where="")
     >>> [default_value(argument) for argument in schema.arguments]
-    [None, [0, 0], 'a', 1]
+    [[0, 0], 'a', 1]
     """
     text = argument.default
     if text is None:

@@ -328,7 +328,7 @@ def read_size(text: str, scope: Scope, *, where: str) -> shape.Size:
     return size(parsed(text, where=where), scope, where=where)
 
 
-def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:  # noqa: PLR0911 - one per form
+def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
     """Turn an expression into a size."""
     match node:
         case ast.Constant(bool() | str() | float() | None) | ast.Constant():

@@ -1,0 +1,246 @@
+"""The call of the aclnn function: C parameters with their types and what is passed for each.
+
+Where the author wrote the parameters, they are taken as written. A function of CANN itself gets the
+arguments in the order of the schema and then the outputs, as op-plugin's EXEC_NPU_CMD does. Any
+other function is one that CANN's generator made from the prototype: inputs, attributes, outputs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.aclnn import prototype as rules
+from opwright.aclnn.known import KnownParameter, known_parameters
+from opwright.aclnn.signature import AclnnSignature, CType
+from opwright.aclnn.signature import Parameter as CParameter
+from opwright.declare.call import DtypeOf, Literal, Named
+from opwright.declare.errors import CallError
+from opwright.derive.facts import (
+    AclnnCall,
+    DtypeOfTensor,
+    FromArgument,
+    FromConstant,
+    FromOutput,
+    Parameter,
+)
+from opwright.derive.prototype import ALLOCATION, camel_case, carrier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.aclnn.prototype import Prototype
+    from opwright.declare.call import Actual, Call
+    from opwright.declare.schema import Schema
+    from opwright.derive.facts import Output, Source
+
+__all__ = ["derive_call"]
+
+
+def derive_call(
+    schema: Schema,
+    outputs: tuple[Output, ...],
+    call: Call | None,
+    prototype: Prototype | None,
+    *,
+    where: str,
+) -> AclnnCall:
+    """Return the call.
+
+    Raises
+    ------
+    CallError
+        OPW-D006.
+    """
+    function = call.function if call else f"aclnn{camel_case(schema.name)}"
+    known = known_parameters(function)
+    if call is not None and call.actuals is not None:
+        parameters = written(call.actuals, schema, outputs, known, where=f"{where}, {function}")
+    elif known is None and prototype is not None:
+        parameters = generated(prototype, schema, outputs, where=f"{where}, {function}")
+    else:
+        parameters = in_order(schema, outputs, known, where=f"{where}, {function}")
+    signature = AclnnSignature(
+        name=function, parameters=tuple(c_parameter(each, schema, outputs) for each in parameters)
+    )
+    return AclnnCall(function=function, parameters=parameters, signature=signature)
+
+
+def written(
+    actuals: Sequence[Actual],
+    schema: Schema,
+    outputs: tuple[Output, ...],
+    known: Sequence[KnownParameter] | None,
+    *,
+    where: str,
+) -> tuple[Parameter, ...]:
+    """Return the parameters that the author wrote."""
+    fits = known is not None and len(known) == len(actuals)
+    types = [each.ctype for each in known] if known and fits else [None] * len(actuals)
+    parameters: list[Parameter] = []
+    for actual, of_function in zip(actuals, types, strict=True):
+        source = source_of(actual.source, schema, outputs)
+        ctype = actual.ctype or of_function or natural(source, schema, outputs)
+        if ctype is None:
+            raise CallError(
+                where=where,
+                got=f"parameter {describe(actual)}",
+                fix="write its C type in front of it",
+            )
+        name = c_name(actual.source) or f"constant{len(parameters)}"
+        parameters.append(Parameter(name=name, ctype=ctype, source=source))
+    return tuple(parameters)
+
+
+def c_name(source: Named | DtypeOf | Literal) -> str:
+    """Return the name of a parameter in C; empty for a constant."""
+    match source:
+        case Named(name):
+            return rules.lower_camel(name)
+        case DtypeOf(name):
+            return f"{rules.lower_camel(name)}Dtype"
+        case Literal():
+            return ""
+
+
+def describe(actual: Actual) -> str:
+    """Return a parameter for a message."""
+    source = actual.source
+    return repr(source.name) if isinstance(source, Named | DtypeOf) else repr(source.value)
+
+
+def source_of(
+    source: Named | DtypeOf | Literal, schema: Schema, outputs: tuple[Output, ...]
+) -> Source:
+    """Return where a value comes from; a written argument is an argument, not an output."""
+    match source:
+        case Literal(value):
+            return FromConstant(value)
+        case DtypeOf(name):
+            return DtypeOfTensor(name)
+        case Named(name, otherwise):
+            if schema.argument(name) is None and any(output.name == name for output in outputs):
+                return FromOutput(name)
+            return FromArgument(name, None if otherwise is None else otherwise.value)
+
+
+def natural(source: Source, schema: Schema, outputs: tuple[Output, ...]) -> CType | None:
+    """Return the C type that follows from the schema, or from a constant."""
+    match source:
+        case FromArgument(name):
+            argument = schema.argument(name)
+            return carrier(argument.type) if argument else None
+        case FromOutput(name):
+            output = next(output for output in outputs if output.name == name)
+            return carrier(output.type)
+        case DtypeOfTensor():
+            return CType.DTYPE
+        case FromConstant(value):
+            by_type = {bool: CType.BOOL, int: CType.INT64, float: CType.DOUBLE, str: CType.TEXT}
+            return by_type.get(type(value), CType.TENSOR)
+
+
+def in_order(
+    schema: Schema,
+    outputs: tuple[Output, ...],
+    known: Sequence[KnownParameter] | None,
+    *,
+    where: str,
+) -> tuple[Parameter, ...]:
+    """Return the arguments in the order of the schema, then what is written for the caller."""
+    given = [
+        argument
+        for argument in schema.arguments
+        if argument.type.base not in ALLOCATION
+        and not (argument.is_written and argument.keyword_only)
+    ]
+    last = [
+        argument for argument in schema.arguments if argument.is_written and argument.keyword_only
+    ]
+    sources: list[FromArgument | FromOutput] = [FromArgument(each.name) for each in given]
+    sources += [FromOutput(output.name) for output in outputs if output.is_new]
+    sources += [FromArgument(argument.name) for argument in last]
+    types: Sequence[CType | None] = [natural(source, schema, outputs) for source in sources]
+    if known is not None:
+        if len(known) != len(sources):
+            raise CallError(
+                where=where,
+                got=f"{len(sources)} arguments and outputs",
+                allowed=[f"{len(known)} parameters: {', '.join(each.name for each in known)}"],
+                fix="write the call with its parameters",
+            )
+        types = [each.ctype for each in known]
+    return tuple(
+        Parameter(name=rules.lower_camel(source.name), ctype=ctype, source=source)
+        for source, ctype in zip(sources, types, strict=True)
+        if ctype is not None
+    )
+
+
+def generated(
+    prototype: Prototype, schema: Schema, outputs: tuple[Output, ...], *, where: str
+) -> tuple[Parameter, ...]:
+    """Return the parameters of the function that CANN's generator makes of a prototype.
+
+    Ports and attributes stand for arguments of the same place among the tensors and among the
+    others, so that a prototype may name them differently.
+    """
+    inputs = [
+        a.name
+        for a in schema.arguments
+        if a.type.has_tensors and not (a.is_written and a.keyword_only)
+    ]
+    attributes = [
+        a.name for a in schema.arguments if not a.type.has_tensors and a.type.base not in ALLOCATION
+    ]
+    sources: dict[str, Source] = {}
+    for ports, names in ((prototype.inputs, inputs), (prototype.attributes, attributes)):
+        if len(ports) != len(names):
+            raise CallError(
+                where=where,
+                got=f"a prototype with {len(ports)} where the schema has {len(names)}",
+                allowed=names,
+                fix="make prototype and schema match, or write the call with its parameters",
+            )
+        sources |= {port.name: FromArgument(name) for port, name in zip(ports, names, strict=True)}
+    tensors = [output for output in outputs if output.type.has_tensors]
+    for port, output in zip(prototype.outputs, tensors, strict=False):
+        sources.setdefault(
+            port.name,
+            FromOutput(output.name) if output.is_new else FromArgument(output.argument or ""),
+        )
+    in_c = rules.derive(prototype).parameters
+    ordered = [
+        *(port.name for port in prototype.inputs),
+        *(attribute.name for attribute in prototype.attributes),
+        *(
+            port.name
+            for port in prototype.outputs
+            if port.name not in {each.name for each in prototype.inputs}
+        ),
+    ]
+    return tuple(
+        Parameter(name=parameter.name, ctype=parameter.ctype, source=sources[name])
+        for name, parameter in zip(ordered, in_c, strict=True)
+    )
+
+
+def c_parameter(parameter: Parameter, schema: Schema, outputs: tuple[Output, ...]) -> CParameter:
+    """Return a parameter of the signature.
+
+    Its name says whether it is written (Ref) and may be null (Optional), as in the functions that
+    CANN's generator makes.
+    """
+    name, source = parameter.name, parameter.source
+    given = schema.argument(source.name) if isinstance(source, FromArgument) else None
+    is_ref = any(given is not None and output.argument == given.name for output in outputs)
+    is_null = isinstance(source, FromConstant) and source.value is None
+    if given is not None and given.type.optional and isinstance(source, FromArgument):
+        is_null = source.otherwise is None
+    name = name.removesuffix("Optional")
+    if is_ref and parameter.ctype.is_tensor and not name.endswith("Ref"):
+        name = f"{name}Ref"
+    if is_null and parameter.ctype.is_pointer:
+        name = f"{name}Optional"
+    is_written = is_ref or isinstance(source, FromOutput)
+    const = parameter.ctype.is_pointer and parameter.ctype is not CType.TEXT and not is_written
+    return CParameter(name=name, ctype=parameter.ctype, const=const)

@@ -1,0 +1,84 @@
+"""A valid declaration -> the facts that all deliverables are made from."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from opwright.derive.backward import derive_backward
+from opwright.derive.call import derive_call
+from opwright.derive.facts import OperatorFacts, PythonKernel, SetFacts
+from opwright.derive.functional import functional_name, functional_twin
+from opwright.derive.outputs import derive_outputs
+from opwright.derive.prototype import derive_prototype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from opwright.declare.operator import Declaration, Operator
+
+__all__ = ["derive"]
+
+
+def derive(declaration: Declaration) -> SetFacts:
+    """Return the facts of all operators.
+
+    Raises
+    ------
+    DeclarationError
+        What `opwright.validate` would have found.
+    """
+    declared = {operator.name: operator for operator in declaration.operators}
+    return SetFacts(
+        declaration=declaration,
+        operators=tuple(
+            facts
+            for operator in declaration.operators
+            for facts in derive_operator(operator, declaration.namespace, declared)
+        ),
+    )
+
+
+def derive_operator(
+    operator: Operator, namespace: str, declared: Mapping[str, Operator]
+) -> Iterator[OperatorFacts]:
+    """Return the facts of an operator, of its functional twin and of its backward."""
+    where = f"{operator.place}, operator {namespace}::{operator.name}"
+    facts = own_facts(operator, where=where)
+    backward = derive_backward(operator, facts.outputs, declared)
+    if backward is not None:
+        facts = dataclasses.replace(facts, autograd=backward[0])
+    if not facts.schema.mutated:
+        yield facts
+    else:
+        facts = dataclasses.replace(facts, functional_twin=functional_name(operator))
+        yield facts
+        if facts.functional_twin not in declared:
+            yield functional_twin(facts)
+    if backward is not None and backward[1] is not None:
+        yield backward[1]
+
+
+def own_facts(operator: Operator, *, where: str) -> OperatorFacts:
+    """Return the facts of an operator without what is derived beside it."""
+    schema = operator.schema
+    outputs, checks = derive_outputs(operator, where=where)
+    is_composite = operator.call is False
+    prototype = operator.prototype
+    if prototype is None and not is_composite:
+        prototype = derive_prototype(schema, outputs)
+    call = None
+    if operator.call is not False:
+        call = derive_call(schema, outputs, operator.call, prototype or None, where=where)
+    python = PythonKernel(kind="reference", function=operator.reference) if is_composite else None
+    return OperatorFacts(
+        role="declared",
+        operator=operator,
+        schema=schema,
+        outputs=outputs,
+        checks=checks,
+        dtypes=operator.dtypes,
+        call=call,
+        python=python,
+        prototype=prototype or None,
+    )

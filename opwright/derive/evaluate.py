@@ -1,0 +1,157 @@
+"""Shapes as data -> sizes, for given arguments. Sizes may be symbolic.
+
+Arguments are given by name: anything with `shape` for a tensor, numbers and sequences of numbers
+for the rest. Nothing here compares sizes unless PyTorch's own rule must (broadcasting).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, assert_never
+
+from opwright.declare.shape import (
+    Argument,
+    Binary,
+    Broadcast,
+    Const,
+    Dim,
+    Element,
+    Length,
+    Rank,
+    Reduced,
+    Sizes,
+    Span,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from opwright.declare.shape import Item, Operation, Shape, Size
+
+__all__ = ["Symbolic", "evaluate", "evaluate_size"]
+
+
+class Symbolic(Protocol):
+    """What compares symbolic sizes without deciding: the module torch."""
+
+    def sym_min(self, a: Any, b: Any, /) -> Any:  # noqa: ANN401 - an int or a SymInt
+        """Return the smaller one."""
+
+    def sym_max(self, a: Any, b: Any, /) -> Any:  # noqa: ANN401 - an int or a SymInt
+        """Return the larger one."""
+
+
+OPERATIONS: dict[Operation, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "ceildiv": lambda a, b: (a + b - 1) // b,
+    "%": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+}
+
+
+def evaluate(
+    shape: Shape, arguments: Mapping[str, Any], torch: Symbolic | None = None
+) -> tuple[Any, ...]:
+    """Return the sizes.
+
+    Parameters
+    ----------
+    torch
+        The module torch if sizes may be symbolic.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> x = SimpleNamespace(shape=(2, 3, 5))
+    >>> evaluate((Span("x", 0, -1), Binary("ceildiv", Dim("x", -1), Const(2))), {"x": x})
+    (2, 3, 3)
+    """
+    return tuple(size for item in shape for size in evaluate_item(item, arguments, torch))
+
+
+def evaluate_item(
+    item: Item, arguments: Mapping[str, Any], torch: Symbolic | None
+) -> Sequence[Any]:
+    """Return the sizes of one item."""
+    match item:
+        case Span(tensor, start, stop):
+            return tuple(arguments[tensor].shape)[start:stop]
+        case Sizes(name):
+            return as_list(arguments[name])
+        case Broadcast(shapes):
+            return broadcast([evaluate(each, arguments, torch) for each in shapes])
+        case Reduced():
+            return reduce(item, arguments)
+        case _:
+            return (evaluate_size(item, arguments, torch),)
+
+
+def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | None = None) -> Any:  # noqa: ANN401 - an int or a SymInt
+    """Return one size."""
+    match size:
+        case Const(value):
+            return value
+        case Dim(tensor, axis):
+            return arguments[tensor].shape[axis]
+        case Rank(tensor):
+            return len(arguments[tensor].shape)
+        case Argument(name):
+            return arguments[name]
+        case Length(name):
+            return len(arguments[name])
+        case Element(name, index):
+            return as_list(arguments[name])[index]
+        case Binary(operation, left, right):
+            values = (
+                evaluate_size(left, arguments, torch),
+                evaluate_size(right, arguments, torch),
+            )
+            if torch is not None and operation in {"min", "max"}:
+                return getattr(torch, f"sym_{operation}")(*values)
+            return OPERATIONS[operation](*values)
+        case _:
+            assert_never(size)
+
+
+def as_list(value: Any) -> Sequence[Any]:  # noqa: ANN401 - ints or SymInts
+    """Return an int list, for which PyTorch also takes a single int (`int[2]`)."""
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def broadcast(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return what shapes become together.
+
+    Raises
+    ------
+    ValueError
+        They do not fit together.
+    """
+    rank = max(map(len, shapes))
+    sizes: list[Any] = []
+    for axis in range(-rank, 0):
+        wide: Any = 1
+        for shape in shapes:
+            if -axis > len(shape) or shape[axis] == 1:
+                continue
+            if wide != 1 and wide != shape[axis]:
+                message = f"shapes {', '.join(map(str, shapes))} cannot be broadcast together"
+                raise ValueError(message)
+            wide = shape[axis]
+        sizes.append(wide)
+    return tuple(sizes)
+
+
+def reduce(item: Reduced, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return a shape after a reduction."""
+    shape = tuple(arguments[item.tensor].shape)
+    given = arguments[item.dims] if item.dims else None
+    dims = () if given is None else as_list(given)
+    axes = {axis % len(shape) for axis in dims} if dims else set(range(len(shape)))
+    keep = bool(item.keepdim and arguments[item.keepdim])
+    kept = (
+        1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes
+    )
+    return tuple(kept)

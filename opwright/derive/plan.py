@@ -1,0 +1,163 @@
+"""The facts of an operator -> the plan that the native dispatcher of the live tier runs.
+
+Plain tuples and dictionaries, with arguments by their index in the schema: native/live reads them
+once, when the operator is registered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype, ShapeFunction
+from opwright.declare.shape import (
+    Argument,
+    Binary,
+    Broadcast,
+    Const,
+    Dim,
+    Element,
+    Length,
+    Rank,
+    Reduced,
+    Sizes,
+    Span,
+)
+from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, FromOutput
+
+if TYPE_CHECKING:
+    from opwright.declare.rules import DtypeRule
+    from opwright.declare.shape import Item, Shape
+    from opwright.derive.facts import OperatorFacts, Output, Source
+
+__all__ = ["is_native", "native_plan"]
+
+
+def is_native(facts: OperatorFacts) -> bool:
+    """Tell whether the native dispatcher alone can run the operator.
+
+    It cannot where a rule is a Python function that is no data, or C++.
+    """
+    return facts.call is not None and not any(
+        isinstance(rule, ShapeFunction | Cpp)
+        for output in facts.outputs
+        for rule in (output.shape, output.dtype)
+    )
+
+
+def native_plan(facts: OperatorFacts) -> dict[str, Any]:
+    """Return the plan."""
+    assert facts.call is not None
+    places = {argument.name: index for index, argument in enumerate(facts.schema.arguments)}
+    new = [output for output in facts.outputs if output.is_new]
+    numbers = {output.name: index for index, output in enumerate(new)}
+    returned = sorted(
+        (output for output in facts.outputs if output.result is not None),
+        key=lambda output: output.result or 0,
+    )
+    return {
+        "function": facts.call.function,
+        "outputs": [native_output(output, places) for output in new],
+        "parameters": [
+            (parameter.ctype.value, native_source(parameter.source, places, numbers))
+            for parameter in facts.call.parameters
+        ],
+        "returns": [
+            ("output", numbers[output.name])
+            if output.is_new
+            else ("argument", places[output.argument or ""])
+            for output in returned
+        ],
+        "clone": [places[name] for name in facts.clones],
+        "contiguous": [
+            places[name]
+            for name, layout in facts.operator.layouts.items()
+            if layout == "contiguous"
+        ],
+    }
+
+
+def native_output(output: Output, places: dict[str, int]) -> dict[str, Any]:
+    """Return how a new output is allocated."""
+    assert output.dtype is not None
+    assert isinstance(output.shape, tuple)
+    return {
+        "shape": native_shape(output.shape, places),
+        "dtype": native_dtype(output.dtype, places),
+    }
+
+
+def native_source(
+    source: Source, places: dict[str, int], numbers: dict[str, int]
+) -> tuple[Any, ...]:
+    """Return where a parameter's value comes from."""
+    match source:
+        case FromArgument(name, None):
+            return ("argument", places[name])
+        case FromArgument(name, otherwise):
+            return ("argument_or", places[name], otherwise)
+        case FromOutput(name):
+            return ("output", numbers[name])
+        case DtypeOfTensor(name):
+            if name in numbers:
+                return ("output_dtype", numbers[name])
+            return ("argument_dtype", places[name])
+        case FromConstant(value):
+            return ("constant", value)
+        case _:
+            assert_never(source)
+
+
+def native_dtype(rule: DtypeRule, places: dict[str, int]) -> tuple[Any, ...]:
+    """Return a dtype rule."""
+    match rule:
+        case DtypeSet(names):
+            return ("fixed", names[0])
+        case SameDtype(tensor):
+            return ("like", places[tensor])
+        case Promoted(tensors):
+            return ("promote", [places[name] for name in tensors])
+        case DtypeArgument(name, otherwise):
+            return ("argument", places[name], native_dtype(otherwise, places))
+        case Cpp():
+            raise NotImplementedError(rule.text)  # is_native told the caller
+        case _:
+            assert_never(rule)
+
+
+def native_shape(shape: Shape, places: dict[str, int]) -> list[tuple[Any, ...]]:
+    """Return a shape."""
+    return [native_item(item, places) for item in shape]
+
+
+def native_item(item: Item, places: dict[str, int]) -> tuple[Any, ...]:
+    """Return one item of a shape."""
+    match item:
+        case Const(value):
+            return ("const", value)
+        case Dim(tensor, axis):
+            return ("dim", places[tensor], axis)
+        case Rank(tensor):
+            return ("rank", places[tensor])
+        case Argument(name):
+            return ("arg", places[name])
+        case Length(name):
+            return ("len", places[name])
+        case Element(name, index):
+            return ("elem", places[name], index)
+        case Binary(operation, left, right):
+            return (operation, native_item(left, places), native_item(right, places))
+        case Span(tensor, start, stop):
+            return ("span", places[tensor], start, stop)
+        case Sizes(name):
+            return ("sizes", places[name])
+        case Broadcast(shapes):
+            return ("broadcast", [native_shape(each, places) for each in shapes])
+        case Reduced(tensor, dims, keepdim):
+            return (
+                "reduced",
+                places[tensor],
+                None if dims is None else places[dims],
+                None if keepdim is None else places[keepdim],
+            )
+        case _:
+            assert_never(item)

@@ -1,0 +1,107 @@
+"""The prototype (REG_OP) that corresponds to a schema, where the author gave none.
+
+Tensors are inputs, what is written is an output as well, everything else is an attribute, in the
+order of the schema. What only says where and how to allocate (device, layout, ...) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.prototype import Attribute, Port, Prototype
+from opwright.aclnn.signature import CType
+from opwright.declare.defaults import default_value
+from opwright.declare.schema import Base
+
+if TYPE_CHECKING:
+    from opwright.aclnn.prototype import Literals, Presence
+    from opwright.declare.schema import Argument, Schema, ValueType
+    from opwright.derive.facts import Output
+
+__all__ = ["ALLOCATION", "camel_case", "derive_prototype"]
+
+# Arguments that an operator on the device never sees.
+ALLOCATION = frozenset(
+    {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base.STREAM, Base.STORAGE}
+)
+ATTRIBUTES = {
+    Base.INT: CType.INT64,
+    Base.SYMINT: CType.INT64,
+    Base.FLOAT: CType.DOUBLE,
+    Base.SYMFLOAT: CType.DOUBLE,
+    Base.BOOL: CType.BOOL,
+    Base.SYMBOOL: CType.BOOL,
+    Base.STR: CType.TEXT,
+    Base.SCALAR: CType.SCALAR,
+    Base.SCALAR_TYPE: CType.DTYPE,
+}
+LISTS = {
+    Base.INT: CType.INT_ARRAY,
+    Base.SYMINT: CType.INT_ARRAY,
+    Base.FLOAT: CType.FLOAT_ARRAY,
+    Base.BOOL: CType.BOOL_ARRAY,
+    Base.SCALAR: CType.SCALAR_LIST,
+    Base.TENSOR: CType.TENSOR_LIST,
+}
+
+
+def camel_case(name: str) -> str:
+    """Return an operator's name as an operator type.
+
+    >>> camel_case("rms_norm_"), camel_case("npu_add_rms_norm")
+    ('RmsNorm', 'NpuAddRmsNorm')
+    """
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", name) if part)
+
+
+def derive_prototype(schema: Schema, outputs: tuple[Output, ...]) -> Prototype:
+    """Return the prototype of an operator."""
+    inputs, attributes = [], []
+    for argument in schema.arguments:
+        if argument.type.has_tensors:
+            if not (argument.is_written and argument.keyword_only):
+                inputs.append(Port(name=argument.name, presence=presence(argument.type)))
+        elif argument.type.base not in ALLOCATION:
+            attributes.append(attribute(argument))
+    results = [
+        Port(name=output.name, presence=presence(output.type))
+        for output in outputs
+        if output.type.has_tensors
+    ]
+    return Prototype(
+        op_type=camel_case(schema.name),
+        inputs=tuple(inputs),
+        outputs=tuple(results),
+        attributes=tuple(attributes),
+    )
+
+
+def presence(value_type: ValueType) -> Presence:
+    """Return how a tensor argument is present."""
+    if value_type.is_list:
+        return "dynamic"
+    return "optional" if value_type.optional else "required"
+
+
+def attribute(argument: Argument) -> Attribute:
+    """Return the attribute for an argument."""
+    default: Literals | None = None
+    if argument.default is not None:
+        value = default_value(argument)
+        default = tuple(value) if isinstance(value, list) else value  # type: ignore[arg-type]  # no nesting
+    return Attribute(
+        name=argument.name,
+        ctype=carrier(argument.type),
+        required=argument.default is None and not argument.type.optional,
+        default=default,
+    )
+
+
+def carrier(value_type: ValueType) -> CType:
+    """Return the C type that carries a value."""
+    if value_type.is_list:
+        return LISTS[value_type.base]
+    if value_type.is_tensor:
+        return CType.TENSOR
+    return ATTRIBUTES[value_type.base]
