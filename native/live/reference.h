@@ -1,0 +1,18 @@
+// native/live/reference.h
+// A function whose only kernel is a reference function of the twin (opwright.twin.kernels): it needs no library, and so
+// no compiler. The twin is found at run time; without it there is no such function.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "live/function.h"
+
+namespace opwright::live {
+
+// Null if the twin is not there or has no such function.
+std::unique_ptr<const Function> find_reference(const Plan& plan);
+
+bool has_reference(const std::string& name);
+
+}  // namespace opwright::live
