@@ -70,6 +70,7 @@ def prototype(op_type: str, text: str, start: int, end: int, *, where: str) -> P
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         attributes=tuple(attributes),
+        combinations=True,
     )
 
 
@@ -93,6 +94,7 @@ def port(chain: tuple[Call, ...], *, where: str) -> Port:
         scalar="Scalar" in calls,
         values=array_of(calls, where=place) if "ValueDepend" in calls else None,
         version=version(calls),
+        dtypes=columns(calls),
     )
 
 
@@ -110,11 +112,16 @@ def presence(call: Call | None, *, where: str) -> Presence:
             raise PrototypeError(where=where, got=f"ParamType({other})", allowed=allowed)
 
 
-def array_of(calls: dict[str, Call], *, where: str) -> CType:
-    """Return the array type for an input whose values the host needs."""
+def columns(calls: dict[str, Call]) -> tuple[str, ...]:
+    """Return the dtypes of a port, one for each combination."""
     call = calls.get("DataType") or calls.get("DataTypeList")
     listed = call.arguments[0].strip("{} \n") if call and call.arguments else ""
-    dtypes = {last_word(part) for part in listed.split(",")}
+    return tuple(last_word(part) for part in listed.split(",") if part.strip())
+
+
+def array_of(calls: dict[str, Call], *, where: str) -> CType:
+    """Return the array type for an input whose values the host needs."""
+    dtypes = set(columns(calls))
     if dtypes == {"DT_FLOAT"}:
         return CType.FLOAT_ARRAY
     if dtypes == {"DT_BOOL"}:

@@ -8,26 +8,32 @@ outputs. The C ABI is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from opwright.aclnn.signature import AclnnSignature, CType, Parameter
 from opwright.errors import OpwrightError
 
 __all__ = [
+    "ATTRIBUTE_KINDS",
     "ATTRIBUTE_TYPES",
     "Attribute",
+    "Default",
+    "Graph",
     "Interface",
     "Literals",
     "Port",
     "Presence",
     "Prototype",
     "PrototypeError",
+    "TypeSymbol",
     "derive",
     "plain_interface",
 ]
 
 Presence = Literal["required", "optional", "dynamic"]
 Literals = bool | int | float | str | tuple[bool | int | float | str, ...]
+# Of an attribute of a graph's operator also a list of lists.
+Default = Literals | tuple[tuple[int, ...], ...]
 
 # The attribute types of REG_OP and OpDef, by their common names.
 ATTRIBUTE_TYPES = {
@@ -39,6 +45,12 @@ ATTRIBUTE_TYPES = {
     "ListFloat": CType.FLOAT_ARRAY,
     "ListBool": CType.BOOL_ARRAY,
 }
+# All attribute types of operator_reg.h; the others are for graphs, no aclnn function takes them.
+ATTRIBUTE_KINDS = frozenset(ATTRIBUTE_TYPES) | {
+    *("AscendString", "ListString", "ListAscendString", "ListListInt", "Type", "ListType"),
+    *("Tensor", "ListTensor", "NamedAttrs", "ListNamedAttrs", "Bytes"),
+}
+KINDS = {ctype: kind for kind, ctype in ATTRIBUTE_TYPES.items()}
 ARRAYS = frozenset({CType.TEXT, CType.INT_ARRAY, CType.FLOAT_ARRAY, CType.BOOL_ARRAY})
 
 
@@ -64,6 +76,11 @@ class Port:
         The array type of an input whose values the host needs (ValueDepend); None for others.
     version
         The first version of the function that has it.
+    dtypes
+        CANN's names of the dtypes that it may have: `DT_FLOAT`, or a set (`FloatingDataType`);
+        empty if the prototype does not say.
+    symbol
+        The symbol that stands for the dtype; ports with one symbol have one dtype.
     """
 
     name: str
@@ -71,27 +88,94 @@ class Port:
     scalar: bool = False
     values: CType | None = None
     version: int = 0
+    dtypes: tuple[str, ...] = ()
+    symbol: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """An attribute; the default is None if there is none, or if it is not a literal."""
+    """An attribute.
+
+    Parameters
+    ----------
+    ctype
+        None for a kind that no aclnn function takes.
+    default
+        None if there is none, or if it is not a literal.
+    kind
+        The type in operator_reg.h; by default that of the C type.
+    """
 
     name: str
-    ctype: CType
+    ctype: CType | None
     required: bool
-    default: Literals | None = None
+    default: Default | None = None
     version: int = 0
+    kind: str = ""
+
+    @property
+    def type_name(self) -> str:
+        """The type in operator_reg.h."""
+        return self.kind or KINDS.get(self.ctype, "") if self.ctype else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeSymbol:
+    """A symbol for dtypes (DATATYPE).
+
+    Parameters
+    ----------
+    dtypes
+        What it may stand for; if it is promoted, the symbols that are promoted to it.
+    is_list
+        Whether it is the dtype of lists of tensors, whose elements may differ.
+    """
+
+    name: str
+    dtypes: tuple[str, ...]
+    is_list: bool = False
+    promoted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """A subgraph that the operator runs."""
+
+    name: str
+    dynamic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prototype:
-    """An operator type with its ports and attributes in the order of the prototype."""
+    """An operator type with its ports and attributes in the order of the prototype.
+
+    Parameters
+    ----------
+    combinations
+        Whether the dtypes of ports are columns: only those at one index go together.
+    """
 
     op_type: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     attributes: tuple[Attribute, ...] = ()
+    symbols: tuple[TypeSymbol, ...] = ()
+    graphs: tuple[Graph, ...] = ()
+    combinations: bool = False
+
+    def dtypes(self, port: Port) -> tuple[str, ...]:
+        """Return the dtypes that a port may have, with its symbol resolved."""
+        return port.dtypes or self.symbol_dtypes(port.symbol, ())
+
+    def symbol_dtypes(self, name: str | None, seen: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what a symbol may stand for; nothing if it is not declared."""
+        symbol = next((symbol for symbol in self.symbols if symbol.name == name), None)
+        if symbol is None or symbol.name in seen:
+            return ()
+        if not symbol.promoted:
+            return symbol.dtypes
+        parts = [self.symbol_dtypes(part, (*seen, symbol.name)) for part in symbol.dtypes]
+        return tuple(dict.fromkeys(dtype for part in parts for dtype in part))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +212,11 @@ def derive(prototype: Prototype) -> Interface:
     or below. If the host needs the values of an input, it is an array, and there is a form that
     takes tensors (suffix Tensor).
 
+    Raises
+    ------
+    PrototypeError
+        OPW-K002: an attribute of a kind that no aclnn function takes.
+
     Examples
     --------
     >>> x, y = Port(name="x"), Port(name="y", presence="optional")
@@ -147,7 +236,11 @@ def derive(prototype: Prototype) -> Interface:
         for attribute in prototype.attributes
         if attribute.default is not None
     )
-    return Interface(functions=tuple(forms), parameters=newest.parameters, defaults=defaults)
+    return Interface(
+        functions=tuple(forms),
+        parameters=newest.parameters,
+        defaults=cast("tuple[tuple[str, Literals], ...]", defaults),
+    )
 
 
 def form(prototype: Prototype, version: int, *, tensors: bool = False) -> AclnnSignature:
@@ -189,11 +282,19 @@ def output_parameter(port: Port, *, single: bool) -> Parameter:
 
 def attribute_parameter(attribute: Attribute) -> Parameter:
     """Return the parameter of an attribute."""
-    nullable = attribute.ctype in ARRAYS and not attribute.required
+    ctype = attribute.ctype
+    if ctype is None:
+        raise PrototypeError(
+            where=f"attribute {attribute.name}",
+            got=f"type {attribute.kind!r}",
+            allowed=sorted(ATTRIBUTE_TYPES),
+            fix="aclnn functions have no such attribute; give the aclnn signature of your operator",
+        )
+    nullable = ctype in ARRAYS and not attribute.required
     return Parameter(
         name=lower_camel(attribute.name) + ("Optional" if nullable else ""),
-        ctype=attribute.ctype,
-        const=attribute.ctype in ARRAYS and attribute.ctype is not CType.TEXT,
+        ctype=ctype,
+        const=ctype in ARRAYS and ctype is not CType.TEXT,
     )
 
 

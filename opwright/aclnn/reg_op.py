@@ -1,20 +1,37 @@
-"""REG_OP text -> prototypes (graph/operator_reg.h of CANN's metadef)."""
+"""REG_OP text -> prototypes, and back (graph/operator_reg.h of CANN's metadef)."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.aclnn.prototype import (
+    ATTRIBUTE_KINDS,
     ATTRIBUTE_TYPES,
     Attribute,
+    Graph,
     Port,
     Presence,
     Prototype,
     PrototypeError,
+    TypeSymbol,
 )
-from opwright.aclnn.scan import Call, bare_name, read_chain, read_literal, without_comments
+from opwright.aclnn.scan import (
+    Call,
+    bare_name,
+    plain_code,
+    read_chain,
+    read_literal,
+    read_nested,
+    split_arguments,
+)
+from opwright.errors import nearest_first
 
-__all__ = ["parse_reg_op"]
+if TYPE_CHECKING:
+    from opwright.aclnn.prototype import Default
+
+__all__ = ["parse_reg_op", "write_reg_op"]
 
 START = re.compile(r"\bREG_OP\s*(?=\()")
 PRESENCE: dict[str, Presence] = {
@@ -24,12 +41,28 @@ PRESENCE: dict[str, Presence] = {
     "OUTPUT": "required",
     "DYNAMIC_OUTPUT": "dynamic",
 }
+ATTRIBUTES = ("ATTR", "REQUIRED_ATTR")
+GRAPHS = ("GRAPH", "DYNAMIC_GRAPH")
+DATATYPE = "DATATYPE"
 END = "OP_END_FACTORY_REG"
-IGNORED = {"DATATYPE"}  # says which dtypes are equal; the C signature does not show it
+ALLOWED = sorted({*PRESENCE, *ATTRIBUTES, *GRAPHS, DATATYPE})
+SYMBOL = re.compile(r'"?(?P<name>[A-Za-z_]\w*)"?')
+# TensorType({DT_A, Set}), TensorType{DT_A}, TensorType::Set(), with or without a namespace. CANN's
+# own headers also have one colon, two before the members, and a set without parentheses.
+TENSOR_TYPE = re.compile(
+    r"(?:\w+::)*TensorType\s*"
+    r"(?:::?\s*(?P<set>\w+)\s*(?:\(\s*\))?|(?:::)?\s*[({](?P<members>.*)[)}])",
+    re.DOTALL,
+)
+LIST_TYPE = re.compile(r"(?:\w+::)*ListTensorType\s*\((?P<inner>.*)\)", re.DOTALL)
+PROMOTE = re.compile(r"(?:\w+::)*Promote\s*[({](?P<members>.*)[)}]", re.DOTALL)
 
 
 def parse_reg_op(text: str, *, where: str) -> tuple[Prototype, ...]:
     """Read all prototypes of a text.
+
+    Of a conditional block (`#if`) the first branch is read, of `#if 0` the other one. Macros that
+    the text itself defines without parameters are expanded.
 
     Parameters
     ----------
@@ -41,11 +74,10 @@ def parse_reg_op(text: str, *, where: str) -> tuple[Prototype, ...]:
     PrototypeError
         OPW-K002.
     """
-    plain = without_comments(text)
+    plain = plain_code(text)
     return tuple(
         prototype(read_chain(plain, match.start(), where=where), where=where)
         for match in START.finditer(plain)
-        if not re.search(r"#\s*define\s*$", plain[: match.start()].rpartition("\n")[2])
     )
 
 
@@ -62,45 +94,200 @@ def prototype(chain: tuple[Call, ...], *, where: str) -> Prototype:
     inputs: list[Port] = []
     outputs: list[Port] = []
     attributes: list[Attribute] = []
+    symbols: list[TypeSymbol] = []
+    graphs: list[Graph] = []
     for call in chain[1:-1]:
-        place = f"{where}:{call.line}, operator {op_type}"
         if call.name in PRESENCE:
             ports = outputs if call.name.endswith("OUTPUT") else inputs
             ports.append(port(call, where=where))
-        elif call.name in {"ATTR", "REQUIRED_ATTR"}:
+        elif call.name in ATTRIBUTES:
             attributes.append(attribute(call, where=where))
-        elif call.name not in IGNORED:
-            allowed = sorted({*PRESENCE, "ATTR", "REQUIRED_ATTR", *IGNORED})
-            raise PrototypeError(where=place, got=call.name, allowed=allowed)
+        elif call.name in GRAPHS:
+            name = bare_name(call, where=where)
+            graphs.append(Graph(name=name, dynamic=call.name == "DYNAMIC_GRAPH"))
+        elif call.name == DATATYPE:
+            symbols.append(symbol(call, where=where))
+        else:
+            place = f"{where}:{call.line}, operator {op_type}"
+            raise PrototypeError(
+                where=place, got=call.name, allowed=nearest_first(call.name, ALLOWED)
+            )
     return Prototype(
         op_type=op_type,
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         attributes=tuple(attributes),
+        symbols=tuple(symbols),
+        graphs=tuple(graphs),
     )
 
 
 def port(call: Call, *, where: str) -> Port:
     """Read an input or output."""
-    return Port(name=bare_name(call, where=where), presence=PRESENCE[call.name])
+    name = bare_name(call, where=where)
+    given = ", ".join(call.arguments[1:])
+    found = SYMBOL.fullmatch(given)
+    return Port(
+        name=name,
+        presence=PRESENCE[call.name],
+        dtypes=() if found else tensor_type(given, call, where=where),
+        symbol=found["name"] if found else None,
+    )
+
+
+def symbol(call: Call, *, where: str) -> TypeSymbol:
+    """Read a DATATYPE."""
+    found = SYMBOL.fullmatch(call.arguments[0]) if call.arguments else None
+    if found is None:
+        raise PrototypeError(
+            where=f"{where}:{call.line}",
+            got=f"{DATATYPE}({', '.join(call.arguments)})",
+            fix="give a symbol as the first argument, for example T",
+        )
+    given = ", ".join(call.arguments[1:])
+    if promote := PROMOTE.fullmatch(given):
+        parts = split_arguments(promote["members"].strip("{} \n"))
+        members = tuple(part.strip('"') for part in parts)
+        return TypeSymbol(name=found["name"], dtypes=members, promoted=True)
+    as_list = LIST_TYPE.fullmatch(given)
+    dtypes = tensor_type(as_list["inner"].strip() if as_list else given, call, where=where)
+    return TypeSymbol(name=found["name"], dtypes=dtypes, is_list=as_list is not None)
+
+
+def tensor_type(text: str, call: Call, *, where: str) -> tuple[str, ...]:
+    """Read the dtypes that a TensorType names."""
+    if text in {"", "TensorType", "TensorType()", "TensorType({})"}:
+        return ()
+    match = TENSOR_TYPE.fullmatch(text)
+    if match is None:
+        raise PrototypeError(
+            where=f"{where}:{call.line}, {call.name} {call.arguments[0]}",
+            got=f"dtypes {text!r}",
+            allowed=('"T"', "TensorType({DT_...})", "TensorType::ALL()"),
+            fix="write the dtypes as operator_reg.h takes them",
+        )
+    if match["set"]:
+        return (match["set"],)
+    members = split_arguments(match["members"].strip("{} \n"))
+    names = (member.rpartition("::")[2].removesuffix("()") for member in members if member)
+    return tuple(dict.fromkeys(names))
 
 
 def attribute(call: Call, *, where: str) -> Attribute:
     """Read an attribute."""
     name = bare_name(call, where=where)
     kind = call.arguments[1] if len(call.arguments) > 1 else ""
-    if kind not in ATTRIBUTE_TYPES:
+    if kind not in ATTRIBUTE_KINDS:
         raise PrototypeError(
             where=f"{where}:{call.line}, attribute {name}",
             got=f"type {kind!r}",
-            allowed=sorted(ATTRIBUTE_TYPES),
-            fix="aclnn functions have no such attribute; give the aclnn signature of your operator",
+            allowed=nearest_first(kind, ATTRIBUTE_KINDS),
+            fix="use an attribute type of operator_reg.h",
         )
+    ctype = ATTRIBUTE_TYPES.get(kind)
     # An initialiser list with commas is one argument of the macro, but several of a call.
     initialiser = ", ".join(call.arguments[2:])
     return Attribute(
         name=name,
-        ctype=ATTRIBUTE_TYPES[kind],
+        ctype=ctype,
         required=call.name == "REQUIRED_ATTR",
-        default=read_literal(initialiser) if initialiser else None,
+        default=default(kind, initialiser) if initialiser else None,
+        kind="" if ctype else kind,
     )
+
+
+def default(kind: str, text: str) -> Default | None:
+    """Read the default of an attribute; None for what is not a literal."""
+    if dtype := re.fullmatch(r"(?:\w+::)*(DT_\w+)", text):
+        return dtype[1] if kind == "Type" else DTYPE_NUMBERS.get(dtype[1].removeprefix("DT_"))
+    if kind == "ListListInt":
+        return read_nested(text)
+    value = read_literal(text)
+    if kind == "Float" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def write_reg_op(prototype: Prototype) -> str:
+    """Write a prototype, one line for each of its parts.
+
+    Examples
+    --------
+    >>> x = Port(name="x", dtypes=("DT_FLOAT",))
+    >>> print(write_reg_op(Prototype(op_type="Neg", inputs=(x,), outputs=())))
+    REG_OP(Neg)
+        .INPUT(x, TensorType({DT_FLOAT}))
+        .OP_END_FACTORY_REG(Neg)
+    """
+    names: dict[tuple[bool, Presence], str] = {
+        (name.endswith("OUTPUT"), presence): name for name, presence in PRESENCE.items()
+    }
+    # An output that may be absent is an output; what is optional of it is a matter of the kernel.
+    names[(True, "optional")] = "OUTPUT"
+    lines = [
+        f".{names[(is_output, port.presence)]}({port.name}, {port_types(port)})"
+        for is_output, ports in ((False, prototype.inputs), (True, prototype.outputs))
+        for port in ports
+    ]
+    lines += [f".{attribute_text(attribute)}" for attribute in prototype.attributes]
+    lines += [f".{DATATYPE}({s.name}, {symbol_types(s)})" for s in prototype.symbols]
+    lines += [f".{GRAPHS[graph.dynamic]}({graph.name})" for graph in prototype.graphs]
+    end = f".{END}({prototype.op_type})"
+    return "\n    ".join([f"REG_OP({prototype.op_type})", *lines, end])
+
+
+def port_types(port: Port) -> str:
+    """Write the dtypes of a port."""
+    return f'"{port.symbol}"' if port.symbol else types_text(tuple(dict.fromkeys(port.dtypes)))
+
+
+def symbol_types(symbol: TypeSymbol) -> str:
+    """Write what a symbol stands for."""
+    if symbol.promoted:
+        return "Promote({" + ", ".join(f'"{name}"' for name in symbol.dtypes) + "})"
+    text = types_text(symbol.dtypes)
+    return f"ListTensorType({text})" if symbol.is_list else text
+
+
+def types_text(names: tuple[str, ...]) -> str:
+    """Write dtypes."""
+    if len(names) == 1 and not names[0].startswith("DT_"):
+        return f"TensorType::{names[0]}()"
+    return "TensorType({" + ", ".join(names) + "})"
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """Write an attribute."""
+    kind = attribute.type_name
+    if attribute.required:
+        return f"REQUIRED_ATTR({attribute.name}, {kind})"
+    value = initialiser(kind, attribute.default)
+    return f"ATTR({attribute.name}, {kind}, {value})"
+
+
+# What stands for a default that is none, or no literal.
+EMPTY = {
+    "Int": "0",
+    "Float": "0.0",
+    "Bool": "false",
+    "String": '""',
+    "AscendString": '""',
+    "Type": "DT_UNDEFINED",
+    "Tensor": "Tensor()",
+    "NamedAttrs": "NamedAttrs()",
+    "Bytes": "Buffer()",
+}
+
+
+def initialiser(kind: str, value: Default | None) -> str:
+    """Write a default as C++."""
+    if value is None:
+        return EMPTY.get(kind, "{}")
+    if isinstance(value, tuple):
+        return "{" + ", ".join(initialiser("", item) for item in value) + "}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and kind != "Type":
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    return str(value)

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from opwright.aclnn.prototype import Literals, PrototypeError
 
-__all__ = ["Call", "bare_name", "quoted_name", "read_chain", "read_literal", "without_comments"]
+__all__ = [
+    "Call",
+    "bare_name",
+    "plain_code",
+    "quoted_name",
+    "read_chain",
+    "read_literal",
+    "read_nested",
+    "skipped_branches",
+    "split_arguments",
+    "without_comments",
+]
 
 TOKEN = re.compile(
     r"""(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<comment>//[^\n]*|/\*.*?\*/)""",
@@ -16,7 +27,12 @@ TOKEN = re.compile(
 CALL = re.compile(r"\s*(?:\.|->)?\s*([A-Za-z_]\w*)\s*\(")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlLuU]*")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+HEXADECIMAL = re.compile(r"(0[xX][0-9a-fA-F]+)[lLuU]*")
 CLOSING = {"(": ")", "{": "}", "[": "]"}
+DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)(.*)", re.DOTALL)
+OBJECT_MACRO = re.compile(r"\s+([A-Za-z_]\w*)(?:\s+(.*\S))?\s*", re.DOTALL)
+LINE = re.compile(r"[^\n]*?(?:\\\n[^\n]*?)*(?:\n|\Z)")
+MAX_EXPANSIONS = 16  # a macro that names itself would otherwise be expanded for ever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +51,78 @@ def without_comments(text: str) -> str:
         return match[0] if match["string"] else re.sub(r"[^\n]", " ", match[0])
 
     return TOKEN.sub(blank, text)
+
+
+def plain_code(text: str) -> str:
+    """Return the text without comments and directives; lines stay where they are.
+
+    Of a conditional block the first branch stays, of `#if 0` the other one. Macros that the text
+    defines without parameters are expanded.
+    """
+    code, macros, _ = preprocessed(text)
+    if not macros:
+        return code
+    names = "|".join(map(re.escape, macros))
+
+    def expanded(match: re.Match[str]) -> str:
+        return match["string"] or macros.get(match[0], match[0])
+
+    pattern = re.compile(rf"""(?P<string>"(?:\\.|[^"\\])*")|\b(?:{names})\b""", re.DOTALL)
+    for _ in range(MAX_EXPANSIONS):
+        again = pattern.sub(expanded, code)
+        if again == code:
+            break
+        code = again
+    return code
+
+
+def skipped_branches(text: str) -> tuple[int, ...]:
+    """Return the lines at which branches begin that `plain_code` leaves out."""
+    return preprocessed(text)[2]
+
+
+def preprocessed(text: str) -> tuple[str, dict[str, str], tuple[int, ...]]:
+    """Blank directives and branches; return code, macros, and the lines of branches left out."""
+    kept: list[str] = []
+    macros: dict[str, str] = {}
+    skipped: list[int] = []
+    open_blocks: list[tuple[bool, bool]] = []  # whether this branch stays, whether one has stayed
+    line = 1
+    for match in LINE.finditer(without_comments(text)):
+        whole = match[0]
+        directive = DIRECTIVE.fullmatch(whole)
+        stays = all(block[0] for block in open_blocks)
+        if directive is None:
+            kept.append(whole.replace("\\\n", " \n") if stays else "\n" * whole.count("\n"))
+        else:
+            kept.append("\n" * whole.count("\n"))
+            word, rest = directive[1], directive[2].strip()
+            if word in {"if", "ifdef", "ifndef"}:
+                never = word == "if" and rest == "0"
+                open_blocks.append((not never, not never))
+                skipped += [line] if never and stays else []
+            elif word in {"elif", "else"} and open_blocks:
+                had = open_blocks.pop()[1]
+                open_blocks.append((not had, True))
+                if had and all(block[0] for block in open_blocks[:-1]):
+                    skipped.append(line)
+            elif word == "endif" and open_blocks:
+                open_blocks.pop()
+            elif word == "define" and stays:
+                macro = OBJECT_MACRO.fullmatch(directive[2])
+                if macro and macro[2]:
+                    macros[macro[1]] = " ".join(macro[2].replace("\\\n", " ").split())
+        line += whole.count("\n")
+    return "".join(kept), macros, tuple(skipped)
+
+
+def split_arguments(text: str) -> tuple[str, ...]:
+    """Split at the commas that are in no bracket and in no string.
+
+    >>> split_arguments('{1, 2}, "a, b"')
+    ('{1, 2}', '"a, b"')
+    """
+    return read_arguments(f"{text})", 0, where="")[1]
 
 
 def read_chain(text: str, start: int, *, where: str) -> tuple[Call, ...]:
@@ -89,6 +177,8 @@ def read_literal(text: str) -> Literals | None:
     text = text.strip()
     if text in {"true", "false"}:
         return text == "true"
+    if number := HEXADECIMAL.fullmatch(text):
+        return int(number[1], 16)
     if NUMBER.fullmatch(text):
         digits = text.rstrip("fFlLuU")
         return float(digits) if re.search(r"[.eE]", digits) else int(digits)
@@ -100,6 +190,27 @@ def read_literal(text: str) -> Literals | None:
         if all(isinstance(value, bool | int | float | str) for value in values):
             return tuple(value for value in values if isinstance(value, bool | int | float | str))
     return None
+
+
+def read_nested(text: str) -> tuple[tuple[int, ...], ...] | None:
+    """Return the value of a brace list of brace lists of integers; None for anything else.
+
+    >>> read_nested("{{1, 2}, {}}")
+    ((1, 2), ())
+    """
+    text = text.strip()
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    rows: list[tuple[int, ...]] = []
+    for part in split_arguments(text[1:-1]):
+        row = read_literal(part)
+        if not isinstance(row, tuple):
+            return None
+        numbers = tuple(value for value in row if isinstance(value, int))
+        if len(numbers) < len(row):
+            return None
+        rows.append(numbers)
+    return tuple(rows)
 
 
 def bare_name(call: Call, *, where: str) -> str:

@@ -169,19 +169,20 @@ def test_a_header_of_aclnn_functions(tmp_path: Path) -> None:
             (
                 "  where:   f.h:2, operator A\n"
                 "  got:     INPUTS\n"
-                "  allowed: ATTR, DATATYPE, DYNAMIC_INPUT, DYNAMIC_OUTPUT, INPUT, OPTIONAL_INPUT, "
-                "OUTPUT, REQUIRED_ATTR\n"
+                "  allowed: INPUT, ATTR, DATATYPE, DYNAMIC_GRAPH, DYNAMIC_INPUT, DYNAMIC_OUTPUT, "
+                "GRAPH, OPTIONAL_INPUT, OUTPUT, REQUIRED_ATTR\n"
                 "  fix:     correct the prototype, or give the aclnn signature itself"
             ),
         ),
         (
-            "REG_OP(A)\n  .ATTR(t, Type, DT_FLOAT)\n  .OP_END_FACTORY_REG(A)",
+            "REG_OP(A)\n  .ATTR(t, Tipe, DT_FLOAT)\n  .OP_END_FACTORY_REG(A)",
             (
                 "  where:   f.h:2, attribute t\n"
-                "  got:     type 'Type'\n"
-                "  allowed: Bool, Float, Int, ListBool, ListFloat, ListInt, String\n"
-                "  fix:     aclnn functions have no such attribute; give the aclnn signature of "
-                "your operator"
+                "  got:     type 'Tipe'\n"
+                "  allowed: Type, AscendString, Bool, Bytes, Float, Int, ListAscendString, "
+                "ListBool, ListFloat, ListInt, ListListInt, ListNamedAttrs, ListString, "
+                "ListTensor, ListType, NamedAttrs, String, Tensor\n"
+                "  fix:     use an attribute type of operator_reg.h"
             ),
         ),
         (
@@ -195,6 +196,16 @@ def test_mistakes_in_reg_op(text: str, message: str) -> None:
         parse_reg_op(text, where="f.h")
     title = "OPW-K002 not a prototype that aclnn functions can be derived from\n"
     assert str(caught.value) == title + message
+
+
+def test_an_attribute_that_no_aclnn_function_takes() -> None:
+    (prototype,) = parse_reg_op(
+        "REG_OP(A).ATTR(t, Type, ge::DT_FLOAT).OP_END_FACTORY_REG(A)", where="f.h"
+    )
+    assert prototype.attributes[0].default == "DT_FLOAT"
+    with pytest.raises(PrototypeError) as caught:
+        derive(prototype)
+    assert caught.value.got == "type 'Type'"
 
 
 @pytest.mark.parametrize(
