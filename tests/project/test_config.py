@@ -1,0 +1,141 @@
+"""What a project's pyproject.toml may say, and how its declaration is loaded."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from opwright.project.config import load_operators, read_project
+from opwright.project.errors import (
+    ConfigError,
+    DeclarationFileError,
+    NoProjectError,
+    OperatorSetError,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DECLARATION = """
+import opwright as ow
+from helpers import SIZE
+
+ops = ow.OperatorSet("my_ops", version="1.0")
+
+@ops.operator("f(Tensor x) -> Tensor")
+def f(x):
+    return x * SIZE
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path, 'declaration = "operators.py"\npackage = "my_ops"')
+    (tmp_path / "operators.py").write_text(DECLARATION)
+    (tmp_path / "helpers.py").write_text("SIZE = 2\n")
+    return tmp_path
+
+
+def write(root: Path, section: str) -> None:
+    (root / "pyproject.toml").write_text(f"[tool.opwright]\n{section}\n")
+
+
+def test_a_project_has_a_declaration_and_options(root: Path) -> None:
+    write(
+        root,
+        'declaration = "operators.py"\npackage = "my_ops"\ntorch = "2.12"\nstable-abi = true',
+    )
+    project = read_project(root)
+    assert project.package == "my_ops"
+    assert project.options.torch == "2.12"
+    assert project.options.stable_abi
+    assert project.generated == root / "generated"
+
+
+def test_the_operator_set_is_loaded_and_no_module_stays(root: Path) -> None:
+    before, path = dict(sys.modules), list(sys.path)
+    operators = load_operators(read_project(root))
+    assert [operator.name for operator in operators.freeze().operators] == ["f"]
+    assert not {"operators", "helpers"} & (sys.modules.keys() - before.keys())
+    assert sys.path == path
+
+
+def test_an_edit_is_seen_by_the_next_call(root: Path) -> None:
+    project = read_project(root)
+    load_operators(project)
+    (root / "operators.py").write_text(DECLARATION.replace('"f(', '"g('))
+    assert [o.name for o in load_operators(project).freeze().operators] == ["g"]
+
+
+def test_a_folder_without_pyproject_is_no_project(tmp_path: Path) -> None:
+    with pytest.raises(NoProjectError) as caught:
+        read_project(tmp_path)
+    assert str(caught.value) == (
+        "OPW-P001 not a project\n"
+        f"  where:   {tmp_path}\n"
+        "  got:     a folder without pyproject.toml\n"
+        "  fix:     go to the folder whose pyproject.toml has [tool.opwright], "
+        "or make one with 'opwright new'"
+    )
+
+
+def test_a_folder_that_is_not_there_is_no_project(tmp_path: Path) -> None:
+    with pytest.raises(NoProjectError, match="no such folder"):
+        read_project(tmp_path / "missing")
+
+
+def test_a_pyproject_of_something_else_is_no_project(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    with pytest.raises(NoProjectError, match=r"no section \[tool.opwright\]"):
+        read_project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "got"),
+    [
+        ('package = "a"', "no declaration"),
+        ('declaration = "operators.py"', "no package"),
+        ('declaration = "operators.py"\npackge = "a"\npackage = "a"', "key 'packge'"),
+        ('declaration = "operators.py"\npackage = "a-b"', "'a-b'"),
+        ('declaration = "operators.py"\npackage = "class"', "'class'"),
+        ('declaration = "operators.py"\npackage = "a"\nstable-abi = 1', "1"),
+        ('declaration = "operators.py"\npackage = "a"\ntorch = "2"', "'2'"),
+        ("declaration = ", "Invalid value"),
+    ],
+)
+def test_what_is_wrong_in_the_section_is_told(root: Path, section: str, got: str) -> None:
+    write(root, section)
+    with pytest.raises(ConfigError) as caught:
+        read_project(root)
+    assert got in caught.value.got
+
+
+def test_a_declaration_that_is_not_there_is_told(root: Path) -> None:
+    (root / "operators.py").unlink()
+    with pytest.raises(DeclarationFileError, match=r"no file 'operators\.py'"):
+        read_project(root)
+
+
+def test_a_declaration_that_raises_is_told_with_its_line(root: Path) -> None:
+    (root / "operators.py").write_text("import math\n\nmath.sqrt(-1)\n")
+    with pytest.raises(DeclarationFileError) as caught:
+        load_operators(read_project(root))
+    assert caught.value.where == f"{root / 'operators.py'}:3"
+    assert caught.value.got == "ValueError: math domain error"
+
+
+def test_a_declaration_with_a_syntax_error_is_told_with_its_line(root: Path) -> None:
+    (root / "operators.py").write_text("x = 1\ny = (\n")
+    with pytest.raises(DeclarationFileError) as caught:
+        load_operators(read_project(root))
+    assert caught.value.where == f"{root / 'operators.py'}:2"
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_one_operator_set_is_needed(root: Path, number: int) -> None:
+    sets = "".join(f'o{i} = ow.OperatorSet("o{i}")\n' for i in range(number))
+    (root / "operators.py").write_text(f"import opwright as ow\n{sets}")
+    with pytest.raises(OperatorSetError, match=f"{number} operator sets"):
+        load_operators(read_project(root))
