@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never
 
 from opwright.declare import shape
 from opwright.declare.errors import RuleError, UnknownNameError
@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from opwright.declare.rules import ShapeRule
     from opwright.declare.schema import Schema
 
-__all__ = ["Check", "RankCheck", "Scope", "SizeCheck", "SpanCheck", "bind", "resolve"]
+__all__ = [
+    "Check",
+    "Comparison",
+    "MemberCheck",
+    "RankCheck",
+    "Scope",
+    "SizeCheck",
+    "SpanCheck",
+    "ValueCheck",
+    "bind",
+    "read_requirement",
+    "resolve",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +73,27 @@ class SpanCheck:
     pattern: str
 
 
-Check = RankCheck | SizeCheck | SpanCheck
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueCheck:
+    """A comparison of two values holds."""
+
+    left: shape.Size
+    comparison: Comparison
+    right: shape.Size
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberCheck:
+    """An argument that is no tensor has one of these values; None passes if it is optional."""
+
+    argument: str
+    values: tuple[int | float | str, ...]
+    pattern: str
+
+
+Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
+Check: TypeAlias = RankCheck | SizeCheck | SpanCheck | ValueCheck | MemberCheck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +116,12 @@ class Scope:
 
     def known(self) -> tuple[str, ...]:
         """Return all names that a size may use."""
-        integers = (
-            a.name for a in self.schema.arguments if a.type.base.is_integer and not a.type.is_list
+        numbers = (
+            a.name
+            for a in self.schema.arguments
+            if (a.type.base.is_integer or a.type.base is Base.FLOAT) and not a.type.is_list
         )
-        return tuple(sorted({*self.names, *integers}))
+        return tuple(sorted({*self.names, *numbers}))
 
 
 def bind(
@@ -227,6 +261,84 @@ def resolve(rule: ShapeRule, scope: Scope, *, where: str) -> shape.Shape | Shape
             assert_never(rule)
 
 
+COMPARISONS: dict[type[ast.cmpop], Comparison] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...]:
+    """Read what has to hold for the arguments: a comparison, a chain of them, or a membership.
+
+    Raises
+    ------
+    RuleError, UnknownNameError
+        OPW-D004, OPW-D003.
+
+    Examples
+    --------
+    >>> from opwright.declare.schema import parse_schema
+    >>> scope = Scope(schema=parse_schema("f(Tensor x, int k, str mode) -> Tensor", where=""))
+    >>> len(read_requirement("0 < k <= x.shape[-1]", scope, where=""))
+    2
+    >>> read_requirement("mode in ('sum', 'mean')", scope, where="")[0].values
+    ('sum', 'mean')
+    """
+    match parsed(text, where=where):
+        case ast.Compare(ast.Name(name), [ast.In()], [ast.Tuple() | ast.List() as values]):
+            return (member(name, values, text, scope, where=where),)
+        case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(str()) as value]):
+            return (member(name, ast.Tuple([value]), text, scope, where=where),)
+        case ast.Compare(first, operators, rest) if all(type(o) in COMPARISONS for o in operators):
+            sizes = [size(node, scope, where=where) for node in (first, *rest)]
+            pairs = zip(sizes, operators, sizes[1:], strict=False)
+            return tuple(
+                ValueCheck(left=left, comparison=COMPARISONS[type(o)], right=right, pattern=text)
+                for left, o, right in pairs
+            )
+    raise RuleError(
+        where=where,
+        got=repr(text),
+        allowed=("0 < k <= N", "k % 8 == 0", "mode in ('sum', 'mean')"),
+        fix="compare sizes and numbers, or give the values that an argument may have",
+    )
+
+
+def member(
+    name: str, values: ast.Tuple | ast.List, text: str, scope: Scope, *, where: str
+) -> MemberCheck:
+    """Read a membership."""
+    given = scope.schema.argument(name)
+    plain = [a.name for a in scope.schema.arguments if a.type.base in PLAIN and not a.type.is_list]
+    if given is None or name not in plain:
+        raise UnknownNameError(
+            where=where,
+            got=repr(name),
+            allowed=nearest_first(name, plain),
+            fix="name an argument that is a number or a string",
+        )
+    literals: list[int | float | str] = []
+    for element in values.elts:
+        kind = given.type.base
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, PLAIN[kind]):
+            raise RuleError(where=where, got=repr(text), fix=f"give values of type {kind.value}")
+        literals.append(element.value)
+    return MemberCheck(argument=name, values=tuple(literals), pattern=text)
+
+
+# What a membership may be about, with the types of the values.
+PLAIN: dict[Base, type[int | float | str]] = {
+    Base.INT: int,
+    Base.SYMINT: int,
+    Base.FLOAT: float,
+    Base.STR: str,
+}
+
+
 def tensor_name(name: str, scope: Scope, *, where: str) -> str:
     """Return a name if it is that of a tensor argument that is always there."""
     tensors = [a.name for a in scope.schema.arguments if a.type.is_tensor and not a.type.optional]
@@ -324,14 +436,33 @@ FUNCTIONS: dict[str, shape.Operation] = {"min": "min", "max": "max", "ceildiv": 
 
 
 def read_size(text: str, scope: Scope, *, where: str) -> shape.Size:
-    """Read one size."""
-    return size(parsed(text, where=where), scope, where=where)
+    """Read one size of a shape, which is a whole number."""
+    result = size(parsed(text, where=where), scope, where=where)
+    if not is_whole(result, scope.schema):
+        raise RuleError(where=where, got=repr(text), fix="compute a size from whole numbers")
+    return result
+
+
+def is_whole(value: shape.Size, schema: Schema) -> bool:
+    """Tell whether nothing in a size is a float."""
+    match value:
+        case shape.Const(number):
+            return isinstance(number, int)
+        case shape.Argument(name):
+            argument = schema.argument(name)
+            return argument is not None and argument.type.base.is_integer
+        case shape.Binary(_, left, right):
+            return is_whole(left, schema) and is_whole(right, schema)
+        case _:
+            return True
 
 
 def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
     """Turn an expression into a size."""
     match node:
-        case ast.Constant(bool() | str() | float() | None) | ast.Constant():
+        case ast.Constant(float(value)):
+            return shape.Const(value)
+        case ast.Constant():
             return shape.Const(integer(node, where=where))
         case ast.UnaryOp(ast.USub(), ast.Constant()):
             return shape.Const(integer(node, where=where))

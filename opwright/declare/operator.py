@@ -75,7 +75,10 @@ class Operator:
         The call of its aclnn function; None if that is derived from the schema, False if there is
         none (the operator is then made of other operators: its reference runs on any device).
     prototype
-        Its prototype; None if that is derived from the schema, False if it has none.
+        Its prototype, or the operator type of one that is derived from the schema; None if all of
+        it is derived, False if the operator has none.
+    requires
+        What has to hold for sizes and attributes, as texts.
     shapes
         Shape rules by name of an argument (a pattern) or output.
     dtypes
@@ -87,7 +90,8 @@ class Operator:
     reference: Callable[..., object] | None = None
     doc: str = ""
     call: Call | Literal[False] | None = None
-    prototype: Prototype | Literal[False] | None = None
+    prototype: Prototype | str | Literal[False] | None = None
+    requires: tuple[str, ...] = ()
     shapes: Mapping[str, ShapeRule] = field(default_factory=dict)
     dtypes: Mapping[str, DtypeRule] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)

@@ -94,6 +94,7 @@ class OperatorFields(TypedDict, total=False):
     mutates: Sequence[str]
     aclnn: str | Literal[False]
     prototype: str | Path | Prototype | Literal[False]
+    requires: Sequence[str]
     shapes: Mapping[str, ShapeRule | str | Callable[..., Sequence[object]]]
     dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
     layouts: Mapping[str, Layout]
@@ -243,8 +244,10 @@ class OperatorSet:
             default `aclnn` and the operator's name in camel case, with inputs, attributes and
             outputs in the order of the schema.
         prototype
-            REG_OP text, the path of a file with it, or False: no graph mode. By default derived
-            from the schema.
+            REG_OP text, the path of a file with it, an operator type ("AddCustom"), or False: no
+            graph mode. By default derived from the schema, with the name of the aclnn function.
+        requires
+            What has to hold, beyond the patterns: `"0 < k <= N"`, `"mode in ('sum', 'mean')"`.
         shapes
             By argument: a pattern (`"*batch, N, D"`). By output: the same text with expressions,
             `like("x")`, `broadcast("x", "y")`, `reduced("x", dim="dim")`, a function of the
@@ -408,6 +411,7 @@ class OperatorSet:
             doc=inspect.cleandoc(function.__doc__ or "") if function else "",
             call=read_call(fields.get("aclnn"), where=where),
             prototype=read_prototype(fields.get("prototype"), place, where=where),
+            requires=tuple(fields.get("requires", ())),
             shapes={
                 name: read_shape(rule, where=f"{where}, shape of {name!r}")
                 for name, rule in fields.get("shapes", {}).items()
@@ -478,9 +482,11 @@ def read_call(value: str | Literal[False] | None, *, where: str) -> Call | Liter
 
 def read_prototype(
     value: str | Path | Prototype | Literal[False] | None, place: Place, *, where: str
-) -> Prototype | Literal[False] | None:
+) -> Prototype | str | Literal[False] | None:
     """Read the field prototype; a relative path is one beside the declaring file."""
     if value is None or value is False or isinstance(value, Prototype):
+        return value
+    if isinstance(value, str) and value.isidentifier():
         return value
     if isinstance(value, Path):
         path = Path(place.file).parent / value

@@ -33,9 +33,9 @@ Operation: TypeAlias = Literal["+", "-", "*", "//", "ceildiv", "%", "min", "max"
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A number."""
+    """A number; only a comparison has one that is not whole."""
 
-    value: int
+    value: int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """The value of an int or SymInt argument."""
+    """The value of an int or SymInt argument; in a comparison, of a float argument too."""
 
     name: str
 

@@ -159,7 +159,7 @@ def in_order(
     sources: list[FromArgument | FromOutput] = [FromArgument(each.name) for each in given]
     sources += [FromOutput(output.name) for output in outputs if output.is_new]
     sources += [FromArgument(argument.name) for argument in last]
-    types: Sequence[CType | None] = [natural(source, schema, outputs) for source in sources]
+    types: Sequence[CType | None] = [natural(each, schema, outputs) for each in sources]
     if known is not None:
         if len(known) != len(sources):
             raise CallError(
@@ -170,8 +170,8 @@ def in_order(
             )
         types = [each.ctype for each in known]
     return tuple(
-        Parameter(name=rules.lower_camel(source.name), ctype=ctype, source=source)
-        for source, ctype in zip(sources, types, strict=True)
+        Parameter(name=rules.lower_camel(each.name), ctype=ctype, source=each)
+        for each, ctype in zip(sources, types, strict=True)
         if ctype is not None
     )
 
@@ -193,7 +193,10 @@ def generated(
         a.name for a in schema.arguments if not a.type.has_tensors and a.type.base not in ALLOCATION
     ]
     sources: dict[str, Source] = {}
-    for ports, names in ((prototype.inputs, inputs), (prototype.attributes, attributes)):
+    for ports, names in (
+        ([port.name for port in prototype.inputs], inputs),
+        ([attribute.name for attribute in prototype.attributes], attributes),
+    ):
         if len(ports) != len(names):
             raise CallError(
                 where=where,
@@ -201,7 +204,7 @@ def generated(
                 allowed=names,
                 fix="make prototype and schema match, or write the call with its parameters",
             )
-        sources |= {port.name: FromArgument(name) for port, name in zip(ports, names, strict=True)}
+        sources |= {port: FromArgument(name) for port, name in zip(ports, names, strict=True)}
     tensors = [output for output in outputs if output.type.has_tensors]
     for port, output in zip(prototype.outputs, tensors, strict=False):
         sources.setdefault(

@@ -10,12 +10,14 @@ from opwright.derive.call import derive_call
 from opwright.derive.facts import OperatorFacts, PythonKernel, SetFacts
 from opwright.derive.functional import functional_name, functional_twin
 from opwright.derive.outputs import derive_outputs
-from opwright.derive.prototype import derive_prototype
+from opwright.derive.prototype import camel_case, derive_prototype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from opwright.aclnn.prototype import Prototype
     from opwright.declare.operator import Declaration, Operator
+    from opwright.derive.facts import Output
 
 __all__ = ["derive"]
 
@@ -64,12 +66,10 @@ def own_facts(operator: Operator, *, where: str) -> OperatorFacts:
     schema = operator.schema
     outputs, checks = derive_outputs(operator, where=where)
     is_composite = operator.call is False
-    prototype = operator.prototype
-    if prototype is None and not is_composite:
-        prototype = derive_prototype(schema, outputs)
+    prototype = prototype_of(operator, outputs)
     call = None
     if operator.call is not False:
-        call = derive_call(schema, outputs, operator.call, prototype or None, where=where)
+        call = derive_call(schema, outputs, operator.call, prototype, where=where)
     python = PythonKernel(kind="reference", function=operator.reference) if is_composite else None
     return OperatorFacts(
         role="declared",
@@ -80,5 +80,17 @@ def own_facts(operator: Operator, *, where: str) -> OperatorFacts:
         dtypes=operator.dtypes,
         call=call,
         python=python,
-        prototype=prototype or None,
+        prototype=prototype,
     )
+
+
+def prototype_of(operator: Operator, outputs: tuple[Output, ...]) -> Prototype | None:
+    """Return the prototype: the author's, or one derived from the schema."""
+    given = operator.prototype
+    if given is False or (given is None and operator.call is False):
+        return None
+    if given is None or isinstance(given, str):
+        function = operator.call.function if operator.call else ""
+        name = given or function.removeprefix("aclnn") or camel_case(operator.schema.name)
+        return derive_prototype(operator.schema, outputs, name)
+    return given

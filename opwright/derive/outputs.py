@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.dims import bind, resolve
+from opwright.declare.dims import bind, read_requirement, resolve
 from opwright.declare.errors import RuleError
 from opwright.declare.rules import Dims, Like, SameDtype, ShapeFunction
 from opwright.derive.facts import Output
@@ -25,7 +25,7 @@ __all__ = ["derive_outputs"]
 def derive_outputs(
     operator: Operator, *, where: str
 ) -> tuple[tuple[Output, ...], tuple[Check, ...]]:
-    """Return the outputs, and the checks that the patterns of the arguments imply."""
+    """Return the outputs, and the checks that patterns of arguments and requirements imply."""
     schema = operator.schema
     patterns = {
         name: rule
@@ -33,6 +33,11 @@ def derive_outputs(
         if isinstance(rule, Dims) and schema.argument(name) is not None
     }
     scope, checks = bind(schema, patterns, where=where)
+    requirements = tuple(
+        check
+        for text in operator.requires
+        for check in read_requirement(text, scope, where=f"{where}, requires")
+    )
     outputs = []
     for index, (result, name) in enumerate(zip(schema.results, schema.output_names(), strict=True)):
         argument = schema.aliased_argument(result)
@@ -56,7 +61,7 @@ def derive_outputs(
         for argument in schema.mutated
         if argument.name not in returned
     ]
-    return tuple(outputs), checks
+    return tuple(outputs), (*checks, *requirements)
 
 
 def default_shape(schema: Schema, name: str, *, where: str) -> Like:

@@ -55,7 +55,7 @@ def camel_case(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", name) if part)
 
 
-def derive_prototype(schema: Schema, outputs: tuple[Output, ...]) -> Prototype:
+def derive_prototype(schema: Schema, outputs: tuple[Output, ...], op_type: str) -> Prototype:
     """Return the prototype of an operator."""
     inputs, attributes = [], []
     for argument in schema.arguments:
@@ -70,7 +70,7 @@ def derive_prototype(schema: Schema, outputs: tuple[Output, ...]) -> Prototype:
         if output.type.has_tensors
     ]
     return Prototype(
-        op_type=camel_case(schema.name),
+        op_type=op_type,
         inputs=tuple(inputs),
         outputs=tuple(results),
         attributes=tuple(attributes),
