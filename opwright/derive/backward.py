@@ -253,13 +253,13 @@ def direct_call(
 def formula_names(
     expression: str, operator: Operator, outputs: tuple[Output, ...]
 ) -> tuple[BackwardArgument, ...]:
-    """Return the gradients and saved values that a formula uses, each once, in order."""
-    found: dict[BackwardArgument, None] = {}
-    for node in ast.walk(ast.parse(expression.strip(), mode="eval")):
-        value = value_of(node, operator, outputs) if isinstance(node, ast.expr) else None
-        if value is not None:
-            found[value] = None
-    return tuple(found)
+    """Return the gradients and saved values that a formula uses: arguments first, then outputs."""
+    nodes = ast.walk(ast.parse(expression.strip(), mode="eval"))
+    found = {value_of(node, operator, outputs) for node in nodes if isinstance(node, ast.expr)}
+    known: list[BackwardArgument] = [Gradient(output.name) for output in outputs]
+    known += [SavedArgument(argument.name) for argument in operator.schema.arguments]
+    known += [SavedOutput(output.name) for output in outputs]
+    return tuple(value for value in known if value in found)
 
 
 class Renamed(ast.NodeTransformer):

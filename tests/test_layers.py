@@ -1,0 +1,57 @@
+"""The layers of the kit: who may import whom, and that the core needs no torch."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "opwright"
+# Each layer imports only itself and those before it; errors is below all.
+LAYERS = ("aclnn", "declare", "validate", "derive", "emit")
+CORE = (*LAYERS, "sources")
+
+
+def imports_of(file: Path) -> set[str]:
+    """Return the opwright packages that a file imports at run time or for types."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("opwright."):
+            found.add(node.module.split(".")[1])
+    return found - {"errors"}
+
+
+# DeclaredOperator and OperatorSet.load are the way from a declaration to the live tier.
+ALLOWED_UP = {("declare/operator_set.py", "live")}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_imports_only_those_below_it(layer: str) -> None:
+    allowed = set(LAYERS[: LAYERS.index(layer) + 1])
+    upward = {
+        (f"{layer}/{file.relative_to(PACKAGE / layer)}", name)
+        for file in sorted((PACKAGE / layer).rglob("*.py"))
+        for name in imports_of(file) - allowed
+    }
+    assert upward <= ALLOWED_UP
+
+
+def test_the_core_works_without_torch() -> None:
+    modules = [
+        ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for layer in CORE
+        for file in sorted((PACKAGE / layer).rglob("*.py"))
+        if "templates" not in file.parts
+    ]
+    names = [module.removesuffix(".__init__") for module in modules]
+    code = (
+        "import importlib, sys\n"
+        "for name in ('torch', 'torch_npu', 'torchair', 'opwright.twin'):\n"
+        "    sys.modules[name] = None\n"
+        f"for name in {names!r}:\n"
+        "    importlib.import_module(name)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
