@@ -112,7 +112,7 @@ def test_broadcasting_is_that_of_torch(one: tuple[int, ...], other: tuple[int, .
     shape = (Broadcast(((Span("a"),), (Span("b"),))),)
     arguments = {"a": tensor(*one), "b": tensor(*other)}
     try:
-        expected = tuple(torch.broadcast_shapes(one, other))
+        expected = tuple(torch.broadcast_shapes(one, other))  # type: ignore[no-untyped-call]
     except RuntimeError:
         with pytest.raises(ValueError, match="cannot be broadcast together"):
             evaluate(shape, arguments)
