@@ -1,0 +1,34 @@
+"""A router of a mixture of experts: the k best experts of each token, and their weights."""
+
+import torch
+
+import opwright as ow
+
+ops = ow.OperatorSet("moe_ops", version="1.0.0")
+
+
+@ops.operator(
+    "moe_gating_top_k(Tensor x, int k, *, Tensor? bias=None, int k_group=1, int group_count=1, "
+    "float routed_scaling_factor=1.0, float eps=1e-20, int group_select_mode=0, int renorm=0, "
+    "int norm_type=0, bool out_flag=False) -> (Tensor y, Tensor expert_idx, Tensor out)",
+    aclnn="aclnnMoeGatingTopK(x, bias, k, k_group, group_count, group_select_mode, renorm, "
+    "norm_type, out_flag, routed_scaling_factor, eps, y, expert_idx, out)",
+    shapes={"x": "*T, E", "bias": "E", "y": "*T, k", "expert_idx": "*T, k", "out": "*T, E"},
+    dtypes={"x": "float32 float16 bfloat16", "bias": "x", "expert_idx": "int32", "out": "float32"},
+    requires=["1 <= k <= E // group_count * k_group", "1 <= k_group <= group_count", "k <= E"],
+    samples=[ow.sample(x=ow.tensor(2, 3, 8), k=2, norm_type=1)],
+    errors=[ow.error("k <= E", x=ow.tensor(4, 8), k=9)],
+)
+def moe_gating_top_k(x, k, *, bias=None, group_count=1, norm_type=0, eps=1e-20, **more):
+    """Choose experts by score plus bias, in the best groups only; weigh them by score alone."""
+    scores = x.float().sigmoid() if norm_type else x.float().softmax(-1)
+    choice = scores if bias is None else scores + bias.float()
+    if group_count > 1:
+        groups = choice.unflatten(-1, (group_count, -1))
+        best = groups.topk(1 + more["group_select_mode"]).values.sum(-1).topk(more["k_group"])
+        chosen = torch.zeros_like(groups[..., 0], dtype=torch.bool).scatter(-1, best.indices, True)
+        choice = groups.masked_fill(~chosen.unsqueeze(-1), -torch.inf).flatten(-2)
+    index = choice.topk(k).indices
+    y = scores.gather(-1, index)
+    y = y / (y.sum(-1, keepdim=True) + eps) if norm_type else y
+    return (y * more["routed_scaling_factor"]).to(x.dtype), index.int(), scores
