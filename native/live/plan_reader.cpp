@@ -1,6 +1,7 @@
 // native/live/plan_reader.cpp
 #include "live/plan_reader.h"
 
+#include <pybind11/complex.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -171,6 +172,7 @@ class Reader {
   Parameter parameter(const std::string& place, const py::handle& value) const;
   Source source(const std::string& place, const Parameter& parameter, const CTypeRow& row, const py::handle& value,
                 std::string& text) const;
+  at::Scalar number(const std::string& place, const py::handle& value) const;
   c10::IValue constant(const std::string& place, const Parameter& parameter, const py::handle& value) const;
   std::vector<Return> returns(const std::string& place, const py::handle& value) const;
   void collect_tensors();
@@ -305,6 +307,13 @@ Output Reader::output_rule(const std::string& place, const py::handle& value) co
   return result;
 }
 
+at::Scalar Reader::number(const std::string& place, const py::handle& value) const {
+  if (PyBool_Check(value.ptr())) return as<bool>(place, value, "a bool");
+  if (PyLong_Check(value.ptr())) return as<int64_t>(place, value, "an int of 64 bits");
+  if (PyFloat_Check(value.ptr())) return as<double>(place, value, "a float");
+  return c10::complex<double>(as<std::complex<double>>(place, value, "a number"));
+}
+
 // A constant in the form that an argument of the schema would have.
 c10::IValue Reader::constant(const std::string& place, const Parameter& parameter, const py::handle& value) const {
   if (value.is_none()) {
@@ -316,10 +325,10 @@ c10::IValue Reader::constant(const std::string& place, const Parameter& paramete
     case CType::kTensorList:
       refuse(place, "a constant ", parameter.c_name, " can only be None");
     case CType::kScalar:
-      return as<at::Scalar>(place, value, "a number");
+      return number(place, value);
     case CType::kScalarList: {
       c10::impl::GenericList list(c10::NumberType::get());
-      for (const auto& number : as<std::vector<at::Scalar>>(place, value, "a list of numbers")) list.push_back(number);
+      for (const py::handle item : as_tuple(place, value, 0)) list.push_back(number(at(place, list.size()), item));
       return list;
     }
     case CType::kIntArray:

@@ -1,0 +1,105 @@
+"""Operators that exist for one test: a schema, and the native kernels of the live tier for it."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import opwright.twin  # noqa: F401  # before torch, which loads torch_npu
+
+# isort: split
+import torch
+import torch_npu
+
+from opwright.live import _aclnn
+from opwright.twin.kernels.registry import Registration, registry
+from opwright.twin.kernels.source import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = [
+    "MARKS",
+    "NAMESPACE",
+    "defined",
+    "like",
+    "operator",
+    "plan",
+    "reference",
+    "same_shape",
+]
+
+MARKS = [
+    pytest.mark.twin,
+    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
+    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
+]
+NAMESPACE = "opwright_dispatching"
+numbers = itertools.count()
+
+# Rules and sources as opwright.live derives them.
+Rule = Any
+
+
+def same_shape(argument: int) -> Rule:
+    """The shape of a tensor argument."""
+    return (("span", argument, 0, None),)
+
+
+def like(argument: int) -> dict[str, Rule]:
+    """An output with the shape and dtype of a tensor argument."""
+    return {"shape": same_shape(argument), "dtype": ("like", argument)}
+
+
+def plan(
+    function: str,
+    parameters: Sequence[Rule],
+    outputs: Sequence[Rule] = (),
+    returns: Sequence[Rule] | None = None,
+    clone: Sequence[int] = (),
+) -> dict[str, Rule]:
+    """Make a plan; unless told otherwise each output is returned."""
+    every = tuple(("output", index) for index in range(len(outputs)))
+    return {
+        "function": function,
+        "outputs": tuple(outputs),
+        "parameters": tuple(parameters),
+        "returns": every if returns is None else tuple(returns),
+        "clone": tuple(clone),
+    }
+
+
+@contextmanager
+def defined(parameters: str) -> Iterator[str]:
+    """Define an operator, `(Tensor x) -> Tensor`, under a new name; yield the name."""
+    name = f"op{next(numbers)}"
+    library = torch.library.Library(NAMESPACE, "FRAGMENT")
+    library.define(name + parameters)
+    try:
+        yield name
+    finally:
+        library._destroy()
+        if hasattr(getattr(torch.ops, NAMESPACE), name):
+            delattr(getattr(torch.ops, NAMESPACE), name)
+
+
+@contextmanager
+def operator(parameters: str, rule: Mapping[str, Rule]) -> Iterator[Callable[..., Any]]:
+    """Define an operator with an NPU kernel and yield it."""
+    with ExitStack() as stack:
+        name = stack.enter_context(defined(parameters))
+        stack.enter_context(_aclnn.implement(NAMESPACE, name, rule))
+        yield getattr(getattr(torch.ops, NAMESPACE), name).default
+
+
+@contextmanager
+def reference(signature: str, function: Callable[..., object]) -> Iterator[Registration]:
+    """Declare a reference function without the library that torch_npu's own lookup needs."""
+    interface = read_source(signature, None, where="test")
+    with Registration(interface=interface, function=function, owner=registry) as registration:
+        registry.add(registration)
+        yield registration
+        torch_npu.npu.synchronize()
