@@ -1,0 +1,157 @@
+"""The writer of emitted files: nothing half-written, nothing of a person lost."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from opwright.build.errors import EditedFilesError, WriteError
+from opwright.build.writer import MANIFEST, compare_tree, write_tree
+from opwright.emit.header import with_header
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def emitted(body: str) -> str:
+    return with_header(body, source="operators.py", comment="#")
+
+
+def test_files_are_written_once(tmp_path: Path) -> None:
+    files = {"a.py": emitted("x = 1\n"), "p/b.json": "{}"}
+    first = write_tree(tmp_path, files)
+    assert first.written == ("a.py", "p/b.json")
+    assert (tmp_path / "p/b.json").read_bytes() == b"{}\n"
+    times = {path: (tmp_path / path).stat().st_mtime_ns for path in [*files, MANIFEST]}
+    second = write_tree(tmp_path, files)
+    assert not second
+    assert second.unchanged == ("a.py", "p/b.json")
+    assert times == {path: (tmp_path / path).stat().st_mtime_ns for path in [*files, MANIFEST]}
+
+
+def test_line_ends_are_newlines_and_the_last_one_is_there(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"a": "x\r\ny", "empty": ""})
+    assert (tmp_path / "a").read_bytes() == b"x\ny\n"
+    assert (tmp_path / "empty").read_bytes() == b""
+
+
+def test_stale_files_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"old/a.py": emitted("1\n"), "b.json": "{}", "c.json": "1"})
+    (tmp_path / "mine.txt").write_text("mine")
+    changes = write_tree(tmp_path, {"c.json": "1"})
+    assert changes.removed == ("b.json", "old/a.py")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", "c.json", MANIFEST, "mine.txt"]
+
+
+def test_edited_and_foreign_files_are_refused_and_named(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"a.py": emitted("1\n"), "b.json": "{}", "c.py": emitted("2\n")})
+    (tmp_path / "a.py").write_text(emitted("1\n") + "edited\n")
+    (tmp_path / "b.json").write_text("[]")
+    (tmp_path / "d.py").write_text("a person's\n")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(EditedFilesError) as caught:
+        write_tree(tmp_path, {"a.py": emitted("3\n"), "c.py": emitted("4\n"), "d.py": emitted("5")})
+    assert caught.value.got == "a.py, b.json, d.py"
+    assert before == {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+
+
+def test_the_text_of_the_refusal(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("a person's\n")
+    with pytest.raises(EditedFilesError) as caught:
+        write_tree(tmp_path, {"a.py": emitted("1\n")})
+    assert str(caught.value) == (
+        "OPW-B001 generated files were edited by hand\n"
+        f"  where:   {tmp_path}\n"
+        "  got:     a.py\n"
+        "  fix:     move what you wrote into the declaration, or C++ into csrc/ of the project, "
+        "which replaces emitted files of the same name; then delete the files named above and run "
+        "it again"
+    )
+
+
+def test_an_edit_that_equals_the_new_text_is_no_loss(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"b.json": "{}"})
+    (tmp_path / "b.json").write_text("[]\n")
+    assert not write_tree(tmp_path, {"b.json": "[]"})
+
+
+def test_files_of_ours_are_known_without_a_manifest(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"a.py": emitted("1\n")})
+    (tmp_path / MANIFEST).unlink()
+    assert write_tree(tmp_path, {"a.py": emitted("2\n")}).written == ("a.py",)
+
+
+def test_comparing_writes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "generated"
+    changes = compare_tree(folder, {"a.py": emitted("1\n")})
+    assert changes.written == ("a.py",)
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError) as caught:
+        write_tree(tmp_path / "file", {"a": "1"})
+    assert caught.value.got == "File exists"
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from opwright.build.writer import write_tree
+folder, number = Path(sys.argv[1]), 0
+print("ready", flush=True)
+while True:
+    number += 1
+    files = {f"f{i}.json": f"{number % 7}" * 100_000 for i in range(20)}
+    write_tree(folder, files)
+"""
+
+
+def test_a_killed_writer_leaves_old_or_new_files(tmp_path: Path) -> None:
+    for delay in (0.003, 0.011, 0.019, 0.037):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITE, str(tmp_path)], stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            while not (tmp_path / "f19.json").exists():
+                time.sleep(0.001)
+            time.sleep(delay)
+            os.kill(writer.pid, signal.SIGKILL)
+        for path in tmp_path.glob("f*.json"):
+            content = path.read_text().strip()
+            assert len(content) == 100_000
+            assert len(set(content)) == 1
+        # What it left is known as ours: the next one can go on.
+        write_tree(tmp_path, {f"f{i}.json": "9" * 100_000 for i in range(20)})
+        left = sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith("f"))
+        assert left == [".lock", MANIFEST]
+
+
+def write_many(folder: Path, number: int) -> None:
+    for _ in range(20):
+        write_tree(folder, {f"f{i}.json": str(number) for i in range(5)} | {f"own{number}": ""})
+
+
+def test_two_processes_do_not_interleave(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_many, args=(tmp_path, n)) for n in (1, 2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    texts = {path.read_text() for path in tmp_path.glob("f*.json")}
+    assert len(texts) == 1
+    listed = json.loads((tmp_path / MANIFEST).read_text())["files"]
+    there = {p.name for p in tmp_path.iterdir()} - {".lock", MANIFEST}
+    assert set(listed) == there
