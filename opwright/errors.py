@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["OpwrightError", "nearest_first"]
+__all__ = ["DiagnosticsError", "OpwrightError", "nearest_first"]
 
 
 class OpwrightError(Exception):
@@ -48,6 +48,43 @@ class OpwrightError(Exception):
         if self.allowed:
             lines.append(f"  allowed: {', '.join(self.allowed)}")
         return "\n".join([*lines, f"  fix:     {self.fix}"])
+
+
+class DiagnosticsError(OpwrightError):
+    """Several errors that were found together, so that all can be mended at once.
+
+    Parameters
+    ----------
+    where
+        What was looked at.
+    errors
+        What has to be mended, in the order of the source.
+    warnings
+        What was found besides.
+    """
+
+    usual_fix = "mend each of them"
+
+    def __init__(
+        self, *, where: str, errors: Iterable[OpwrightError], warnings: Iterable[OpwrightError] = ()
+    ) -> None:
+        self.errors = tuple(errors)
+        self.warnings = tuple(warnings)
+        counts = [counted(len(self.errors), "error"), counted(len(self.warnings), "warning")]
+        super().__init__(where=where, got=" and ".join(count for count in counts if count))
+
+    def __str__(self) -> str:
+        warnings = [f"warning {warning}" for warning in self.warnings]
+        return "\n\n".join([super().__str__(), *map(str, self.errors), *warnings])
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things; nothing for none.
+
+    >>> counted(2, "error")
+    '2 errors'
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
 
 
 def nearest_first(value: str, allowed: Iterable[str]) -> tuple[str, ...]:

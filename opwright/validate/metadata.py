@@ -1,0 +1,124 @@
+"""Rules for versions, tags, deprecation and other words with a fixed meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from opwright.declare.errors import FieldError
+from opwright.declare.operator import Autocast, Layout, Vmap
+from opwright.errors import nearest_first
+from opwright.validate.errors import (
+    DeterminismError,
+    ReplacementError,
+    UnknownTagError,
+    VersionError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.declare.operator import Declaration
+    from opwright.errors import OpwrightError
+    from opwright.validate.subject import Subject
+
+__all__ = ["RULES", "SET_RULES", "TAGS"]
+
+# torch.Tag of torch 2.13 (aten/src/ATen/native/tags.yaml); a test compares it.
+TAGS = frozenset(
+    {"core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape"}
+    | {"flexible_layout", "generated", "inplace", "inplace_view", "maybe_aliasing_or_mutating"}
+    | {"needs_contiguous_strides", "needs_exact_strides", "needs_fixed_stride_order"}
+    | {"nondeterministic_bitwise", "nondeterministic_seeded", "out", "out_variant", "pointwise"}
+    | {"pt2_compliant_tag", "reduction", "view_copy"}
+)
+NONDETERMINISTIC = frozenset({"nondeterministic_bitwise", "nondeterministic_seeded"})
+
+
+def version(text: str, where: str) -> Iterator[OpwrightError]:
+    """Check a version."""
+    try:
+        Version(text)
+    except InvalidVersion:
+        yield VersionError(where=where, got=repr(text))
+
+
+def specifier(text: str | None, where: str) -> Iterator[OpwrightError]:
+    """Check a range of versions."""
+    try:
+        SpecifierSet(text or "")
+    except InvalidSpecifier:
+        fix = 'write a range of versions such as ">=2.13,<2.14"'
+        yield VersionError(where=where, got=repr(text), fix=fix)
+
+
+def of_set(declaration: Declaration) -> Iterator[OpwrightError]:
+    """Check the versions of the set."""
+    where = f"{declaration.place}, operator set {declaration.namespace}"
+    yield from version(declaration.version, f"{where}, version")
+    yield from specifier(declaration.torch, f"{where}, torch")
+    yield from specifier(declaration.torch_npu, f"{where}, torch_npu")
+
+
+def versions(subject: Subject) -> Iterator[OpwrightError]:
+    """Check the versions of an operator."""
+    yield from specifier(subject.operator.torch, subject.where("torch"))
+    yield from specifier(subject.operator.torch_npu, subject.where("torch_npu"))
+
+
+def tags(subject: Subject) -> Iterator[OpwrightError]:
+    """Check tags, and that they agree with the rest."""
+    for tag in subject.operator.tags:
+        if tag not in TAGS:
+            yield UnknownTagError(
+                where=subject.where("tags"), got=repr(tag), allowed=nearest_first(tag, TAGS)
+            )
+        elif tag in NONDETERMINISTIC and subject.operator.deterministic:
+            yield DeterminismError(
+                where=subject.where("tags"), got=f"{tag!r} beside deterministic=True"
+            )
+
+
+def deprecation(subject: Subject) -> Iterator[OpwrightError]:
+    """Check since when an operator is deprecated, and what replaces it."""
+    deprecated = subject.operator.deprecated
+    if deprecated is None:
+        return
+    yield from version(deprecated.since, subject.where("deprecated"))
+    use = deprecated.use
+    others = [o.name for o in subject.declaration.operators if o is not subject.operator]
+    if use is None or use in others:
+        return
+    space, _, name = use.rpartition("::")
+    if space not in {"", subject.declaration.namespace} or (space and name in others):
+        return
+    got = f"{use!r}, the operator itself" if name == subject.operator.name else repr(use)
+    allowed = nearest_first(name, others)
+    yield ReplacementError(where=subject.where("deprecated, use"), got=got, allowed=allowed)
+
+
+def words(subject: Subject) -> Iterator[OpwrightError]:
+    """Check fields that have one of a few values."""
+    operator = subject.operator
+    given: list[tuple[str, object, tuple[str, ...]]] = [
+        (f"layout of {name!r}", layout, get_args(Layout))
+        for name, layout in operator.layouts.items()
+    ]
+    if operator.autocast is not None:
+        given.append(("autocast", operator.autocast, get_args(Autocast)))
+    if not callable(operator.vmap):
+        given.append(("vmap", operator.vmap, get_args(Vmap)))
+    for field, value, allowed in given:
+        if value not in allowed:
+            yield FieldError(
+                where=subject.where(field),
+                got=repr(value),
+                allowed=nearest_first(str(value), allowed),
+                fix="use one of them",
+            )
+
+
+RULES = (versions, tags, deprecation, words)
+SET_RULES = (of_set,)

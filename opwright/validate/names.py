@@ -1,0 +1,167 @@
+"""Rules for names: each operator, declared or derived, has a name of its own that is free."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import TYPE_CHECKING
+
+from opwright.declare.backward import BackwardCall
+from opwright.declare.errors import DuplicateOperatorError, FieldError, ReservedNameError
+from opwright.declare.operator_set import RESERVED_NAMESPACES
+from opwright.declare.schema import Result, Schema
+from opwright.validate.errors import NameClashError
+from opwright.validate.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.declare.backward import Formula
+    from opwright.declare.operator import Declaration
+    from opwright.errors import OpwrightError
+
+__all__ = ["RULES", "SET_RULES"]
+
+# Attributes that torch.ops.<namespace>.<operator> has itself, beside its overloads (torch 2.13).
+RESERVED_OVERLOADS = frozenset({"default", "op", "op_overloads", "overloads"})
+# Parameters of torch's auto_functionalized operators, which take an operator's arguments by name.
+RESERVED_ARGUMENTS = frozenset({"_mutable_op", "_all_bases"})
+
+
+def reserved(subject: Subject) -> Iterator[OpwrightError]:
+    """Check names that only PyTorch may use."""
+    overload = subject.schema.overload
+    if overload in RESERVED_OVERLOADS or overload.startswith("__"):
+        yield ReservedNameError(where=subject.where("overload"), got=repr(overload))
+    for name in subject.arguments:
+        if name in RESERVED_ARGUMENTS or (name.startswith("_") and name.endswith("_base_index")):
+            yield ReservedNameError(where=subject.where("argument"), got=repr(name))
+
+
+def functional(subject: Subject) -> Iterator[OpwrightError]:
+    """Check the name of the functional twin."""
+    name = subject.operator.functional
+    if name is None:
+        return
+    where = subject.where("functional")
+    if not subject.schema.mutated:
+        fix = "remove it: the operator mutates nothing, so it needs no functional twin"
+        yield FieldError(where=where, got=repr(name), fix=fix)
+    elif not all(part.isidentifier() for part in name.split(".")):
+        yield ReservedNameError(where=where, got=repr(name), fix="use letters, digits and _")
+
+
+def namespace(declaration: Declaration) -> Iterator[OpwrightError]:
+    """Check the namespace, also where the set was not made by an OperatorSet."""
+    if declaration.namespace in RESERVED_NAMESPACES or not declaration.namespace.isidentifier():
+        yield ReservedNameError(
+            where=f"{declaration.place}, namespace",
+            got=repr(declaration.namespace),
+            fix="choose a name that neither PyTorch nor torch_npu uses",
+        )
+
+
+def clashes(subject: Subject) -> Iterator[OpwrightError]:
+    """Check that no operator before this one has its name, or one that is derived from it."""
+    before: dict[str, str] = {}
+    declared: set[str] = set()
+    for operator in subject.declaration.operators:
+        other = Subject(declaration=subject.declaration, operator=operator)
+        if operator is subject.operator:
+            break
+        declared.add(operator.name)
+        before |= dict.fromkeys(map(in_cpp, names_of(other)), f"of {operator.name!r}")
+    if subject.operator.name in declared:
+        yield DuplicateOperatorError(where=subject.where(), got="a second declaration")
+        return
+    for name, kind in names_of(subject).items():
+        if in_cpp(name) in before:
+            yield NameClashError(
+                where=subject.where(),
+                got=f"{kind} {name!r}, which is {in_cpp(name)} in C++ as is one "
+                f"{before[in_cpp(name)]}",
+                fix="rename one of the operators",
+            )
+
+
+def derived(subject: Subject) -> Iterator[OpwrightError]:
+    """Check that derived operators do not have the names of declared ones."""
+    declared = {operator.name: operator for operator in subject.declaration.operators}
+    for name, kind in names_of(subject).items():
+        other = declared.get(name)
+        if other is None or other is subject.operator:
+            continue
+        got = f"{kind} {name!r}, declared at {other.place}"
+        if kind == "functional twin":
+            wanted = twin(subject.schema, name)
+            if signature(other.schema) != signature(wanted):
+                yield NameClashError(
+                    where=subject.where(),
+                    got=f"{got} as {other.schema}",
+                    allowed=[str(wanted)],
+                    fix="give it this schema, or name another twin with functional=",
+                )
+        elif kind == "backward":
+            yield NameClashError(
+                where=subject.where(),
+                got=got,
+                fix=f"rename {name}, or make the backward one call of it",
+            )
+
+
+def names_of(subject: Subject) -> dict[str, str]:
+    """Return the names of an operator and of those derived from it, with what they are."""
+    operator, schema = subject.operator, subject.schema
+    stem, overload = schema.name.rstrip("_"), schema.overload
+    found = {operator.name: "operator"}
+    if schema.mutated:
+        name = operator.functional or f"{stem}_functional"
+        found[f"{name}.{overload}" if overload and "." not in name else name] = "functional twin"
+    given = operator.backward
+    is_call = isinstance(given, BackwardCall) and is_one_call(given.formulas, subject)
+    if given is not None and not is_call:
+        found[f"{stem}_backward.{overload}" if overload else f"{stem}_backward"] = "backward"
+    return found
+
+
+def is_one_call(formulas: tuple[Formula, ...], subject: Subject) -> bool:
+    """Tell whether the backward is one call of a declared operator, which then is the backward."""
+    try:
+        nodes = [ast.parse(each.expression.strip(), mode="eval").body for each in formulas]
+    except SyntaxError:
+        return True  # reported as a formula; nothing is derived from it
+    match nodes:
+        case [ast.Call(ast.Name(name), arguments, [])]:
+            operator = subject.declaration.operator(name)
+            plain = all(isinstance(each, ast.Name | ast.Subscript) for each in arguments)
+            return operator is not None and plain
+    return False
+
+
+def in_cpp(name: str) -> str:
+    """Return the name of an operator's function in C++ and in the Python API."""
+    return name.replace(".", "_")
+
+
+def twin(schema: Schema, name: str) -> Schema:
+    """Return the schema of the functional twin."""
+    base, _, overload = name.partition(".")
+    return Schema(
+        name=base,
+        overload=overload,
+        arguments=tuple(dataclasses.replace(each, alias=None) for each in schema.arguments),
+        results=(
+            *(result for result in schema.results if result.alias is None),
+            *(Result(type=argument.type) for argument in schema.mutated),
+        ),
+    )
+
+
+def signature(schema: Schema) -> tuple[object, ...]:
+    """Return what callers see of a schema: not the names of results."""
+    results = tuple((result.type, result.alias) for result in schema.results)
+    return (schema.arguments, results)
+
+
+RULES = (reserved, functional, clashes, derived)
+SET_RULES = (namespace,)

@@ -1,0 +1,99 @@
+"""A declaration -> all that is wrong in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.validate import (
+    aliasing,
+    backward,
+    call,
+    defaults,
+    dtypes,
+    metadata,
+    names,
+    prototype,
+    reference,
+    samples,
+    shapes,
+)
+from opwright.validate.diagnostic import Diagnostic, InvalidDeclarationError
+from opwright.validate.errors import ValidationError
+from opwright.validate.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from opwright.declare.operator import Declaration
+    from opwright.declare.place import Place
+    from opwright.errors import OpwrightError
+
+__all__ = ["check", "validate"]
+
+THEMES = (
+    *(defaults, aliasing, names, shapes, dtypes, call, prototype),
+    *(reference, backward, samples, metadata),
+)
+OPERATOR_RULES = tuple(rule for theme in THEMES for rule in theme.RULES)
+SET_RULES = (*names.SET_RULES, *metadata.SET_RULES)
+
+
+def validate(
+    declaration: Declaration, *, as_errors: Collection[str] = ()
+) -> tuple[Diagnostic, ...]:
+    """Return all that is wrong in a declaration, in the order of the author's file.
+
+    Parameters
+    ----------
+    as_errors
+        Identifiers of warnings that are errors here.
+    """
+    found = [
+        diagnostic(error, declaration.place, as_errors)
+        for rule in SET_RULES
+        for error in rule(declaration)
+    ]
+    for operator in declaration.operators:
+        subject = Subject(declaration=declaration, operator=operator)
+        found += [
+            diagnostic(error, operator.place, as_errors)
+            for rule in OPERATOR_RULES
+            for error in rule(subject)
+        ]
+    return tuple(sorted(found, key=lambda each: each.place))
+
+
+def diagnostic(error: OpwrightError, place: Place, as_errors: Collection[str]) -> Diagnostic:
+    """Give an error its place and severity."""
+    is_warning = isinstance(error, ValidationError) and error.severity == "warning"
+    severe = not is_warning or error.id in as_errors
+    return Diagnostic(place=place, severity="error" if severe else "warning", error=error)
+
+
+def check(declaration: Declaration, *, as_errors: Collection[str] = ()) -> tuple[Diagnostic, ...]:
+    """Raise if a declaration has errors.
+
+    Parameters
+    ----------
+    as_errors
+        Identifiers of warnings that are errors here.
+
+    Returns
+    -------
+    warnings
+        What was found besides.
+
+    Raises
+    ------
+    InvalidDeclarationError
+        OPW-D010: all errors in one, and the warnings.
+    """
+    found = validate(declaration, as_errors=as_errors)
+    errors = [each.error for each in found if each.severity == "error"]
+    if errors:
+        raise InvalidDeclarationError(
+            where=f"{declaration.place}, operator set {declaration.namespace}",
+            errors=errors,
+            warnings=[each.error for each in found if each.severity == "warning"],
+        )
+    return found
