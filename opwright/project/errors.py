@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from opwright.errors import OpwrightError
 
-__all__ = ["ConfigError", "DeclarationFileError", "NoProjectError", "OperatorSetError"]
+__all__ = [
+    "CannotAddError",
+    "CannotWriteError",
+    "ConfigError",
+    "DeclarationFileError",
+    "FolderExistsError",
+    "NoProjectError",
+    "OperatorSetError",
+    "ProjectNameError",
+    "UnknownTemplateError",
+]
 
 
 class NoProjectError(OpwrightError):
@@ -39,3 +49,43 @@ class OperatorSetError(OpwrightError):
     id = "OPW-P004"
     title = "not one operator set"
     usual_fix = 'write ops = opwright.OperatorSet("my_ops") in the file, once'
+
+
+class ProjectNameError(OpwrightError):
+    """A name that a project's package cannot have."""
+
+    id = "OPW-P010"
+    title = "not a name for a project"
+    usual_fix = "use a letter, then letters, digits and _, for example my_ops"
+
+
+class FolderExistsError(OpwrightError):
+    """Something is already where a project is to be made."""
+
+    id = "OPW-P011"
+    title = "the folder is there already"
+    usual_fix = "choose another name, or remove it; nothing is ever overwritten"
+
+
+class UnknownTemplateError(OpwrightError):
+    """A template that does not exist."""
+
+    id = "OPW-P012"
+    title = "unknown template"
+    usual_fix = "use one of them"
+
+
+class CannotWriteError(OpwrightError):
+    """A file or folder of a project that cannot be written."""
+
+    id = "OPW-P013"
+    title = "the project cannot be written"
+    usual_fix = "make the folder writable, or free space on its disk; nothing was changed"
+
+
+class CannotAddError(OpwrightError):
+    """An operator that cannot be added to the project's declaration."""
+
+    id = "OPW-P014"
+    title = "the operator cannot be added"
+    usual_fix = "write the declaration by hand"

@@ -1,0 +1,164 @@
+"""`opwright new`: a folder with a project, complete or not there at all.
+
+The folder is made beside its place, under another name, and renamed. A run that was killed leaves
+that folder behind; the next run in the same place removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import keyword
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opwright.declare.operator_set import CPP_WORDS, RESERVED_NAMESPACES
+from opwright.project.errors import CannotWriteError, FolderExistsError, ProjectNameError
+from opwright.project.template import project_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.project.template import Template
+
+__all__ = ["check_name", "make_project"]
+
+# ASCII, because it becomes a C++ namespace and part of the wheel's file name.
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# Top-level modules that a package must not hide: of the project itself, and what it runs with.
+TAKEN = frozenset(
+    {"operators", "tests", "csrc", "generated", "plugin", "dist", "build"}
+    | {"torch", "torch_npu", "torchair", "torchgen", "opwright", "numpy", "pytest", "setuptools"}
+)
+EXECUTABLE = frozenset({".ci/run"})
+UNFINISHED = ".unfinished"
+
+
+def make_project(folder: Path, template: Template) -> Path:
+    """Make a project; its name is that of the folder.
+
+    Returns
+    -------
+    folder
+        The new folder, as an absolute path.
+
+    Raises
+    ------
+    ProjectNameError, FolderExistsError, CannotWriteError
+        OPW-P010, OPW-P011, OPW-P013.
+    """
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow a link of this name
+    check_name(folder.name, where="opwright new")
+    if os.path.lexists(folder):
+        raise FolderExistsError(where=str(folder), got=kind(folder))
+    if not folder.parent.is_dir():
+        raise CannotWriteError(
+            where=str(folder.parent), got="no such folder", fix="make it, or name one that exists"
+        )
+    try:
+        with unfinished_folder(folder) as made:
+            for path, text in project_texts(folder.name, template).items():
+                file = made / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8", newline="\n")
+                if path in EXECUTABLE:
+                    file.chmod(file.stat().st_mode | 0o111 & ~current_umask())
+            made.rename(folder)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:  # made meanwhile
+            raise FolderExistsError(where=str(folder), got=kind(folder)) from error
+        raise CannotWriteError(where=str(folder), got=str(error)) from error
+    return folder
+
+
+def check_name(name: str, *, where: str) -> None:
+    """Raise unless a package, a namespace of PyTorch and one of C++ can have this name.
+
+    Raises
+    ------
+    ProjectNameError
+        OPW-P010.
+    """
+    if not NAME.fullmatch(name):
+        raise ProjectNameError(where=where, got=repr(name))
+    reasons = {
+        "a word of Python": keyword.iskeyword(name) or keyword.issoftkeyword(name),
+        "a word of C++": name in CPP_WORDS,
+        "a module of Python itself": name in sys.stdlib_module_names,
+        "a namespace of PyTorch or torch_npu": name in RESERVED_NAMESPACES,
+        "a module that the project needs": name in TAKEN,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise ProjectNameError(
+                where=where,
+                got=f"{name!r}, {reason}",
+                fix=f"choose another one, such as {name}_ops",
+            )
+
+
+def kind(path: Path) -> str:
+    """Say what is at a path."""
+    if path.is_symlink():
+        return "a symbolic link"
+    if not path.is_dir():
+        return "a file"
+    return "a folder" if any(path.iterdir()) else "an empty folder"
+
+
+def current_umask() -> int:
+    """Return the mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def unfinished_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder beside another one; it is removed unless it was renamed."""
+    prefix = f".{folder.name}."
+    with locked(folder.parent):
+        remove_abandoned(folder.parent, prefix)
+        made = Path(tempfile.mkdtemp(prefix=prefix, suffix=UNFINISHED, dir=folder.parent))
+        handle = os.open(made, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX)  # says that its process lives
+    try:
+        made.chmod(0o777 & ~current_umask())  # mkdtemp's mode is for secrets
+        yield made
+    finally:
+        os.close(handle)
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder between processes."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_abandoned(parent: Path, prefix: str) -> None:
+    """Remove the folders of processes that were killed."""
+    for left in parent.glob(f"{prefix}*{UNFINISHED}"):
+        try:
+            handle = os.open(left, os.O_RDONLY)
+        except FileNotFoundError:
+            continue  # renamed by its process
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue  # its process lives
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(handle)
