@@ -1,0 +1,76 @@
+"""What can be wrong in a file that declarations are read from, or cannot be said in one."""
+
+from __future__ import annotations
+
+from opwright.errors import OpwrightError
+
+__all__ = [
+    "EntryError",
+    "ExistingFileError",
+    "MsOpGenError",
+    "NotWritableError",
+    "SourceError",
+    "UnknownSourceError",
+    "VersionError",
+    "YamlError",
+]
+
+
+class SourceError(OpwrightError):
+    """The root of what can be wrong with other sources of declarations."""
+
+
+class YamlError(SourceError):
+    """A text that is not YAML, or has another structure than op-plugin's files."""
+
+    id = "OPW-S001"
+    title = "not a YAML file of op-plugin"
+    usual_fix = "correct the file at this line"
+
+
+class EntryError(SourceError):
+    """An entry of op-plugin's YAML that contradicts itself or another one."""
+
+    id = "OPW-S002"
+    title = "not an operator's entry"
+    usual_fix = "correct the entry"
+
+
+class VersionError(SourceError):
+    """A text that does not say which versions of torch an entry is for."""
+
+    id = "OPW-S003"
+    title = "not versions of torch"
+    usual_fix = "write all_version, a list (v2.1, v2.2) or a range ([v2.1, newest])"
+
+
+class MsOpGenError(SourceError):
+    """A JSON text that msOpGen would not take."""
+
+    id = "OPW-S004"
+    title = "not an operator definition of msOpGen"
+    usual_fix = "correct the definition"
+
+
+class UnknownSourceError(SourceError):
+    """A file that is of no kind that declarations can be read from."""
+
+    id = "OPW-S005"
+    title = "no source of declarations"
+    usual_fix = "give op-plugin's YAML, a C++ file with REG_OP or OpDef, or a JSON file for msOpGen"
+
+
+class NotWritableError(SourceError):
+    """A declaration that the wanted text cannot say."""
+
+    id = "OPW-S006"
+    title = "the declaration has what this text cannot say"
+    usual_fix = "leave the field out, or keep the declaration as Python"
+
+
+class ExistingFileError(SourceError):
+    """A file is in the way."""
+
+    id = "OPW-S007"
+    title = "the file exists already"
+    usual_fix = "choose another name, or overwrite it with --force"

@@ -1,0 +1,174 @@
+"""YAML: texts -> plain values with line numbers, and plain values -> texts.
+
+PyYAML reads; writing is done here, as op-plugin writes its files: one entry per operator, long
+texts on one line, quotes only where YAML needs them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
+
+from opwright.sources.errors import YamlError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Located", "Value", "block", "flow", "load_document", "read_value"]
+
+Value: TypeAlias = "str | bool | int | float | tuple[Value, ...] | Mapping[str, Value] | None"
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # with libyaml, ten times as fast
+SCALARS = yaml.SafeLoader("")
+TEXT_TAG = "tag:yaml.org,2002:str"
+# What needs no quotes in any place, and is read as text.
+PLAIN = re.compile(r"[A-Za-z_][\w.<>/+-]*(?: [\w.<>/+-]+)*")
+# What needs none as the value of a key in block style.
+PLAIN_LINE = re.compile(r"[A-Za-z_(][^#\n]*[^#\n\s:]|[A-Za-z_]")
+WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value and the line, counted from one, where it begins."""
+
+    value: Value
+    line: int
+
+
+def load_document(text: str, *, where: str) -> dict[str, tuple[Located, ...] | Located]:
+    """Read a mapping at the top of a document.
+
+    Returns
+    -------
+    document
+        By key: the elements of a list, each with its line, or what else the value is.
+
+    Raises
+    ------
+    YamlError
+        OPW-S001.
+    """
+    try:
+        root = LOADER(text).get_single_node()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise YamlError(where=f"{where}{line}", got=str(problem)) from error
+    if not isinstance(root, yaml.MappingNode):
+        raise YamlError(
+            where=where,
+            got="no mapping at the top",
+            fix="write sections: all_version, official, custom, ...",
+        )
+    return dict(sections(root, where=where))
+
+
+def sections(
+    root: yaml.MappingNode, *, where: str
+) -> Iterator[tuple[str, tuple[Located, ...] | Located]]:
+    """Return the sections of a document."""
+    seen: set[str] = set()
+    for key_node, node in root.value:
+        key = str(key_node.value)
+        line = key_node.start_mark.line + 1
+        if key in seen:
+            raise YamlError(
+                where=f"{where}:{line}", got=f"a second {key!r}", fix="write each key once"
+            )
+        seen.add(key)
+        # Lists in one line are values; those in block style are entries.
+        if isinstance(node, yaml.SequenceNode) and not node.flow_style:
+            yield (
+                key,
+                tuple(
+                    Located(value_of(item, where=where), item.start_mark.line + 1)
+                    for item in node.value
+                ),
+            )
+        else:
+            yield key, Located(value_of(node, where=where), line)
+
+
+def value_of(node: yaml.Node, *, where: str) -> Value:
+    """Turn a node into a plain value."""
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == TEXT_TAG:
+            return str(node.value)
+        value = SCALARS.construct_object(node)
+        # Dates and the like are texts here.
+        return value if value is None or isinstance(value, bool | int | float) else node.value
+    if isinstance(node, yaml.SequenceNode):
+        return tuple(value_of(item, where=where) for item in node.value)
+    found: dict[str, Value] = {}
+    for key_node, item in node.value:
+        key = str(key_node.value)
+        if key in found:
+            raise YamlError(
+                where=f"{where}:{key_node.start_mark.line + 1}",
+                got=f"a second {key!r}",
+                fix="write each key once",
+            )
+        found[key] = value_of(item, where=where)
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def read_value(text: str) -> Value:
+    """Read a text that `flow` wrote."""
+    if PLAIN.fullmatch(text) and text.lower() not in WORDS:
+        return text
+    return value_of(LOADER(text).get_single_node(), where="")
+
+
+def flow(value: Value) -> str:
+    """Write a value on one line.
+
+    Examples
+    --------
+    >>> flow({"a": ("v2.1", "newest"), "b": True, "c": "x: y"})
+    '{a: [v2.1, newest], b: true, c: "x: y"}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        return value if is_plain(value, PLAIN) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return float_text(value)
+    return json.dumps(value)
+
+
+def float_text(value: float) -> str:
+    """Write a number so that YAML 1.1 reads a number: with a point and a signed exponent."""
+    text = repr(value)
+    if text in {"inf", "-inf", "nan"}:
+        return text.replace("inf", ".inf").replace("nan", ".nan")
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}{e}{exponent}"
+
+
+def is_plain(text: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a text is read as this text without quotes."""
+    return bool(pattern.fullmatch(text)) and text.lower() not in WORDS
+
+
+def block(value: Mapping[str, Value], indent: int) -> Iterator[str]:
+    """Write a mapping in lines, each mapping in it as well; lists stand in one line."""
+    blanks = " " * indent
+    for key, item in value.items():
+        if isinstance(item, Mapping) and item:
+            yield f"{blanks}{flow(key)}:"
+            yield from block(item, indent + 2)
+        elif isinstance(item, str) and is_plain(item, PLAIN_LINE) and ": " not in item:
+            yield f"{blanks}{flow(key)}: {item}"
+        else:
+            yield f"{blanks}{flow(key)}: {flow(item)}"
