@@ -29,7 +29,7 @@ from opwright.declare.errors import (
     UnknownNameError,
 )
 from opwright.declare.function_schema import function_schema
-from opwright.declare.operator import Declaration, Deprecation, Operator, Source
+from opwright.declare.operator import Declaration, Deprecation, Operator, Source, Upstream
 from opwright.declare.place import Place, caller
 from opwright.declare.rules import Dims, ShapeFunction, read_dtypes
 from opwright.declare.sample import Tolerance
@@ -110,6 +110,7 @@ class OperatorFields(TypedDict, total=False):
     torch: str
     torch_npu: str
     deprecated: str | Deprecation
+    upstream: Mapping[str, str] | Upstream
 
 
 class DeclaredOperator(Generic[Parameters, Result]):
@@ -281,6 +282,9 @@ class OperatorSet:
             Version specifiers, where this operator needs others than the set.
         deprecated
             Since which version, or a `Deprecation`.
+        upstream
+            Of an operator that was read from another format: what that says and no field here
+            does, by key, and under "section" its section.
 
         Returns
         -------
@@ -399,9 +403,10 @@ class OperatorSet:
             )
         schema = read_schema(text, function, fields.get("mutates", ()), where=str(place))
         where = f"{place}, operator {self.namespace}::{schema.full_name}"
-        check_word(schema.name, "operator", where=where)
-        for argument in schema.arguments:
-            check_word(argument.name, "argument", where=where)
+        if "upstream" not in fields:  # what exists elsewhere has its names already
+            check_word(schema.name, "operator", where=where)
+            for argument in schema.arguments:
+                check_word(argument.name, "argument", where=where)
         arguments = [argument.name for argument in schema.arguments]
         deprecated = fields.get("deprecated")
         return Operator(
@@ -433,6 +438,7 @@ class OperatorSet:
             torch=fields.get("torch"),
             torch_npu=fields.get("torch_npu"),
             deprecated=Deprecation(since=deprecated) if isinstance(deprecated, str) else deprecated,
+            upstream=read_upstream(fields.get("upstream")),
         )
 
 
@@ -539,6 +545,14 @@ def dtype_rules(
     first, *rest = tensors
     same = {name: read_dtypes(first, names, where=where) for name in rest}
     return {first: read_dtypes(value, (), where=f"{where}, dtypes"), **same}
+
+
+def read_upstream(value: Mapping[str, str] | Upstream | None) -> Upstream | None:
+    """Read the field upstream."""
+    if value is None or isinstance(value, Upstream):
+        return value
+    entries = tuple((key, text) for key, text in value.items() if key != "section")
+    return Upstream(section=value.get("section", "custom"), entries=entries)
 
 
 def read_layouts(value: Mapping[str, Layout], *, where: str) -> dict[str, Layout]:
