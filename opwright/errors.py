@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["DiagnosticsError", "OpwrightError", "nearest_first"]
+__all__ = ["DiagnosticsError", "OpwrightError", "counted", "nearest_first"]
 
 
 class OpwrightError(Exception):

@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, assert_never
 
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference, Formula
-from opwright.declare.errors import UnknownNameError
+from opwright.declare.errors import FieldError, UnknownNameError
 from opwright.errors import counted, nearest_first
 from opwright.validate.errors import (
     BackwardParametersError,
@@ -18,6 +18,7 @@ from opwright.validate.errors import (
     NotDifferentiableError,
     OutVariantBackwardError,
 )
+from opwright.validate.subject import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +52,7 @@ def backward(subject: Subject) -> Iterator[OpwrightError]:
         case BackwardReference(inputs):
             yield from gradients_of(inputs, subject)
             if subject.operator.reference is None:
-                yield BackwardParametersError(
+                yield FieldError(
                     where=subject.where("backward"),
                     got="'reference', and no reference function",
                     fix="give a reference function, or another backward",
@@ -114,7 +115,7 @@ def of_function(given: BackwardFunction, subject: Subject) -> Iterator[OpwrightE
         )
         yield BackwardParametersError(
             where=where,
-            got=f"{signature}: {error}",
+            got=f"{bare(signature)}: {error}",
             allowed=[f"({', '.join(expected)})"],
             fix=f"take {' and '.join(part for part in (gradients, saves) if part)}",
         )
@@ -192,7 +193,7 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
     try:
         node = ast.parse(expression.strip(), mode="eval").body
     except SyntaxError as error:
-        yield FormulaError(where=where, got=f"{expression!r}: {error.msg}")
+        yield FormulaError(where=subject.where("backward"), got=f"{expression!r}: {error.msg}")
         return
     yield from names_in(node, where, subject)
     operators = {o.name: o for o in subject.declaration.operators}

@@ -152,8 +152,8 @@ def computed(subject: Subject) -> Iterator[OpwrightError]:
 def passed(subject: Subject) -> Iterator[OpwrightError]:
     """Check that outputs are passed, and arguments used."""
     call = subject.operator.call
-    if not call or call.actuals is None:
-        return
+    if not call or call.actuals is None or any(names(subject)) or miscounted(call):
+        return  # what is missing may be what is misspelt
     passed_names = {a.source.name for a in call.actuals if isinstance(a.source, Named)}
     for output in subject.outputs():
         if output.type.has_tensors and output.name not in passed_names:
@@ -170,6 +170,12 @@ def passed(subject: Subject) -> Iterator[OpwrightError]:
             yield UnusedArgumentError(
                 where=subject.where(f"argument {argument.name!r}"), got=text_of(call)
             )
+
+
+def miscounted(call: Call) -> bool:
+    """Tell whether a function of CANN has another number of parameters."""
+    known = known_parameters(call.function)
+    return known is not None and len(known) != len(call.actuals or ())
 
 
 def text_of(call: Call) -> str:
@@ -242,7 +248,9 @@ def c_types(subject: Subject) -> Iterator[OpwrightError]:
         elif ctype is not None and ctype not in can:
             whose = ctype.value if actual.ctype else f"{ctype.value} of {function}"
             got = f"{whose} for {what(actual, subject)}"
-            yield PassedTypeError(where=where, got=got, allowed=[each.value for each in can])
+            fix = None if actual.ctype else f"pass what {function} takes at this place"
+            allowed = [each.value for each in can]
+            yield PassedTypeError(where=where, got=got, allowed=allowed, fix=fix)
         else:
             yield from null_by_value(actual, ctype or can[0], subject, where)
 

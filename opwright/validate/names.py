@@ -10,6 +10,7 @@ from opwright.declare.backward import BackwardCall
 from opwright.declare.errors import DuplicateOperatorError, FieldError, ReservedNameError
 from opwright.declare.operator_set import RESERVED_NAMESPACES
 from opwright.declare.schema import Result, Schema
+from opwright.validate.backward import arguments_of
 from opwright.validate.errors import NameClashError
 from opwright.validate.subject import Subject
 
@@ -63,24 +64,27 @@ def namespace(declaration: Declaration) -> Iterator[OpwrightError]:
 
 def clashes(subject: Subject) -> Iterator[OpwrightError]:
     """Check that no operator before this one has its name, or one that is derived from it."""
-    before: dict[str, str] = {}
-    declared: set[str] = set()
+    before: dict[str, tuple[str, str, str]] = {}
     for operator in subject.declaration.operators:
-        other = Subject(declaration=subject.declaration, operator=operator)
         if operator is subject.operator:
             break
-        declared.add(operator.name)
-        before |= dict.fromkeys(map(in_cpp, names_of(other)), f"of {operator.name!r}")
-    if subject.operator.name in declared:
-        yield DuplicateOperatorError(where=subject.where(), got="a second declaration")
-        return
+        if operator.name == subject.operator.name:
+            got = f"a declaration at {operator.place}"
+            yield DuplicateOperatorError(where=subject.where(), got=got)
+            return
+        other = Subject(declaration=subject.declaration, operator=operator)
+        for name, kind in names_of(other).items():
+            before[in_cpp(name)] = (name, kind, operator.name)
     for name, kind in names_of(subject).items():
-        if in_cpp(name) in before:
+        known, known_kind, owner = before.get(in_cpp(name), ("", "", ""))
+        if known == name and "operator" in {kind, known_kind}:
+            continue  # `derived` tells
+        if known:
+            whose = "" if known_kind == "operator" else f" of {owner!r}"
             yield NameClashError(
                 where=subject.where(),
-                got=f"{kind} {name!r}, which is {in_cpp(name)} in C++ as is one "
-                f"{before[in_cpp(name)]}",
-                fix="rename one of the operators",
+                got=f"{kind} {name!r} and {known_kind} {known!r}{whose}, both {in_cpp(name)} in "
+                "C++ and Python",
             )
 
 
@@ -125,16 +129,18 @@ def names_of(subject: Subject) -> dict[str, str]:
 
 
 def is_one_call(formulas: tuple[Formula, ...], subject: Subject) -> bool:
-    """Tell whether the backward is one call of a declared operator, which then is the backward."""
+    """Tell whether the backward is one call of an operator, which then is the backward."""
     try:
         nodes = [ast.parse(each.expression.strip(), mode="eval").body for each in formulas]
     except SyntaxError:
         return True  # reported as a formula; nothing is derived from it
     match nodes:
-        case [ast.Call(ast.Name(name), arguments, [])]:
+        case [ast.Call(ast.Name(name), arguments, []) as call]:
             operator = subject.declaration.operator(name)
+            if operator is None or any(arguments_of(call, operator, "")):
+                return True  # reported with the formula
             plain = all(isinstance(each, ast.Name | ast.Subscript) for each in arguments)
-            return operator is not None and plain
+            return plain and len(operator.schema.arguments) == len(arguments)
     return False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.declare.schema import Base
-from opwright.errors import nearest_first
+from opwright.errors import counted, nearest_first
 from opwright.validate.call import ALLOCATION
 from opwright.validate.errors import (
     AttributeTypeError,
@@ -102,16 +102,21 @@ def compare(
     if len(names) != len(wanted):
         return PrototypeCountError(
             where=place(given, subject),
-            got=f"{len(names)} {what}: {', '.join(names) or 'none'}",
-            allowed=[f"{len(wanted)} as the schema: {', '.join(wanted) or 'none'}"],
+            got=listed(names, what),
+            allowed=[f"{listed(wanted, what)}, as the schema has"],
         )
     if in_other_order(names, wanted):
         return PrototypeOrderError(
             where=place(given, subject),
-            got=f"{what} {', '.join(names)}",
+            got=f"{what}s {', '.join(names)}",
             allowed=[f"the order of the schema: {', '.join(wanted)}"],
         )
     return None
+
+
+def listed(names: Sequence[str], what: str) -> str:
+    """Write how many there are, and their names."""
+    return f"{counted(len(names), what)}: {', '.join(names)}" if names else f"no {what}"
 
 
 def inputs(
@@ -119,7 +124,7 @@ def inputs(
 ) -> Iterator[OpwrightError]:
     """Compare inputs with tensor arguments."""
     names, wanted = [port.name for port in ports], [argument.name for argument in tensors]
-    if error := compare(given, "inputs", names, wanted, subject):
+    if error := compare(given, "input", names, wanted, subject):
         yield error
         return
     for port, argument in zip(ports, tensors, strict=True):
@@ -149,7 +154,7 @@ def attributes(
     """Compare attributes with the arguments that are no tensors."""
     names = [attribute.name for attribute in given.attributes]
     wanted = [argument.name for argument in others]
-    if error := compare(given, "attributes", names, wanted, subject):
+    if error := compare(given, "attribute", names, wanted, subject):
         yield error
         return
     for attribute, argument in zip(given.attributes, others, strict=True):
@@ -180,7 +185,7 @@ def outputs(given: Prototype, subject: Subject) -> Iterator[OpwrightError]:
     """Compare outputs with what the operator writes: results and mutated arguments."""
     wanted = [output for output in subject.outputs() if output.type.has_tensors]
     names = [port.name for port in given.outputs]
-    if error := compare(given, "outputs", names, [output.name for output in wanted], subject):
+    if error := compare(given, "output", names, [output.name for output in wanted], subject):
         yield error
         return
     for port, output in zip(given.outputs, wanted, strict=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.declare.defaults import default_value
 from opwright.declare.schema import Base
 from opwright.validate.errors import ReferenceDefaultError, ReferenceParametersError
+from opwright.validate.subject import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,9 @@ def parameters(subject: Subject) -> Iterator[OpwrightError]:
     try:
         bound = signature.bind(*positional, **{name: name for name in keywords})
     except TypeError as error:
-        yield ReferenceParametersError(where=where, got=f"{signature}: {error}", allowed=allowed)
+        yield ReferenceParametersError(
+            where=where, got=f"{bare(signature)}: {error}", allowed=allowed
+        )
         return
     swapped = [
         (name, given)
@@ -54,7 +57,7 @@ def parameters(subject: Subject) -> Iterator[OpwrightError]:
     ]
     if swapped:
         name, given = swapped[0]
-        got = f"{signature}: its {name!r} would be the schema's {given!r}"
+        got = f"{bare(signature)}: its {name!r} would be the schema's {given!r}"
         yield ReferenceParametersError(where=where, got=got, allowed=allowed)
 
 

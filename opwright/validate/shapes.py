@@ -18,6 +18,7 @@ from opwright.validate.errors import (
     ResultTypeError,
     ShapeFunctionError,
 )
+from opwright.validate.subject import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,7 +145,7 @@ def shape_function(rule: ShapeFunction, schema: Schema, where: str) -> Iterator[
     except TypeError as error:
         yield ShapeFunctionError(
             where=where,
-            got=f"{rule.function.__name__}{signature}: {error}",
+            got=f"{rule.function.__name__}{bare(signature)}: {error}",
             allowed=[f"({', '.join(argument.name for argument in schema.arguments)})"],
         )
 

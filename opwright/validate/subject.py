@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,24 @@ if TYPE_CHECKING:
     from opwright.declare.rules import DtypeRule
     from opwright.declare.schema import Argument, Schema, ValueType
 
-__all__ = ["FLOATING", "Output", "Subject"]
+__all__ = ["FLOATING", "Output", "Subject", "bare"]
 
 # Dtypes that have gradients; the narrow floating-point ones only carry data.
 FLOATING = frozenset(
     {"float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"}
 )
+
+
+def bare(signature: inspect.Signature) -> str:
+    """Write a signature without its annotations.
+
+    >>> def f(x: int, *, y: float = 1.0) -> float: ...
+    >>> bare(inspect.signature(f))
+    '(x, *, y=1.0)'
+    """
+    empty = inspect.Parameter.empty
+    parameters = [each.replace(annotation=empty) for each in signature.parameters.values()]
+    return str(inspect.Signature(parameters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +97,15 @@ class Subject:
         )
 
     def new_outputs(self) -> tuple[Output, ...]:
-        """Return the results that are new values."""
-        return tuple(output for output in self.outputs() if output.argument is None)
+        """Return the results that are new values, without any that is named as an argument.
+
+        Rules could not tell those from the argument; that is an error of its own.
+        """
+        return tuple(
+            output
+            for output in self.outputs()
+            if output.argument is None and output.name not in self.arguments
+        )
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all values: arguments, then new outputs."""
