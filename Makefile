@@ -95,7 +95,7 @@ format: setup
 	$(CXX_SOURCES) | xargs -0 --no-run-if-empty $(BIN)/clang-format -i
 
 bench: setup
-	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call
+	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call live_call_peer
 	for script in $(filter-out benchmarks/timing.py,$(wildcard benchmarks/*.py)); do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
 
 clean:

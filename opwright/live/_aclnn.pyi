@@ -1,7 +1,5 @@
 # NPU kernels of the live tier: native/live/aclnn_module.cpp. Import torch_npu first.
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Self
 

@@ -1,7 +1,5 @@
 # Boxed kernels of the live tier that need torch only: native/live/boxed_module.cpp.
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Self
 

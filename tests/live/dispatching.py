@@ -25,8 +25,11 @@ __all__ = [
     "MARKS",
     "NAMESPACE",
     "defined",
+    "dispatch_state",
+    "library",
     "like",
     "operator",
+    "overload",
     "plan",
     "reference",
     "same_shape",
@@ -73,17 +76,37 @@ def plan(
 
 
 @contextmanager
+def library(kind: str = "FRAGMENT", key: str = "") -> Iterator[Any]:
+    """Open a torch.library.Library of the tests' namespace; what it registers ends with it."""
+    opened = torch.library.Library(NAMESPACE, kind, key)  # type: ignore[no-untyped-call] # torch's
+    try:
+        yield opened
+    finally:
+        opened._destroy()  # type: ignore[no-untyped-call] # noqa: SLF001 - torch has no public one
+
+
+def overload(name: str) -> Callable[..., Any]:
+    """Return a defined operator."""
+    found: Callable[..., Any] = getattr(getattr(torch.ops, NAMESPACE), name).default
+    return found
+
+
+def dispatch_state(name: str) -> tuple[str, str]:
+    """Return all that torch's dispatcher knows of an operator."""
+    full = f"{NAMESPACE}::{name}"
+    core = torch._C  # noqa: SLF001 - torch's own tests have no other way
+    return core._dispatch_dump(full), core._dispatch_dump_table(full)  # noqa: SLF001
+
+
+@contextmanager
 def defined(parameters: str) -> Iterator[str]:
     """Define an operator, `(Tensor x) -> Tensor`, under a new name; yield the name."""
     name = f"op{next(numbers)}"
-    library = torch.library.Library(NAMESPACE, "FRAGMENT")
-    library.define(name + parameters)
-    try:
+    with library() as fragment:
+        fragment.define(name + parameters)
         yield name
-    finally:
-        library._destroy()
-        if hasattr(getattr(torch.ops, NAMESPACE), name):
-            delattr(getattr(torch.ops, NAMESPACE), name)
+    if hasattr(getattr(torch.ops, NAMESPACE), name):
+        delattr(getattr(torch.ops, NAMESPACE), name)
 
 
 @contextmanager
@@ -92,7 +115,7 @@ def operator(parameters: str, rule: Mapping[str, Rule]) -> Iterator[Callable[...
     with ExitStack() as stack:
         name = stack.enter_context(defined(parameters))
         stack.enter_context(_aclnn.implement(NAMESPACE, name, rule))
-        yield getattr(getattr(torch.ops, NAMESPACE), name).default
+        yield overload(name)
 
 
 @contextmanager

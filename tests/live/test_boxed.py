@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.live.dispatching import MARKS, NAMESPACE, defined
+from tests.live.dispatching import MARKS, NAMESPACE, defined, dispatch_state, library, overload
 
 # isort: split
 import torch
+from torch.autograd import forward_ad
 
 from opwright.live import _boxed
 
@@ -31,24 +33,22 @@ EVERYTHING = (
 @pytest.fixture
 def kernels() -> Iterator[Callable[..., tuple[Any, str]]]:
     """Make operators with a CPU kernel; they last as long as the test."""
-    opened: list[Any] = []
+    with ExitStack() as stack:
 
-    def make(parameters: str, function: Callable[..., object]) -> tuple[Any, str]:
-        definition = defined(parameters)
-        opened.append(lambda: definition.__exit__(None, None, None))
-        name = definition.__enter__()
-        library = torch.library.Library(NAMESPACE, "IMPL", "CPU")
-        opened.append(library._destroy)
-        library.impl(name, function)
-        return getattr(getattr(torch.ops, NAMESPACE), name).default, name
+        def make(parameters: str, function: Callable[..., object]) -> tuple[Any, str]:
+            name = stack.enter_context(defined(parameters))
+            stack.enter_context(library("IMPL", "CPU")).impl(name, function)
+            return overload(name), name
 
-    yield make
-    for close in reversed(opened):
-        close()
+        yield make
 
 
 def autograd(name: str, slow: Callable[..., object], *positions: int) -> _boxed.Handle:
     return _boxed.autograd(NAMESPACE, name, "Autograd", slow, positions)
+
+
+def version(tensor: torch.Tensor) -> int:
+    return tensor._version  # noqa: SLF001 - the public way to read it
 
 
 class Double(torch.autograd.Function):
@@ -56,13 +56,16 @@ class Double(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, op: Any, x: torch.Tensor) -> torch.Tensor:  # noqa: ANN401, ARG004
-        with torch._C._AutoDispatchBelowAutograd():
+        with torch._C._AutoDispatchBelowAutograd():  # noqa: SLF001 - as torch.library does
             result: torch.Tensor = op(x)
         return result
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:  # noqa: ANN401, ARG004
         return None, grads[0] * 2
+
+
+double: Callable[..., torch.Tensor] = Double.apply
 
 
 def test_slow_path_only_where_a_gradient_can_flow(kernels: Callable[..., tuple[Any, str]]) -> None:
@@ -72,7 +75,7 @@ def test_slow_path_only_where_a_gradient_can_flow(kernels: Callable[..., tuple[A
     def slow(x: torch.Tensor) -> object:
         nonlocal calls
         calls += 1
-        return Double.apply(op, x)
+        return double(op, x)
 
     x = torch.rand(3)
     with autograd(name, slow, 0):
@@ -106,7 +109,7 @@ def test_nothing_of_python_without_gradients(kernels: Callable[..., tuple[Any, s
 
     op(x)
     before = count()
-    with autograd(name, lambda x: pytest.fail("not to be called"), 0):
+    with autograd(name, lambda _: pytest.fail("not to be called"), 0):
         op(x)
         assert count() == before
 
@@ -122,9 +125,8 @@ def test_tensors_in_any_kind_of_argument(
         plain = [x, None, [x], [None, x]]
         torch.testing.assert_close(op(*plain), x)
         for other in range(4):
-            given = list(plain)
-            given[other] = [leaf, [None, leaf]][other - 2] if other >= 2 else leaf
-            given[other] = [leaf] if other == 2 else given[other]
+            given: list[Any] = list(plain)
+            given[other] = (leaf, leaf, [leaf], [None, leaf])[other]
             result = op(*given)
             assert (result.shape == ()) == (other == position)
 
@@ -170,9 +172,9 @@ def test_results_that_are_not_the_schemas(
 ) -> None:
     op, name = kernels(f"(Tensor x) -> {returns}", lambda x: None)  # noqa: ARG005
     with (
-        autograd(name, lambda x: value, 0),
+        autograd(name, lambda _: value, 0),
         pytest.raises(TypeError, match=r"instead of \d results"),
-    ):  # noqa: ARG005
+    ):
         op(torch.ones(1).requires_grad_())
 
 
@@ -190,12 +192,10 @@ def test_exceptions_pass_through(kernels: Callable[..., tuple[Any, str]]) -> Non
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # torch's own use of it
 def test_forward_gradients_are_not_lost(kernels: Callable[..., tuple[Any, str]]) -> None:
     op, name = kernels("(Tensor x) -> Tensor", lambda x: x * 2)
-    with (
-        autograd(name, lambda x: Double.apply(op, x), 0),
-        torch.autograd.forward_ad.dual_level(),
-        pytest.raises(RuntimeError, match="jvp"),
-    ):
-        op(torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2)))
+    with autograd(name, lambda x: double(op, x), 0), forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.ones(2), torch.ones(2))  # type: ignore[no-untyped-call] # torch's
+        with pytest.raises(RuntimeError, match="jvp"):
+            op(x)
 
 
 @pytest.mark.parametrize(
@@ -226,28 +226,27 @@ def test_versions(
     with _boxed.version_bump(NAMESPACE, name, [position]):
         x = torch.ones(2)
         run(x)
-        assert x._version == 1
+        assert version(x) == 1
         with torch.inference_mode():
             run(torch.ones(2))
     run(x)
-    assert x._version == 1
+    assert version(x) == 1
 
 
 def test_below_autograd_versions_are_still_bumped(kernels: Callable[..., tuple[Any, str]]) -> None:
     op, name = kernels("(Tensor(a!) x) -> ()", lambda x: None)  # noqa: ARG005
     with (
-        autograd(name, lambda x: pytest.fail("no gradient"), 0),  # noqa: ARG005
+        autograd(name, lambda _: pytest.fail("no gradient"), 0),
         _boxed.version_bump(NAMESPACE, name, [0]),
     ):
         x = torch.ones(2)
         op(x)
-        assert x._version == 1
+        assert version(x) == 1
 
 
 def test_undo_frees_the_function(kernels: Callable[..., tuple[Any, str]]) -> None:
     _, name = kernels("(Tensor(a!) x) -> ()", lambda x: None)  # noqa: ARG005
-    full = f"{NAMESPACE}::{name}"
-    before = torch._C._dispatch_dump(full), torch._C._dispatch_dump_table(full)
+    before = dispatch_state(name)
 
     def slow(x: torch.Tensor) -> None: ...
 
@@ -257,7 +256,7 @@ def test_undo_frees_the_function(kernels: Callable[..., tuple[Any, str]]) -> Non
         other = _boxed.version_bump(NAMESPACE, name, [0])
         for each in (handle, other, handle, other):
             each.remove()
-        assert (torch._C._dispatch_dump(full), torch._C._dispatch_dump_table(full)) == before
+        assert dispatch_state(name) == before
     del slow
     gc.collect()
     assert watched() is None

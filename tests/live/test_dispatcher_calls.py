@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.live.dispatching import MARKS, like, operator, plan, same_shape  # loads the twin
+from tests.live.dispatching import (  # loads the twin
+    MARKS,
+    NAMESPACE,
+    library,
+    like,
+    operator,
+    plan,
+    same_shape,
+)
 
 # isort: split
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own name for it
+from torch.utils._pytree import tree_map
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from opwright.live import _aclnn
 
 pytestmark = MARKS
 
@@ -32,7 +38,7 @@ ADD = plan(
 
 def same(got: object, expected: object) -> None:
     """Compare results on the device with those on the CPU."""
-    torch.testing.assert_close(torch.utils._pytree.tree_map(torch.Tensor.cpu, got), expected)
+    torch.testing.assert_close(tree_map(torch.Tensor.cpu, got), expected)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +54,8 @@ def same(got: object, expected: object) -> None:
 )
 def test_add_with_broadcast_and_promotion(x: torch.Tensor, y: torch.Tensor) -> None:
     with operator("(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor", ADD) as op:
-        same(op(x.npu(), y.npu()), torch.add(x, y))
-        same(op(x.npu(), y.npu(), alpha=3), torch.add(x, y, alpha=3))
+        same(op(x.to("npu"), y.to("npu")), torch.add(x, y))
+        same(op(x.to("npu"), y.to("npu"), alpha=3), torch.add(x, y, alpha=3))
 
 
 def test_list_of_tensors() -> None:
@@ -65,7 +71,7 @@ def test_list_of_tensors() -> None:
     )
     a, b = torch.rand(2, 3), torch.rand(4, 3)
     with operator("(Tensor[] tensors, Tensor a, Tensor b) -> Tensor", rule) as op:
-        same(op([a.npu(), b.npu()], a.npu(), b.npu()), torch.cat([a, b]))
+        same(op([a.to("npu"), b.to("npu")], a.to("npu"), b.to("npu")), torch.cat([a, b]))
 
 
 def test_list_of_optional_tensors() -> None:
@@ -80,7 +86,7 @@ def test_list_of_optional_tensors() -> None:
     )
     x, index = torch.rand(3, 5), torch.tensor([4, 0, 2])
     with operator("(Tensor x, Tensor?[] indices, SymInt count) -> Tensor", rule) as op:
-        same(op(x.npu(), [None, index.npu()], 3), x[:, index])
+        same(op(x.to("npu"), [None, index.to("npu")], 3), x[:, index])
 
 
 def test_lists_of_outputs() -> None:
@@ -95,7 +101,7 @@ def test_lists_of_outputs() -> None:
     )
     x = [torch.rand(2), torch.rand(3)]
     with operator("(Tensor[] x, Scalar[] scalars) -> (Tensor, Tensor)", rule) as op:
-        same(op([t.npu() for t in x], [1.5, 2]), (x[0] + 1.5, x[1] + 2))
+        same(op([t.to("npu") for t in x], [1.5, 2]), (x[0] + 1.5, x[1] + 2))
 
 
 def test_two_outputs_of_different_dtypes() -> None:
@@ -119,8 +125,8 @@ def test_two_outputs_of_different_dtypes() -> None:
     x = torch.rand(4, 9)
     schema = "(Tensor x, SymInt k, int dim=-1, bool largest=True) -> (Tensor values, Tensor idx)"
     with operator(schema, rule) as op:
-        same(op(x.npu(), 3), tuple(torch.topk(x, 3)))
-        same(op(x.npu(), 2, largest=False), tuple(torch.topk(x, 2, largest=False)))
+        same(op(x.to("npu"), 3), tuple(torch.topk(x, 3)))
+        same(op(x.to("npu"), 2, largest=False), tuple(torch.topk(x, 2, largest=False)))
 
 
 LAYER_NORM = plan(
@@ -154,8 +160,8 @@ def test_optional_tensors(weighted: bool) -> None:  # noqa: FBT001
     x, weight, bias = torch.rand(2, 3, 8), torch.rand(8), torch.rand(8)
     affine = (weight, bias) if weighted else (None, None)
     with operator(schema, LAYER_NORM) as op:
-        given = tuple(t if t is None else t.npu() for t in affine)
-        result, mean = op(x.npu(), [8], *given)
+        given = tuple(t if t is None else t.to("npu") for t in affine)
+        result, mean = op(x.to("npu"), [8], *given)
         same(result, F.layer_norm(x, [8], *affine))
         same(mean, x.mean(-1, keepdim=True))
 
@@ -166,8 +172,8 @@ def test_optional_tensors(weighted: bool) -> None:  # noqa: FBT001
 )
 def test_reduction_with_optional_arguments(
     dim: list[int] | None,
-    keepdim: bool,
-    dtype: torch.dtype | None,  # noqa: FBT001
+    keepdim: bool,  # noqa: FBT001 - a parameter of the test
+    dtype: torch.dtype | None,
 ) -> None:
     rule = plan(
         "aclnnReduceSum",
@@ -183,7 +189,7 @@ def test_reduction_with_optional_arguments(
     schema = "(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
     x = torch.rand(2, 3, 4)
     with operator(schema, rule) as op:
-        same(op(x.npu(), dim, keepdim, dtype=dtype), torch.sum(x, dim, keepdim, dtype=dtype))
+        same(op(x.to("npu"), dim, keepdim, dtype=dtype), torch.sum(x, dim, keepdim, dtype=dtype))
 
 
 def test_in_place_and_without_output() -> None:
@@ -194,11 +200,11 @@ def test_in_place_and_without_output() -> None:
     x = torch.rand(3, 4)
     returned = plan("aclnnInplaceMuls", parameters, returns=[("argument", 0)])
     with operator("(Tensor(a!) x, Scalar other) -> Tensor(a!)", returned) as op:
-        y = x.npu().t()
+        y = x.to("npu").t()
         assert op(y, 2.5) is y
         same(y, x.t() * 2.5)
     with operator("(Tensor(a!) x, Scalar other) -> ()", plan("aclnnInplaceMuls", parameters)) as op:
-        y = x.npu()
+        y = x.to("npu")
         assert op(y, 2) is None
         same(y, x * 2)
 
@@ -212,7 +218,7 @@ def test_out_argument() -> None:
     x = torch.rand(5)
     with operator("(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", rule) as op:
         out = torch.empty(5, device="npu")
-        assert op(x.npu(), out=out) is out
+        assert op(x.to("npu"), out=out) is out
         same(out, F.silu(x))
 
 
@@ -225,7 +231,7 @@ def test_functional_twin_leaves_its_arguments_alone() -> None:
     )
     with operator("(Tensor x, Scalar other) -> Tensor", rule) as op:
         x = torch.rand(3, 4)
-        y = x.npu().t().requires_grad_()
+        y = x.to("npu").t().requires_grad_()
         with torch.no_grad():
             same(op(y, 3), x.t() * 3)
         same(y.detach(), x.t())
@@ -249,8 +255,8 @@ def test_text_and_constants() -> None:
     x = torch.rand(3, 8)
     left, right = x.chunk(2, dim=-1)
     with operator("(Tensor x, str? approximate=None) -> Tensor", rule) as op:
-        same(op(x.npu(), "tanh"), F.gelu(left, approximate="tanh") * right)
-        same(op(x.npu()), F.gelu(left) * right)
+        same(op(x.to("npu"), "tanh"), F.gelu(left, approximate="tanh") * right)
+        same(op(x.to("npu")), F.gelu(left) * right)
 
 
 def test_more_parameters_than_registers() -> None:
@@ -286,17 +292,14 @@ def test_more_parameters_than_registers() -> None:
     )
     x, w, b = torch.rand(2, 3, 6, 7), torch.rand(4, 3, 3, 2), torch.rand(4)
     with operator(schema, rule) as op:
-        same(op(x.npu(), w.npu(), b.npu()), F.conv2d(x, w, b))
-        same(op(x.npu(), w.npu(), None), F.conv2d(x, w))
+        same(op(x.to("npu"), w.to("npu"), b.to("npu")), F.conv2d(x, w, b))
+        same(op(x.to("npu"), w.to("npu"), None), F.conv2d(x, w))
 
 
 def test_overload() -> None:
-    from opwright.live import _aclnn  # noqa: PLC0415 - after torch_npu
-
-    library = torch.library.Library("opwright_dispatching", "FRAGMENT")
-    library.define("overloaded.scaled(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor")
     x = torch.rand(3)
-    with _aclnn.implement("opwright_dispatching", "overloaded.scaled", ADD):
-        op: Callable[..., object] = torch.ops.opwright_dispatching.overloaded.scaled
-        same(op(x.npu(), x.npu(), alpha=2), x * 3)
-    library._destroy()
+    with library() as fragment:
+        fragment.define("overloaded.scaled(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor")
+        with _aclnn.implement(NAMESPACE, "overloaded.scaled", ADD):
+            op = getattr(torch.ops, NAMESPACE).overloaded.scaled
+            same(op(x.to("npu"), x.to("npu"), alpha=2), x * 3)

@@ -42,7 +42,7 @@ def passed(schema: str, ctype: str, source: tuple[object, ...], *arguments: obje
         (like(0),),
     )
     with reference(signature, kernel), operator(f"(Tensor x, {schema}) -> Tensor", rule) as op:
-        torch.testing.assert_close(op(X.npu(), *arguments).cpu(), X)
+        torch.testing.assert_close(op(X.to("npu"), *arguments).cpu(), X)
     return got[0]
 
 
@@ -99,12 +99,12 @@ def test_a_value_of_each_kind(schema: str, ctype: str, value: object, expected: 
 
 def test_tensors() -> None:
     for schema in ("Tensor v", "Tensor? v"):
-        got = passed(schema, "aclTensor", ARGUMENT, X.npu().t())
+        got = passed(schema, "aclTensor", ARGUMENT, X.to("npu").t())
         torch.testing.assert_close(got, X.t())
     for schema in ("Tensor[] v", "Tensor?[] v"):
-        got = passed(schema, "aclTensorList", ARGUMENT, [X.npu(), X.npu()[1]])
+        got = passed(schema, "aclTensorList", ARGUMENT, [X.to("npu"), X.to("npu")[1]])
         torch.testing.assert_close(got, [X, X[1]])
-    got = passed("Tensor?[] v", "aclTensorList", ARGUMENT, [None, X.npu()])
+    got = passed("Tensor?[] v", "aclTensorList", ARGUMENT, [None, X.to("npu")])
     assert isinstance(got, list)
     assert got[0] is None
     torch.testing.assert_close(got[1], X)
@@ -155,7 +155,7 @@ def test_constants(ctype: str, constant: object) -> None:
 def test_sizes_and_dtypes_of_other_values() -> None:
     size = ("*", ("dim", 0, -1), ("arg", 1))
     assert passed("int v", "int64_t", ("size", size), 5) == 15
-    assert passed("Tensor v", "aclDataType", ARGUMENT, X.npu().half()) is torch.float16
+    assert passed("Tensor v", "aclDataType", ARGUMENT, X.to("npu").half()) is torch.float16
     assert passed("int v", "aclDataType", ("output", 0), 0) is torch.float32
 
 
@@ -163,7 +163,7 @@ def test_a_value_that_the_c_type_cannot_hold() -> None:
     message = r"argument 'v' is 300, but aclnnPassInt8T takes it as int8_t, from -128 to 127"
     with pytest.raises(ValueError, match=message):
         passed("int v", "int8_t", ARGUMENT, 300)
-    with pytest.raises(ValueError, match="is -1, but .* uint64_t, from 0 to"):
+    with pytest.raises(ValueError, match=r"is -1, but .* uint64_t, from 0 to"):
         passed("int v", "uint64_t", ARGUMENT, -1)
 
 
@@ -185,14 +185,14 @@ def test_declared_after_the_operator_and_replaced() -> None:
             r"in libopapi.so .* opwright.twin.kernel"
         )
         with pytest.raises(RuntimeError, match=text):
-            op(X.npu())
+            op(X.to("npu"))
         with reference(NEG, neg):
             assert _aclnn.has_function("aclnnNegLive")
-            torch.testing.assert_close(op(X.npu()).cpu(), -X)
+            torch.testing.assert_close(op(X.to("npu")).cpu(), -X)
         with reference(NEG, lambda x, out: torch.abs(x, out=out)):
-            torch.testing.assert_close(op(-X.npu()).cpu(), X)
+            torch.testing.assert_close(op(-X.to("npu")).cpu(), X)
         with pytest.raises(RuntimeError, match="its reference function was removed"):
-            op(X.npu()).cpu()
+            op(X.to("npu")).cpu()
 
 
 def test_another_signature() -> None:
@@ -202,7 +202,7 @@ def test_another_signature() -> None:
         operator("(Tensor x) -> Tensor", NEG_PLAN) as op,
         pytest.raises(RuntimeError, match=r"passes \(aclTensor, aclTensor\)"),
     ):
-        op(X.npu())
+        op(X.to("npu"))
 
 
 def test_an_exception_of_the_reference_function() -> None:
@@ -211,7 +211,7 @@ def test_an_exception_of_the_reference_function() -> None:
         raise LookupError(message)
 
     with reference(NEG, broken), operator("(Tensor x) -> Tensor", NEG_PLAN) as op:
-        result = op(X.npu())
+        result = op(X.to("npu"))
         with pytest.raises(RuntimeError, match="LookupError: no such mode"):
             result.cpu()
         torch_npu.npu.synchronize()  # the error was reported once

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.live.dispatching import MARKS, NAMESPACE, defined, operator, plan, reference
+from tests.live.dispatching import (
+    MARKS,
+    NAMESPACE,
+    defined,
+    dispatch_state,
+    operator,
+    plan,
+    reference,
+)
 
 # isort: split
 import torch
@@ -61,7 +69,7 @@ x = torch.rand(2, 3, 4, device="npu")
             (("//", ("arg", N), 4), ("ceildiv", ("arg", N), 4), ("%", ("arg", N), 4)),
             {"n": 7},
             [1, 2, 3],
-        ),  # noqa: E501
+        ),
         ((("min", ("dim", X, 0), 3), ("max", ("dim", X, 0), 3)), {}, [2, 3]),
         ((("broadcast", ((1, ("span", X, 1, None)), (5, 1, 1))),), {}, [5, 3, 4]),
         ((8, ("broadcast", ((), (3,)))), {}, [8, 3]),
@@ -83,8 +91,8 @@ def test_shapes(shape: object, named: dict[str, object], expected: list[int]) ->
         (("like", X), {}, torch.float32),
         (("fixed", "bfloat16"), {}, torch.bfloat16),
         (("fixed", torch.int8), {}, torch.int8),
-        (("promote", (X, Y)), {"y": torch.ones(1).double().npu()}, torch.float64),
-        (("promote", (X, Y)), {"y": torch.tensor(1.0).double().npu()}, torch.float32),
+        (("promote", (X, Y)), {"y": torch.ones(1).double().to("npu")}, torch.float64),
+        (("promote", (X, Y)), {"y": torch.tensor(1.0).double().to("npu")}, torch.float32),
         (("promote", (X, Y)), {}, torch.float32),
         (("promote", (X, S)), {"s": 1j}, torch.complex64),
         (("promote", (LIST,)), {"list": [x.half(), x.int()]}, torch.float16),
@@ -111,7 +119,7 @@ shapes = st.lists(st.integers(0, 3), max_size=4)
 def test_broadcast_as_torch(a: list[int], b: list[int]) -> None:
     rule = (("broadcast", (tuple(a), tuple(b))),)
     try:
-        expected = list(torch.broadcast_shapes(a, b))
+        expected = list(torch.broadcast_shapes(a, b))  # type: ignore[no-untyped-call] # torch's
     except RuntimeError:
         with pytest.raises(ValueError, match="cannot be broadcast"):
             produced(rule, FLOAT, x)
@@ -222,10 +230,10 @@ GOOD: dict[str, Any] = plan("aclnnRules", ONLY_OUT, ({"shape": (), "dtype": FLOA
 )
 def test_plans_that_cannot_work(schema: str, change: dict[str, object], message: str) -> None:
     with defined(schema) as name:
-        before = torch._C._dispatch_dump(f"{NAMESPACE}::{name}")
+        before = dispatch_state(name)
         with pytest.raises(ValueError, match=message):
             _aclnn.implement(NAMESPACE, name, GOOD | change)
-        assert torch._C._dispatch_dump(f"{NAMESPACE}::{name}") == before
+        assert dispatch_state(name) == before
 
 
 def test_an_operator_without_a_schema() -> None:
