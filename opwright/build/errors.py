@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from opwright.errors import OpwrightError
 
-__all__ = ["EditedFilesError", "WriteError"]
+__all__ = [
+    "BuildCacheError",
+    "CompileError",
+    "EditedFilesError",
+    "LinkError",
+    "NotCachedError",
+    "PackageError",
+    "PluginError",
+    "StableAbiError",
+    "SymbolsError",
+    "ToolError",
+    "VersionPairError",
+    "WheelError",
+    "WriteError",
+]
 
 
 class EditedFilesError(OpwrightError):
@@ -25,3 +39,91 @@ class WriteError(OpwrightError):
     id = "OPW-B002"
     title = "the generated folder cannot be written"
     usual_fix = "make room, or change the permissions of the folder"
+
+
+class ToolError(OpwrightError):
+    """A program or package that a build needs is missing."""
+
+    id = "OPW-B010"
+    title = "a tool of the build is missing"
+    usual_fix = "install a C++ compiler (for example the package g++), or name one in CXX"
+
+
+class VersionPairError(OpwrightError):
+    """The installed torch or torch_npu is not the one that the project is for."""
+
+    id = "OPW-B011"
+    title = "the installed torch is not the project's"
+    usual_fix = "install that version, or change torch in [tool.opwright]"
+
+
+class CompileError(OpwrightError):
+    """The compiler refuses a source; `got` has its first error and the lines around it."""
+
+    id = "OPW-B012"
+    title = "a generated source cannot be compiled"
+    usual_fix = "correct what the error points at in the declaration or in csrc/"
+
+
+class LinkError(OpwrightError):
+    """The compiled units cannot be linked."""
+
+    id = "OPW-B013"
+    title = "the library cannot be linked"
+    usual_fix = "define what is missing in csrc/, or remove its use"
+
+
+class BuildCacheError(OpwrightError):
+    """The folder for compiled units cannot be used."""
+
+    id = "OPW-B014"
+    title = "the cache for compiled units cannot be written"
+    usual_fix = "make the folder writable and free space, or set XDG_CACHE_HOME to another one"
+
+
+class NotCachedError(OpwrightError):
+    """A unit would have to be compiled, which --no-compile forbids."""
+
+    id = "OPW-B015"
+    title = "not in the cache, and compiling is forbidden"
+    usual_fix = "build without --no-compile"
+
+
+class SymbolsError(OpwrightError):
+    """A library for the stable ABI that uses more than that."""
+
+    id = "OPW-B016"
+    title = "the library uses more than libtorch's stable ABI"
+    usual_fix = "use only torch/csrc/stable and torch/headeronly in csrc/, or build without --stable-abi"
+
+
+class StableAbiError(OpwrightError):
+    """An operator that cannot be built for the stable ABI."""
+
+    id = "OPW-B017"
+    title = "the stable ABI cannot express the operator"
+    usual_fix = "build without --stable-abi, or change the declaration"
+
+
+class WheelError(OpwrightError):
+    """The wheel cannot be written."""
+
+    id = "OPW-B018"
+    title = "the wheel cannot be written"
+    usual_fix = "make the folder writable and free space, or name another one with -o"
+
+
+class PackageError(OpwrightError):
+    """SOURCE_DATE_EPOCH or another setting of the packaging that cannot be used."""
+
+    id = "OPW-B019"
+    title = "not a setting for packaging"
+    usual_fix = "unset it, or give seconds since 1970"
+
+
+class PluginError(OpwrightError):
+    """A declaration that cannot be shipped as a Python plugin."""
+
+    id = "OPW-B020"
+    title = "the declaration cannot be shipped as a plugin"
+    usual_fix = "put all that it needs into the one file, or into a package of its own"
