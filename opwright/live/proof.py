@@ -1,0 +1,299 @@
+"""What only running the reference shows: whether it aliases and writes what the schema says.
+
+The reference runs on CPU tensors made from the declared samples. Nothing is registered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import torch
+
+from opwright.declare.defaults import default_value
+from opwright.declare.errors import DeclarationError
+from opwright.declare.rules import DtypeSet, SameDtype
+from opwright.declare.sample import TensorSpec
+from opwright.declare.schema import Base
+from opwright.live.errors import ReferenceResultError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from opwright.declare.operator import Operator
+    from opwright.declare.sample import Sample
+    from opwright.declare.schema import Argument, Result
+
+__all__ = [
+    "AliasedResultError",
+    "NotWrittenError",
+    "OtherResultError",
+    "WrittenArgumentError",
+    "prove_aliasing",
+    "sample_arguments",
+]
+
+Tensors: TypeAlias = tuple[torch.Tensor, ...]
+
+
+class AliasedResultError(DeclarationError):
+    """The reference returns an argument, or a view of one, where the schema has a new result."""
+
+    id = "OPW-D057"
+    title = "a new result shares memory"
+    usual_fix = "return a copy, for example x.clone(), or annotate the alias in the schema"
+
+
+class WrittenArgumentError(DeclarationError):
+    """The reference writes an argument that the schema does not say is written."""
+
+    id = "OPW-D058"
+    title = "the reference writes an argument that is not annotated"
+    usual_fix = "work on a copy, or annotate the argument: Tensor(a!)"
+
+
+class NotWrittenError(DeclarationError):
+    """The reference leaves an argument as it is that the schema says is written."""
+
+    id = "OPW-D059"
+    title = "the reference does not write an annotated argument"
+    usual_fix = "write it in place, for example x.copy_(...), or remove the annotation"
+
+
+class OtherResultError(DeclarationError):
+    """The reference returns another tensor where the schema has an argument."""
+
+    id = "OPW-D060"
+    title = "a result is not the argument that it is annotated as"
+    usual_fix = "return the argument itself, or nothing: what is written need not be returned"
+
+
+def prove_aliasing(
+    operator: Operator, samples: Sequence[Sample] | None = None, *, namespace: str = ""
+) -> None:
+    """Run the reference and compare what it aliases and writes with the schema.
+
+    Parameters
+    ----------
+    samples
+        The operator's own if None. An operator without samples or reference has nothing to prove.
+    namespace
+        That of the operator set, for messages.
+
+    Raises
+    ------
+    AliasedResultError, WrittenArgumentError, NotWrittenError, OtherResultError
+        OPW-D057 to OPW-D060.
+    ReferenceResultError
+        OPW-L010: it returns another number of results.
+    """
+    if operator.reference is None:
+        return
+    name = f"{namespace}::{operator.name}" if namespace else operator.name
+    where = f"{operator.place}, operator {name}"
+    given: set[str] = set()
+    written: set[str] = set()
+    for index, sample in enumerate(operator.samples if samples is None else samples):
+        run = Run(operator, sample_arguments(operator, sample), f"{where}, samples[{index}]")
+        written |= run.prove()
+        given |= {
+            label for label, tensors in run.tensors.items() if any(t.numel() for t in tensors)
+        }
+    for argument in operator.schema.mutated:
+        if argument.name in given - written:
+            raise NotWrittenError(
+                where=f"{where}, samples",
+                got=f"{argument}, which no sample changes",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of the reference.
+
+    Parameters
+    ----------
+    arguments
+        Values by name.
+    where
+        The place, for messages.
+    """
+
+    operator: Operator
+    arguments: Mapping[str, object]
+    where: str
+
+    @property
+    def tensors(self) -> dict[str, Tensors]:
+        """The tensors among the arguments, by name."""
+        return {name: tuple(flat(value)) for name, value in self.arguments.items()}
+
+    def prove(self) -> set[str]:
+        """Call the reference, compare, and return the names of the arguments that it wrote."""
+        before = {
+            name: [(each.clone(), each._version) for each in tensors]  # noqa: SLF001 - the public counter of autograd's own error messages
+            for name, tensors in self.tensors.items()
+        }
+        results = self.results(self.call())
+        written = {
+            name
+            for name, tensors in self.tensors.items()
+            for tensor, (copy, version) in zip(tensors, before[name], strict=True)
+            if tensor._version != version or not same_bytes(tensor, copy)  # noqa: SLF001 - as above
+        }
+        annotated = {argument.name for argument in self.operator.schema.mutated}
+        for name in sorted(written - annotated):
+            argument = self.operator.schema.argument(name)
+            raise WrittenArgumentError(where=self.where, got=f"{argument}, which it writes")
+        self.compare(results)
+        return written
+
+    def call(self) -> object:
+        """Call the reference as the operator is called: keyword-only arguments by name."""
+        reference = cast("Callable[..., object]", self.operator.reference)
+        positional = [a.name for a in self.operator.schema.arguments if not a.keyword_only]
+        keywords = {name: value for name, value in self.arguments.items() if name not in positional}
+        try:
+            return reference(*(self.arguments[name] for name in positional), **keywords)
+        except Exception as error:
+            error.add_note(f"raised by the reference: {self.where}")
+            raise
+
+    def results(self, returned: object) -> list[tuple[Result, object]]:
+        """Return each result that was returned with its value."""
+        schema = self.operator.schema
+        fresh = [result for result in schema.results if result.alias is None]
+        values = list(returned) if isinstance(returned, tuple) else [returned]
+        if returned is None and not fresh:
+            return []
+        for expected in (list(schema.results), fresh):
+            if len(expected) == len(values):
+                return list(zip(expected, values, strict=True))
+        raise ReferenceResultError(
+            where=self.where, got=f"{len(values)} values", allowed=[str(len(schema.results))]
+        )
+
+    def compare(self, results: Sequence[tuple[Result, object]]) -> None:
+        """Compare what results share with what the schema says."""
+        owners = {
+            memory(tensor): f"argument {name!r}"
+            for name, tensors in self.tensors.items()
+            for tensor in tensors
+        }
+        for index, (result, value) in enumerate(results):
+            argument = self.operator.schema.aliased_argument(result)
+            place = f"{self.where}, result {result.name or index}"
+            if argument is not None:
+                self.compare_argument(argument, value, place)
+                continue
+            for tensor in flat(value):
+                owner = owners.setdefault(memory(tensor), f"result {result.name or index}")
+                if owner != f"result {result.name or index}":
+                    raise AliasedResultError(where=place, got=f"the memory of {owner}")
+
+    def compare_argument(self, argument: Argument, value: object, place: str) -> None:
+        """Check that a result that is annotated as an argument is that argument."""
+        wanted = self.tensors[argument.name]
+        got = tuple(flat(value))
+        is_same = len(wanted) == len(got) and all(
+            memory(a) == memory(b) and a.shape == b.shape and a.stride() == b.stride()
+            for a, b in zip(wanted, got, strict=True)
+        )
+        if not is_same:
+            raise OtherResultError(where=place, got="another tensor", allowed=[argument.name])
+
+
+def flat(value: object) -> Iterator[torch.Tensor]:
+    """Yield the tensors of a value."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from flat(each)
+
+
+def memory(tensor: torch.Tensor) -> int:
+    """Return what identifies a tensor's storage, also one without bytes."""
+    return int(tensor.untyped_storage()._cdata)  # noqa: SLF001 - two empty storages have one data_ptr
+
+
+def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Tell whether two tensors have the same bits, NaN included."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    sides = [each.detach().contiguous().reshape(-1).view(torch.uint8) for each in (left, right)]
+    return torch.equal(*sides)
+
+
+def sample_arguments(operator: Operator, sample: Sample) -> dict[str, object]:
+    """Return the values of a sample by argument: CPU tensors, and defaults for what it lacks.
+
+    Tensors have the same values in each call.
+    """
+    generator = torch.Generator().manual_seed(0)
+    given = dict(sample.values)
+    values: dict[str, object] = {}
+    for argument in operator.schema.arguments:
+        if argument.name in given:
+            value: object = given[argument.name]
+        else:
+            value = default_value(argument)
+        values[argument.name] = converted(value, argument, operator, values, generator)
+    return values
+
+
+def converted(
+    value: object,
+    argument: Argument,
+    operator: Operator,
+    values: Mapping[str, object],
+    generator: torch.Generator,
+) -> object:
+    """Turn the value of a sample, or a default, into what the reference gets."""
+    if isinstance(value, TensorSpec):
+        return made(value, dtype_of(value, argument.name, operator, values), generator)
+    if isinstance(value, list | tuple):
+        return [converted(each, argument, operator, values, generator) for each in value]
+    if isinstance(value, str) and argument.type.base in WORDS:
+        if argument.type.base is Base.DEVICE:
+            return torch.device(value)
+        return getattr(torch, value)
+    return value
+
+
+WORDS = frozenset({Base.SCALAR_TYPE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.DEVICE})
+
+
+def dtype_of(
+    spec: TensorSpec, name: str, operator: Operator, values: Mapping[str, object]
+) -> torch.dtype:
+    """Return the dtype of a tensor: the sample's, that of the tensor it equals, or the first."""
+    if spec.dtype is not None:
+        return cast("torch.dtype", getattr(torch, spec.dtype))
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        rule = operator.dtypes.get(name)
+        if isinstance(rule, DtypeSet):
+            return cast("torch.dtype", getattr(torch, rule.names[0]))
+        if isinstance(rule, SameDtype):
+            name = rule.tensor
+            known = next(flat(values.get(name)), None)
+            if known is not None:
+                return known.dtype
+    return torch.float32
+
+
+def made(spec: TensorSpec, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+    """Make a tensor of random values between the bounds."""
+    if dtype.is_complex:
+        parts = [made(spec, torch.float32, generator) for _ in range(2)]
+        return torch.complex(*parts).to(dtype)
+    if dtype.is_floating_point:
+        low = -1.0 if spec.low is None else spec.low
+        high = 1.0 if spec.high is None else spec.high
+        wide = torch.empty(spec.shape, dtype=torch.float32)
+        return wide.uniform_(low, high, generator=generator).to(dtype)
+    least = 0 if spec.low is None else int(spec.low)
+    most = (1 if dtype is torch.bool else 9) if spec.high is None else int(spec.high)
+    return torch.randint(least, most + 1, spec.shape, generator=generator).to(dtype)
