@@ -94,7 +94,9 @@ class SymbolsError(OpwrightError):
 
     id = "OPW-B016"
     title = "the library uses more than libtorch's stable ABI"
-    usual_fix = "use only torch/csrc/stable and torch/headeronly in csrc/, or build without --stable-abi"
+    usual_fix = (
+        "use only torch/csrc/stable and torch/headeronly in csrc/, or build without --stable-abi"
+    )
 
 
 class StableAbiError(OpwrightError):
