@@ -151,7 +151,8 @@ def append(item: shape.Item, schema: Schema) -> str:
             last = f"{tensor}.dim()"
             if stop is not None:
                 last = f"{stop}" if stop >= 0 else f"{tensor}.dim() - {-stop}"
-            return f"for (int64_t i = {first}; i < {last}; ++i) {{ sizes.push_back({tensor}.size(i)); }}"
+            head = f"for (int64_t i = {first}; i < {last}; ++i)"
+            return f"{head} {{ sizes.push_back({tensor}.size(i)); }}"
         case shape.Sizes(name):
             return f"sizes.append({name}.begin(), {name}.end());"
         case shape.Broadcast() | shape.Reduced():

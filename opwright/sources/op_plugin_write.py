@@ -298,6 +298,7 @@ def unsaid(operator: Operator) -> Iterator[str]:
         elif name not in written:
             yield f"the dtype of {name}"
     yield from (f"the layout of {name}: {value}" for name, value in operator.layouts.items())
+    yield from (f"a requirement: {text}" for text in operator.requires)
     if isinstance(operator.backward, BackwardReference | BackwardFunction):
         yield "the backward, which is Python"
     if operator.vmap != "loop":
