@@ -18,52 +18,69 @@ namespace {
 
 using Tensors = c10::SmallVector<at::Tensor, 4>;
 
-// The device that all tensors of a call must be on.
+// Calls `visit` for each defined tensor in a value.
+template <class Visit>
+void for_each_tensor(const c10::IValue& value, const Visit& visit) {
+  if (value.isTensor()) {
+    if (value.toTensor().defined()) visit(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) for_each_tensor(item, visit);
+  }
+}
+
+// The device that all tensors which are passed must be on. torch_npu takes no CPU tensor either, not even a number.
 class CommonDevice {
  public:
   explicit CommonDevice(const Plan& plan) : plan_(plan) {}
 
-  void check(size_t position, const c10::IValue& value) {
-    if (value.isTensor()) {
-      const at::Tensor& tensor = value.toTensor();
-      if (tensor.defined()) check(position, tensor);
-    } else if (value.isList()) {
-      for (const c10::IValue& item : value.toListRef()) check(position, item);
-    }
-  }
-  std::optional<at::Device> found() const { return found_; }
-
- private:
   void check(size_t position, const at::Tensor& tensor) {
     const at::Device device = tensor.device();
     if (found_ && device == *found_) return;
-    if (!tensor.is_privateuseone()) {
-      if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;  // a Python number: torch_npu copies it
-      TORCH_CHECK(false, plan_.name, ": argument '", plan_.arguments[position], "' is on ", device,
-                  ", but the operator's NPU kernel needs it on the NPU");
-    }
+    TORCH_CHECK(tensor.is_privateuseone(), plan_.name, ": argument '", plan_.arguments[position], "' is on ", device,
+                ", but the operator's NPU kernel needs it on the NPU");
     TORCH_CHECK(!found_, plan_.name, ": argument '", plan_.arguments[position], "' is on ", device, ", but argument '",
                 plan_.arguments[first_], "' is on ", *found_);
     found_ = device;
     first_ = position;
   }
+  std::optional<at::Device> found() const { return found_; }
 
+ private:
   const Plan& plan_;
   std::optional<at::Device> found_;
   size_t first_ = 0;
 };
 
+// The device of the tensors that are passed, else of the first one on an NPU, else the current one.
 at::Device common_device(const Plan& plan, Arguments arguments) {
   CommonDevice device(plan);
-  for (const size_t position : plan.tensors) device.check(position, arguments[position]);
-  return device.found() ? *device.found() : npu::current_device();
+  for (const size_t position : plan.passed) {
+    for_each_tensor(arguments[position], [&](const at::Tensor& tensor) { device.check(position, tensor); });
+  }
+  std::optional<at::Device> found = device.found();
+  for (size_t i = 0; i < arguments.size() && !found; ++i) {
+    for_each_tensor(arguments[i], [&](const at::Tensor& tensor) {
+      if (tensor.is_privateuseone() && !found) found = tensor.device();
+    });
+  }
+  return found ? *found : npu::current_device();
 }
 
+at::Tensor tensor_or_undefined(const c10::IValue& value) { return value.isNone() ? at::Tensor() : value.toTensor(); }
+
 c10::IValue cloned(const c10::IValue& value) {
-  if (value.isNone() || (value.isTensor() && !value.toTensor().defined())) return value;
-  if (value.isTensor()) return at::clone(value.toTensor());
-  c10::List<at::Tensor> result;
-  for (const at::Tensor& tensor : value.toTensorVector()) result.push_back(at::clone(tensor));
+  const auto copy = [](const at::Tensor& tensor) { return tensor.defined() ? at::clone(tensor) : tensor; };
+  if (value.isNone()) return value;
+  if (value.isTensor()) return copy(value.toTensor());
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> result;
+    for (const c10::IValue& item : value.toListRef()) result.push_back(copy(item.toTensor()));
+    return result;
+  }
+  c10::List<std::optional<at::Tensor>> result;
+  for (const c10::IValue& item : value.toListRef()) {
+    result.push_back(item.isNone() ? std::optional<at::Tensor>() : copy(item.toTensor()));
+  }
   return result;
 }
 
@@ -93,7 +110,7 @@ class AclnnKernel final : public Kernel {
     Tensors result;
     for (const Output& output : plan_->outputs) {
       if (output.argument) {
-        result.push_back(arguments[*output.argument].toTensor());
+        result.push_back(tensor_or_undefined(arguments[*output.argument]));
       } else {
         const Sizes sizes = evaluate(*plan_, output.shape, arguments);
         result.push_back(npu::empty(sizes, evaluate(*plan_, output.dtype, arguments), device));
@@ -127,7 +144,7 @@ class AclnnKernel final : public Kernel {
   void give_results(Arguments arguments, const Tensors& outputs, torch::jit::Stack* stack) const {
     Tensors results;
     for (const Return& entry : plan_->returns) {
-      results.push_back(entry.is_output ? outputs[entry.position] : arguments[entry.position].toTensor());
+      results.push_back(entry.is_output ? outputs[entry.position] : tensor_or_undefined(arguments[entry.position]));
     }
     torch::jit::drop(*stack, arguments.size());
     for (at::Tensor& result : results) stack->emplace_back(std::move(result));

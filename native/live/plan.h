@@ -116,7 +116,7 @@ struct Plan {
   std::vector<Parameter> parameters;
   std::vector<Return> returns;
   std::vector<size_t> clone;
-  std::vector<size_t> tensors;  // arguments whose tensors are passed or written: they must be on one device
+  std::vector<size_t> passed;  // arguments whose tensors the function reads or writes: they must be on one device
 };
 
 }  // namespace opwright::live

@@ -2,36 +2,17 @@
 #include "live/plan_reader.h"
 
 #include <pybind11/complex.h>
-#include <pybind11/stl.h>
-#include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
-namespace py = pybind11;
+#include "live/rule_reader.h"
 
 namespace opwright::live {
 namespace {
-
-// What of a schema type matters here; a bit each.
-enum : unsigned {
-  kTensorType = 1u << 0,
-  kTensorsType = 1u << 1,  // Tensor[], Tensor?[]
-  kIntType = 1u << 2,      // int, SymInt
-  kFloatType = 1u << 3,
-  kBoolType = 1u << 4,
-  kNumberType = 1u << 5,  // Scalar
-  kTextType = 1u << 6,
-  kDtypeType = 1u << 7,
-  kIntsType = 1u << 8,
-  kFloatsType = 1u << 9,
-  kBoolsType = 1u << 10,
-  kNumbersType = 1u << 11,
-  kNumber = kIntType | kFloatType | kBoolType | kNumberType,
-  kNumbers = kIntsType | kFloatsType | kBoolsType | kNumbersType,
-};
 
 struct CTypeRow {
   CType ctype;
@@ -77,84 +58,13 @@ const std::map<std::string, CTypeRow>& ctypes() {
 // By value, so that there is nothing to pass for None.
 bool is_value(CType ctype) { return ctype >= CType::kInteger; }
 
-unsigned category(const c10::TypePtr& type) {
-  switch (type->kind()) {
-    case c10::TypeKind::TensorType:
-      return kTensorType;
-    case c10::TypeKind::IntType:
-    case c10::TypeKind::SymIntType:
-      return kIntType;
-    case c10::TypeKind::FloatType:
-      return kFloatType;
-    case c10::TypeKind::BoolType:
-      return kBoolType;
-    case c10::TypeKind::NumberType:
-      return kNumberType;
-    case c10::TypeKind::StringType:
-      return kTextType;
-    case c10::TypeKind::ScalarTypeType:
-      return kDtypeType;
-    case c10::TypeKind::OptionalType:
-      return category(type->containedType(0));
-    case c10::TypeKind::ListType: {
-      static const std::map<unsigned, unsigned> lists{{kTensorType, kTensorsType},
-                                                      {kIntType, kIntsType},
-                                                      {kFloatType, kFloatsType},
-                                                      {kBoolType, kBoolsType},
-                                                      {kNumberType, kNumbersType}};
-      const auto found = lists.find(category(type->containedType(0)));
-      return found == lists.end() ? 0 : found->second;
-    }
-    default:
-      return 0;
-  }
-}
-
-class Reader {
+class Reader : private RuleReader {
  public:
-  explicit Reader(const c10::OperatorHandle& op) : schema_(op.schema()) {
-    plan_.name = c10::toString(op.operator_name());
-  }
+  explicit Reader(const c10::OperatorHandle& op) : RuleReader(op) { plan_.name = name_; }
 
   std::shared_ptr<const Plan> read(const py::dict& plan);
 
  private:
-  template <class... Parts>
-  [[noreturn]] void refuse(const std::string& place, const Parts&... parts) const {
-    throw py::value_error(c10::str(plan_.name, ", plan", place, ": ", parts...));
-  }
-  py::object entry(const py::dict& from, const std::string& place, const char* key) const {
-    if (!from.contains(key)) refuse(place, "has no '", key, "'");
-    return from[key];
-  }
-  py::tuple as_tuple(const std::string& place, const py::handle& value, size_t least) const {
-    if (!py::isinstance<py::tuple>(value) && !py::isinstance<py::list>(value)) {
-      refuse(place, py::repr(value), " is not a tuple");
-    }
-    auto result = py::tuple(py::reinterpret_borrow<py::object>(value));
-    if (result.size() < least) refuse(place, py::repr(value), " has fewer than ", least, " entries");
-    return result;
-  }
-  template <class T>
-  T as(const std::string& place, const py::handle& value, const char* wanted) const {
-    try {
-      return value.cast<T>();
-    } catch (const py::cast_error&) {
-      refuse(place, py::repr(value), " is not ", wanted);
-    }
-  }
-  // The position of an argument whose type is one of `accepted`.
-  size_t argument(const std::string& place, const py::handle& value, unsigned accepted, const char* wanted) const {
-    const auto position = as<size_t>(place, value, "the position of an argument");
-    if (position >= schema_.arguments().size()) {
-      refuse(place, "there is no argument ", position, "; the schema has ", schema_.arguments().size());
-    }
-    const c10::Argument& found = schema_.arguments()[position];
-    if ((category(found.real_type()) & accepted) == 0) {
-      refuse(place, "argument '", found.name(), "' of type ", found.real_type()->str(), " is not ", wanted);
-    }
-    return position;
-  }
   size_t output(const std::string& place, const py::handle& value) const {
     const auto position = as<size_t>(place, value, "the position of an output");
     if (position >= plan_.outputs.size()) {
@@ -163,11 +73,6 @@ class Reader {
     return position;
   }
 
-  Size size(const std::string& place, const py::handle& value) const;
-  Shape shape(const std::string& place, const py::handle& value) const;
-  Item item(const std::string& place, const py::handle& value) const;
-  DtypeRule dtype(const std::string& place, const py::handle& value) const;
-  at::ScalarType dtype_name(const std::string& place, const py::handle& value) const;
   Output output_rule(const std::string& place, const py::handle& value) const;
   Parameter parameter(const std::string& place, const py::handle& value) const;
   Source source(const std::string& place, const Parameter& parameter, const CTypeRow& row, const py::handle& value,
@@ -175,125 +80,10 @@ class Reader {
   at::Scalar number(const std::string& place, const py::handle& value) const;
   c10::IValue constant(const std::string& place, const Parameter& parameter, const py::handle& value) const;
   std::vector<Return> returns(const std::string& place, const py::handle& value) const;
-  void collect_tensors();
+  void collect_passed();
 
-  const c10::FunctionSchema& schema_;
   Plan plan_;
 };
-
-std::string at(const std::string& place, const char* key) { return place + "['" + key + "']"; }
-std::string at(const std::string& place, size_t index) { return place + "[" + std::to_string(index) + "]"; }
-
-Size Reader::size(const std::string& place, const py::handle& value) const {
-  struct Row {
-    Operation operation;
-    size_t entries;
-    unsigned argument;  // types of the argument, 0: none
-    const char* wanted;
-  };
-  static const std::map<std::string, Row> table{
-      {"const", {Operation::kConst, 2, 0, ""}},
-      {"dim", {Operation::kDim, 3, kTensorType, "a tensor"}},
-      {"rank", {Operation::kRank, 2, kTensorType, "a tensor"}},
-      {"arg", {Operation::kArgument, 2, kIntType, "an int"}},
-      {"len", {Operation::kLength, 2, kTensorsType | kNumbers, "a list"}},
-      {"elem", {Operation::kElement, 3, kIntsType, "a list of int"}},
-      {"+", {Operation::kAdd, 3, 0, ""}},
-      {"-", {Operation::kSubtract, 3, 0, ""}},
-      {"*", {Operation::kMultiply, 3, 0, ""}},
-      {"//", {Operation::kFloorDivide, 3, 0, ""}},
-      {"ceildiv", {Operation::kCeilDivide, 3, 0, ""}},
-      {"%", {Operation::kModulo, 3, 0, ""}},
-      {"min", {Operation::kMinimum, 3, 0, ""}},
-      {"max", {Operation::kMaximum, 3, 0, ""}},
-  };
-  if (py::isinstance<py::int_>(value)) return {Operation::kConst, 0, value.cast<int64_t>(), {}};
-  const py::tuple parts = as_tuple(place, value, 1);
-  const auto word = as<std::string>(place, parts[0], "a word");
-  const auto found = table.find(word);
-  if (found == table.end()) refuse(place, "no size is called '", word, "'");
-  const Row& row = found->second;
-  if (parts.size() != row.entries) refuse(place, py::repr(parts), " does not have ", row.entries, " entries");
-  Size result{row.operation, 0, 0, {}};
-  if (row.argument != 0) result.argument = argument(place, parts[1], row.argument, row.wanted);
-  if (row.operation >= Operation::kAdd) {
-    result.operands = {size(at(place, 1), parts[1]), size(at(place, 2), parts[2])};
-  } else if (row.argument == 0 || row.entries == 3) {
-    result.value = as<int64_t>(place, parts[parts.size() - 1], "a number");
-  }
-  return result;
-}
-
-Item Reader::item(const std::string& place, const py::handle& value) const {
-  Item result;
-  const bool worded =
-      py::isinstance<py::tuple>(value) && py::len(value) > 0 && py::isinstance<py::str>(value[py::int_(0)]);
-  const std::string word = worded ? value[py::int_(0)].cast<std::string>() : "";
-  if (word == "span") {
-    const py::tuple parts = as_tuple(place, value, 4);
-    result.kind = Item::Kind::kSpan;
-    result.argument = argument(place, parts[1], kTensorType, "a tensor");
-    result.start = as<int64_t>(place, parts[2], "a number");
-    result.stop = as<std::optional<int64_t>>(place, parts[3], "a number or None");
-  } else if (word == "sizes") {
-    result.kind = Item::Kind::kSizes;
-    result.argument = argument(place, as_tuple(place, value, 2)[1], kIntsType, "a list of int");
-  } else if (word == "broadcast") {
-    result.kind = Item::Kind::kBroadcast;
-    const py::tuple shapes = as_tuple(place, as_tuple(place, value, 2)[1], 1);
-    for (size_t i = 0; i < shapes.size(); ++i) result.shapes.push_back(shape(at(place, i), shapes[i]));
-  } else if (word == "reduced") {
-    const py::tuple parts = as_tuple(place, value, 4);
-    result.kind = Item::Kind::kReduced;
-    result.argument = argument(place, parts[1], kTensorType, "a tensor");
-    if (!parts[2].is_none()) result.dims = argument(place, parts[2], kIntsType | kIntType, "a list of int");
-    if (!parts[3].is_none()) result.keepdim = argument(place, parts[3], kBoolType, "a bool");
-  } else {
-    result.size = size(place, value);
-  }
-  return result;
-}
-
-Shape Reader::shape(const std::string& place, const py::handle& value) const {
-  const py::tuple items = as_tuple(place, value, 0);
-  Shape result;
-  for (size_t i = 0; i < items.size(); ++i) result.push_back(item(at(place, i), items[i]));
-  return result;
-}
-
-at::ScalarType Reader::dtype_name(const std::string& place, const py::handle& value) const {
-  const py::object dtype = py::isinstance<py::str>(value) ? py::getattr(py::module_::import("torch"), value, py::none())
-                                                          : py::reinterpret_borrow<py::object>(value);
-  if (!THPDtype_Check(dtype.ptr())) refuse(place, "torch has no dtype ", py::repr(value));
-  return dtype.cast<at::ScalarType>();
-}
-
-DtypeRule Reader::dtype(const std::string& place, const py::handle& value) const {
-  const py::tuple parts = as_tuple(place, value, 2);
-  const auto word = as<std::string>(place, parts[0], "a word");
-  DtypeRule result;
-  if (word == "like") {
-    result.kind = DtypeRule::Kind::kLike;
-    result.arguments = {argument(place, parts[1], kTensorType | kTensorsType, "a tensor")};
-  } else if (word == "fixed") {
-    result.fixed = dtype_name(place, parts[1]);
-  } else if (word == "promote") {
-    result.kind = DtypeRule::Kind::kPromote;
-    for (const py::handle position : as_tuple(place, parts[1], 1)) {
-      result.arguments.push_back(
-          argument(place, position, kTensorType | kTensorsType | kNumber, "a tensor or a number"));
-    }
-  } else if (word == "argument") {
-    result.kind = DtypeRule::Kind::kArgument;
-    result.arguments = {argument(place, parts[1], kDtypeType, "a ScalarType")};
-    if (parts.size() > 2 && !parts[2].is_none()) {
-      result.otherwise = std::make_shared<DtypeRule>(dtype(at(place, 2), parts[2]));
-    }
-  } else {
-    refuse(place, "no dtype rule is called '", word, "'");
-  }
-  return result;
-}
 
 Output Reader::output_rule(const std::string& place, const py::handle& value) const {
   const auto rule = as<py::dict>(place, value, "a dict");
@@ -433,18 +223,17 @@ std::vector<Return> Reader::returns(const std::string& place, const py::handle& 
   return result;
 }
 
-// The arguments whose tensors the function reads or writes.
-void Reader::collect_tensors() {
-  const auto add = [&](size_t position) {
-    const bool has = (category(schema_.arguments()[position].real_type()) & (kTensorType | kTensorsType)) != 0;
-    const auto end = plan_.tensors.end();
-    if (has && std::find(plan_.tensors.begin(), end, position) == end) plan_.tensors.push_back(position);
-  };
+void Reader::collect_passed() {
+  std::set<size_t> positions;
   for (const Output& rule : plan_.outputs) {
-    if (rule.argument) add(*rule.argument);
+    if (rule.argument) positions.insert(*rule.argument);
   }
   for (const Parameter& parameter : plan_.parameters) {
-    if (parameter.source.kind == Source::Kind::kArgument) add(parameter.source.positions[0]);
+    if (parameter.source.kind == Source::Kind::kArgument) positions.insert(parameter.source.positions[0]);
+  }
+  for (const size_t position : positions) {
+    const unsigned found = category(schema_.arguments()[position].real_type());
+    if ((found & (kTensorType | kTensorsType)) != 0) plan_.passed.push_back(position);
   }
 }
 
@@ -465,7 +254,7 @@ std::shared_ptr<const Plan> Reader::read(const py::dict& plan) {
       plan_.clone.push_back(argument(place, position, kTensorType | kTensorsType, "a tensor"));
     }
   }
-  collect_tensors();
+  collect_passed();
   return std::make_shared<const Plan>(std::move(plan_));
 }
 

@@ -3,6 +3,8 @@
 
 #include <c10/core/DispatchKey.h>
 
+#include <mutex>
+
 namespace opwright::live {
 namespace {
 
@@ -13,13 +15,23 @@ class Shell final : public c10::OperatorKernel {
   explicit Shell(std::shared_ptr<const Kernel> kernel) : kernel_(std::move(kernel)) {}
 
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    const std::shared_ptr<const Kernel> kernel = std::atomic_load_explicit(&kernel_, std::memory_order_acquire);
+    const std::shared_ptr<const Kernel> kernel = current();
     TORCH_CHECK(kernel != nullptr, op.operator_name(), ": the operator was removed while it was called");
     kernel->run(op, keys, stack);
   }
-  void empty() { std::atomic_store(&kernel_, std::shared_ptr<const Kernel>()); }
+  void empty() {
+    std::shared_ptr<const Kernel> last;  // freed after the lock, because it may wait for the GIL
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last.swap(kernel_);
+  }
 
  private:
+  std::shared_ptr<const Kernel> current() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return kernel_;
+  }
+
+  std::mutex mutex_;
   std::shared_ptr<const Kernel> kernel_;
 };
 

@@ -40,6 +40,7 @@ MARKS = [
     # torch_npu says so once in a process: it asks for a format that it does not permit itself.
     pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
 ]
+DEVICES = (0, 1)  # those that tests use
 NAMESPACE = "opwright_dispatching"
 numbers = itertools.count()
 
@@ -125,4 +126,5 @@ def reference(signature: str, function: Callable[..., object]) -> Iterator[Regis
     with Registration(interface=interface, function=function, owner=registry) as registration:
         registry.add(registration)
         yield registration
-        torch_npu.npu.synchronize()
+        for device in DEVICES:
+            torch_npu.npu.synchronize(device)

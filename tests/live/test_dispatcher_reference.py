@@ -167,6 +167,30 @@ def test_a_value_that_the_c_type_cannot_hold() -> None:
         passed("int v", "uint64_t", ARGUMENT, -1)
 
 
+def test_optional_and_listed_arguments_that_are_written() -> None:
+    signature = "aclnnWriteLive(aclTensor *aRefOptional, aclTensorList *bRefOptional)"
+
+    def write(a: torch.Tensor | None, b: list[torch.Tensor | None] | None) -> None:
+        for tensor in (a, *(b or ())):  # torch_npu passes null for an empty list
+            if tensor is not None:
+                tensor.add_(1)
+
+    parameters = (("aclTensor", ("output", 0)), ("aclTensorList", ("argument", 1)))
+    schema = "(Tensor(a!)? a, Tensor(b!)[] b) -> ()"
+    x = torch.zeros(2, device="npu")
+    with reference(signature, write):
+        written = plan("aclnnWriteLive", parameters, ({"argument": 0},), ())
+        with operator(schema, written) as op:
+            op(None, [x])
+            op(x, [])
+            assert x.tolist() == [2, 2]
+        copied = plan("aclnnWriteLive", parameters, ({"argument": 0},), (("argument", 0),), (0, 1))
+        for listed in ("Tensor[] b", "Tensor?[] b"):
+            with operator(f"(Tensor a, {listed}) -> Tensor", copied) as op:
+                assert op(x, [x]).tolist() == [3, 3]
+                assert x.tolist() == [2, 2]
+
+
 NEG = "aclnnNegLive(const aclTensor *x, aclTensor *out)"
 NEG_PLAN = plan(
     "aclnnNegLive", (("aclTensor", ("argument", 0)), ("aclTensor", ("output", 0))), (like(0),)

@@ -149,19 +149,26 @@ def test_rules_that_do_not_hold(
         produced(shape, dtype, x, **named)
 
 
+PASSED = plan(
+    "aclnnRules",
+    (("aclTensor", ("argument", 0)), ("aclTensor", ("argument", 1)), *ONLY_OUT),
+    ({"shape": (), "dtype": FLOAT},),
+)
+
+
 def test_devices_must_agree() -> None:
-    rule = plan(
-        "aclnnRules",
-        (("aclTensor", ("argument", 0)), ("aclTensor", ("argument", 1)), *ONLY_OUT),
-        ({"shape": (), "dtype": FLOAT},),
-    )
-    with operator("(Tensor x, Tensor y) -> Tensor", rule) as op:
+    with operator("(Tensor x, Tensor y) -> Tensor", PASSED) as op:
         with pytest.raises(RuntimeError, match="argument 'y' is on cpu, but"):
             op(x, x.cpu())
-        with pytest.raises(
-            RuntimeError, match="argument 'y' is on npu:1, but argument 'x' is on npu:0"
-        ):
+        with pytest.raises(RuntimeError, match="argument 'y' is on cpu, but"):
+            op(x, torch.tensor(1.0))
+        text = "argument 'y' is on npu:1, but argument 'x' is on npu:0"
+        with pytest.raises(RuntimeError, match=text):
             op(x, x.to("npu:1"))
+
+
+def test_device_of_a_tensor_that_gives_only_the_shape() -> None:
+    assert produced((("rank", X),), FLOAT, x.to("npu:1")).device == torch.device("npu:1")
 
 
 GOOD: dict[str, Any] = plan("aclnnRules", ONLY_OUT, ({"shape": (), "dtype": FLOAT},))
