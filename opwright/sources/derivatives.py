@@ -70,11 +70,11 @@ class Derivative:
 
     def entries(self, operator: Operator, known: Sequence[Minor]) -> list[tuple[str, str]]:
         """Return what has to be kept for writing the entry again."""
-        own = default_version(operator, known)
+        own = {"version": default_version(operator, known), "name": str(operator.schema)}
         return [
             (f"{PREFIX}{key}", "" if value is None else flow(value))
             for key, value in self.kept
-            if key != "version" or value != own
+            if key not in own or value != own[key]
         ]
 
 
@@ -126,8 +126,7 @@ def read_one(item: Located, known: Sequence[Minor], *, where: str) -> Derivative
     for key, value in values.items():
         inputs = tuple(name.strip() for name in key.split(","))
         if key == "name":
-            if value != str(schema):
-                kept.append((key, value))
+            kept.append((key, value))
         elif arguments.issuperset(inputs) and value != NON_DIFFERENTIABLE:
             if not isinstance(value, str):
                 raise EntryError(

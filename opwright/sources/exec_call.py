@@ -180,16 +180,24 @@ def write_call(
     NotWritableError
         OPW-S006.
     """
+    for argument in schema.arguments:
+        if argument.type.is_list and argument.type.base is Base.FLOAT:
+            raise NotWritableError(
+                where=where,
+                got=f"{argument}, for which EXEC_NPU_CMD makes no aclFloatArray",
+                fix="write the adapter of this operator by hand",
+            )
     function = call.function if call else f"aclnn{camel_case(schema.name)}"
-    if call is None or call.actuals is None:
-        if follows_from_schema(schema):
-            return function, {}
+    actuals = call.actuals if call else None
+    if actuals is None and follows_from_schema(schema) and not any(map(is_chars, schema.arguments)):
+        return function, {}
+    if actuals is None:
         names = in_order_of_generator(schema, outputs)
-        return ", ".join([function, *names]), {}
+        actuals = tuple(Actual(source=Named(name)) for name in names)
     names = []
     new_params: dict[str, str] = {}
     taken = {*default_names(schema, outputs)}
-    for actual in call.actuals:
+    for actual in actuals:
         if isinstance(actual.source, Named) and is_plain(actual, schema):
             names.append(actual.source.name)
             continue
@@ -209,13 +217,18 @@ def in_order_of_generator(schema: Schema, outputs: Sequence[str]) -> list[str]:
     return [*(argument.name for argument in ordered), *last, *outputs]
 
 
+def is_chars(argument: Argument) -> bool:
+    """Whether a function takes char * for an argument; EXEC_NPU_CMD does not convert strings."""
+    return argument.type.base is Base.STR and not argument.type.is_list
+
+
 def is_plain(actual: Actual, schema: Schema) -> bool:
     """Whether a parameter is the argument or output itself."""
     if not isinstance(actual.source, Named) or actual.source.otherwise is not None:
         return False
     argument = schema.argument(actual.source.name)
-    if argument is not None and argument.type.base is Base.STR and not argument.type.is_list:
-        return False  # a function takes char *, not a string view
+    if argument is not None and is_chars(argument):
+        return False
     return actual.ctype is None
 
 
@@ -241,7 +254,7 @@ def parameter_text(actual: Actual, schema: Schema, *, where: str) -> str:
         return literal_text(source, ctype)
     argument = schema.argument(source.name)
     text = source.name
-    if argument is not None and argument.type.base is Base.STR and not argument.type.is_list:
+    if argument is not None and is_chars(argument):
         return chars_text(argument, source, where=where)
     if source.otherwise is not None:
         text = f"{text}.value_or({literal_text(source.otherwise, None)})"

@@ -63,15 +63,24 @@ def read_file(
     SourceError, PrototypeError, SchemaError
         OPW-S001 to OPW-S005, OPW-K002, OPW-D001.
     """
-    extra = derivatives.read_text(encoding="utf-8") if derivatives else None
     return read_text(
-        path.read_text(encoding="utf-8"),
+        content(path),
         where=str(path),
         namespace=namespace or namespace_of(path),
         version=version,
-        derivatives=extra,
+        derivatives=content(derivatives) if derivatives else None,
         derivatives_where=str(derivatives or ""),
     )
+
+
+def content(path: Path) -> str:
+    """Return the text of a file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UnknownSourceError(
+            where=str(path), got=str(error), fix="give a text in UTF-8"
+        ) from error
 
 
 def read_text(

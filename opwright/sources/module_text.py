@@ -28,6 +28,7 @@ from opwright.declare.rules import (
 from opwright.declare.sample import TensorSpec
 from opwright.sources.errors import NotWritableError
 from opwright.sources.python_text import (
+    WIDTH,
     Atom,
     Calling,
     Node,
@@ -83,6 +84,8 @@ def declaration_module(declaration: Declaration) -> str:
     name = declaration.source.name
     origin = f", read from {name}" if name and not name.endswith(".py") else ""
     doc = declaration.doc or f"Operators of {declaration.namespace}{origin}."
+    if len(docstring(doc)) > WIDTH:
+        doc = f"Operators of {declaration.namespace}."
     body = [operator_text(operator) for operator in declaration.operators]
     names = [
         rule for rule in ("DtypeArgument", "Deprecation") if any(f"{rule}(" in b for b in body)

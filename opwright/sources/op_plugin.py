@@ -278,14 +278,25 @@ def with_derivatives(
 ) -> list[Operator]:
     """Give operators their backward; those that only derivatives.yaml has are added."""
     by_text = {str(operator.schema): index for index, operator in enumerate(operators)}
+    by_names: dict[tuple[str, ...], list[int]] = {}
+    for index, operator in enumerate(operators):
+        by_names.setdefault(names_of(operator.schema), []).append(index)
     result = list(operators)
     for derivative in formulas:
-        index = by_text.get(str(derivative.schema))
-        if index is None:
+        found = by_text.get(str(derivative.schema))
+        same = by_names.get(names_of(derivative.schema), [])
+        # The two files may write a type or default of one operator differently.
+        index_of = found if found is not None or len(same) != 1 else same[0]
+        if index_of is None:
             result.append(derivative.alone(known))
         else:
-            result[index] = derivative.added_to(result[index], known)
+            result[index_of] = derivative.added_to(result[index_of], known)
     return result
+
+
+def names_of(schema: Schema) -> tuple[str, ...]:
+    """Return the names of an operator and its arguments."""
+    return (schema.full_name, *(argument.name for argument in schema.arguments))
 
 
 def layers(

@@ -226,7 +226,7 @@ def add_function(operator: Operator, by_name: Mapping[str, Operator], draft: Dra
     comments = list(unsaid(operator))
     if INHERIT in flat:
         flat = with_inheritance(operator, by_name, draft)
-    elif not by_hand:
+    elif not by_hand and f"{GEN}.exec" not in flat:
         try:
             write_gen(operator, where=where)
         except NotWritableError as error:

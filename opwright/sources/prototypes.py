@@ -96,6 +96,7 @@ def operator_of(prototype: Prototype, place: Place, notes: list[Note]) -> Operat
     kept = dataclasses.replace(prototype, attributes=attributes, graphs=())
     names = argument_names(kept, place, notes)
     schema = schema_of(kept, names, place, notes)
+    notes += [Note(place, op_type, subject, name) for subject, name in unknown_shapes(schema)]
     dtypes = dict(dtype_rules(kept, schema, names, place, notes))
     return Operator(
         schema=schema,
@@ -104,6 +105,16 @@ def operator_of(prototype: Prototype, place: Place, notes: list[Note]) -> Operat
         prototype=in_words_of_reg_op(kept),
         dtypes=dtypes,
     )
+
+
+def unknown_shapes(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Return outputs for which no default rule can hold."""
+    has_tensor = any(a.type.is_tensor and not a.type.optional for a in schema.arguments)
+    for result, name in zip(schema.results, schema.output_names(), strict=True):
+        if result.type.is_list:
+            yield "how many tensors an output has is not said", name
+        elif not has_tensor:
+            yield "shape and dtype of an output are not said", name
 
 
 def argument_names(prototype: Prototype, place: Place, notes: list[Note]) -> dict[str, str]:
@@ -140,8 +151,8 @@ def schema_of(
     taken = {argument.name for argument in (*inputs, *given)}
     with_names = len(new) > 1 and not taken & {port.name for port in new}
     name = snake_case(prototype.op_type)
-    while keyword.iskeyword(name) or name in CPP_WORDS | RESERVED_NAMES:
-        name += "_"
+    if keyword.iskeyword(name) or name in CPP_WORDS | RESERVED_NAMES:
+        name += "_op"  # a name that ends with _ is that of an in-place operator
     return Schema(
         name=name,
         arguments=tuple(in_order([*with_none(inputs), *given])),
