@@ -1,4 +1,4 @@
-"""Rules for defaults: what the parser of PyTorch's dispatcher reads (torch 2.13).
+"""Rules for types and defaults: what the parser of PyTorch's dispatcher reads (torch 2.13).
 
 That is less than what torchgen reads: inf, Sum and channels_last are refused when the operator is
 registered (torch/csrc/jit/frontend/function_schema_parser.cpp, verified by registering each).
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.schema import Base, split
 from opwright.errors import nearest_first
-from opwright.validate.errors import DefaultError
+from opwright.validate.errors import DefaultError, UnregistrableTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.declare.schema import Argument
+    from opwright.declare.schema import Argument, Result
     from opwright.errors import OpwrightError
     from opwright.validate.subject import Subject
 
@@ -31,6 +31,8 @@ DTYPE_WORDS = (
     *("float16", "float32", "float64", "bfloat16", "half", "float", "double"),
     *("complex32", "complex64", "complex128", "cfloat", "cdouble", "bool"),
 )
+# Neither is known to torch.library of torch 2.13.
+UNREGISTRABLE = frozenset({Base.DIMNAME, Base.SYMFLOAT})
 # Words that are values, by type.
 WORDS: dict[Base, tuple[str, ...]] = {
     Base.INT: ("Mean",),
@@ -104,4 +106,13 @@ def fits(text: str, base: Base) -> bool:
     return isinstance(value, str) and base in TEXTS
 
 
-RULES = (defaults,)
+def types(subject: Subject) -> Iterator[OpwrightError]:
+    """Check that the dispatcher knows the types."""
+    values: tuple[Argument | Result, ...] = (*subject.schema.arguments, *subject.schema.results)
+    for index, value in enumerate(values):
+        if value.type.base in UNREGISTRABLE:
+            field = f"argument {value.name!r}" if index < len(subject.arguments) else "results"
+            yield UnregistrableTypeError(where=subject.where(field), got=str(value))
+
+
+RULES = (types, defaults)

@@ -57,6 +57,7 @@ __all__ = [
     "SharedAliasError",
     "ToleranceError",
     "UnknownTagError",
+    "UnregistrableTypeError",
     "UnusedArgumentError",
     "ValidationError",
     "VersionError",
@@ -79,6 +80,14 @@ class DefaultError(ValidationError):
     id = "OPW-D011"
     title = "not a default of the argument's type"
     usual_fix = "write a value of the type; where None is meant, make the type optional"
+
+
+class UnregistrableTypeError(ValidationError):
+    """A type that the grammar has, but that PyTorch's dispatcher refuses."""
+
+    id = "OPW-D061"
+    title = "PyTorch does not register operators with this type"
+    usual_fix = "use another type, for example str or int"
 
 
 # Names

@@ -86,6 +86,10 @@ def few_arguments(x: float) -> list[object]:
     return [x]
 
 
+def few_arguments_and_name(x: float, n: str) -> list[object]:
+    return [x, n]
+
+
 def count_up(n: int) -> None:
     n += 1
 
@@ -100,6 +104,9 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D011 elements of a list": lambda: one("f(Tensor x, int[2] pad=[1]) -> Tensor"),
     "OPW-D011 list without brackets": lambda: one("f(Tensor x, int[] pad=1) -> Tensor"),
     "OPW-D011 reduction that PyTorch cannot read": lambda: one("f(Tensor x, int r=Sum) -> Tensor"),
+    "OPW-D061 type that the dispatcher refuses": lambda: one(
+        "f(Tensor x, Dimname n) -> Tensor", few_arguments_and_name, aclnn=False
+    ),
     # names
     "OPW-D008 overload name": lambda: one("f.default(Tensor x) -> Tensor"),
     "OPW-D008 argument name": lambda: one("f(Tensor _all_bases) -> Tensor"),
@@ -182,7 +189,7 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D024 argument that is not passed": lambda: one(SCALE, aclnn="aclnnScale(x, out)"),
     "OPW-D025 C type": lambda: one(SCALE, aclnn="aclnnScale(x, int64_t factor, out)"),
     "OPW-D025 constant": lambda: one(SCALE, aclnn="aclnnScale(x, double factor, bool 1.5, out)"),
-    "OPW-D025 type that cannot be passed": lambda: one("f(Tensor x, Dimname n) -> Tensor"),
+    "OPW-D025 type that cannot be passed": lambda: one("f(Tensor x, QScheme n) -> Tensor"),
     "OPW-D025 known function": lambda: one(
         "f(Tensor x, str s) -> Tensor", aclnn="aclnnLeakyRelu(x, s, out)"
     ),
