@@ -1,0 +1,22 @@
+"""The live tier: the operators of a declaration in this process, without a compiler.
+
+loading       `load`: a declaration -> registered operators, and the handle that removes them
+registration  what is registered, and how all of it is undone
+dispatcher    torch's private names that this package needs, in one place
+arguments     a call's args and kwargs -> arguments by name
+rules         checks, shapes and dtypes for the arguments of a call; sizes may be symbolic
+reference     the reference function as CPU kernel; npu, twin: on the NPU
+fake          Meta kernel; composite: operators made of others
+autograd, functional, batching, autocast, factory    one dispatch key each
+_boxed, _aclnn    native modules: boxed autograd and NPU kernels
+"""
+
+from __future__ import annotations
+
+from opwright.live.loading import Loaded, load
+
+__all__ = ["Loaded", "load"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,85 @@
+"""A call's args and kwargs -> all arguments by name, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+
+from opwright.declare.defaults import default_value
+from opwright.declare.schema import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from opwright.declare.schema import Argument, Schema
+
+__all__ = ["Binder", "Values", "map_tensors", "tensors_in"]
+
+# The arguments of a call by name, in the order of the schema.
+Values: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """How an operator's arguments are passed. The dispatcher leaves out what has its default."""
+
+    positional: tuple[str, ...]
+    keyword_only: tuple[str, ...]
+    defaults: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Binder:
+        """Return the binder of a schema."""
+        return cls(
+            positional=tuple(a.name for a in schema.arguments if not a.keyword_only),
+            keyword_only=tuple(a.name for a in schema.arguments if a.keyword_only),
+            defaults={a.name: torch_default(a) for a in schema.arguments if a.default is not None},
+        )
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Values:
+        """Return the arguments by name."""
+        given = {**dict(zip(self.positional, args, strict=False)), **kwargs}
+        names = (*self.positional, *self.keyword_only)
+        return {name: given[name] if name in given else self.defaults[name] for name in names}
+
+    def call(self, function: Callable[..., Any], values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any result
+        """Call a function with the arguments, as the schema has them."""
+        return function(
+            *(values[name] for name in self.positional),
+            **{name: values[name] for name in self.keyword_only},
+        )
+
+
+def torch_default(argument: Argument) -> Any:  # noqa: ANN401 - any argument
+    """Return the default of an argument as torch has it."""
+    value = default_value(argument)
+    if not isinstance(value, str):
+        return value
+    match argument.type.base:
+        case Base.SCALAR_TYPE | Base.LAYOUT | Base.MEMORY_FORMAT:
+            return getattr(torch, value)
+        case Base.DEVICE:
+            return torch.device(value)
+        case _:
+            return value
+
+
+def tensors_in(value: object) -> Iterator[torch.Tensor]:
+    """Return the tensors of an argument or result: itself, or those of a list."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if isinstance(item, torch.Tensor):
+                yield item
+
+
+def map_tensors(function: Callable[[torch.Tensor], object], value: Any) -> Any:  # noqa: ANN401 - any argument
+    """Replace the tensors of an argument or result."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, list | tuple):
+        return [function(item) if isinstance(item, torch.Tensor) else item for item in value]
+    return value

@@ -1,0 +1,75 @@
+"""Something is done as soon as torch_npu is imported: at once if it is, else after its import."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+__all__ = ["NAME", "Arrival", "is_imported"]
+
+NAME = "torch_npu"
+
+
+def is_imported() -> bool:
+    """Tell whether torch_npu is imported to its end."""
+    module = sys.modules.get(NAME)
+    spec = getattr(module, "__spec__", None)
+    return module is not None and not getattr(spec, "_initializing", False)
+
+
+class Arrival(MetaPathFinder):
+    """Waits for the import of torch_npu. `remove` ends the waiting; a second call does nothing."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self.then = then
+        sys.meta_path.insert(0, self)
+
+    def remove(self) -> None:
+        """Stop waiting."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find torch_npu as others do, and notice the end of its import."""
+        del path, target
+        if name != NAME or self not in sys.meta_path:
+            return None
+        place = sys.meta_path.index(self)
+        sys.meta_path.remove(self)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            sys.meta_path.insert(place, self)
+        if spec is not None and spec.loader is not None:
+            spec.loader = Noticed(spec.loader, self)
+        return spec
+
+
+class Noticed(Loader):
+    """Loads a module with its own loader, and tells of it."""
+
+    def __init__(self, loader: Loader, arrival: Arrival) -> None:
+        self.loader = loader
+        self.arrival = arrival
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Create the module."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module, then what waited for it."""
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        if self.arrival in sys.meta_path:  # nobody stopped waiting
+            self.arrival.remove()
+            self.arrival.then()

@@ -1,0 +1,273 @@
+"""The Autograd key: what runs where a gradient can flow; elsewhere the native kernel goes on.
+
+The gradients of an operator are computed by its backward operator, which autograd calls like any
+other: it can be differentiated, transformed and compiled. A mutating operator calls its functional
+twin, which autograd knows, and copies what that returns into the arguments; so views, lists and
+several written arguments need nothing of their own, and what is saved is what was there before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, assert_never, cast
+
+import torch
+
+from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
+from opwright.live import dispatcher
+from opwright.live.arguments import Binder, map_tensors, tensors_in
+from opwright.live.composite import mixes_gradients
+from opwright.live.errors import ForwardGradientError, NotDifferentiableError, OutGradientError
+from opwright.live.live_operator import packed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from opwright.derive.facts import Autograd, OperatorFacts
+    from opwright.live.arguments import Values
+    from opwright.live.live_operator import LiveOperator
+
+__all__ = ["differentiable_arguments", "slow_path"]
+
+
+def differentiable_arguments(live: LiveOperator) -> list[int]:
+    """Return which arguments can have a gradient, by their places in the schema.
+
+    Without a backward these are all tensors, so that no gradient is lost silently.
+    """
+    names = live.autograd.inputs if live.autograd else None
+    return [
+        index
+        for index, argument in enumerate(live.facts.schema.arguments)
+        if argument.type.has_tensors and (names is None or argument.name in names)
+    ]
+
+
+def slow_path(live: LiveOperator) -> Callable[..., object]:
+    """Return what the native kernel calls where a gradient can flow."""
+    if live.facts.schema.is_out_variant:
+        return refuse_out(live)
+    if live.facts.functional_twin is not None:
+        return through_twin(live, live.facts.functional_twin)
+    return through_node(live)
+
+
+def refuse_out(live: LiveOperator) -> Callable[..., object]:
+    """Return what raises for an operator that writes into the caller's outputs."""
+
+    def refuse(*_: object, **__: object) -> object:
+        raise OutGradientError(where=live.name, got="an argument that requires grad")
+
+    return refuse
+
+
+def through_twin(live: LiveOperator, twin: str) -> Callable[..., object]:
+    """Return what runs the functional twin and copies into the written arguments."""
+    written = [argument.name for argument in live.facts.schema.mutated]
+
+    def run(*args: object, **kwargs: object) -> object:
+        values = live.binder.bind(args, kwargs)
+        results = as_list(live.binder.call(live.other(twin), values))
+        own = results[: len(results) - len(written)]
+        for name, value in zip(written, results[len(own) :], strict=True):
+            for target, source in zip(tensors_in(values[name]), tensors_in(value), strict=True):
+                target.copy_(source)
+        new = {o.name: r for o, r in zip(live.new_outputs, own, strict=True)}
+        return live.results(new, values)
+
+    return run
+
+
+def as_list(results: object) -> list[Any]:
+    """Return an operator's results as a list."""
+    if results is None:
+        return []
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A call in autograd's graph: what forward learns and backward needs besides saved tensors.
+
+    Parameters
+    ----------
+    values
+        The arguments; dropped when forward has run.
+    places
+        Of each tensor among the arguments: the argument, and its place in a list.
+    outputs
+        Of each tensor among the results: the same.
+    lengths
+        For each result that is a list, how many tensors it has.
+    zeros
+        What makes a zero gradient of each tensor among the results.
+    saved
+        For each argument of the backward operator: the places of its saved tensors, or the value.
+    """
+
+    values: Values
+    places: list[tuple[str, int | None]]
+    outputs: list[tuple[str, int | None]] = field(default_factory=list)
+    lengths: list[int | None] = field(default_factory=list)
+    zeros: list[tuple[torch.Size, torch.dtype, torch.device]] = field(default_factory=list)
+    saved: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A place among the saved tensors."""
+
+    index: int
+
+
+def places_of(named: Values) -> list[tuple[str, int | None]]:
+    """Return the place of each tensor, in the order of `tensors_in`."""
+    places: list[tuple[str, int | None]] = []
+    for name, value in named.items():
+        if isinstance(value, torch.Tensor):
+            places.append((name, None))
+        elif isinstance(value, list | tuple):
+            places += [(name, i) for i, t in enumerate(value) if isinstance(t, torch.Tensor)]
+    return places
+
+
+def through_node(live: LiveOperator) -> Callable[..., object]:
+    """Return what runs the operator and records it."""
+    autograd = live.autograd
+    backward = live.set.operator(autograd.operator) if autograd else None
+
+    def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # noqa: ANN401 - autograd's own
+        context.set_materialize_grads(False)
+        results = below(live, call.values)
+        named = dict(zip((o.name for o in live.facts.outputs), results, strict=True))
+        call.lengths = [len(r) if isinstance(r, list) else None for r in results]
+        call.outputs = places_of(named)
+        flat = [t for value in results for t in tensors_in(value)]
+        call.zeros = [(t.shape, t.dtype, t.device) for t in flat]
+        if autograd is not None:
+            pairs = zip(flat, call.outputs, strict=True)
+            context.mark_non_differentiable(*(t for t, p in pairs if p[0] not in autograd.outputs))
+            save(context, call, autograd, named)
+        call.values = {}
+        context.call = call
+        return tuple(flat)
+
+    def pull(context: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:  # noqa: ANN401 - autograd's own
+        if autograd is None or backward is None:
+            raise NotDifferentiableError(where=live.where, got="a gradient of its result")
+        call: Recorded = context.call
+        arguments = backward_arguments(autograd, backward, call, context.saved_tensors, grads)
+        results = as_list(Binder.of(backward.schema).call(live.other(backward.name), arguments))
+        found = dict(zip(autograd.inputs, results, strict=True))
+        needed = zip(call.places, context.needs_input_grad[1:], strict=True)
+        return (None, *(pick(found, place) if needs else None for place, needs in needed))
+
+    def push(*_: object) -> object:
+        raise ForwardGradientError(where=live.name, got="a tensor with a forward gradient")
+
+    members: dict[str, Callable[..., Any]] = {"forward": forward, "backward": pull, "jvp": push}
+    node = type(
+        f"{live.facts.schema.name.title().replace('_', '')}Backward",
+        (torch.autograd.Function,),
+        {name: staticmethod(function) for name, function in members.items()},
+    )
+    # The apply of torch.autograd.Function would hand over to torch.func, whose turn is over here.
+    record = cast("Any", super(torch.autograd.Function, node)).apply
+
+    def run(*args: object, **kwargs: object) -> object:
+        values = live.binder.bind(args, kwargs)
+        if not any(output.type.has_tensors for output in live.facts.outputs):
+            return packed(below(live, values))
+        call = Recorded(values, places_of(values))
+        with dispatcher.one_transformation():
+            flat = iter(record(call, *live.tensors(values)))
+        return packed(
+            [
+                next(flat) if length is None else [next(flat) for _ in range(length)]
+                for length in call.lengths
+            ]
+        )
+
+    return run
+
+
+def below(live: LiveOperator, values: Values) -> list[Any]:
+    """Run the operator without autograd."""
+    with dispatcher.below_autograd():
+        return as_list(live.binder.call(live.overload(), values))
+
+
+def save(context: Any, call: Recorded, autograd: Autograd, outputs: Values) -> None:  # noqa: ANN401 - autograd's own
+    """Save what the backward operator takes besides gradients."""
+    tensors: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> Kept:
+        tensors.append(tensor)
+        return Kept(len(tensors) - 1)
+
+    for argument in autograd.arguments:
+        match argument:
+            case Gradient():
+                call.saved.append(None)
+            case SavedArgument(name):
+                call.saved.append(map_tensors(keep, call.values[name]))
+            case SavedOutput(name):
+                call.saved.append(map_tensors(keep, outputs[name]))
+            case _:
+                assert_never(argument)
+    context.save_for_backward(*tensors)
+
+
+def backward_arguments(
+    autograd: Autograd,
+    backward: OperatorFacts,
+    call: Recorded,
+    tensors: Sequence[torch.Tensor],
+    grads: Sequence[torch.Tensor | None],
+) -> Values:
+    """Return the arguments of the backward operator."""
+    given = dict(zip(call.outputs, zip(grads, call.zeros, strict=True), strict=True))
+    asked = {a.output for a in autograd.arguments if isinstance(a, Gradient)}
+    mixed = mixes_gradients(backward) and any(
+        grad is not None for (name, _), (grad, _) in given.items() if name in asked
+    )
+    values: Values = {}
+    for argument, saved, parameter in zip(
+        autograd.arguments, call.saved, backward.schema.arguments, strict=True
+    ):
+        if not isinstance(argument, Gradient):
+            values[parameter.name] = restored(saved, tensors)
+            continue
+        kind = parameter.type
+        must = mixed or not (kind.optional_elements if kind.is_list else kind.optional)
+        found = [
+            zero(meta) if grad is None and must else grad
+            for (name, _), (grad, meta) in given.items()
+            if name == argument.output
+        ]
+        values[parameter.name] = found if kind.is_list else found[0]
+    return values
+
+
+def zero(meta: tuple[torch.Size, torch.dtype, torch.device]) -> torch.Tensor:
+    """Return the gradient of a result that nothing depends on."""
+    shape, dtype, device = meta
+    return torch.zeros(shape, dtype=dtype, device=device)
+
+
+def restored(saved: Any, tensors: Sequence[torch.Tensor]) -> Any:  # noqa: ANN401 - any argument
+    """Return a saved value with its tensors."""
+    if isinstance(saved, Kept):
+        return tensors[saved.index]
+    if isinstance(saved, list | tuple):
+        return [restored(item, tensors) for item in saved]
+    return saved
+
+
+def pick(found: Values, place: tuple[str, int | None]) -> torch.Tensor | None:
+    """Return the gradient of one tensor among the arguments."""
+    name, index = place
+    gradient = found.get(name)
+    if gradient is None or index is None:
+        return cast("torch.Tensor | None", gradient)
+    return cast("torch.Tensor | None", gradient[index])

@@ -1,0 +1,182 @@
+"""torch's private names that the live tier needs: what a new version of torch may change."""
+# ruff: noqa: SLF001 - that is what the file is for
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+from torch._library.simple_registry import singleton as fake_registry
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+__all__ = [
+    "add_batch_axis",
+    "below_autograd",
+    "below_key",
+    "call_at",
+    "clear_caches",
+    "forget",
+    "from_functional",
+    "has_kernel",
+    "inner_leaves",
+    "is_defined",
+    "is_functional",
+    "key_of",
+    "names_in",
+    "namespace_exists",
+    "one_transformation",
+    "outer_interpreter",
+    "overload",
+    "packet",
+    "replace_functional",
+    "to_functional",
+    "without_batch_axis",
+]
+
+
+def overload(namespace: str, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
+    """Return the OpOverload of an operator; `name` has the overload behind a dot."""
+    packet, _, variant = name.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), packet), variant or "default")
+
+
+def packet(namespace: str, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
+    """Return the OpOverloadPacket of an operator: all its overloads."""
+    return getattr(getattr(torch.ops, namespace), name)
+
+
+def is_defined(namespace: str, name: str) -> bool:
+    """Tell whether an operator has a schema."""
+    return f"{namespace}::{name}" in torch._C._dispatch_get_all_op_names()
+
+
+def names_in(namespace: str) -> list[str]:
+    """Return the operators of a namespace, with it."""
+    prefix = f"{namespace}::"
+    return [name for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix)]
+
+
+def has_kernel(namespace: str, name: str, key: str) -> bool:
+    """Tell whether an operator has a kernel for a dispatch key."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(f"{namespace}::{name}", key)
+
+
+def below_autograd() -> AbstractContextManager[None]:
+    """Skip autograd in calls of operators."""
+    return torch._C._AutoDispatchBelowAutograd()
+
+
+def below_key(name: str) -> AbstractContextManager[None]:
+    """Skip one dispatch key in calls of operators."""
+    key = getattr(torch._C.DispatchKey, name)
+    return torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key))
+
+
+def key_of(device: torch.device) -> str:
+    """Return the dispatch key of a device's kernels."""
+    key: str = torch._C._dispatch_key_for_device(device.type)
+    return key
+
+
+def call_at(operator: Any, key: str, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - torch.ops has no types
+    """Call the kernel of a dispatch key."""
+    return operator._op_dk(getattr(torch._C.DispatchKey, key), *args, **kwargs)
+
+
+# Functionalization: a tensor that stands for a value and what was written into it.
+
+
+def is_functional(value: torch.Tensor) -> bool:
+    """Tell whether functionalization wrapped a tensor."""
+    return torch._is_functional_tensor(value)
+
+
+def from_functional(value: torch.Tensor) -> torch.Tensor:
+    """Return the value of a wrapped tensor, with all that was written."""
+    torch._functionalize_sync(value)
+    return torch._from_functional_tensor(value)
+
+
+def to_functional(value: torch.Tensor) -> torch.Tensor:
+    """Wrap a tensor."""
+    return torch._to_functional_tensor(value)
+
+
+def replace_functional(wrapped: torch.Tensor, value: torch.Tensor) -> None:
+    """Say that a tensor was overwritten with a value."""
+    torch._functionalize_replace(wrapped, value)
+    torch._functionalize_commit_update(wrapped)
+    torch._functionalize_sync(wrapped)
+
+
+# torch.func's transformations: one interpreter for each, the innermost first.
+
+
+@contextmanager
+def inner_leaves() -> Iterator[None]:
+    """Let leaves of a graph be made inside a transformation."""
+    functorch: Any = torch._C._functorch
+    before = functorch.get_inplace_requires_grad_allowed()
+    functorch.set_inplace_requires_grad_allowed(True)
+    try:
+        yield
+    finally:
+        functorch.set_inplace_requires_grad_allowed(before)
+
+
+@contextmanager
+def one_transformation() -> Iterator[None]:
+    """Let autograd record a call at the transformation that runs; the others have their turn."""
+    functorch: Any = torch._C._functorch
+    before = functorch.get_single_level_autograd_function_allowed()
+    functorch.set_single_level_autograd_function_allowed(True)
+    try:
+        yield
+    finally:
+        functorch.set_single_level_autograd_function_allowed(before)
+
+
+def outer_interpreter() -> Any:  # noqa: ANN401 - functorch's own class
+    """Return the innermost transformation, whose lower() continues with the next one."""
+    return retrieve_current_functorch_interpreter()
+
+
+def without_batch_axis(value: torch.Tensor, level: int) -> tuple[torch.Tensor, int | None]:
+    """Return the tensor with its batch as an ordinary axis, and which one that is."""
+    return torch._C._functorch._unwrap_batched(value, level)
+
+
+def add_batch_axis(value: torch.Tensor, axis: int, level: int) -> torch.Tensor:
+    """Make an axis the batch."""
+    return torch._C._functorch._add_batch_dim(value, axis, level)
+
+
+# What torch remembers about operators beside the dispatcher.
+
+
+def namespace_exists(namespace: str) -> bool:
+    """Tell whether torch.ops has an entry for a namespace, without making one."""
+    return namespace in vars(torch.ops)
+
+
+def forget(namespace: str, names: Iterable[str], *, remove_namespace: bool) -> None:
+    """Remove what torch keeps of operators that are gone."""
+    for name in names:
+        fake_registry._data.pop(f"{namespace}::{name}", None)
+    if remove_namespace and namespace_exists(namespace):
+        delattr(torch.ops, namespace)
+
+
+def clear_caches() -> None:
+    """Make torch compute anew what depends on operators that changed."""
+    FakeTensorMode.cache_clear()
+    dynamo = sys.modules.get("torch._dynamo")
+    if dynamo is not None:
+        dynamo.reset()

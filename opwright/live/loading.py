@@ -1,0 +1,234 @@
+"""A declaration -> operators in this process, and the handle that removes them.
+
+Everything is registered, or nothing. A set that is loaded again, after its file was edited or its
+module reloaded, replaces what is there; handles and functions of the old one then stand for the new
+one. NPU kernels are registered when torch_npu is imported: at once, or as soon as that happens.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+
+from opwright.derive import derive
+from opwright.errors import nearest_first
+from opwright.live import arrival, dispatcher
+from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
+from opwright.live.autograd import differentiable_arguments, slow_path
+from opwright.live.batching import batching_kernel
+from opwright.live.composite import composite_kernel
+from opwright.live.errors import NamespaceTakenError, UnknownOperatorError, UnloadedError
+from opwright.live.factory import factory_kernel, needs_factory
+from opwright.live.fake import fake_kernel
+from opwright.live.functional import functionalize_kernel
+from opwright.live.live_operator import LiveOperator
+from opwright.live.reference import cpu_kernel
+from opwright.live.registration import Registrations
+from opwright.validate import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from opwright.declare.operator import Declaration, Operator
+    from opwright.derive.facts import SetFacts
+
+__all__ = ["Loaded", "load"]
+
+# The sets of this process by namespace, and the lock under which sets come and go.
+loaded_sets: dict[str, Loaded] = {}
+lock = threading.RLock()
+
+
+class Loaded:
+    """A registered set of operators; `unload`, or leaving its `with` block, removes it.
+
+    Parameters
+    ----------
+    facts
+        What was registered.
+    """
+
+    def __init__(self, facts: SetFacts, registrations: Registrations) -> None:
+        self.facts = facts
+        self.registrations = registrations
+        self.successor: Loaded | None = None
+        self.is_current = True
+        self.overloads: dict[str, Any] = {}
+
+    @property
+    def declaration(self) -> Declaration:
+        """What was declared."""
+        return self.facts.declaration
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the operators are gone; a set that was loaded again is not."""
+        return self.successor.is_removed if self.successor else not self.is_current
+
+    def overload(self, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
+        """Return an operator of the set, as torch.ops has it.
+
+        Raises
+        ------
+        UnknownOperatorError, UnloadedError
+            OPW-L005, OPW-L004.
+        """
+        if self.successor is not None:
+            return self.successor.overload(name)
+        found = self.overloads.get(name)
+        if found is not None and self.is_current:
+            return found
+        namespace = self.declaration.namespace
+        if not self.is_current:
+            raise UnloadedError(
+                where=f"{namespace}::{name}", got=f"{self.declaration.place}, unloaded"
+            )
+        names = [facts.name for facts in self.facts.operators]
+        if name not in names:
+            raise UnknownOperatorError(
+                where=f"{self.declaration.place}, operator set {namespace}",
+                got=repr(name),
+                allowed=nearest_first(name, names),
+            )
+        return self.overloads.setdefault(name, dispatcher.overload(namespace, name))
+
+    def unload(self) -> None:
+        """Remove all registrations; a second call does nothing, nor does one of a replaced set."""
+        with lock:
+            if self.is_current:
+                self.remove()
+
+    def remove(self) -> None:
+        """Remove the registrations."""
+        self.is_current = False
+        loaded_sets.pop(self.declaration.namespace, None)
+        self.overloads.clear()
+        finish_tasks()
+        self.registrations.remove()
+        dispatcher.clear_caches()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.unload()
+
+
+def load(declaration: Declaration) -> Loaded:
+    """Register all operators of a declaration in this process.
+
+    Returns
+    -------
+    loaded
+        The handle.
+
+    Raises
+    ------
+    InvalidDeclarationError
+        OPW-D010: what validation finds. A set that is loaded already stays.
+    NamespaceTakenError
+        OPW-L001: another file has the namespace.
+    RegistrationError, CppRuleError, DuplicateKernelError
+        OPW-L002, OPW-L003, OPW-K021. Nothing is registered then.
+    """
+    check(declaration)
+    facts = derive(declaration)
+    with lock:
+        known = loaded_sets.get(declaration.namespace)
+        if known is not None and known.declaration.place.file != declaration.place.file:
+            raise NamespaceTakenError(
+                where=f"{declaration.place}, operator set {declaration.namespace}",
+                got=f"the namespace of {known.declaration.place}",
+            )
+        operators = [LiveOperator.of(each, facts) for each in facts.operators]
+        if known is not None:
+            known.remove()
+        loaded = Loaded(facts, registered(facts, operators))
+        if known is not None:
+            known.successor = loaded
+        loaded_sets[declaration.namespace] = loaded
+        return loaded
+
+
+def registered(facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrations:
+    """Register the operators; if that fails, nothing stays."""
+    registrations = Registrations(facts.declaration.namespace)
+    try:
+        for live in operators:
+            registrations.define(live.facts.schema, tags(live.facts.operator), where=live.where)
+        for live in operators:
+            register(live, registrations)
+        if arrival.is_imported():
+            register_npu_kernels(facts, operators, registrations)
+        else:
+            then = lambda: register_npu_kernels(facts, operators, registrations)  # noqa: E731
+            registrations.keep(arrival.Arrival(then))
+    except BaseException:
+        registrations.remove()
+        raise
+    return registrations
+
+
+def tags(operator: Operator) -> Iterator[torch.Tag]:
+    """Return the tags of an operator."""
+    names = dict.fromkeys(("pt2_compliant_tag", *operator.tags))
+    if not operator.deterministic and not any(
+        name.startswith("nondeterministic") for name in names
+    ):
+        names["nondeterministic_bitwise"] = None
+    for name in names:
+        yield getattr(torch.Tag, name)
+
+
+def register(live: LiveOperator, registrations: Registrations) -> None:
+    """Register the kernels of an operator, but for those of the NPU."""
+    from opwright.live import _boxed  # noqa: PLC0415 - opwright can be built without
+
+    name, facts = live.facts.name, live.facts
+    if live.is_composite:
+        registrations.implement(name, composite_kernel(live), "CompositeImplicitAutograd")
+        if facts.python is not None and facts.python.kind == "vjp":
+            # Autograd, which it uses, does not see through a batch.
+            registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
+        return
+    kernel = cpu_kernel(live)
+    if kernel is not None:
+        registrations.implement(name, kernel, "CPU")
+    registrations.fake(name, fake_kernel(live))
+    registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
+    if facts.functional_twin is not None:
+        kernel = functionalize_kernel(live, facts.functional_twin)
+        registrations.implement(name, kernel, "Functionalize")
+    if facts.operator.autocast is not None:
+        for key in AUTOCAST_KEYS:
+            rule = autocast_kernel(live, facts.operator.autocast, key)
+            registrations.implement(name, rule, key)
+    if needs_factory(live):
+        registrations.implement(name, factory_kernel(live), "BackendSelect")
+    places = differentiable_arguments(live)
+    if places:
+        registrations.keep(
+            _boxed.autograd(live.namespace, name, "Autograd", slow_path(live), places)
+        )
+    written = [i for i, a in enumerate(facts.schema.arguments) if a.is_written]
+    if written:
+        registrations.keep(_boxed.version_bump(live.namespace, name, written))
+
+
+def register_npu_kernels(
+    facts: SetFacts, operators: Sequence[LiveOperator], registrations: Registrations
+) -> None:
+    """Register the NPU kernels, now that torch_npu is there."""
+    from opwright.live.npu import register_npu  # noqa: PLC0415 - it needs torch_npu's libraries
+
+    register_npu(facts, operators, registrations)
+
+
+def finish_tasks() -> None:
+    """Let the NPU finish: the twin looks a reference up when its task runs."""
+    torch_npu = sys.modules.get(arrival.NAME)
+    if torch_npu is not None and arrival.is_imported() and torch_npu.npu.is_initialized():
+        torch_npu.npu.synchronize()

@@ -1,0 +1,272 @@
+"""Checks, shapes and dtypes for the arguments of a call. Sizes may be symbolic.
+
+What a failed check says is what the emitted C++ says (opwright.emit.cpp.checks).
+"""
+
+from __future__ import annotations
+
+import operator as operators
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, assert_never
+
+import torch
+
+from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.rules import (
+    Cpp,
+    DtypeArgument,
+    DtypeSet,
+    Promoted,
+    SameDtype,
+    ShapeFunction,
+)
+from opwright.declare.shape import Argument, Binary, Dim, Element, Length, Rank, Span
+from opwright.derive.evaluate import evaluate, evaluate_size
+from opwright.live.arguments import tensors_in
+from opwright.live.errors import CppRuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from opwright.declare.dims import Check, Comparison
+    from opwright.declare.rules import DtypeRule
+    from opwright.declare.shape import Size
+    from opwright.derive.facts import OperatorFacts, Output
+    from opwright.live.arguments import Values
+
+__all__ = ["Rules"]
+
+COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+    "==": operators.eq,
+    "!=": operators.ne,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of an operator; `name` is its name with namespace, for messages."""
+
+    name: str
+    facts: OperatorFacts
+
+    @classmethod
+    def of(cls, name: str, facts: OperatorFacts) -> Rules:
+        """Return the rules, if Python can run them.
+
+        Raises
+        ------
+        CppRuleError
+            OPW-L003.
+        """
+        rules = [(o.name, rule) for o in facts.outputs for rule in (o.shape, o.dtype)]
+        rules += [(a, rule) for a, rule in facts.dtypes.items() if facts.schema.argument(a)]
+        for each, rule in rules:
+            if isinstance(rule, Cpp):
+                where = f"{facts.operator.place}, operator {name}, rule of {each!r}"
+                raise CppRuleError(where=where, got=f"cpp({rule.text!r})")
+        return cls(name, facts)
+
+    def check(self, values: Values) -> None:
+        """Raise ValueError if something does not hold for the arguments."""
+        for name, rule in self.facts.dtypes.items():
+            if name in values:
+                self.check_dtype(name, rule, values)
+        for each in self.facts.checks:
+            if any(values[name] is None for name in used(each)):
+                continue
+            self.check_one(each, values)
+
+    def check_dtype(self, name: str, rule: DtypeRule, values: Values) -> None:
+        """Check the dtype of a tensor argument, or of each tensor of a list."""
+        if rule == SameDtype(name):
+            return
+        if isinstance(rule, DtypeSet):
+            allowed = tuple(getattr(torch, each) for each in rule.names)
+        elif isinstance(rule, SameDtype) and next(tensors_in(values[rule.tensor]), None) is None:
+            return  # the other one is not given
+        else:
+            allowed = (dtype_of(rule, values),)
+        for tensor in tensors_in(values[name]):
+            if tensor.dtype not in allowed:
+                names = ", ".join(str(each).removeprefix("torch.") for each in allowed)
+                got = str(tensor.dtype).removeprefix("torch.")
+                message = f"{self.name}: argument '{name}' has dtype {got}; it needs {names}"
+                raise ValueError(message)
+
+    def check_one(self, check: Check, values: Values) -> None:
+        """Check one rule; that of a list holds for each of its tensors."""
+        tensor = tensor_of(check)
+        if tensor is None or not isinstance(values[tensor], list | tuple):
+            self.check_shape(check, values)
+            return
+        for item in tensors_in(values[tensor]):
+            self.check_shape(check, {**values, tensor: item})
+
+    def check_shape(self, check: Check, values: Mapping[str, Any]) -> None:
+        """Check one rule for one tensor."""
+        name, text = self.name, check.pattern
+        match check:
+            case RankCheck(tensor=tensor, rank=rank, at_least=at_least):
+                got = len(values[tensor].shape)
+                least = "at least " if at_least else ""
+                require(
+                    got >= rank if at_least else got == rank,
+                    lambda: (
+                        f"{name}: argument '{tensor}' has {got} axes; "
+                        f"it needs {least}{rank}, as in '{text}'"
+                    ),
+                )
+            case SizeCheck(tensor=tensor, axis=axis, size=size):
+                got, expected = values[tensor].shape[axis], evaluate_size(size, values, torch)
+                require(
+                    got == expected,
+                    lambda: (
+                        f"{name}: axis {axis} of argument '{tensor}' has size {got}; "
+                        f"'{text}' asks for {expected}"
+                    ),
+                )
+            case SpanCheck(span=span, other=other):
+                found = evaluate((span,), values, torch)
+                wanted = evaluate((other,), values, torch)
+
+                def message() -> str:
+                    return (
+                        f"{name}: argument '{span.tensor}' has axes {list(found)}; "
+                        f"'{text}' asks for {list(wanted)}"
+                    )
+
+                require(len(found) == len(wanted), message)
+                for one, another in zip(found, wanted, strict=True):
+                    require(one == another, message)
+            case ValueCheck(left=left, comparison=comparison, right=right):
+                one, another = (evaluate_size(each, values, torch) for each in (left, right))
+                require(
+                    COMPARISONS[comparison](one, another),
+                    lambda: f"{name}: '{text}' does not hold: {one} and {another}",
+                )
+            case MemberCheck(argument=argument, values=allowed):
+                got = values[argument]
+                require(
+                    got in allowed,
+                    lambda: (
+                        f"{name}: argument '{argument}' is {got}; "
+                        f"'{text}' allows {', '.join(map(str, allowed))}"
+                    ),
+                )
+            case _:
+                assert_never(check)
+
+    def shape(self, output: Output, values: Values) -> tuple[Any, ...]:
+        """Return the shape of a new output."""
+        match output.shape:
+            case tuple() as data:
+                return evaluate(data, values, torch)
+            case ShapeFunction(function):
+                return tuple(function(**values))
+            case rule:  # `of` refuses C++, and a new output has a rule
+                raise AssertionError(rule)
+
+    def dtype(self, output: Output, values: Values) -> torch.dtype:
+        """Return the dtype of a new output."""
+        assert output.dtype is not None
+        return dtype_of(output.dtype, values)
+
+    def empty(self, output: Output, values: Values, device: torch.device) -> torch.Tensor:
+        """Allocate a new output, contiguous."""
+        return torch.empty(
+            self.shape(output, values), dtype=self.dtype(output, values), device=device
+        )
+
+
+def require(condition: Any, message: Callable[[], str]) -> None:  # noqa: ANN401 - a bool or SymBool
+    """Raise ValueError unless a condition holds; one on symbolic sizes is kept with the graph."""
+    check: Callable[[Any, Callable[[], str]], None] = torch._check_value  # noqa: SLF001 - documented for Meta functions
+    check(condition, message)
+
+
+def tensor_of(check: Check) -> str | None:
+    """Return the tensor that a check is about."""
+    match check:
+        case RankCheck(tensor=tensor) | SizeCheck(tensor=tensor):
+            return tensor
+        case SpanCheck(span=Span(tensor)):
+            return tensor
+        case _:
+            return None
+
+
+def used(check: Check) -> Iterable[str]:
+    """Return the arguments that a check uses; it holds if one of them is not given."""
+    match check:
+        case RankCheck(tensor=tensor):
+            return {tensor}
+        case SizeCheck(tensor=tensor, size=size):
+            return {tensor, *of_size(size)}
+        case SpanCheck(span=span, other=other):
+            return {span.tensor, other.tensor}
+        case ValueCheck(left=left, right=right):
+            return {*of_size(left), *of_size(right)}
+        case MemberCheck(argument=argument):
+            return {argument}
+        case _:
+            assert_never(check)
+
+
+def of_size(size: Size) -> Iterable[str]:
+    """Return the arguments that a size uses."""
+    match size:
+        case Dim(name) | Rank(name) | Argument(name) | Length(name) | Element(name):
+            return {name}
+        case Binary(_, left, right):
+            return {*of_size(left), *of_size(right)}
+        case _:
+            return ()
+
+
+def dtype_of(rule: DtypeRule, values: Values) -> torch.dtype:
+    """Return the dtype that a rule gives."""
+    match rule:
+        case DtypeSet(names):
+            dtype: torch.dtype = getattr(torch, names[0])
+            return dtype
+        case SameDtype(tensor):
+            return next(tensors_in(values[tensor])).dtype
+        case Promoted(names):
+            return promoted([values[name] for name in names])
+        case DtypeArgument(name, otherwise):
+            given: torch.dtype | None = values[name]
+            return dtype_of(otherwise, values) if given is None else given
+        case Cpp():
+            raise AssertionError(rule)  # Rules.of refused it
+        case _:
+            assert_never(rule)
+
+
+def promoted(values: Iterable[Any]) -> torch.dtype:
+    """Return the dtype that tensors, lists of them and numbers have together.
+
+    Tensors with axes come before 0-d ones, and these before numbers, whatever their order.
+    """
+    groups: dict[int, list[torch.dtype]] = {}
+    numbers = []
+    for value in values:
+        if isinstance(value, bool | int | float | complex):
+            numbers.append(value)
+        for tensor in tensors_in(value):
+            groups.setdefault(min(tensor.ndim, 1), []).append(tensor.dtype)
+    stand_ins: list[Any] = [
+        torch.empty((1,) * axes, dtype=reduce(torch.promote_types, dtypes), device="meta")
+        for axes, dtypes in sorted(groups.items(), reverse=True)
+    ]
+    stand_ins += numbers
+    if len(stand_ins) == 1:
+        stand_ins *= 2
+    result: torch.dtype = torch.result_type(stand_ins[0], stand_ins[1])
+    for number in stand_ins[2:]:
+        result = torch.result_type(torch.empty((1,), dtype=result, device="meta"), number)
+    return result
