@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import keyword
+import tokenize
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
@@ -324,7 +325,7 @@ class OperatorSet:
             place=self.place,
             source=Source(
                 name=path.name,
-                text=path.read_text(encoding="utf-8") if path.is_file() else "",
+                text=read_source(path) if path.is_file() else "",
             ),
             operators=tuple(self.declared.values()),
         )
@@ -440,6 +441,12 @@ class OperatorSet:
             deprecated=Deprecation(since=deprecated) if isinstance(deprecated, str) else deprecated,
             upstream=read_upstream(fields.get("upstream")),
         )
+
+
+def read_source(path: Path) -> str:
+    """Return the text of a Python file, in the encoding that it says it has."""
+    with tokenize.open(path) as file:
+        return file.read()
 
 
 def check_word(name: str, kind: str, *, where: str) -> None:

@@ -99,7 +99,7 @@ def check_name(name: str, *, where: str) -> None:
             raise ProjectNameError(
                 where=where,
                 got=f"{name!r}, {reason}",
-                fix=f"choose another one, such as {name}_ops",
+                fix=f"choose another, such as {name}_ops",
             )
 
 

@@ -1,0 +1,261 @@
+"""`opwright new`: what it makes, and that it makes all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from opwright.derive import derive
+from opwright.project.config import load_operators, read_project
+from opwright.project.errors import (
+    CannotWriteError,
+    FolderExistsError,
+    ProjectNameError,
+    UnknownTemplateError,
+)
+from opwright.project.lazy_torch import lazy_torch
+from opwright.project.new import make_project
+from opwright.project.template import TEMPLATES, find_template, operator_text
+from opwright.validate import validate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from opwright.declare.operator_set import OperatorSet
+
+FILES = {
+    *(".ci/run", ".gitignore", "Makefile", "README.md", "operators.py", "pyproject.toml"),
+    "tests/test_operators.py",
+}
+FUNCTIONAL = TEMPLATES["functional"]
+
+
+def files_in(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def loaded(folder: Path) -> OperatorSet:
+    with lazy_torch():
+        return load_operators(read_project(folder))
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_project_is_complete_and_valid(tmp_path: Path, name: str) -> None:
+    folder = make_project(tmp_path / "my_ops", TEMPLATES[name])
+    assert files_in(folder) == FILES
+    declaration = loaded(folder).freeze()
+    validate(declaration)
+    assert declaration.namespace == "my_ops"
+    assert declaration.operators[0].name == TEMPLATES[name].operator
+    (operator,) = declaration.operators
+    assert operator.reference is not None
+    assert operator.doc
+    assert operator.backward is not None
+    assert operator.samples
+    assert operator.errors
+    assert derive(declaration).operators[0].autograd is not None
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_an_operator_is_at_most_25_lines(name: str) -> None:
+    declaration = operator_text(TEMPLATES[name]).partition("@ops.operator")[2].rstrip()
+    assert declaration.count("\n") + 1 <= 25 + 10 * (name == "multi-output")  # with its backward
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_declaration_is_formatted(tmp_path: Path, name: str) -> None:
+    folder = make_project(tmp_path / "my_ops", TEMPLATES[name])
+    command = [sys.executable, "-m", "ruff", "format", "--diff", "--isolated", "--line-length=100"]
+    result = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
+    assert result.stdout == ""
+
+
+def test_no_placeholder_is_left(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "my_ops", FUNCTIONAL)
+    assert [path for path in files_in(folder) if "{{" in (folder / path).read_text()] == []
+
+
+def test_modes(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        folder = make_project(tmp_path / "my_ops", FUNCTIONAL)
+    finally:
+        os.umask(before)
+    modes = {
+        path: oct((folder / path).stat().st_mode & 0o777) for path in ("", ".ci/run", "Makefile")
+    }
+    assert modes == {"": "0o750", ".ci/run": "0o750", "Makefile": "0o640"}
+
+
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        ("class", "'class', a word of Python"),
+        ("match", "'match', a word of Python"),
+        ("namespace", "'namespace', a word of C++"),
+        ("random", "'random', a module of Python itself"),
+        ("aten", "'aten', a namespace of PyTorch or torch_npu"),
+        ("npu", "'npu', a namespace of PyTorch or torch_npu"),
+        ("torch", "'torch', a module that the project needs"),
+        ("operators", "'operators', a module that the project needs"),
+    ],
+)
+def test_names_that_are_taken(tmp_path: Path, name: str, got: str) -> None:
+    with pytest.raises(ProjectNameError) as caught:
+        make_project(tmp_path / name, FUNCTIONAL)
+    assert str(caught.value) == (
+        "OPW-P010 not a name for a project\n"
+        "  where:   opwright new\n"
+        f"  got:     {got}\n"
+        f"  fix:     choose another, such as {name}_ops"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["my-ops", "1ops", "_ops", "öps", "my.ops", "my ops"])
+def test_names_that_are_none(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ProjectNameError, match="OPW-P010") as caught:
+        make_project(tmp_path / name, FUNCTIONAL)
+    assert caught.value.got == repr(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["a file", "a folder", "an empty folder", "a symbolic link"])
+def test_nothing_is_overwritten(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "my_ops"
+    if kind == "a file":
+        place.write_text("mine")
+    elif kind == "a symbolic link":
+        place.symlink_to(tmp_path / "nowhere")
+    else:
+        place.mkdir()
+        if kind == "a folder":
+            (place / "mine").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(FolderExistsError) as caught:
+        make_project(place, FUNCTIONAL)
+    assert (caught.value.id, caught.value.got) == ("OPW-P011", kind)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_unknown_template() -> None:
+    with pytest.raises(UnknownTemplateError) as caught:
+        find_template("in_place", where="opwright new, --from")
+    assert str(caught.value) == (
+        "OPW-P012 unknown template\n"
+        "  where:   opwright new, --from\n"
+        "  got:     'in_place'\n"
+        "  allowed: in-place, attention, functional, multi-output\n"
+        "  fix:     use one of them"
+    )
+
+
+def test_no_parent(tmp_path: Path) -> None:
+    with pytest.raises(CannotWriteError) as caught:
+        make_project(tmp_path / "no" / "my_ops", FUNCTIONAL)
+    assert (caught.value.id, caught.value.got) == ("OPW-P013", "no such folder")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere; a user cannot")
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(CannotWriteError, match="OPW-P013"):
+        make_project(tmp_path / "my_ops", FUNCTIONAL)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE stands for it: a write beyond it fails in the middle of a file."""
+    script = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from opwright.errors import OpwrightError\n"
+        "from opwright.project.new import make_project\n"
+        "from opwright.project.template import TEMPLATES\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))\n"
+        "try:\n"
+        "    make_project(Path(sys.argv[1]), TEMPLATES['functional'])\n"
+        "except OpwrightError as error:\n"
+        "    print(error.id, error.got)\n"
+    )
+    assert hasattr(signal, "SIGXFSZ")
+    assert resource.RLIMIT_FSIZE >= 0
+    result = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "my_ops")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.startswith("OPW-P013 [Errno 27] File too large")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_killed_in_between(tmp_path: Path) -> None:
+    """A killed process leaves nothing under the name, and the next one cleans up behind it."""
+    script = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from opwright.project import new\n"
+        "from opwright.project.template import TEMPLATES\n"
+        "def texts(name, template):\n"
+        "    yield_one = {'Makefile': 'half'}\n"
+        "    class Texts(dict):\n"
+        "        def items(self):\n"
+        "            yield 'Makefile', 'half'\n"
+        "            print('now', flush=True)\n"
+        "            time.sleep(60)\n"
+        "    return Texts()\n"
+        "new.project_texts = texts\n"
+        "new.make_project(Path(sys.argv[1]), TEMPLATES['functional'])\n"
+    )
+    place = tmp_path / "my_ops"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(place)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "now\n"
+        (unfinished,) = tmp_path.iterdir()
+        assert unfinished.name.startswith(".my_ops.")
+        make_project(tmp_path / "other_ops", FUNCTIONAL)  # leaves a living one alone
+        assert unfinished.exists()
+        process.kill()
+    assert not place.exists()
+    make_project(place, FUNCTIONAL)
+    assert {path.name for path in tmp_path.iterdir()} == {"my_ops", "other_ops"}
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    """One of them makes the project, the others are told that it is there."""
+    script = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from opwright.errors import OpwrightError\n"
+        "from opwright.project.new import make_project\n"
+        "from opwright.project.template import TEMPLATES\n"
+        "time.sleep(max(0, float(sys.argv[2]) - time.time()))\n"
+        "try:\n"
+        "    make_project(Path(sys.argv[1]), TEMPLATES['functional'])\n"
+        "    print('made')\n"
+        "except OpwrightError as error:\n"
+        "    print(error.id)\n"
+    )
+    start = str(time.time() + 1)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path / "my_ops"), start],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    told = sorted(process.communicate()[0].strip() for process in processes)
+    assert told == ["OPW-P011", "OPW-P011", "OPW-P011", "made"]
+    assert files_in(tmp_path / "my_ops") == FILES
+    assert [path.name for path in tmp_path.iterdir()] == ["my_ops"]
