@@ -55,7 +55,9 @@ def arguments(draw: st.DrawFn, name: str, letter: str, *, keyword_only: bool) ->
         if value_type.is_list:
             default = f"[{default}, {default}]"
     alias = None
-    if value_type.has_tensors and not value_type.optional_elements and draw(st.booleans()):
+    # torchgen reads an annotation with nothing, ? or [] behind it.
+    suffix = str(value_type).removeprefix("Tensor")
+    if value_type.has_tensors and suffix in {"", "?", "[]"} and draw(st.booleans()):
         alias = Alias(name=letter, is_write=draw(st.booleans()))
     return Argument(
         name=name, type=value_type, default=default, alias=alias, keyword_only=keyword_only
