@@ -1,0 +1,40 @@
+"""The C++ sources of the built tier: facts and options -> {path: text}. Pure and deterministic.
+
+layout, names, types      how C++ is written
+sizes, checks             rules of shapes and dtypes as expressions and statements
+parameters, aclnn_call    what an aclnn function gets, and the header that calls it
+operators, units          schemas, Meta kernels, NPU kernels
+autograd                  derivatives
+functionalization         mutating operators under functionalization
+stable                    the same on libtorch's stable ABI
+helpers                   small functions that the units share
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.emit.cpp.classic import emit_classic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opwright.derive.facts import SetFacts
+    from opwright.emit.options import EmitOptions
+
+__all__ = ["emit_cpp"]
+
+
+def emit_cpp(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
+    """Return the C++ files by their path in the project.
+
+    Raises
+    ------
+    CppTypeError, CppRuleError
+        OPW-E101, OPW-E102: an operator that the built tier cannot express.
+    """
+    return emit_classic(facts, options)
+
+
+def __dir__() -> list[str]:
+    return __all__

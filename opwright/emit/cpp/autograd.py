@@ -1,0 +1,497 @@
+"""The unit with derivatives: one node per operator that has a backward, as PyTorch's own code has.
+
+torch::autograd::Function would do the same with half the text, but its templates take five seconds of
+compile time per unit, and more time per call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
+from opwright.emit.cpp.errors import CppRuleError
+from opwright.emit.cpp.layout import block, flow, message
+from opwright.emit.cpp.names import Locals, pascal, safe
+from opwright.emit.cpp.operators import registrations, tensor_arguments
+from opwright.emit.cpp.types import declared, kept_type
+from opwright.emit.cpp.units import is_out_variant, namespaced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.declare.schema import Argument
+    from opwright.derive.facts import Autograd, BackwardArgument, Output
+    from opwright.emit.cpp.operators import OperatorCode
+
+__all__ = ["autograd_unit"]
+
+NEEDS_GRADIENT = """\
+bool has_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+
+bool has_tangent(const at::Tensor& tensor) { return tensor.defined() && tensor._fw_grad(0).defined(); }
+
+template <typename Predicate>
+bool any_tensor(Predicate predicate, const at::Tensor& tensor) {
+  return predicate(tensor);
+}
+"""
+OPTIONAL = """\
+template <typename Predicate>
+bool any_tensor(Predicate predicate, const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() && predicate(*tensor);
+}
+"""
+LIST = """\
+template <typename Predicate>
+bool any_tensor(Predicate predicate, at::TensorList tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), predicate);
+}
+"""
+OPTIONAL_LIST = """\
+template <typename Predicate>
+bool any_tensor(Predicate predicate, const c10::List<std::optional<at::Tensor>>& tensors) {
+  for (const std::optional<at::Tensor>& tensor : tensors) {
+    if (any_tensor(predicate, tensor)) {
+      return true;
+    }
+  }
+  return false;
+}
+"""
+NEEDS_GRADIENT_END = """\
+// Tells whether a graph has to be recorded; tangents of forward mode would be lost, so they are refused.
+template <typename... Tensors>
+bool needs_gradient(const char* op, const Tensors&... tensors) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!(any_tensor(has_tangent, tensors) || ...), op, " has no forward-mode derivative");
+  return c10::GradMode::is_enabled() && (any_tensor(has_gradient, tensors) || ...);
+}
+"""
+SAVE_LIST = """\
+std::vector<torch::autograd::SavedVariable> save(at::TensorList tensors) {
+  std::vector<torch::autograd::SavedVariable> saved;
+  for (const at::Tensor& tensor : tensors) {
+    saved.emplace_back(tensor, false);
+  }
+  return saved;
+}
+
+std::vector<at::Tensor> unpack(const std::vector<torch::autograd::SavedVariable>& saved) {
+  std::vector<at::Tensor> tensors;
+  for (const torch::autograd::SavedVariable& variable : saved) {
+    tensors.push_back(variable.unpack());
+  }
+  return tensors;
+}
+"""
+IF_DEFINED = """\
+std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
+"""
+
+
+class AutogradCode:
+    """The derivative of one operator.
+
+    Parameters
+    ----------
+    code, backward
+        The operator, and the operator that is its backward.
+    """
+
+    def __init__(self, code: OperatorCode, backward: OperatorCode) -> None:
+        autograd = code.facts.autograd
+        assert autograd is not None
+        self.code = code
+        self.backward = backward
+        self.autograd: Autograd = autograd
+        self.node = f"{pascal(code.name)}Node"
+        self.saved = {
+            value: f"{safe(value.name)}_"
+            for value in dict.fromkeys(autograd.arguments)
+            if not isinstance(value, Gradient)
+        }
+
+    def argument(self, name: str) -> Argument:
+        """Return an argument of the operator."""
+        return self.code.facts.argument(name)
+
+    def output(self, name: str) -> Output:
+        """Return an output of the operator."""
+        output = self.code.facts.output(name)
+        assert output is not None, name
+        return output
+
+    def is_tensor(self, value: BackwardArgument) -> bool:
+        """Tell whether a saved value is a tensor."""
+        return isinstance(value, SavedOutput) or self.argument(value_name(value)).type.is_tensor
+
+    def is_list(self, value: BackwardArgument) -> bool:
+        """Tell whether a saved value is a list of tensors."""
+        return isinstance(value, SavedArgument) and (
+            self.argument(value.name).type.has_tensors and self.argument(value.name).type.is_list
+        )
+
+    @property
+    def written(self) -> list[str]:
+        """The arguments that are differentiable outputs."""
+        outputs = [self.output(name) for name in self.autograd.outputs]
+        return [output.argument for output in outputs if output.argument is not None]
+
+    @property
+    def watched(self) -> list[str]:
+        """The arguments whose gradients decide whether a graph is recorded."""
+        return list(dict.fromkeys([*self.autograd.inputs, *self.written]))
+
+
+def value_name(value: BackwardArgument) -> str:
+    """Return the name of a saved value."""
+    return value.output if isinstance(value, Gradient) else value.name
+
+
+def member(code: AutogradCode, value: BackwardArgument) -> str:
+    """Return the declaration of a member that keeps a value."""
+    name = code.saved[value]
+    if code.is_list(value):
+        return f"std::vector<torch::autograd::SavedVariable> {name};"
+    if code.is_tensor(value):
+        return f"torch::autograd::SavedVariable {name};"
+    argument = code.argument(value_name(value))
+    where = f"{code.code.where}, argument {argument.name!r}"
+    return f"{kept_type(argument.type, where=where)} {name}{{}};"
+
+
+def node(code: AutogradCode) -> list[str]:
+    """Return the node."""
+    name = pascal(code.code.name)
+    members = [member(code, value) for value in code.saved]
+    body = [
+        *block(["variable_list apply(variable_list&& grads) override {"], apply(code)),
+        *release(code),
+        f'std::string name() const override {{ return "{name}Backward"; }}',
+    ]
+    return [*block([f"struct {code.node} final : torch::autograd::Node {{"], [*body, "", *members], "};"), ""]
+
+
+def release(code: AutogradCode) -> list[str]:
+    """Return the function that frees saved tensors after backward."""
+    lines = [
+        f"{name}.clear();" if code.is_list(value) else f"{name}.reset_data();"
+        for value, name in code.saved.items()
+        if code.is_list(value) or code.is_tensor(value)
+    ]
+    return block(["void release_variables() override {"], lines) if lines else []
+
+
+def apply(code: AutogradCode) -> list[str]:
+    """Return the body that calls the backward operator."""
+    taken = code.backward.facts.schema.arguments
+    values = [
+        passed(code, value, argument)
+        for value, argument in zip(code.autograd.arguments, taken, strict=True)
+    ]
+    call = f"{code.backward.name}().call("
+    results = code.backward.facts.schema.results
+    count = len(results)
+    nothing = "if (!any_defined(grads)) {"
+    guard = block([nothing], ["return variable_list(num_outputs());"])
+    if count == 1 and not results[0].type.is_list:
+        return [*guard, *flow(f"return {{{call}", values, ")};")]
+    if count == 1:
+        return [*guard, *flow(f"return {call}", values, ");")]
+    names = [f"grad_{name}" for name in code.autograd.inputs]
+    lines = [*guard, *flow(f"auto [{', '.join(names)}] = {call}", values, ");")]
+    if not any(result.type.is_list for result in results):
+        return [*lines, *flow("return {", names, "};")]
+    lines.append("variable_list results;")
+    for name, result in zip(names, results, strict=True):
+        one = f"results.push_back({name});"
+        many = f"results.insert(results.end(), {name}.begin(), {name}.end());"
+        lines.append(many if result.type.is_list else one)
+    return [*lines, "return results;"]
+
+
+def passed(code: AutogradCode, value: BackwardArgument, argument: Argument) -> str:
+    """Return what the backward operator gets for an argument."""
+    if isinstance(value, Gradient):
+        index = code.autograd.outputs.index(value.output)
+        if argument.type.optional:
+            return f"if_defined(grads[{index}])"
+        if len(code.autograd.outputs) == 1:
+            return f"grads[{index}]"
+        return f"grads[{index}].defined() ? grads[{index}] : input_metadata({index}).zeros_like()"
+    name = code.saved[value]
+    if code.is_list(value):
+        return f"unpack({name})"
+    if not code.is_tensor(value):
+        return name
+    unpacked = f"{name}.unpack({'getptr()' if is_output(code, value) else ''})"
+    return f"if_defined({unpacked})" if argument.type.optional else unpacked
+
+
+def is_output(code: AutogradCode, value: BackwardArgument) -> bool:
+    """Tell whether a saved value is an output that has this node in its graph."""
+    return isinstance(value, SavedOutput) and value.name in code.autograd.outputs
+
+
+def kernel(code: AutogradCode) -> list[str]:
+    """Return the autograd kernel."""
+    operator = code.code
+    names = Locals(operator.facts.schema, ["keys"])
+    below, graph = names.fresh("below"), names.fresh("node")
+    redispatch = f"{operator.name}().redispatch("
+    arguments = [below, *operator.arguments]
+    watched = [safe(name) for name in code.watched]
+    condition = flow(f"if (!needs_gradient({message(operator.qualified)}, ", watched, ")) {")
+    returned = "return " if operator.result != "void" else ""
+    early = flow(f"{returned}{redispatch}", arguments, ");")
+    if not returned:
+        early.append("return;")
+    body = [
+        f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
+        *block(condition, early),
+        *(f"torch::autograd::check_inplace({safe(name)}, true);" for name in code.written),
+        f"const auto {graph} = c10::make_intrusive<{code.node}>();",
+        *flow(
+            f"{graph}->set_next_edges(torch::autograd::collect_next_edges(",
+            [safe(name) for name in code.autograd.inputs],
+            "));",
+        ),
+        *(line for value in code.saved for line in save_argument(code, value, graph)),
+        *run_below(code, names, redispatch, arguments, graph),
+    ]
+    head = flow(
+        f"{operator.result} {operator.name}_autograd(",
+        [
+            "c10::DispatchKeySet keys",
+            *(declared(a, where=operator.where) for a in operator.facts.schema.arguments),
+        ],
+        ") {",
+    )
+    return [*block(head, body), ""]
+
+
+def save_argument(code: AutogradCode, value: BackwardArgument, graph: str) -> list[str]:
+    """Return the statement that keeps the value of an argument; written ones are cloned before."""
+    if not isinstance(value, SavedArgument):
+        return []
+    argument = code.argument(value.name)
+    name, target = safe(value.name), f"{graph}->{code.saved[value]}"
+    if code.is_list(value):
+        if argument.type.optional_elements or argument.type.optional:
+            raise CppRuleError(
+                where=f"{code.code.where}, backward",
+                got=f"{value.name!r} of type {argument.type} as a saved value",
+                fix="make it Tensor[]",
+            )
+        return [f"{target} = save({name});"]
+    if code.is_tensor(value):
+        kept = f"{name}.detach().clone()" if argument.is_written else name
+        return [f"{target} = torch::autograd::SavedVariable({kept}, false);"]
+    return [f"{target} = {kept_value(argument, name)};"]
+
+
+def kept_value(argument: Argument, name: str) -> str:
+    """Return the value of an argument that is no tensor, in the form that is kept."""
+    kept = kept_type(argument.type, where=name)
+    if argument.type.optional and kept.startswith(("std::optional<std::vector", "std::optional<std::string")):
+        inner = kept.removeprefix("std::optional<").removesuffix(">")
+        value = f"{name}->vec()" if "vector" in inner else f"{inner}(*{name})"
+        return f"{name}.has_value() ? {kept}({value}) : std::nullopt"
+    if kept.startswith("std::vector"):
+        return f"{name}.vec()"
+    return f"std::string({name})" if kept == "std::string" else name
+
+
+def run_below(
+    code: AutogradCode, names: Locals, redispatch: str, arguments: Sequence[str], graph: str
+) -> list[str]:
+    """Return the statements that run the operator, record the graph and return the results."""
+    operator = code.code
+    guard = "const at::AutoDispatchBelowAutograd guard;"
+    if operator.result == "void":
+        run = block(["{"], [guard, *flow(redispatch, arguments, ");")])
+        return [*run, *record(code, {}, graph)]
+    results = names.fresh("results")
+    call = flow(f"return {redispatch}", arguments, ");")
+    run = block([f"auto {results} = [&] {{"], [guard, *call], "}();")
+    places = {
+        output.name: results
+        if len(operator.returned) == 1
+        else f"std::get<{index}>({results})"
+        for index, output in enumerate(operator.returned)
+    }
+    return [*run, *record(code, places, graph), f"return {results};"]
+
+
+def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[str]:
+    """Return the statements that make outputs part of the graph, and keep those that are saved."""
+    lines: list[str] = []
+    for name in code.autograd.outputs:
+        output = code.output(name)
+        if output.argument is None:
+            lines.append(f"torch::autograd::set_history({places[name]}, {graph});")
+        else:
+            lines.append(f"torch::autograd::rebase_history({safe(output.argument)}, {graph});")
+    for value, member_name in code.saved.items():
+        if isinstance(value, SavedOutput):
+            output = code.output(value.name)
+            tensor = places[value.name] if output.argument is None else safe(output.argument)
+            own = "true" if is_output(code, value) else "false"
+            lines.append(f"{graph}->{member_name} = torch::autograd::SavedVariable({tensor}, {own});")
+    return lines
+
+
+def refusal(code: OperatorCode) -> list[str]:
+    """Return the autograd kernel of an out= operator, which refuses gradients as PyTorch's do."""
+    tensors = [safe(name) for name in tensor_arguments(code.facts)]
+    condition = flow(f"TORCH_CHECK(!needs_gradient({message(code.qualified)}, ", tensors, "),")
+    text = message(": arguments out= do not support gradients, but one of the arguments requires them")
+    redispatch = flow(
+        f"{'return ' if code.result != 'void' else ''}{code.name}().redispatch(",
+        ["keys & c10::after_autograd_keyset", *code.arguments],
+        ");",
+    )
+    body = [*condition, f"            {message(code.qualified)} {text});", *redispatch]
+    head = flow(
+        f"{code.result} {code.name}_autograd(",
+        ["c10::DispatchKeySet keys", *(declared(a, where=code.where) for a in code.facts.schema.arguments)],
+        ") {",
+    )
+    return [*block(head, body), ""]
+
+
+UNIMPLEMENTED = """\
+using torch::autograd::NotImplemented;
+
+bool is_differentiable(const at::Tensor& tensor) {
+  return tensor.defined() && torch::autograd::isDifferentiableType(tensor.scalar_type());
+}
+"""
+NEW_UNIMPLEMENTED = """\
+void record_new(const at::Tensor& result, const c10::intrusive_ptr<NotImplemented>& node) {
+  if (is_differentiable(result)) {
+    torch::autograd::set_history(result, node);
+  }
+}
+"""
+WRITTEN_UNIMPLEMENTED = """\
+void record_written(const at::Tensor& argument, const c10::intrusive_ptr<NotImplemented>& node) {
+  if (is_differentiable(argument)) {
+    torch::autograd::rebase_history(argument, node);
+  }
+}
+"""
+
+
+def unimplemented(code: OperatorCode) -> list[str]:
+    """Return the autograd kernel of a mutating operator without backward.
+
+    autogradNotImplementedFallback would skip ADInplaceOrView (torch 2.13): writes were not counted.
+    """
+    names = Locals(code.facts.schema, ["keys"])
+    below, graph = names.fresh("below"), names.fresh("node")
+    tensors = [safe(name) for name in tensor_arguments(code.facts)]
+    written = [safe(a.name) for a in code.facts.schema.mutated]
+    redispatch, arguments = f"{code.name}().redispatch(", [below, *code.arguments]
+    returned = "return " if code.result != "void" else ""
+    early = flow(f"{returned}{redispatch}", arguments, ");") + ([] if returned else ["return;"])
+    guard = "const at::AutoDispatchBelowAutograd guard;"
+    results = names.fresh("results")
+    opened, closed = (f"auto {results} = [&] {{", "}();") if returned else ("{", "}")
+    new = [
+        results if len(code.returned) == 1 else f"std::get<{output.result}>({results})"
+        for output in code.new
+    ]
+    body = [
+        f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
+        *block(flow(f"if (!needs_gradient({message(code.qualified)}, ", tensors, ")) {"), early),
+        *(f"torch::autograd::check_inplace({name}, true);" for name in written),
+        f"const auto {graph} = c10::make_intrusive<NotImplemented>({message(code.qualified)});",
+        *flow(f"{graph}->set_next_edges(torch::autograd::collect_next_edges(", tensors, "));"),
+        *block([opened], [guard, *flow(f"{returned}{redispatch}", arguments, ");")], closed),
+        *(f"record_new({place}, {graph});" for place in new),
+        *(f"record_written({name}, {graph});" for name in written),
+        *([f"return {results};"] if returned else []),
+    ]
+    head = flow(
+        f"{code.result} {code.name}_autograd(",
+        ["c10::DispatchKeySet keys", *(declared(a, where=code.where) for a in code.facts.schema.arguments)],
+        ") {",
+    )
+    return [*block(head, body), ""]
+
+
+def shared_functions(derivatives: Sequence[AutogradCode], others: Sequence[OperatorCode]) -> list[str]:
+    """Return the functions at the top of the unit, as far as they are used."""
+    types = [
+        each.argument(name).type for each in derivatives for name in each.watched
+    ] + [code.facts.argument(name).type for code in others for name in tensor_arguments(code.facts)]
+    texts = [NEEDS_GRADIENT]
+    optional_list = any(each.is_list and each.optional_elements for each in types)
+    if optional_list or any(each.is_tensor and each.optional for each in types):
+        texts.append(OPTIONAL)
+    if any(each.is_list and not each.optional_elements for each in types):
+        texts.append(LIST)
+    if optional_list:
+        texts.append(OPTIONAL_LIST)
+    texts.append(NEEDS_GRADIENT_END)
+    return [line for text in texts for line in [*text.splitlines(), ""]]
+
+
+ANY_DEFINED = """\
+bool any_defined(const variable_list& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return tensor.defined(); });
+}
+"""
+
+
+def autograd_unit(codes: Sequence[OperatorCode], namespace: str) -> str | None:
+    """Return autograd.cpp; None if no operator needs it."""
+    by_name = {code.facts.name: code for code in codes}
+    derivatives = [
+        AutogradCode(code, by_name[code.facts.autograd.operator])
+        for code in codes
+        if code.facts.autograd is not None
+    ]
+    others = [code for code in codes if code.facts.autograd is None and code.facts.schema.mutated]
+    refusing = [code for code in others if is_out_variant(code)]
+    raising = [code for code in others if not is_out_variant(code)]
+    if not derivatives and not others:
+        return None
+    functions = [line for each in derivatives for line in [*node(each), *kernel(each)]]
+    functions += [line for code in refusing for line in refusal(code)]
+    functions += [line for code in raising for line in unimplemented(code)]
+    shared = ["using torch::autograd::variable_list;", ""] if derivatives else []
+    shared += shared_functions(derivatives, others)
+    text = "\n".join(functions).replace(".unpack(", "")
+    for name, function in (
+        ("any_defined(", ANY_DEFINED),
+        ("if_defined(", IF_DEFINED),
+        ("unpack(", SAVE_LIST),
+        ("NotImplemented", UNIMPLEMENTED),
+        ("record_new(", NEW_UNIMPLEMENTED),
+        ("record_written(", WRITTEN_UNIMPLEMENTED),
+    ):
+        shared += [*function.splitlines(), ""] if name in text else []
+    entries = [each.code for each in derivatives] + others
+    return namespaced(
+        namespace,
+        head(text),
+        [*shared, *functions],
+        registrations(
+            namespace, "Autograd", {code.facts.name: f"&{code.name}_autograd" for code in entries}
+        ),
+    )
+
+
+def head(functions: str) -> list[str]:
+    """Return the first lines of the unit: what its functions need."""
+    lines = ["// autograd.cpp: derivatives."]
+    if "check_inplace(" in functions:
+        lines.append("#include <torch/csrc/autograd/VariableTypeUtils.h>")
+    if "NotImplemented" in functions:
+        lines.append("#include <torch/csrc/autograd/functions/basic_ops.h>")
+    if "Node" in functions or "NotImplemented" in functions:
+        lines.append("#include <torch/csrc/autograd/functions/utils.h>")
+    return [*lines, "#include <torch/library.h>", "", "#include <algorithm>", "", '#include "handles.h"']

@@ -1,0 +1,188 @@
+"""Checks of arguments as C++ statements: the same rules as everywhere, safe for symbolic sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.rules import DtypeSet, SameDtype
+from opwright.declare.shape import Argument, Binary, Dim, Element, Length, Rank
+from opwright.emit.cpp.layout import block, flow, message
+from opwright.emit.cpp.names import safe
+from opwright.emit.cpp.sizes import dtype, size, span, tensor_member
+from opwright.emit.cpp.types import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from opwright.declare.dims import Check, Comparison
+    from opwright.declare.schema import Schema
+    from opwright.declare.shape import Size
+    from opwright.derive.facts import OperatorFacts
+    from opwright.emit.cpp.sizes import Value
+
+__all__ = ["checks"]
+
+SYMBOLIC: dict[Comparison, str] = {
+    "<": "sym_lt",
+    "<=": "sym_le",
+    ">": "sym_gt",
+    ">=": "sym_ge",
+    "==": "sym_eq",
+    "!=": "sym_ne",
+}
+
+
+def checks(facts: OperatorFacts, operator: str, *, where: str) -> list[str]:
+    """Return the statements that check dtypes and shapes.
+
+    Parameters
+    ----------
+    operator
+        The operator's name for messages.
+    """
+    lines: list[str] = []
+    for name, rule in facts.dtypes.items():
+        argument = facts.schema.argument(name)
+        if argument is None or not argument.type.has_tensors:
+            continue
+        if isinstance(rule, DtypeSet):
+            allowed = ", ".join(f"at::ScalarType::{DTYPES[each]}" for each in rule.names)
+        elif isinstance(rule, SameDtype) and rule.tensor == name:
+            continue
+        else:
+            allowed = dtype(rule, facts.schema, where=where)
+        lines += flow(
+            "check_dtype(", [message(f"{operator}: argument '{name}'"), safe(name)], f", {{{allowed}}});"
+        )
+    for check in facts.checks:
+        lines += only_if_given(check_lines(check, facts.schema, operator), check, facts.schema)
+    return lines
+
+
+def only_if_given(lines: Sequence[str], check: Check, schema: Schema) -> list[str]:
+    """Return statements that run only where the optional tensors that they use are given."""
+    optional = sorted(
+        name
+        for name in used(check)
+        if (argument := schema.argument(name)) is not None and argument.type.optional
+    )
+    if not optional:
+        return list(lines)
+    condition = " && ".join(f"{safe(name)}.has_value()" for name in optional)
+    return block([f"if ({condition}) {{"], lines)
+
+
+def used(check: Check) -> set[str]:
+    """Return the arguments that a check uses."""
+    match check:
+        case RankCheck():
+            return {check.tensor}
+        case SizeCheck():
+            return {check.tensor, *of_size(check.size)}
+        case SpanCheck():
+            return {check.span.tensor, check.other.tensor}
+        case ValueCheck():
+            return {*of_size(check.left), *of_size(check.right)}
+        case MemberCheck():
+            return {check.argument}
+        case _:
+            assert_never(check)
+
+
+def of_size(rule: Size) -> Iterable[str]:
+    """Return the arguments that a size uses."""
+    match rule:
+        case Dim(tensor) | Rank(tensor):
+            return {tensor}
+        case Argument(name) | Length(name) | Element(name):
+            return {name}
+        case Binary(_, left, right):
+            return {*of_size(left), *of_size(right)}
+        case _:
+            return set()
+
+
+def check_lines(check: Check, schema: Schema, operator: str) -> list[str]:
+    """Return the statement of one check."""
+    match check:
+        case RankCheck(at_least=True, rank=0):
+            return []
+        case RankCheck():
+            rank = f"{tensor_member(schema, check.tensor)}dim()"
+            comparison = ">=" if check.at_least else "=="
+            least = "at least " if check.at_least else ""
+            return require(
+                f"{rank} {comparison} {check.rank}",
+                [
+                    message(f"{operator}: argument '{check.tensor}' has "),
+                    rank,
+                    message(f" axes; it needs {least}{check.rank}, as in '{check.pattern}'"),
+                ],
+            )
+        case SizeCheck():
+            actual = size(Dim(check.tensor, check.axis), schema)
+            expected = size(check.size, schema)
+            return require(
+                compared(actual, "==", expected),
+                [
+                    message(f"{operator}: axis {check.axis} of argument '{check.tensor}' has size "),
+                    actual.text,
+                    message(f"; '{check.pattern}' asks for "),
+                    expected.text,
+                ],
+            )
+        case SpanCheck():
+            actual_sizes, expected_sizes = span(check.span, schema), span(check.other, schema)
+            return require(
+                f"equal({actual_sizes}, {expected_sizes})",
+                [
+                    message(f"{operator}: argument '{check.span.tensor}' has axes "),
+                    actual_sizes,
+                    message(f"; '{check.pattern}' asks for "),
+                    expected_sizes,
+                ],
+            )
+        case ValueCheck():
+            left, right = size(check.left, schema), size(check.right, schema)
+            return require(
+                compared(left, check.comparison, right),
+                [
+                    message(f"{operator}: '{check.pattern}' does not hold: "),
+                    left.text,
+                    message(" and "),
+                    right.text,
+                ],
+            )
+        case MemberCheck():
+            return member(check, schema, operator)
+        case _:
+            assert_never(check)
+
+
+def require(condition: str, parts: Sequence[str]) -> list[str]:
+    """Return a check that raises ValueError."""
+    return flow("TORCH_CHECK_VALUE(", [condition, *parts], ");")
+
+
+def compared(left: Value, comparison: Comparison, right: Value) -> str:
+    """Return a comparison; of sizes, one that a graph with dynamic shapes carries."""
+    if "size" not in {left.kind, right.kind}:
+        return f"{left.operand} {comparison} {right.operand}"
+    return f"{left.as_size}.{SYMBOLIC[comparison]}({right.text}).expect_true(__FILE__, __LINE__)"
+
+
+def member(check: MemberCheck, schema: Schema, operator: str) -> list[str]:
+    """Return the check that an argument has one of some values."""
+    argument = schema.argument(check.argument)
+    optional = argument is not None and argument.type.optional
+    value = f"*{safe(check.argument)}" if optional else safe(check.argument)
+    literals = [message(each) if isinstance(each, str) else repr(each) for each in check.values]
+    return require(
+        " || ".join(f"{value} == {literal}" for literal in literals),
+        [
+            message(f"{operator}: argument '{check.argument}' is "),
+            value,
+            message(f"; '{check.pattern}' allows {', '.join(map(str, check.values))}"),
+        ],
+    )

@@ -1,0 +1,126 @@
+"""The unit that makes mutating operators functional: each calls its functional twin and replaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.declare.schema import Base
+from opwright.emit.cpp.layout import block, flow, message
+from opwright.emit.cpp.names import Locals, safe
+from opwright.emit.cpp.operators import registrations, tensor_arguments
+from opwright.emit.cpp.types import declared
+from opwright.emit.cpp.units import namespaced
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.emit.cpp.operators import OperatorCode
+
+__all__ = ["functionalization_unit"]
+
+IMPL = "at::functionalization::impl"
+
+
+def functionalization_unit(codes: Sequence[OperatorCode], namespace: str) -> str | None:
+    """Return functionalization.cpp; None if no operator has a functional twin."""
+    by_name = {code.facts.name: code for code in codes}
+    mutating = [code for code in codes if code.facts.functional_twin in by_name]
+    if not mutating:
+        return None
+    inner = [
+        line
+        for code in mutating
+        for line in kernel(code, by_name[code.facts.functional_twin or ""])
+    ]
+    entries = {code.facts.name: f"&{code.name}_functionalize" for code in mutating}
+    head = [
+        "// functionalization.cpp: a mutation becomes the call of a functional twin and a replacement.",
+        "#include <ATen/FunctionalTensorWrapper.h>",
+        "#include <ATen/core/LegacyTypeDispatch.h>",
+        "#include <torch/library.h>",
+        "",
+        '#include "handles.h"',
+    ]
+    return namespaced(namespace, head, inner, registrations(namespace, "Functionalize", entries))
+
+
+def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
+    """Return the kernel of one operator."""
+    names = Locals(code.facts.schema)
+    mutated = [safe(argument.name) for argument in code.facts.schema.mutated]
+    body = [*not_functional(code, mutated), *unwrap(code, names)]
+    plain = {name: f"plain_{safe(name)}" for name in tensor_arguments(code.facts)}
+    values = [plain.get(a.name, safe(a.name)) for a in code.facts.schema.arguments]
+    results = names.fresh("results")
+    call = flow(f"return {twin.name}().call(", values, ");")
+    guard = "const at::AutoDispatchSkipFunctionalize guard;"
+    body += block([f"auto {results} = [&] {{"], [guard, *call], "}();")
+    count = len(twin.facts.schema.results)
+    own = count - len(mutated)
+    for index, name in enumerate(mutated):
+        value = results if count == 1 else f"std::get<{own + index}>({results})"
+        body += [
+            f"{IMPL}::replace_({name}, {value});",
+            f"{IMPL}::commit_update({name});",
+            f"{IMPL}::sync({name});",
+        ]
+    body += returned(code, twin, results)
+    head = flow(
+        f"{code.result} {code.name}_functionalize(",
+        [declared(a, where=code.where) for a in code.facts.schema.arguments],
+        ") {",
+    )
+    return [*block(head, body), ""]
+
+
+def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:
+    """Return the branch for calls whose written tensors are plain: those run as they are."""
+    condition = " && ".join(f"!{IMPL}::isFunctionalTensor({name})" for name in mutated)
+    others = [
+        safe(name) for name in tensor_arguments(code.facts) if safe(name) not in mutated
+    ]
+    checks = [
+        line
+        for name in others
+        for line in flow(
+            "TORCH_CHECK(",
+            [
+                f"!{IMPL}::isFunctionalTensor({name})",
+                message(f"{code.qualified}: argument '{name}' is functional, but what is written is not"),
+            ],
+            ");",
+        )
+    ]
+    guard = "const at::AutoDispatchSkipFunctionalize guard;"
+    call = flow(f"{'return ' if code.result != 'void' else ''}{code.name}().call(", code.arguments, ");")
+    end = ["return;"] if code.result == "void" else []
+    return block([f"if ({condition}) {{"], [*checks, guard, *call, *end])
+
+
+def unwrap(code: OperatorCode, names: Locals) -> list[str]:
+    """Return the statements that take the plain tensors out."""
+    lines: list[str] = []
+    for name in tensor_arguments(code.facts):
+        argument = code.facts.argument(name)
+        variable = names.fresh(f"plain_{safe(name)}")
+        lines.append(f"{IMPL}::sync({safe(name)});")
+        kind = "const auto" if argument.type.is_list or argument.type.optional else "const at::Tensor"
+        lines.append(f"{kind} {variable} = {IMPL}::from_functional_tensor({safe(name)});")
+    return lines
+
+
+def returned(code: OperatorCode, twin: OperatorCode, results: str) -> list[str]:
+    """Return the return statement: new tensors are wrapped, written arguments are themselves."""
+    values = []
+    count = len(twin.facts.schema.results)
+    new = [output.name for output in code.new]
+    for output in code.returned:
+        if output.argument is not None:
+            values.append(safe(output.argument))
+            continue
+        place = results if count == 1 else f"std::get<{new.index(output.name)}>({results})"
+        is_tensor = output.type.base is Base.TENSOR
+        values.append(f"{IMPL}::to_functional_tensor({place})" if is_tensor else place)
+    if not values:
+        return []
+    return [f"return {values[0]};"] if len(values) == 1 else flow("return {", values, "};")

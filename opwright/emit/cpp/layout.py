@@ -1,0 +1,58 @@
+"""Lines of C++ as clang-format (Google style, 120 columns) leaves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["COLUMNS", "block", "flow", "indented", "message"]
+
+COLUMNS = 120
+
+
+def flow(before: str, items: Sequence[str], after: str) -> list[str]:
+    """Return a list in brackets: on one line if it fits, else filled lines below its first item.
+
+    >>> flow("f(", ["a", "b"], ");")
+    ['f(a, b);']
+    """
+    whole = f"{before}{', '.join(items)}{after}"
+    if len(whole) <= COLUMNS:
+        return [whole]
+    indent = len(before)
+    if any(indent + len(item) + max(len(after), 1) > COLUMNS for item in items):
+        return [before, *filled(items, after, len(before) - len(before.lstrip()) + 4)]
+    first, *rest = filled(items, after, indent)
+    return [before + first.lstrip(), *rest]
+
+
+def filled(items: Sequence[str], after: str, indent: int) -> list[str]:
+    """Return items in lines of this indentation."""
+    lines: list[str] = []
+    line = ""
+    for index, item in enumerate(items):
+        text = item + ("," if index < len(items) - 1 else after)
+        if line and indent + len(line) + 1 + len(text) > COLUMNS:
+            lines.append(" " * indent + line)
+            line = text
+        else:
+            line = f"{line} {text}".lstrip()
+    return [*lines, " " * indent + line]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Return lines one level deeper."""
+    return [f"  {line}" if line else "" for line in lines]
+
+
+def block(head: Sequence[str], body: Iterable[str], end: str = "}") -> list[str]:
+    """Return a function or another block; the head ends with an open brace."""
+    return [*head, *indented(body), end]
+
+
+def message(text: str) -> str:
+    """Return a string literal."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
