@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GEN",
     "INHERIT",
+    "NAMES",
     "REPEATED",
     "TOGETHER",
     "canonical",

@@ -102,7 +102,7 @@ def read_op_plugin(
     by_name = {entry.schema.full_name: entry for entry in entries}
     notes: list[Note] = []
     operators = [read_operator(entry, by_name, known, notes) for entry in entries]
-    operators = with_derivatives(operators, formulas, known)
+    operators = with_derivatives(operators, formulas, known, notes)
     return Imported(
         kind="op-plugin's YAML",
         declarations=tuple(
@@ -274,7 +274,10 @@ def read_gen_of(entry: Entry, by_name: Mapping[str, Entry]) -> Gen | None:
 
 
 def with_derivatives(
-    operators: list[Operator], formulas: tuple[Derivative, ...], known: tuple[Minor, ...]
+    operators: list[Operator],
+    formulas: tuple[Derivative, ...],
+    known: tuple[Minor, ...],
+    notes: list[Note],
 ) -> list[Operator]:
     """Give operators their backward; those that only derivatives.yaml has are added."""
     by_text = {str(operator.schema): index for index, operator in enumerate(operators)}
@@ -289,6 +292,9 @@ def with_derivatives(
         index_of = found if found is not None or len(same) != 1 else same[0]
         if index_of is None:
             result.append(derivative.alone(known))
+            if operators:
+                subject = "derivative of a schema that the functions do not have"
+                notes.append(Note(derivative.place, derivative.schema.full_name, subject))
         else:
             result[index_of] = derivative.added_to(result[index_of], known)
     return result

@@ -17,6 +17,7 @@ from opwright.sources.derivatives import PREFIX, write_derivative
 from opwright.sources.entries import (
     GEN,
     INHERIT,
+    NAMES,
     REPEATED,
     TOGETHER,
     canonical,
@@ -143,7 +144,20 @@ def flat_of(operator: Operator, known: tuple[Minor, ...]) -> dict[str, Value]:
         candidate = replaced(flat, {key: texts[key] for key in group})
         if means_the_same(candidate, group, operator, known):
             flat = candidate
-    return flat
+    return with_own_names(flat, own, operator)
+
+
+def with_own_names(
+    flat: dict[str, Value], own: Mapping[str, Value], operator: Operator
+) -> dict[str, Value]:
+    """Let a call that is not the file's own use the file's names of outputs."""
+    call = f"{GEN}.exec"
+    keys, text = flat.get(NAMES), flat.get(call)
+    if not isinstance(keys, tuple) or not isinstance(text, str) or text != own.get(call):
+        return flat
+    names = dict(zip(new_outputs(operator.schema), map(str, keys), strict=False))
+    parts = [part.strip() for part in text.split(",")]
+    return {**flat, call: ", ".join(names.get(part, part) for part in parts)}
 
 
 def groups(texts: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

@@ -30,7 +30,9 @@ TEXT_TAG = "tag:yaml.org,2002:str"
 # What needs no quotes in any place, and is read as text.
 PLAIN = re.compile(r"[A-Za-z_][\w.<>/+-]*(?: [\w.<>/+-]+)*")
 # What needs none as the value of a key in block style.
-PLAIN_LINE = re.compile(r"[A-Za-z_(][^#\n]*[^#\n\s:]|[A-Za-z_]")
+PLAIN_LINE = re.compile(r'[A-Za-z_(][ -"$-~]*[!"$-9;-~]|[A-Za-z_]')
+# What YAML does not take as it is, and what it takes for the end of a line.
+UNPRINTABLE = re.compile(r"[\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
@@ -141,10 +143,16 @@ def flow(value: Value) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str):
-        return value if is_plain(value, PLAIN) else json.dumps(value, ensure_ascii=False)
+        return value if is_plain(value, PLAIN) else double_quoted(value)
     if isinstance(value, float):
         return float_text(value)
     return json.dumps(value)
+
+
+def double_quoted(value: str) -> str:
+    """Write a text in quotes."""
+    text = json.dumps(value, ensure_ascii=False)
+    return UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def float_text(value: float) -> str:
