@@ -25,7 +25,7 @@ __all__ = ["RULES"]
 def in_place_name(subject: Subject) -> Iterator[OpwrightError]:
     """Check that an operator whose name ends with _ writes an argument."""
     schema = subject.schema
-    if schema.name.endswith("_") and not schema.mutated:
+    if schema.name.endswith("_") and not schema.name.endswith("__") and not schema.mutated:
         first = schema.arguments[0] if schema.arguments else None
         fix = None
         if first is not None and first.type.has_tensors:
@@ -35,10 +35,11 @@ def in_place_name(subject: Subject) -> Iterator[OpwrightError]:
 
 
 def views(subject: Subject) -> Iterator[OpwrightError]:
-    """Check that alias sets are written, and only of tensors."""
+    """Check that alias sets are written, and only of tensors; other operators may make views."""
     for argument in subject.schema.arguments:
         where = subject.where(f"argument {argument.name!r}")
-        if argument.alias is not None and not argument.alias.is_write:
+        is_view = argument.alias is not None and not argument.alias.is_write
+        if is_view and subject.operator.call is not False:
             yield ViewError(where=where, got=str(argument))
         elif argument.is_written and not argument.type.has_tensors:
             fix = "leave the annotation out: only tensors are written"

@@ -21,7 +21,7 @@ from opwright.validate.errors import (
 from opwright.validate.subject import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from opwright.declare.operator import Operator
     from opwright.errors import OpwrightError
@@ -196,7 +196,7 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
         yield FormulaError(where=subject.where("backward"), got=f"{expression!r}: {error.msg}")
         return
     yield from names_in(node, where, subject)
-    operators = {o.name: o for o in subject.declaration.operators}
+    operators = subject.declared
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and (name := called(each)) is not None:
             if name in operators:
@@ -205,7 +205,7 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
                 yield FormulaCallError(
                     where=where,
                     got=f"{name}(...)",
-                    allowed=nearest_first(name, operators),
+                    allowed=shortened(nearest_first(name, operators)),
                     fix="call an operator of the set, or write a backward function",
                 )
     count = gradients_in(node, operators)
@@ -215,6 +215,12 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
             got=counted(count, "gradient") or "no gradient",
             allowed=[f"{len(inputs)}: {', '.join(inputs)}"],
         )
+
+
+def shortened(names: Sequence[str], most: int = 10) -> list[str]:
+    """Return the first names of a long list, and how many follow."""
+    rest = len(names) - most
+    return [*names[:most], *([f"and {rest} more"] if rest > 0 else [])]
 
 
 def called(node: ast.Call) -> str | None:
@@ -227,7 +233,7 @@ def called(node: ast.Call) -> str | None:
     return None
 
 
-def gradients_in(node: ast.expr, operators: dict[str, Operator]) -> int | None:
+def gradients_in(node: ast.expr, operators: Mapping[str, Operator]) -> int | None:
     """Return how many gradients an expression gives; None if that cannot be told."""
     match node:
         case ast.Tuple(elements):
@@ -269,13 +275,14 @@ def names_in(node: ast.expr, where: str, subject: Subject) -> Iterator[OpwrightE
 
 def is_module(name: str, subject: Subject) -> bool:
     """Tell whether a name before a dot is torch, or an operator of the set with an overload."""
-    return name == "torch" or any(o.schema.name == name for o in subject.declaration.operators)
+    return name == "torch" or any(o.schema.name == name for o in subject.declared.values())
 
 
 def arguments_of(node: ast.Call, operator: Operator, where: str) -> Iterator[OpwrightError]:
     """Check the arguments of a call of an operator of the set."""
     schema = operator.schema
-    positional = [a.name for a in schema.arguments if not a.keyword_only]
+    # Keyword-only arguments may be given by place too, as in derivatives.yaml.
+    positional = [argument.name for argument in schema.arguments]
     keywords = [keyword.arg for keyword in node.keywords if keyword.arg]
     given = {*positional[: len(node.args)], *keywords}
     missing = [a.name for a in schema.arguments if a.default is None and a.name not in given]

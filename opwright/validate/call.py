@@ -318,6 +318,7 @@ def known_function(subject: Subject) -> Iterator[OpwrightError]:
             where=where,
             got=f"{len(ordered)} parameters: {', '.join(map(described, ordered))}",
             allowed=[listed],
+            fix=in_place_fix(subject),
         )
         return
     if misplaced(ordered, known):
@@ -326,6 +327,15 @@ def known_function(subject: Subject) -> Iterator[OpwrightError]:
         return
     for actual, parameter in zip(ordered, known, strict=True):
         yield from known_type(actual, parameter, function, subject)
+
+
+def in_place_fix(subject: Subject) -> str | None:
+    """Return what to do if CANN has a function that works in place, and the author named none."""
+    name = f"aclnnInplace{camel_case(subject.schema.name)}"
+    is_named = bool(subject.operator.call)
+    if is_named or not subject.schema.mutated or known_parameters(name) is None:
+        return None
+    return f'name the function that works in place: aclnn="{name}"'
 
 
 def written(parameter: KnownParameter) -> str:

@@ -71,7 +71,7 @@ def check(argument: Argument, text: str, where: str) -> Iterator[OpwrightError]:
         parts = split(text[1:-1])
         for part in parts:
             yield from check_element(part, kind.base, where)
-        if kind.length is not None and len(parts) != kind.length:
+        if parts and kind.length is not None and len(parts) != kind.length:
             fix = f"give {kind.length}, or one value that stands for each"
             yield DefaultError(where=where, got=f"{len(parts)} elements for {kind}", fix=fix)
     elif kind.is_list and kind.length is None:

@@ -45,12 +45,16 @@ def names(subject: Subject) -> Iterator[OpwrightError]:
 
 
 def arguments(subject: Subject) -> Iterator[OpwrightError]:
-    """Check that an argument has a set of dtypes, or the dtype of another argument."""
+    """Check that an argument has a set of dtypes, or the dtype of another argument.
+
+    An out argument may have the rule of an output.
+    """
     for argument in subject.schema.arguments:
         rule = subject.operator.dtypes.get(argument.name)
         where = subject.where(f"dtype of {argument.name!r}")
         if rule is not None and argument.type.has_tensors:
-            if not isinstance(rule, DtypeSet | SameDtype):
+            is_out = argument.is_written and argument.keyword_only
+            if not is_out and not isinstance(rule, DtypeSet | SameDtype):
                 yield DtypeRuleError(where=where, got=f"{described(rule)} for an argument")
             else:
                 yield from references(rule, subject, where, optional=True)

@@ -384,7 +384,10 @@ class InPlaceNameError(ValidationError):
 
 
 class ViewError(ValidationError):
-    """An alias set that is not written: a view. Custom operators return what they write, or new."""
+    """An alias set that is not written: a view. An aclnn function makes none.
+
+    An operator that is made of others (aclnn=False) may return views.
+    """
 
     id = "OPW-D045"
     title = "an alias that is not written"

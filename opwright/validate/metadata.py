@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.declare.operator import Declaration
+    from opwright.declare.place import Place
     from opwright.errors import OpwrightError
     from opwright.validate.subject import Subject
 
@@ -54,12 +55,15 @@ def specifier(text: str | None, where: str) -> Iterator[OpwrightError]:
         yield VersionError(where=where, got=repr(text), fix=fix)
 
 
-def of_set(declaration: Declaration) -> Iterator[OpwrightError]:
+def of_set(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
     """Check the versions of the set."""
     where = f"{declaration.place}, operator set {declaration.namespace}"
-    yield from version(declaration.version, f"{where}, version")
-    yield from specifier(declaration.torch, f"{where}, torch")
-    yield from specifier(declaration.torch_npu, f"{where}, torch_npu")
+    for error in (
+        *version(declaration.version, f"{where}, version"),
+        *specifier(declaration.torch, f"{where}, torch"),
+        *specifier(declaration.torch_npu, f"{where}, torch_npu"),
+    ):
+        yield declaration.place, error
 
 
 def versions(subject: Subject) -> Iterator[OpwrightError]:
@@ -88,7 +92,7 @@ def deprecation(subject: Subject) -> Iterator[OpwrightError]:
         return
     yield from version(deprecated.since, subject.where("deprecated"))
     use = deprecated.use
-    others = [o.name for o in subject.declaration.operators if o is not subject.operator]
+    others = [name for name in subject.declared if name != subject.operator.name]
     if use is None or use in others:
         return
     space, _, name = use.rpartition("::")

@@ -12,14 +12,16 @@ from opwright.declare.operator_set import RESERVED_NAMESPACES
 from opwright.declare.schema import Result, Schema
 from opwright.validate.backward import arguments_of
 from opwright.validate.errors import NameClashError
-from opwright.validate.subject import Subject
+from opwright.validate.subject import subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.declare.backward import Formula
-    from opwright.declare.operator import Declaration
+    from opwright.declare.operator import Declaration, Operator
+    from opwright.declare.place import Place
     from opwright.errors import OpwrightError
+    from opwright.validate.subject import Subject
 
 __all__ = ["RULES", "SET_RULES"]
 
@@ -52,47 +54,45 @@ def functional(subject: Subject) -> Iterator[OpwrightError]:
         yield ReservedNameError(where=where, got=repr(name), fix="use letters, digits and _")
 
 
-def namespace(declaration: Declaration) -> Iterator[OpwrightError]:
+def namespace(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
     """Check the namespace, also where the set was not made by an OperatorSet."""
     if declaration.namespace in RESERVED_NAMESPACES or not declaration.namespace.isidentifier():
-        yield ReservedNameError(
+        error = ReservedNameError(
             where=f"{declaration.place}, namespace",
             got=repr(declaration.namespace),
             fix="choose a name that neither PyTorch nor torch_npu uses",
         )
+        yield declaration.place, error
 
 
-def clashes(subject: Subject) -> Iterator[OpwrightError]:
-    """Check that no operator before this one has its name, or one that is derived from it."""
-    before: dict[str, tuple[str, str, str]] = {}
-    for operator in subject.declaration.operators:
-        if operator is subject.operator:
-            break
-        if operator.name == subject.operator.name:
-            got = f"a declaration at {operator.place}"
-            yield DuplicateOperatorError(where=subject.where(), got=got)
-            return
-        other = Subject(declaration=subject.declaration, operator=operator)
-        for name, kind in names_of(other).items():
-            before[in_cpp(name)] = (name, kind, operator.name)
-    for name, kind in names_of(subject).items():
-        known, known_kind, owner = before.get(in_cpp(name), ("", "", ""))
-        if known == name and "operator" in {kind, known_kind}:
-            continue  # `derived` tells
-        if known:
-            whose = "" if known_kind == "operator" else f" of {owner!r}"
-            yield NameClashError(
+def clashes(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
+    """Check that no operator has the name of one before it, or one that is derived from it."""
+    before: dict[str, tuple[str, str, Operator]] = {}
+    for subject in subjects(declaration):
+        operator = subject.operator
+        for name, kind in names_of(subject).items():
+            known, known_kind, owner = before.setdefault(in_cpp(name), (name, kind, operator))
+            if owner is operator:
+                continue
+            if kind == known_kind == "operator" and known == name:
+                got = f"a declaration at {owner.place}"
+                yield operator.place, DuplicateOperatorError(where=subject.where(), got=got)
+                break
+            if known == name and "operator" in {kind, known_kind}:
+                continue  # `derived` tells
+            whose = "" if known_kind == "operator" else f" of {owner.name!r}"
+            error = NameClashError(
                 where=subject.where(),
                 got=f"{kind} {name!r} and {known_kind} {known!r}{whose}, both {in_cpp(name)} in "
                 "C++ and Python",
             )
+            yield operator.place, error
 
 
 def derived(subject: Subject) -> Iterator[OpwrightError]:
     """Check that derived operators do not have the names of declared ones."""
-    declared = {operator.name: operator for operator in subject.declaration.operators}
     for name, kind in names_of(subject).items():
-        other = declared.get(name)
+        other = subject.declared.get(name)
         if other is None or other is subject.operator:
             continue
         got = f"{kind} {name!r}, declared at {other.place}"
@@ -136,7 +136,7 @@ def is_one_call(formulas: tuple[Formula, ...], subject: Subject) -> bool:
         return True  # reported as a formula; nothing is derived from it
     match nodes:
         case [ast.Call(ast.Name(name), arguments, []) as call]:
-            operator = subject.declaration.operator(name)
+            operator = subject.declared.get(name)
             if operator is None or any(arguments_of(call, operator, "")):
                 return True  # reported with the formula
             plain = all(isinstance(each, ast.Name | ast.Subscript) for each in arguments)
@@ -169,5 +169,5 @@ def signature(schema: Schema) -> tuple[object, ...]:
     return (schema.arguments, results)
 
 
-RULES = (reserved, functional, clashes, derived)
-SET_RULES = (namespace,)
+RULES = (reserved, functional, derived)
+SET_RULES = (namespace, clashes)

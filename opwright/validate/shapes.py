@@ -23,6 +23,7 @@ from opwright.validate.subject import bare
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from opwright.declare.rules import ShapeRule
     from opwright.declare.schema import Schema
     from opwright.declare.shape import Item
     from opwright.errors import OpwrightError
@@ -76,7 +77,10 @@ def unknown(name: str, subject: Subject, where: str) -> UnknownNameError:
 
 
 def patterns(subject: Subject) -> Iterator[OpwrightError]:
-    """Check that the shape of an argument is a pattern that can be bound."""
+    """Check that the shape of an argument is a pattern that can be bound.
+
+    An out argument may have the rule of an output.
+    """
     for argument in subject.schema.arguments:
         rule = subject.operator.shapes.get(argument.name)
         where = subject.where(f"shape of {argument.name!r}")
@@ -89,6 +93,8 @@ def patterns(subject: Subject) -> Iterator[OpwrightError]:
                 allowed=[tensor.name for tensor in subject.tensors],
                 fix="give shapes to arguments that are one tensor",
             )
+        elif argument.is_written and argument.keyword_only and not isinstance(rule, Dims):
+            yield from resolved(rule, bound(subject)[0], subject, where)
         elif not isinstance(rule, Dims):
             yield PatternError(where=where, got=f"{type(rule).__name__} for an argument")
     yield from bound(subject)[1]
@@ -110,17 +116,25 @@ def outputs(subject: Subject) -> Iterator[OpwrightError]:
                 got = "no rule, and no tensor argument that is always there to be like"
                 fix = f'give its sizes: shapes={{"{output.name}": "N, D"}}'
                 yield NoShapeRuleError(where=where, got=got, fix=fix)
-        elif isinstance(rule, ShapeFunction):
-            yield from shape_function(rule, subject.schema, where)
         else:
-            try:
-                resolved = resolve(rule, scope, where=where)
-            except DeclarationError as error:
-                yield error
-            else:
-                if isinstance(resolved, tuple):
-                    for item in resolved:
-                        yield from sizes(item, scope, where)
+            yield from resolved(rule, scope, subject, where)
+
+
+def resolved(
+    rule: ShapeRule, scope: Scope, subject: Subject, where: str
+) -> Iterator[OpwrightError]:
+    """Check that the shape rule of an output can be resolved, and its sizes."""
+    if isinstance(rule, ShapeFunction):
+        yield from shape_function(rule, subject.schema, where)
+        return
+    try:
+        shape = resolve(rule, scope, where=where)
+    except DeclarationError as error:
+        yield error
+        return
+    if isinstance(shape, tuple):
+        for item in shape:
+            yield from sizes(item, scope, where)
 
 
 def not_allocated(output: Output, subject: Subject) -> OpwrightError:

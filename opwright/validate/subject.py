@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from opwright.declare.rules import DtypeArgument, DtypeSet, Like, Promoted, SameDtype
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from opwright.declare.operator import Declaration, Operator
     from opwright.declare.rules import DtypeRule
     from opwright.declare.schema import Argument, Schema, ValueType
 
-__all__ = ["FLOATING", "Output", "Subject", "bare"]
+__all__ = ["FLOATING", "Output", "Subject", "bare", "subjects"]
 
 # Dtypes that have gradients; the narrow floating-point ones only carry data.
 FLOATING = frozenset(
@@ -44,10 +46,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """An operator in its set."""
+    """An operator in its set.
+
+    Parameters
+    ----------
+    declared
+        The operators of the set by full name.
+    """
 
     declaration: Declaration
     operator: Operator
+    declared: Mapping[str, Operator]
 
     @property
     def schema(self) -> Schema:
@@ -161,3 +170,10 @@ class Subject:
             for output in self.outputs()
             if output.type.has_tensors and self.is_differentiable(output.name)
         )
+
+
+def subjects(declaration: Declaration) -> Iterator[Subject]:
+    """Yield the operators of a set."""
+    declared = {operator.name: operator for operator in declaration.operators}
+    for operator in declaration.operators:
+        yield Subject(declaration=declaration, operator=operator, declared=declared)

@@ -19,7 +19,7 @@ from opwright.validate import (
 )
 from opwright.validate.diagnostic import Diagnostic, InvalidDeclarationError
 from opwright.validate.errors import ValidationError
-from opwright.validate.subject import Subject
+from opwright.validate.subject import subjects
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -49,14 +49,13 @@ def validate(
         Identifiers of warnings that are errors here.
     """
     found = [
-        diagnostic(error, declaration.place, as_errors)
+        diagnostic(error, place, as_errors)
         for rule in SET_RULES
-        for error in rule(declaration)
+        for place, error in rule(declaration)
     ]
-    for operator in declaration.operators:
-        subject = Subject(declaration=declaration, operator=operator)
+    for subject in subjects(declaration):
         found += [
-            diagnostic(error, operator.place, as_errors)
+            diagnostic(error, subject.operator.place, as_errors)
             for rule in OPERATOR_RULES
             for error in rule(subject)
         ]

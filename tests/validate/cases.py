@@ -201,6 +201,9 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D027 count": lambda: one(ADD, aclnn="aclnnAdd(x, y, out)"),
     "OPW-D027 count of a derived call": lambda: one("add(Tensor x, Tensor y) -> Tensor"),
+    "OPW-D027 in-place function": lambda: one(
+        "add_(Tensor(a!) x, Tensor y, Scalar alpha=1) -> Tensor(a!)"
+    ),
     "OPW-D028 double for float": lambda: one(
         "distance(Tensor x, Tensor y, float p, int mode) -> Tensor",
         aclnn="aclnnCdist(x, y, double p, mode, out)",
