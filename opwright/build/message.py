@@ -120,7 +120,7 @@ def describe(
     Parameters
     ----------
     declared
-        Place of the declaration by the operator's identifier in C++.
+        By an operator's identifier in C++: its name and the place of its declaration.
     log
         The file with the whole output.
     root
@@ -140,7 +140,7 @@ def describe(
     operator = operator_of(text.splitlines(), found.line, declared)
     where = f"{shown(found.file, root)}:{found.line}"
     if operator is not None:
-        where += f", operator {operator} declared at {declared[operator]}"
+        where += f", operator {declared[operator]}"
     elsewhere = f"\n  (found in {found.reported})" if found.reported else ""
     return CompileError(
         where=where,

@@ -29,7 +29,10 @@ __all__ = ["Needed", "check_stable", "needed_libraries", "needed_symbols"]
 STABLE = re.compile(r"(?:aoti_torch|torch)_\w+")
 RUNTIME = re.compile(r"(?:GLIBC|GLIBCXX|CXXABI|GCC|LIBC)_")
 # Weak, and bound to no version: the compiler's start-up code asks for them.
-STARTUP = frozenset({"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"})
+STARTUP = frozenset(
+    {"__cxa_finalize", "__gmon_start__"}
+    | {"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
+)
 # Libraries that exist wherever torch does; libtorch_npu is not among them.
 LIBRARIES = re.compile(
     r"(?:libtorch|libtorch_cpu|libstdc\+\+|libgcc_s|libc|libm|libdl|libpthread|librt|ld-linux.*)\.so"

@@ -25,7 +25,7 @@ from opwright.build.errors import PackageError, WheelError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Metadata", "Tag", "archive_time", "wheel_name", "write_wheel"]
+__all__ = ["Form", "Metadata", "Tag", "archive_time", "wheel_name", "write_wheel"]
 
 # Earliest moment that a zip archive can state.
 EPOCH = 315532800

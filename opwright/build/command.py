@@ -1,0 +1,77 @@
+"""`opwright build`: the wheel of a project."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from opwright.build.build import Request, build_plugin, build_wheel
+from opwright.build.errors import StableAbiError
+from opwright.build.progress import Progress
+from opwright.project.config import read_project
+
+__all__ = ["build"]
+
+
+def build(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The project's folder.", show_default=False)
+    ] = Path(),
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Default: its dist/."),
+    ] = None,
+    stable_abi: Annotated[
+        bool | None,
+        typer.Option(
+            "--stable-abi/--full-abi",
+            help="Use only libtorch's stable ABI, or all of it (default: as pyproject.toml says).",
+            show_default=False,
+        ),
+    ] = None,
+    plugin: Annotated[
+        bool, typer.Option("--plugin", help="No compiler: a Python package that opwright loads.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option("-j", metavar="N", min=1, help="Compilers at a time.")
+    ] = None,
+    no_compile: Annotated[
+        bool, typer.Option("--no-compile", help="Fail where the cache has not all that is needed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Build the project's wheel.
+
+    Emits the sources into generated/, compiles what changed, and writes the wheel. It needs torch
+    and torch_npu where it is installed, but not opwright (a plugin does). The exit code is 2 if
+    something is wrong; the message says what.
+    """
+    project = read_project(folder)
+    if stable_abi is not None:
+        if plugin and stable_abi:
+            raise StableAbiError(
+                where="opwright build, --stable-abi",
+                got="--plugin, which compiles nothing",
+                fix="leave out one of them",
+            )
+        options = dataclasses.replace(project.options, stable_abi=stable_abi)
+        project = dataclasses.replace(project, options=options)
+    request = Request(
+        project=project,
+        out=out or project.root / "dist",
+        may_compile=not no_compile,
+        jobs=jobs,
+    )
+    progress = Progress(None if as_json else Console(highlight=False))
+    built = (build_plugin if plugin else build_wheel)(request, progress)
+    if as_json:
+        steps = [dataclasses.asdict(step) for step in built.steps]
+        typer.echo(json.dumps({"wheel": str(built.wheel), "steps": steps}, indent=2))
+    else:
+        typer.echo(str(built.wheel))

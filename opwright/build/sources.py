@@ -1,0 +1,70 @@
+"""A project -> the facts of its declaration and the files that are emitted for it.
+
+Hand-written C++ in csrc/ of the project is part of the emitted tree, where it replaces emitted
+files of the same name, so that the tree can be built without the project around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.derive import derive
+from opwright.emit.all import emit_all
+from opwright.project.config import load_operators
+from opwright.project.lazy_torch import lazy_torch
+from opwright.validate import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from opwright.derive.facts import SetFacts
+    from opwright.emit.options import EmitOptions
+    from opwright.project.config import Project
+
+__all__ = ["HAND_WRITTEN", "Sources", "hand_written", "read_sources"]
+
+HAND_WRITTEN = "csrc"
+SUFFIXES = frozenset({".cpp", ".h", ".hpp", ".inc"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What a project's declaration becomes.
+
+    Parameters
+    ----------
+    files
+        Texts by path in the generated tree.
+    """
+
+    facts: SetFacts
+    files: Mapping[str, str]
+
+
+def read_sources(project: Project, options: EmitOptions) -> Sources:
+    """Read and check the declaration, and emit all files.
+
+    Raises
+    ------
+    OpwrightError
+        What is wrong with the declaration (OPW-D...), its file (OPW-P...), or what cannot be
+        emitted (OPW-E...).
+    """
+    with lazy_torch():
+        declaration = load_operators(project).freeze()
+        validate(declaration)
+        facts = derive(declaration)
+        emitted = emit_all(facts, options)
+    return Sources(facts=facts, files={**emitted, **hand_written(project.root)})
+
+
+def hand_written(root: Path) -> Mapping[str, str]:
+    """Return the C++ that stands in the project itself, by its path in the generated tree."""
+    folder = root / HAND_WRITTEN
+    return {
+        str(file.relative_to(root)): file.read_text(encoding="utf-8")
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in SUFFIXES and file.is_file()
+    }
