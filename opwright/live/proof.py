@@ -15,12 +15,14 @@ from opwright.declare.errors import DeclarationError
 from opwright.declare.rules import DtypeSet, SameDtype
 from opwright.declare.sample import TensorSpec
 from opwright.declare.schema import Base
+from opwright.errors import OpwrightError
 from opwright.live.errors import ReferenceResultError
+from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from opwright.declare.operator import Operator
+    from opwright.declare.operator import Declaration, Operator
     from opwright.declare.sample import Sample
     from opwright.declare.schema import Argument, Result
 
@@ -30,6 +32,7 @@ __all__ = [
     "OtherResultError",
     "WrittenArgumentError",
     "prove_aliasing",
+    "prove_declaration",
     "sample_arguments",
 ]
 
@@ -105,6 +108,26 @@ def prove_aliasing(
                 where=f"{where}, samples",
                 got=f"{argument}, which no sample changes",
             )
+
+
+def prove_declaration(declaration: Declaration) -> None:
+    """Run the reference of each operator that has samples.
+
+    Raises
+    ------
+    InvalidDeclarationError
+        OPW-D010: what `prove_aliasing` raises, for all operators in one.
+    """
+    errors: list[OpwrightError] = []
+    for operator in declaration.operators:
+        try:
+            prove_aliasing(operator, namespace=declaration.namespace)
+        except OpwrightError as error:
+            errors.append(error)
+    if errors:
+        raise InvalidDeclarationError(
+            where=f"{declaration.place}, operator set {declaration.namespace}", errors=errors
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ import torch
 
 from opwright.declare import OperatorSet, sample, tensor
 from opwright.declare.place import Place
-from opwright.live.proof import prove_aliasing, sample_arguments
+from opwright.live.proof import prove_aliasing, prove_declaration, sample_arguments
+from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,6 +189,16 @@ def test_what_contradicts_is_told(schema: str, reference: Callable[..., object],
         prove_aliasing(declared(schema, reference), namespace="my_ops")
     error: OpwrightError = raised.value  # type: ignore[assignment]  # matched by its identifier
     assert str(error) == text
+
+
+def test_all_operators_of_a_set_are_told_at_once() -> None:
+    ops = OperatorSet("my_ops")
+    ops.operator("f(Tensor x) -> Tensor", samples=ONE)(same)
+    ops.operator("g(Tensor x) -> Tensor", samples=ONE)(add)
+    ops.operator("h_(Tensor(a!) x) -> ()", samples=ONE)(nothing)
+    with pytest.raises(InvalidDeclarationError) as raised:
+        prove_declaration(ops.freeze())
+    assert [each.id for each in raised.value.errors] == ["OPW-D057", "OPW-D059"]
 
 
 def test_nothing_to_prove_without_samples() -> None:
