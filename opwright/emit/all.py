@@ -1,0 +1,38 @@
+"""All files of the generated tree: facts and options -> {path: text}. Pure and deterministic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.emit.cpp import emit_cpp
+from opwright.emit.python import emit_python
+from opwright.emit.python.project import emit_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opwright.derive.facts import SetFacts
+    from opwright.emit.options import EmitOptions
+
+__all__ = ["emit_all"]
+
+
+def emit_all(
+    facts: SetFacts, options: EmitOptions, *, handwritten: Mapping[str, str] | None = None
+) -> Mapping[str, str]:
+    """Return the generated tree, which builds and runs without opwright.
+
+    Parameters
+    ----------
+    handwritten
+        C++ of the project by its path (`csrc/name.cpp`): it replaces emitted files of the same
+        path and is added to the others.
+
+    Raises
+    ------
+    OpwrightError
+        OPW-E001 and following: what cannot be emitted.
+    """
+    files = {**emit_cpp(facts, options), **emit_python(facts, options), **(handwritten or {})}
+    metadata = f"{options.package}/metadata.json"
+    return dict(sorted({**files, metadata: emit_metadata(facts, options, files)}.items()))

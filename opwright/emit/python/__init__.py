@@ -1,0 +1,84 @@
+"""The Python package around the C++ library, its tests and its build: {path: text}. Pure.
+
+api, docs, authored     a typed, documented function for each operator
+stubs                   `torch.ops.<namespace>` with types
+source, scopes          the author's functions, taken from the declaration's file
+kernels                 those functions and derived ones, and their registration
+graph                   GE API, TorchAir converters, prototypes
+suite                   tests from the samples
+project, package        what builds it, what loads it
+annotations, names, module, text   how Python is written
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.emit.python.api import emit_api
+from opwright.emit.python.graph import emit_converters, emit_ge, emit_reg_op, graph_operators
+from opwright.emit.python.kernels import emit_kernels, emit_reference, emit_registration
+from opwright.emit.python.package import emit_init, shipped
+from opwright.emit.python.project import emit_pyproject
+from opwright.emit.python.source import extract
+from opwright.emit.python.stubs import emit_init_stub, emit_ops, emit_ops_stub
+from opwright.emit.python.suite import emit_conftest, emit_suite, emit_twin_kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opwright.derive.facts import SetFacts
+    from opwright.emit.options import EmitOptions
+
+__all__ = ["emit_python"]
+
+
+def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
+    """Return the Python files by their path in the generated tree.
+
+    Raises
+    ------
+    OpwrightUseError, ForeignFunctionError, SourceMissingError
+        OPW-E001 to OPW-E003: a function of the declaration that cannot be shipped.
+    """
+    source = facts.declaration.source.name
+    extracted = extract(facts)
+    kinds = {each.python.kind for each in facts.operators if each.python is not None}
+    graph = graph_operators(facts)
+    package = {
+        "__init__.py": emit_init(facts, options, converters=bool(graph)),
+        "__init__.pyi": emit_init_stub(facts, options),
+        "_load.py": shipped("loading", source),
+        "_ops.py": emit_ops(facts, options),
+        "_ops.pyi": emit_ops_stub(facts, options),
+        "_registration.py": emit_registration(facts, extracted, options),
+        "_runtime.py": shipped("runtime", source),
+        "api.py": emit_api(facts, options),
+        "py.typed": "",
+    }
+    if extracted.names:
+        package["_reference.py"] = emit_reference(facts, extracted, options)
+    if kinds & {"formula", "vjp"}:
+        package["_kernels.py"] = emit_kernels(facts, extracted, options)
+    if "vjp" in kinds:
+        package["_vjp.py"] = shipped("vjp", source)
+    if graph:
+        package["ge.py"] = emit_ge(facts, options)
+        package["converters.py"] = emit_converters(facts, options)
+    if any(each.prototype is not None for each in facts.operators):
+        package["op_proto.h"] = emit_reg_op(facts)
+    tests = {
+        "conftest.py": emit_conftest(facts),
+        "support.py": shipped("support", source),
+        "twin_kernels.py": emit_twin_kernels(facts, extracted, options),
+        f"test_{options.package}.py": emit_suite(facts, extracted, options),
+    }
+    return {
+        "setup.py": shipped("setup_script", source),
+        "pyproject.toml": emit_pyproject(facts, options),
+        **{f"{options.package}/{name}": text for name, text in package.items()},
+        **{f"tests/{name}": text for name, text in tests.items()},
+    }
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,436 @@
+"""The tests of the generated package: its samples, and its kernels for opwright's twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.signature import CType
+from opwright.declare.rules import DtypeSet, SameDtype
+from opwright.declare.sample import TensorSpec
+from opwright.declare.schema import Base
+from opwright.derive.facts import FromArgument, FromConstant, FromOutput
+from opwright.emit.python.annotations import default_text
+from opwright.emit.python.module import module
+from opwright.emit.python.text import bracketed, literal, strings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from opwright.declare.rules import DtypeRule
+    from opwright.declare.sample import Value
+    from opwright.declare.schema import Argument
+    from opwright.derive.facts import OperatorFacts, Parameter, SetFacts
+    from opwright.emit.options import EmitOptions
+    from opwright.emit.python.source import Extracted
+
+__all__ = ["emit_conftest", "emit_suite", "emit_twin_kernels"]
+
+ARRAYS = frozenset(
+    {CType.INT_ARRAY, CType.FLOAT_ARRAY, CType.BOOL_ARRAY, CType.TENSOR_LIST, CType.SCALAR_LIST}
+)
+# Bases of schema values that C passes as numbers of another type.
+NUMBERS = {Base.BOOL: "bool", Base.INT: "int", Base.SYMINT: "int"}
+PLAIN = {
+    Base.BOOL: {CType.BOOL, CType.SCALAR},
+    Base.INT: {
+        CType.INT64,
+        CType.INT32,
+        CType.INT16,
+        CType.INT8,
+        CType.UINT64,
+        CType.UINT32,
+        CType.SCALAR,
+    },
+}
+
+TESTS = """
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_npu_computes_what_the_reference_computes(case: Case) -> None:
+    if "npu" not in devices():
+        pytest.skip("needs an NPU; pytest --npu-twin of opwright runs it without one")
+    operator = overload(NAMESPACE, case.operator)
+    want = call(operator, make(case, "cpu"))
+    got = call(operator, make(case, "npu"))
+    assert_same(got, want, TOLERANCES.get(case.operator, {}))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_meta_says_the_shapes_and_dtypes_of_the_results(case: Case) -> None:
+    operator = overload(NAMESPACE, case.operator)
+    want = call(operator, make(case, "cpu"))
+    got = call(operator, make(case, "meta"))
+    described = [[(t.shape, t.dtype) for t in flat(results)] for results in (got, want)]
+    assert described[0] == described[1]
+"""
+
+ERROR_TEST = """
+
+@pytest.mark.parametrize("device", [*devices(), "meta"])
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_what_is_wrong_is_refused(case: Case, device: str) -> None:
+    with pytest.raises((RuntimeError, ValueError, TypeError), match=re.escape(case.match)):
+        call(overload(NAMESPACE, case.operator), make(case, device))
+"""
+
+GRADIENT_TEST = """
+
+@pytest.mark.parametrize("case", SLOPES, ids=str)
+def test_gradients_are_the_slopes_of_the_reference(case: Case) -> None:
+    operator, function = overload(NAMESPACE, case.operator), REFERENCES[case.operator]
+    binder = Binder(operator)
+
+    def reference(values: dict[str, Any]) -> list[Any]:
+        given = {**binder.defaults, **values}
+        results = binder.as_results(given, binder.call(function, given))
+        results = list(results) if isinstance(results, tuple) else [results]
+        return [*results, *(given[name] for name in binder.written)]
+
+    got, want = slopes(operator, reference, case, DIFFERENTIABLE[case.operator])
+    assert got == pytest.approx(want, rel=2e-2, abs=2e-3)
+
+
+@pytest.mark.parametrize("case", SLOPES, ids=str)
+def test_the_npu_has_the_same_gradients(case: Case) -> None:
+    if "npu" not in devices():
+        pytest.skip("needs an NPU; pytest --npu-twin of opwright runs it without one")
+    assert_same(gradients(case, "npu"), gradients(case, "cpu"), TOLERANCES.get(case.operator, {}))
+
+
+def gradients(case: Case, device: str) -> list[Any]:
+    leaves = make(case, device, requires_grad=DIFFERENTIABLE[case.operator])
+    results = call(overload(NAMESPACE, case.operator), copied(leaves))
+    total = sum(each.float().sum() for each in flat(results) if each.requires_grad)
+    inputs = [each for each in flat(list(leaves.values())) if each.requires_grad]
+    return list(torch.autograd.grad(total, inputs, materialize_grads=True))
+"""
+
+OPCHECK_TEST = """
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_torch_finds_nothing_wrong(case: Case) -> None:
+    operator = overload(NAMESPACE, case.operator)
+    written = [a.name for a in operator._schema.arguments if a.alias_info and a.alias_info.is_write]
+    names = tuple(n for n in DIFFERENTIABLE.get(case.operator, ()) if n not in written)
+    values = make(case, "cpu", requires_grad=names)
+    torch.library.opcheck(operator, (), values)
+"""
+
+
+def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str:
+    """Return the tests: tables of cases, and one test for each thing that must hold."""
+    package = options.package
+    operators = [each for each in facts.operators if each.role == "declared"]
+    cases = [text for each in operators for text in cases_of(each)]
+    refused = [text for each in operators for text in refused_of(each)]
+    differentiable = [
+        f"{literal(each.name)}: {strings(each.autograd.inputs)}"
+        for each in operators
+        if each.autograd is not None
+    ]
+    tolerances = [
+        f"{literal(each.name)}: {{"
+        + ", ".join(
+            f"torch.{dtype}: ({tolerance.rtol!r}, {tolerance.atol!r})"
+            for dtype, tolerance in sorted(each.operator.tolerances.items())
+        )
+        + "}"
+        for each in operators
+        if each.operator.tolerances
+    ]
+    slopes = [
+        text
+        for each in operators
+        if each.autograd is not None and each.operator.reference is not None
+        for text in cases_of(each)
+        if "torch.float32" in text and "float16" not in text
+    ]
+    references = [
+        f"{literal(each.name)}: _reference.{extracted.name(each.operator.reference)}"
+        for each in operators
+        if each.autograd is not None and each.operator.reference is not None
+    ]
+    tables = [
+        [f"NAMESPACE = {literal(facts.declaration.namespace)}"],
+        table("CASES: list[Case] = [", cases, "]"),
+        table("REFUSED: list[Case] = [", refused, "]") if refused else [],
+        table("TOLERANCES: dict[str, dict[torch.dtype, tuple[float, float]]] = {", tolerances, "}"),
+        table("DIFFERENTIABLE: dict[str, tuple[str, ...]] = {", differentiable, "}"),
+        table("SLOPES: list[Case] = [", slopes, "]") if slopes else [],
+        table("REFERENCES: dict[str, Callable[..., Any]] = {", references, "}") if slopes else [],
+    ]
+    head = [line for group in tables for line in group]
+    tests = (
+        TESTS + (ERROR_TEST if refused else "") + (GRADIENT_TEST if slopes else "") + OPCHECK_TEST
+    )
+    support = ["Case", "assert_same", "call", "devices", "flat", "make", "overload"]
+    support += ["copied", "slopes"] if slopes else []
+    if any("tensor(" in each for each in [*cases, *refused]):
+        support.append("tensor")
+    return module(
+        f"The operators of {options.package}, by the samples of their declaration.",
+        head,
+        tests.strip("\n").splitlines(),
+        source=facts.declaration.source.name,
+        imports=[
+            [
+                *(["import re"] if refused else []),
+                *(["from typing import TYPE_CHECKING, Any"] if slopes else []),
+            ],
+            ["import pytest", "import torch"],
+            [f"from support import {', '.join(sorted(support))}"],
+            [
+                *(
+                    [f"from {package} import _reference", f"from {package}._runtime import Binder"]
+                    if slopes
+                    else []
+                ),
+                f"import {package}  # noqa: F401 - loads the operators",
+            ],
+            ["if TYPE_CHECKING:", "    from collections.abc import Callable"] if slopes else [],
+        ],
+        comments=["# ruff: noqa: D, INP001, S101, SLF001"],
+    )
+
+
+def table(opening: str, items: list[str], closing: str) -> list[str]:
+    """Write a table, one row on each line."""
+    if not items:
+        return [opening + closing]
+    return [opening, *(f"    {item}," for item in items), closing]
+
+
+def cases_of(operator: OperatorFacts) -> Iterator[str]:
+    """Return the cases of the samples, each for all dtypes that it leaves open."""
+    for sample in operator.operator.samples:
+        values = dict(sample.values)
+        for dtype in open_dtypes(operator, values):
+            yield case(operator, values, dtype)
+
+
+def refused_of(operator: OperatorFacts) -> Iterator[str]:
+    """Return the cases of error samples."""
+    for sample in operator.operator.errors:
+        values = dict(sample.values)
+        yield case(operator, values, open_dtypes(operator, values)[0], match=sample.match)
+
+
+def open_dtypes(operator: OperatorFacts, values: Mapping[str, Value]) -> tuple[str | None, ...]:
+    """Return the dtypes of the first tensor whose dtype a sample leaves open."""
+    for name, value in values.items():
+        items = value if isinstance(value, tuple) else (value,)
+        if not any(isinstance(each, TensorSpec) and each.dtype is None for each in items):
+            continue
+        rule = root_rule(operator, name)
+        return rule.names if isinstance(rule, DtypeSet) else (None,)
+    return (None,)
+
+
+def root_name(operator: OperatorFacts, name: str) -> str:
+    """Return the argument whose dtype an argument has."""
+    seen = {name}
+    while isinstance(rule := operator.dtypes.get(name), SameDtype) and rule.tensor not in seen:
+        name = rule.tensor
+        seen.add(name)
+    return name
+
+
+def root_rule(operator: OperatorFacts, name: str) -> DtypeRule | None:
+    """Return the rule for the dtype of an argument."""
+    return operator.dtypes.get(root_name(operator, name))
+
+
+def case(
+    operator: OperatorFacts,
+    values: Mapping[str, Value],
+    dtype: str | None,
+    match: str | None = None,
+) -> str:
+    """Return a case as text.
+
+    Parameters
+    ----------
+    dtype
+        Of the first tensor whose dtype is open, and of those that have the same.
+    """
+    chosen: dict[str, str] = {}
+    for name, value in values.items():
+        items = value if isinstance(value, tuple) else (value,)
+        for each in items:
+            if isinstance(each, TensorSpec) and each.dtype is not None:
+                chosen.setdefault(root_name(operator, name), each.dtype)
+    first = dtype
+    parts = []
+    for argument in operator.schema.arguments:
+        if argument.name not in values:
+            continue
+        root = root_name(operator, argument.name)
+        if root not in chosen and has_open(values[argument.name]):
+            rule = operator.dtypes.get(root)
+            names = rule.names if isinstance(rule, DtypeSet) else ("float32",)
+            chosen[root] = first if first in names and first is not None else names[0]
+            first = None
+        text = value_text(values[argument.name], argument, chosen.get(root, "float32"))
+        parts.append(f"{literal(argument.name)}: {text}")
+    items = [literal(operator.name), "{" + ", ".join(parts) + "}"]
+    if match is not None:
+        items.append(f"match={literal(match)}")
+    return f"Case({', '.join(items)})"
+
+
+def has_open(value: Value) -> bool:
+    """Tell whether a value has a tensor whose dtype is open."""
+    items = value if isinstance(value, tuple) else (value,)
+    return any(isinstance(each, TensorSpec) and each.dtype is None for each in items)
+
+
+def value_text(value: Value, argument: Argument, dtype: str) -> str:
+    """Return a value of a sample."""
+    match value:
+        case TensorSpec():
+            parts = [str(size) for size in value.shape] + [f"dtype=torch.{value.dtype or dtype}"]
+            parts += [
+                f"{name}={bound!r}"
+                for name, bound in (("low", value.low), ("high", value.high))
+                if bound is not None
+            ]
+            return f"tensor({', '.join(parts)})"
+        case tuple():
+            return f"[{', '.join(value_text(each, argument, dtype) for each in value)}]"
+        case str() if argument.type.base in {Base.SCALAR_TYPE, Base.LAYOUT, Base.MEMORY_FORMAT}:
+            return f"torch.{value}"
+        case _:
+            return literal(value)
+
+
+# The reference functions as kernels of the twin.
+
+
+def emit_conftest(facts: SetFacts) -> str:
+    """Return what pytest runs first: on opwright's twin the references are the NPU's kernels."""
+    return module(
+        "On opwright's twin, the reference functions are the NPU's kernels.",
+        ['if "opwright.twin" in sys.modules:', '    importlib.import_module("twin_kernels")'],
+        source=facts.declaration.source.name,
+        imports=[["import importlib", "import sys"]],
+        comments=["# ruff: noqa: INP001"],
+    )
+
+
+def emit_twin_kernels(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str:
+    """Return the kernels for the twin: one for each aclnn function that has a reference."""
+    functions: dict[str, list[OperatorFacts]] = {}
+    for each in facts.operators:
+        if each.role == "declared" and each.call and each.operator.reference:
+            functions.setdefault(each.call.function, []).append(each)
+    kernels = [twin_kernel(name, group, extracted) for name, group in functions.items()]
+    package = options.package
+    return module(
+        "The reference functions as kernels of opwright's twin of an NPU.",
+        *kernels,
+        source=facts.declaration.source.name,
+        imports=[
+            ["from opwright import twin"] if kernels else [],
+            [f"from {package} import _reference"] if kernels else [],
+        ],
+        comments=[
+            "# ruff: noqa: A002, ANN, D, FBT, INP001, N803, PLR0913",
+            "# mypy: ignore-errors",
+        ],
+    )
+
+
+def twin_kernel(function: str, group: list[OperatorFacts], extracted: Extracted) -> list[str]:
+    """Return the kernel of one function; constants tell which of several operators called it."""
+    first = group[0]
+    assert first.call is not None
+    names = [parameter_name(index, each) for index, each in enumerate(first.call.parameters)]
+    body: list[str] = []
+    for place, operator in enumerate(group):
+        lines = reference_call(operator, names, extracted)
+        condition = constants(operator, names)
+        if len(group) == 1 or (place == len(group) - 1 and not condition):
+            body += [f"    {line}" for line in lines]
+        else:
+            body += [
+                f"    if {condition or 'True'}:",
+                *(f"        {line}" for line in lines),
+                "        return",
+            ]
+    head = bracketed(f"def {function}(", names, "):  # noqa: N802")
+    return [f"@twin.kernel({literal(str(first.call.signature))})  # noqa: E501", head, *body]
+
+
+def parameter_name(index: int, parameter: Parameter) -> str:
+    """Return a name for a C parameter."""
+    match parameter.source:
+        case FromArgument(name) | FromOutput(name):
+            return name
+        case _:
+            return f"constant{index}"
+
+
+def constants(operator: OperatorFacts, names: list[str]) -> str:
+    """Return the condition that holds when an operator passed its constants."""
+    assert operator.call is not None
+    return " and ".join(
+        f"{name} == {literal(parameter.source.value)}"
+        for name, parameter in zip(names, operator.call.parameters, strict=False)
+        if isinstance(parameter.source, FromConstant) and parameter.source.value is not None
+    )
+
+
+def reference_call(operator: OperatorFacts, names: list[str], extracted: Extracted) -> list[str]:
+    """Return the lines that run a reference and write its results."""
+    assert operator.call is not None
+    assert operator.operator.reference is not None
+    passed = {
+        parameter.source.name: (name, parameter.ctype)
+        for name, parameter in zip(names, operator.call.parameters, strict=False)
+        if isinstance(parameter.source, FromArgument)
+    }
+    items = []
+    for argument in operator.schema.arguments:
+        if argument.name in passed:
+            text = as_schema(argument, *passed[argument.name])
+        else:
+            text = default_text(argument) or "None"
+        items.append(f"{argument.name}={text}" if argument.keyword_only else text)
+    call = f"_reference.{extracted.name(operator.operator.reference)}({', '.join(items)})"
+    new = [output for output in operator.outputs if output.is_new]
+    returned = [output for output in operator.outputs if output.result is not None]
+    if not new:
+        return [call]
+    if len(new) == 1 and len(returned) == 1:
+        return [f"{new[0].name}.copy_({call})"]
+    lines = [f"results = {call}", "results = results if isinstance(results, tuple) else (results,)"]
+    if len(new) < len(returned):
+        all_places = literal(tuple(output.result for output in new))
+        lines += [
+            f"is_complete = len(results) == {len(returned)}",
+            f"places = {all_places} if is_complete else range({len(new)})",
+        ]
+        targets = ", ".join(output.name for output in new)
+        lines.append(f"for place, output in zip(places, ({targets},), strict=True):")
+        lines.append("    output.copy_(results[place])")
+        return lines
+    targets = ", ".join(output.name for output in new)
+    return [
+        *lines,
+        f"for output, result in zip(({targets}), results, strict=True):",
+        "    output.copy_(result)",
+    ]
+
+
+def as_schema(argument: Argument, name: str, ctype: CType) -> str:
+    """Return a C parameter as the schema has it."""
+    kind = argument.type
+    if kind.is_list and ctype in ARRAYS:
+        return name if kind.optional else f"{name} or []"
+    if kind.is_list:
+        return f"[{name}]"
+    if ctype in ARRAYS:
+        return f"{name}[0]"
+    if kind.base is Base.BOOL and ctype is not CType.BOOL:
+        return f"bool({name})"
+    return name

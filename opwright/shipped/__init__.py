@@ -1,0 +1,15 @@
+"""Modules that are copied into packages as they are. They import torch and nothing of opwright.
+
+runtime     registers Python kernels: references, backward functions, vmap, autocast
+vjp         gradients of a reference function
+autograd    autograd and functionalization in Python, for packages that use only the stable ABI
+loading     checks versions and loads the C++ library
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []
+
+
+def __dir__() -> list[str]:
+    return __all__

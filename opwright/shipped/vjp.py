@@ -1,0 +1,126 @@
+"""Gradients of a reference function: it is run again, with gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["vjp"]
+
+
+def vjp(
+    function: Callable[..., Any],
+    values: Mapping[str, Any],
+    *,
+    positional: Sequence[str],
+    written: Sequence[str],
+    inputs: Sequence[str],
+    outputs: Sequence[int | str],
+    gradients: Sequence[Any],
+) -> Any:  # noqa: ANN401 - one gradient, or several
+    """Return the gradients of inputs for gradients of outputs.
+
+    They can be differentiated again: where an input is part of a graph, so is what stands for it.
+
+    Parameters
+    ----------
+    values
+        The arguments of the function by name.
+    positional
+        The arguments that are passed by place, in order.
+    written
+        Those that the function writes; it gets copies.
+    outputs
+        Where each differentiable output is: a place among the results, or a written argument.
+    gradients
+        Of each output; None for zero.
+    """
+    leaves = [t for name in inputs for t in tensors(values[name]) if differentiable(t)]
+    wanted = [each for value in gradients for each in listed(value)]
+
+    def forward(*stand_ins: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        rest = iter(stand_ins)
+        given = dict(values)
+        for name in inputs:
+            given[name] = mapped(lambda t: next(rest) if differentiable(t) else t, given[name])
+        for name in written:
+            given[name] = mapped(torch.Tensor.clone, given[name])
+        keywords = {name: value for name, value in given.items() if name not in positional}
+        returned = function(*(given[name] for name in positional), **keywords)
+        results = list(returned) if isinstance(returned, tuple) else [returned]
+        found = [
+            each
+            for place in outputs
+            for each in listed(given[place] if isinstance(place, str) else results[place])
+        ]
+        return tuple(o for o, g in zip(found, wanted, strict=True) if g is not None)
+
+    flowing = [g for g in wanted if g is not None]
+    pulled: Sequence[torch.Tensor | None] = [None] * len(leaves)
+    if leaves and flowing:
+        pulled = pull(forward, leaves, flowing)
+    rest = iter(pulled)
+    found = [as_gradient(values[name], rest) for name in inputs]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def as_gradient(value: Any, rest: Iterator[torch.Tensor | None]) -> Any:  # noqa: ANN401 - any argument
+    """Return the gradient of an argument; in a list, zeros where there is none."""
+    if isinstance(value, torch.Tensor):
+        return next(rest) if differentiable(value) else None
+    if not isinstance(value, list | tuple):
+        return None
+    pairs = [(t, next(rest) if differentiable(t) else None) for t in value]
+    return [torch.zeros_like(t) if g is None else g for t, g in pairs]
+
+
+def pull(
+    forward: Callable[..., tuple[torch.Tensor, ...]],
+    leaves: list[torch.Tensor],
+    flowing: list[torch.Tensor],
+) -> Sequence[torch.Tensor | None]:
+    """Return gradients of the leaves."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:  # noqa: SLF001 - torch.func has no question for it
+        found: Sequence[torch.Tensor] = torch.func.vjp(forward, *leaves)[1](tuple(flowing))
+        return found
+    again = torch.is_grad_enabled()
+    with torch.enable_grad():
+        # A view is a place of its own in the graph: its gradient is not that of what it views.
+        stand_ins = [
+            t.view_as(t) if again and t.requires_grad else t.detach().requires_grad_()
+            for t in leaves
+        ]
+        results = forward(*stand_ins)
+        pairs = [(o, g) for o, g in zip(results, flowing, strict=True) if o.requires_grad]
+        if not pairs:
+            return [None] * len(leaves)
+        reached, grads = zip(*pairs, strict=True)
+        return torch.autograd.grad(reached, stand_ins, grads, create_graph=again, allow_unused=True)
+
+
+def differentiable(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor can have a gradient."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def tensors(value: object) -> list[torch.Tensor]:
+    """Return the tensors of an argument."""
+    return [each for each in listed(value) if isinstance(each, torch.Tensor)]
+
+
+def listed(value: Any) -> list[Any]:  # noqa: ANN401 - any argument
+    """Return a list as it is, and anything else as a list of one."""
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def mapped(function: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:  # noqa: ANN401 - any argument
+    """Replace the tensors of an argument."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, list | tuple):
+        return [function(each) if isinstance(each, torch.Tensor) else each for each in value]
+    return value
