@@ -40,7 +40,8 @@ __all__ = ["is_twin", "register_references"]
 def is_twin() -> bool:
     """Tell whether this process's CANN is the twin."""
     try:
-        library = ctypes.CDLL("libnnopbase.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        # Found where torch_npu finds it, which loads it later, with its first operator.
+        library = ctypes.CDLL("libnnopbase.so", mode=os.RTLD_LAZY)
     except OSError:
         return False
     return hasattr(library, "opwright_kernel_add")
