@@ -12,8 +12,8 @@ import re
 from typing import TYPE_CHECKING, assert_never
 
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference
-from opwright.declare.rules import DtypeSet
 from opwright.declare.schema import Argument, Base, Result, Schema, ValueType
+from opwright.declare.values import differentiable_inputs, differentiable_outputs
 from opwright.derive.facts import (
     Autograd,
     Gradient,
@@ -30,35 +30,7 @@ if TYPE_CHECKING:
     from opwright.declare.operator import Operator
     from opwright.derive.facts import BackwardArgument
 
-__all__ = ["derive_backward", "differentiable_inputs", "differentiable_outputs", "formula_names"]
-
-FLOATING = re.compile(r"b?float\d|complex")
-
-
-def can_have_gradient(name: str, operator: Operator) -> bool:
-    """Tell whether a tensor can be floating-point, by its own dtype rule."""
-    rule = operator.dtypes.get(name)
-    return not isinstance(rule, DtypeSet) or any(FLOATING.match(each) for each in rule.names)
-
-
-def differentiable_inputs(operator: Operator) -> tuple[str, ...]:
-    """Return the tensor arguments that can have a gradient, in the order of the schema."""
-    return tuple(
-        argument.name
-        for argument in operator.schema.arguments
-        if argument.type.has_tensors
-        and not (argument.is_written and argument.keyword_only)
-        and can_have_gradient(argument.name, operator)
-    )
-
-
-def differentiable_outputs(operator: Operator, outputs: Iterable[Output]) -> tuple[str, ...]:
-    """Return the outputs that can have a gradient."""
-    return tuple(
-        output.name
-        for output in outputs
-        if output.type.has_tensors and can_have_gradient(output.name, operator)
-    )
+__all__ = ["derive_backward", "formula_names"]
 
 
 def derive_backward(
@@ -78,7 +50,7 @@ def derive_backward(
                 outputs,
                 kernel,
                 inputs=inputs or differentiable_inputs(operator),
-                differentiable=of_outputs or differentiable_outputs(operator, outputs),
+                differentiable=of_outputs or differentiable_outputs(operator),
                 saves=saves,
             )
         case BackwardReference(inputs):
@@ -88,7 +60,7 @@ def derive_backward(
                 outputs,
                 kernel,
                 inputs=inputs or differentiable_inputs(operator),
-                differentiable=differentiable_outputs(operator, outputs),
+                differentiable=differentiable_outputs(operator),
                 saves=tuple(
                     a.name
                     for a in operator.schema.arguments

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from opwright.declare.rules import ShapeRule
     from opwright.declare.schema import Schema
     from opwright.declare.shape import Item
+    from opwright.declare.values import Produced
     from opwright.errors import OpwrightError
-    from opwright.validate.subject import Output, Subject
+    from opwright.validate.subject import Subject
 
 __all__ = ["RULES", "bound"]
 
@@ -137,7 +138,7 @@ def resolved(
             yield from sizes(item, scope, where)
 
 
-def not_allocated(output: Output, subject: Subject) -> OpwrightError:
+def not_allocated(output: Produced, subject: Subject) -> OpwrightError:
     """Return the error for a result that no shape rule can describe."""
     if output.type.base is Base.TENSOR:
         return NoShapeRuleError(
