@@ -59,8 +59,9 @@ class Base(Enum):
 
 BASES = {base.value: base for base in Base}
 
+ALIAS = re.compile(r"^(?P<base>\w+)\((?P<name>\w+)(?P<rest>[^)]*)\)")
 # In PyTorch's grammar, but unknown to torchgen of torch 2.13; each is read as an int in its place.
-UNKNOWN_TO_TORCHGEN = re.compile(r"\A(?:Dimname|complex)\b")
+UNKNOWN_TO_TORCHGEN = re.compile(r"\A(?:Dimname|complex|SymFloat)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,19 +285,37 @@ def read_arguments(text: str, *, where: str) -> Iterator[Argument]:
                 raise SchemaError(where=where, got="two '*'", fix="write '*' once")
             keyword_only = True
             continue
+        declared, default = without_default(part)
         try:
-            given = TorchgenArgument.parse(UNKNOWN_TO_TORCHGEN.sub("int", part, count=1))
+            given = TorchgenArgument.parse(for_torchgen(declared))
         except (AssertionError, RuntimeError, ValueError) as error:
             raise unreadable(part, where=where) from error
-        value_type = read_type(given.type, part, where=where)
-        alias = read_alias(part, where=where)
         yield Argument(
             name=given.name,
-            type=value_type,
-            default=given.default,
-            alias=alias,
+            type=read_type(given.type, part, where=where),
+            default=default,
+            alias=read_alias(part, where=where),
             keyword_only=keyword_only,
         )
+
+
+def without_default(part: str) -> tuple[str, str | None]:
+    """Split an argument at the first =, which is that of its default.
+
+    >>> without_default('str sep = "="')
+    ('str sep', '"="')
+    """
+    declared, sign, default = part.partition("=")
+    return declared.strip(), default.strip() if sign else None
+
+
+def for_torchgen(declared: str) -> str:
+    """Write a type and name as torchgen reads them.
+
+    Types that it does not know become int, to be told apart by the text; alias annotations are
+    read here, as it refuses `Tensor(a!)[2]`.
+    """
+    return UNKNOWN_TO_TORCHGEN.sub("int", ALIAS.sub(r"\1", declared), count=1)
 
 
 def read_results(text: str, *, where: str) -> Iterator[Result]:
@@ -306,7 +325,7 @@ def read_results(text: str, *, where: str) -> Iterator[Result]:
         plain = plain[1:-1]
     for part in split(plain):
         try:
-            given = TorchgenReturn.parse(UNKNOWN_TO_TORCHGEN.sub("int", part, count=1))
+            given = TorchgenReturn.parse(for_torchgen(part))
         except (AssertionError, RuntimeError, ValueError) as error:
             raise unreadable(part, where=where) from error
         value_type = read_type(given.type, part, where=where)
@@ -379,9 +398,6 @@ def read_type(given: TorchgenType, part: str, *, where: str) -> ValueType:
         optional=optional,
         optional_elements=optional_elements,
     )
-
-
-ALIAS = re.compile(r"^\w+\((?P<name>\w+)(?P<rest>[^)]*)\)")
 
 
 def read_alias(part: str, *, where: str) -> Alias | None:
