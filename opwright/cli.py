@@ -6,6 +6,7 @@ why). `opwright run` ends with the exit code of the command that it runs.
 
 from __future__ import annotations
 
+import importlib
 import os
 import shlex
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run tim
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
+from opwright import __version__
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.command import kernels_app
 from opwright.twin.settings import (
@@ -25,13 +28,54 @@ from opwright.twin.settings import (
 )
 
 if TYPE_CHECKING:
+    from typer._click import (
+        Command,
+        Context,
+    )  # Typer brings its own copy of click and does not export it
+
     from opwright.twin.coverage import Status
     from opwright.twin.launch import Target
 
 __all__ = ["app", "main"]
 
+# The verbs of the operator kit: module and function of each. They are imported when they are used,
+# because some need half a second, which `opwright run` must not pay.
+KIT = {
+    "new": ("opwright.project.command", "new"),
+    "add": ("opwright.project.command", "add"),
+    "build": ("opwright.build.command", "build"),
+    "import": ("opwright.sources.command", "import_"),
+    "export": ("opwright.sources.command", "export"),
+}
+
+
+class Verbs(TyperGroup):
+    """The verbs of this file, and those of the kit."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Return all verbs: those of the kit first, in the order in which they are used."""
+        return [*KIT, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """Return a verb; one of the kit is imported now."""
+        if cmd_name not in KIT:
+            return super().get_command(ctx, cmd_name)
+        module, function = KIT[cmd_name]
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name=cmd_name)(getattr(importlib.import_module(module), function))
+        return typer.main.get_command(single)
+
+
+def say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it
+    """Print the version and end."""
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="opwright",
+    cls=Verbs,
     help="Write a custom PyTorch operator for Ascend NPUs once, and run it without an NPU.",
     no_args_is_help=True,
     add_completion=False,
@@ -58,6 +102,16 @@ def read_settings(soc: str | None, devices: int | None, memory: str | None) -> T
         devices=None if devices is None else check_devices(devices, where="--devices"),
         memory=None if memory is None else parse_memory(memory, where="--memory"),
     )
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=say_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """Write a custom PyTorch operator for Ascend NPUs once, and run it without an NPU."""
 
 
 # Everything after the first word that is no option belongs to the command, also without --.
