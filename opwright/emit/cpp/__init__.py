@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.emit.cpp.classic import emit_classic
+from opwright.emit.cpp.stable import StableLimit, emit_stable, stable_limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from opwright.derive.facts import SetFacts
     from opwright.emit.options import EmitOptions
 
-__all__ = ["emit_cpp"]
+__all__ = ["StableLimit", "emit_cpp", "stable_limits"]
 
 
 def emit_cpp(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
@@ -33,7 +34,7 @@ def emit_cpp(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     CppTypeError, CppRuleError
         OPW-E101, OPW-E102: an operator that the built tier cannot express.
     """
-    return emit_classic(facts, options)
+    return emit_stable(facts) if options.stable_abi else emit_classic(facts)
 
 
 def __dir__() -> list[str]:

@@ -170,7 +170,12 @@ def node(code: AutogradCode) -> list[str]:
         *release(code),
         f'std::string name() const override {{ return "{name}Backward"; }}',
     ]
-    return [*block([f"struct {code.node} final : torch::autograd::Node {{"], [*body, "", *members], "};"), ""]
+    return [
+        *block(
+            [f"struct {code.node} final : torch::autograd::Node {{"], [*body, "", *members], "};"
+        ),
+        "",
+    ]
 
 
 def release(code: AutogradCode) -> list[str]:
@@ -294,7 +299,9 @@ def save_argument(code: AutogradCode, value: BackwardArgument, graph: str) -> li
 def kept_value(argument: Argument, name: str) -> str:
     """Return the value of an argument that is no tensor, in the form that is kept."""
     kept = kept_type(argument.type, where=name)
-    if argument.type.optional and kept.startswith(("std::optional<std::vector", "std::optional<std::string")):
+    if argument.type.optional and kept.startswith(
+        ("std::optional<std::vector", "std::optional<std::string")
+    ):
         inner = kept.removeprefix("std::optional<").removesuffix(">")
         value = f"{name}->vec()" if "vector" in inner else f"{inner}(*{name})"
         return f"{name}.has_value() ? {kept}({value}) : std::nullopt"
@@ -316,9 +323,7 @@ def run_below(
     call = flow(f"return {redispatch}", arguments, ");")
     run = block([f"auto {results} = [&] {{"], [guard, *call], "}();")
     places = {
-        output.name: results
-        if len(operator.returned) == 1
-        else f"std::get<{index}>({results})"
+        output.name: results if len(operator.returned) == 1 else f"std::get<{index}>({results})"
         for index, output in enumerate(operator.returned)
     }
     return [*run, *record(code, places, graph), f"return {results};"]
@@ -338,7 +343,9 @@ def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[st
             output = code.output(value.name)
             tensor = places[value.name] if output.argument is None else safe(output.argument)
             own = "true" if is_output(code, value) else "false"
-            lines.append(f"{graph}->{member_name} = torch::autograd::SavedVariable({tensor}, {own});")
+            lines.append(
+                f"{graph}->{member_name} = torch::autograd::SavedVariable({tensor}, {own});"
+            )
     return lines
 
 
@@ -346,7 +353,9 @@ def refusal(code: OperatorCode) -> list[str]:
     """Return the autograd kernel of an out= operator, which refuses gradients as PyTorch's do."""
     tensors = [safe(name) for name in tensor_arguments(code.facts)]
     condition = flow(f"TORCH_CHECK(!needs_gradient({message(code.qualified)}, ", tensors, "),")
-    text = message(": arguments out= do not support gradients, but one of the arguments requires them")
+    text = message(
+        ": arguments out= do not support gradients, but one of the arguments requires them"
+    )
     redispatch = flow(
         f"{'return ' if code.result != 'void' else ''}{code.name}().redispatch(",
         ["keys & c10::after_autograd_keyset", *code.arguments],
@@ -355,7 +364,10 @@ def refusal(code: OperatorCode) -> list[str]:
     body = [*condition, f"            {message(code.qualified)} {text});", *redispatch]
     head = flow(
         f"{code.result} {code.name}_autograd(",
-        ["c10::DispatchKeySet keys", *(declared(a, where=code.where) for a in code.facts.schema.arguments)],
+        [
+            "c10::DispatchKeySet keys",
+            *(declared(a, where=code.where) for a in code.facts.schema.arguments),
+        ],
         ") {",
     )
     return [*block(head, body), ""]
@@ -416,17 +428,22 @@ def unimplemented(code: OperatorCode) -> list[str]:
     ]
     head = flow(
         f"{code.result} {code.name}_autograd(",
-        ["c10::DispatchKeySet keys", *(declared(a, where=code.where) for a in code.facts.schema.arguments)],
+        [
+            "c10::DispatchKeySet keys",
+            *(declared(a, where=code.where) for a in code.facts.schema.arguments),
+        ],
         ") {",
     )
     return [*block(head, body), ""]
 
 
-def shared_functions(derivatives: Sequence[AutogradCode], others: Sequence[OperatorCode]) -> list[str]:
+def shared_functions(
+    derivatives: Sequence[AutogradCode], others: Sequence[OperatorCode]
+) -> list[str]:
     """Return the functions at the top of the unit, as far as they are used."""
-    types = [
-        each.argument(name).type for each in derivatives for name in each.watched
-    ] + [code.facts.argument(name).type for code in others for name in tensor_arguments(code.facts)]
+    types = [each.argument(name).type for each in derivatives for name in each.watched] + [
+        code.facts.argument(name).type for code in others for name in tensor_arguments(code.facts)
+    ]
     texts = [NEEDS_GRADIENT]
     optional_list = any(each.is_list and each.optional_elements for each in types)
     if optional_list or any(each.is_tensor and each.optional for each in types):
@@ -494,4 +511,11 @@ def head(functions: str) -> list[str]:
         lines.append("#include <torch/csrc/autograd/functions/basic_ops.h>")
     if "Node" in functions or "NotImplemented" in functions:
         lines.append("#include <torch/csrc/autograd/functions/utils.h>")
-    return [*lines, "#include <torch/library.h>", "", "#include <algorithm>", "", '#include "handles.h"']
+    return [
+        *lines,
+        "#include <torch/library.h>",
+        "",
+        "#include <algorithm>",
+        "",
+        '#include "handles.h"',
+    ]

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from opwright.declare.dims import Check, Comparison
-    from opwright.declare.schema import Schema
     from opwright.declare.shape import Size
     from opwright.derive.facts import OperatorFacts
-    from opwright.emit.cpp.sizes import Value
+    from opwright.emit.cpp.sizes import Scope, Value
 
 __all__ = ["checks"]
 
@@ -33,7 +32,7 @@ SYMBOLIC: dict[Comparison, str] = {
 }
 
 
-def checks(facts: OperatorFacts, operator: str, *, where: str) -> list[str]:
+def checks(facts: OperatorFacts, scope: Scope, operator: str, *, where: str) -> list[str]:
     """Return the statements that check dtypes and shapes.
 
     Parameters
@@ -43,29 +42,31 @@ def checks(facts: OperatorFacts, operator: str, *, where: str) -> list[str]:
     """
     lines: list[str] = []
     for name, rule in facts.dtypes.items():
-        argument = facts.schema.argument(name)
+        argument = scope.argument(name)
         if argument is None or not argument.type.has_tensors:
             continue
         if isinstance(rule, DtypeSet):
-            allowed = ", ".join(f"at::ScalarType::{DTYPES[each]}" for each in rule.names)
+            allowed = ", ".join(f"{scope.dtypes}::{DTYPES[each]}" for each in rule.names)
         elif isinstance(rule, SameDtype) and rule.tensor == name:
             continue
         else:
-            allowed = dtype(rule, facts.schema, where=where)
+            allowed = dtype(rule, scope, where=where)
         lines += flow(
-            "check_dtype(", [message(f"{operator}: argument '{name}'"), safe(name)], f", {{{allowed}}});"
+            "check_dtype(",
+            [message(f"{operator}: argument '{name}'"), safe(name)],
+            f", {{{allowed}}});",
         )
     for check in facts.checks:
-        lines += only_if_given(check_lines(check, facts.schema, operator), check, facts.schema)
+        lines += only_if_given(check_lines(check, scope, operator), check, scope)
     return lines
 
 
-def only_if_given(lines: Sequence[str], check: Check, schema: Schema) -> list[str]:
+def only_if_given(lines: Sequence[str], check: Check, scope: Scope) -> list[str]:
     """Return statements that run only where the optional tensors that they use are given."""
     optional = sorted(
         name
         for name in used(check)
-        if (argument := schema.argument(name)) is not None and argument.type.optional
+        if (argument := scope.argument(name)) is not None and argument.type.optional
     )
     if not optional:
         return list(lines)
@@ -103,13 +104,13 @@ def of_size(rule: Size) -> Iterable[str]:
             return set()
 
 
-def check_lines(check: Check, schema: Schema, operator: str) -> list[str]:
+def check_lines(check: Check, scope: Scope, operator: str) -> list[str]:
     """Return the statement of one check."""
     match check:
         case RankCheck(at_least=True, rank=0):
             return []
         case RankCheck():
-            rank = f"{tensor_member(schema, check.tensor)}dim()"
+            rank = f"{tensor_member(scope, check.tensor)}dim()"
             comparison = ">=" if check.at_least else "=="
             least = "at least " if check.at_least else ""
             return require(
@@ -119,32 +120,38 @@ def check_lines(check: Check, schema: Schema, operator: str) -> list[str]:
                     rank,
                     message(f" axes; it needs {least}{check.rank}, as in '{check.pattern}'"),
                 ],
+                scope,
             )
         case SizeCheck():
-            actual = size(Dim(check.tensor, check.axis), schema)
-            expected = size(check.size, schema)
+            actual = size(Dim(check.tensor, check.axis), scope)
+            expected = size(check.size, scope)
             return require(
                 compared(actual, "==", expected),
                 [
-                    message(f"{operator}: axis {check.axis} of argument '{check.tensor}' has size "),
+                    message(
+                        f"{operator}: axis {check.axis} of argument '{check.tensor}' has size "
+                    ),
                     actual.text,
                     message(f"; '{check.pattern}' asks for "),
                     expected.text,
                 ],
+                scope,
             )
         case SpanCheck():
-            actual_sizes, expected_sizes = span(check.span, schema), span(check.other, schema)
+            actual_sizes, expected_sizes = span(check.span, scope), span(check.other, scope)
+            shown = "{}" if scope.symbolic else "text({})"
             return require(
                 f"equal({actual_sizes}, {expected_sizes})",
                 [
                     message(f"{operator}: argument '{check.span.tensor}' has axes "),
-                    actual_sizes,
+                    shown.format(actual_sizes),
                     message(f"; '{check.pattern}' asks for "),
-                    expected_sizes,
+                    shown.format(expected_sizes),
                 ],
+                scope,
             )
         case ValueCheck():
-            left, right = size(check.left, schema), size(check.right, schema)
+            left, right = size(check.left, scope), size(check.right, scope)
             return require(
                 compared(left, check.comparison, right),
                 [
@@ -153,16 +160,18 @@ def check_lines(check: Check, schema: Schema, operator: str) -> list[str]:
                     message(" and "),
                     right.text,
                 ],
+                scope,
             )
         case MemberCheck():
-            return member(check, schema, operator)
+            return member(check, scope, operator)
         case _:
             assert_never(check)
 
 
-def require(condition: str, parts: Sequence[str]) -> list[str]:
-    """Return a check that raises ValueError."""
-    return flow("TORCH_CHECK_VALUE(", [condition, *parts], ");")
+def require(condition: str, parts: Sequence[str], scope: Scope) -> list[str]:
+    """Return a check: ValueError, or RuntimeError on the stable ABI, which has no other."""
+    macro = "TORCH_CHECK_VALUE(" if scope.symbolic else "STD_TORCH_CHECK("
+    return flow(macro, [condition, *parts], ");")
 
 
 def compared(left: Value, comparison: Comparison, right: Value) -> str:
@@ -172,9 +181,9 @@ def compared(left: Value, comparison: Comparison, right: Value) -> str:
     return f"{left.as_size}.{SYMBOLIC[comparison]}({right.text}).expect_true(__FILE__, __LINE__)"
 
 
-def member(check: MemberCheck, schema: Schema, operator: str) -> list[str]:
+def member(check: MemberCheck, scope: Scope, operator: str) -> list[str]:
     """Return the check that an argument has one of some values."""
-    argument = schema.argument(check.argument)
+    argument = scope.argument(check.argument)
     optional = argument is not None and argument.type.optional
     value = f"*{safe(check.argument)}" if optional else safe(check.argument)
     literals = [message(each) if isinstance(each, str) else repr(each) for each in check.values]
@@ -185,4 +194,5 @@ def member(check: MemberCheck, schema: Schema, operator: str) -> list[str]:
             value,
             message(f"; '{check.pattern}' allows {', '.join(map(str, check.values))}"),
         ],
+        scope,
     )

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from opwright.derive.facts import SetFacts
-    from opwright.emit.options import EmitOptions
 
 __all__ = ["emit_classic"]
 
 
-def emit_classic(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
+def emit_classic(facts: SetFacts) -> Mapping[str, str]:
     """Return the C++ files by path."""
-    del options
     namespace = facts.declaration.namespace
     names = unique_names(facts)
     codes = [OperatorCode(each, names[each.name], namespace) for each in facts.operators]

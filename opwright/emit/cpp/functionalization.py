@@ -76,9 +76,7 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
 def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:
     """Return the branch for calls whose written tensors are plain: those run as they are."""
     condition = " && ".join(f"!{IMPL}::isFunctionalTensor({name})" for name in mutated)
-    others = [
-        safe(name) for name in tensor_arguments(code.facts) if safe(name) not in mutated
-    ]
+    others = [safe(name) for name in tensor_arguments(code.facts) if safe(name) not in mutated]
     checks = [
         line
         for name in others
@@ -86,13 +84,17 @@ def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:
             "TORCH_CHECK(",
             [
                 f"!{IMPL}::isFunctionalTensor({name})",
-                message(f"{code.qualified}: argument '{name}' is functional, but what is written is not"),
+                message(
+                    f"{code.qualified}: argument '{name}' is functional, but what is written is not"
+                ),
             ],
             ");",
         )
     ]
     guard = "const at::AutoDispatchSkipFunctionalize guard;"
-    call = flow(f"{'return ' if code.result != 'void' else ''}{code.name}().call(", code.arguments, ");")
+    call = flow(
+        f"{'return ' if code.result != 'void' else ''}{code.name}().call(", code.arguments, ");"
+    )
     end = ["return;"] if code.result == "void" else []
     return block([f"if ({condition}) {{"], [*checks, guard, *call, *end])
 
@@ -104,7 +106,9 @@ def unwrap(code: OperatorCode, names: Locals) -> list[str]:
         argument = code.facts.argument(name)
         variable = names.fresh(f"plain_{safe(name)}")
         lines.append(f"{IMPL}::sync({safe(name)});")
-        kind = "const auto" if argument.type.is_list or argument.type.optional else "const at::Tensor"
+        kind = (
+            "const auto" if argument.type.is_list or argument.type.optional else "const at::Tensor"
+        )
         lines.append(f"{kind} {variable} = {IMPL}::from_functional_tensor({safe(name)});")
     return lines
 

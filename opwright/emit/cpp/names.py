@@ -15,13 +15,7 @@ __all__ = ["Locals", "pascal", "safe", "unique_names"]
 
 # Words of C++ that a Python identifier may be.
 CPP_WORDS = frozenset(
-    """
-    alignas alignof asm auto bool case catch char concept const consteval constexpr constinit decltype
-    default delete do double enum explicit export extern false float friend goto inline int long mutable
-    namespace new noexcept nullptr operator private protected public register requires short signed
-    sizeof static struct switch template this throw true typedef typeid typename union unsigned using
-    virtual void volatile xor or and not bitand bitor compl
-    """.split()
+    ["alignas", "alignof", "asm", "auto", "bool", "case", "catch", "char", "concept", "const", "consteval", "constexpr", "constinit", "decltype", "default", "delete", "do", "double", "enum", "explicit", "export", "extern", "false", "float", "friend", "goto", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "nullptr", "operator", "private", "protected", "public", "register", "requires", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "xor", "or", "and", "not", "bitand", "bitor", "compl"]
 )
 
 

@@ -11,7 +11,7 @@ from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import Locals, safe
 from opwright.emit.cpp.parameters import parameter_value
-from opwright.emit.cpp.sizes import dtype, shape
+from opwright.emit.cpp.sizes import Scope, dtype, shape
 from opwright.emit.cpp.types import declared, result_type
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def call_statement(before: str, call: str) -> list[str]:
 def new_output(output: Output, code: OperatorCode, device_name: str) -> tuple[list[str], str]:
     """Return the allocation of an output, and what has to stand before it."""
     where = f"{code.where}, output {output.name!r}"
-    sizes = shape(output.shape, code.facts.schema, where=where)
-    kind = dtype(output.dtype, code.facts.schema, where=where)
+    sizes = shape(output.shape, Scope(code.facts.schema), where=where)
+    kind = dtype(output.dtype, Scope(code.facts.schema), where=where)
     if len(sizes) <= LONG:
         return [], f"empty({sizes}, {kind}, {device_name})"
     variable = Locals(code.facts.schema, ["device"]).fresh(f"{output.name}_sizes")
@@ -163,7 +163,7 @@ def allocate(code: OperatorCode) -> list[str]:
     if common.startswith("common_device("):
         body += call_statement(f"const at::Device {variable} = " if code.new else "", common)
         common = variable
-    body += checks(code.facts, code.qualified, where=code.where)
+    body += checks(code.facts, Scope(code.facts.schema), code.qualified, where=code.where)
     allocations = [new_output(output, code, common) for output in code.new]
     body += [line for before, _ in allocations for line in before]
     values = [value for _, value in allocations]
@@ -251,7 +251,9 @@ def npu(code: OperatorCode) -> list[str]:
     body += copies
     body.append(f"static const aclnn::Function {function}({message(call.function)});")
     values = [
-        parameter_value(parameter, code.facts, variables, where=code.where)
+        parameter_value(
+            parameter, code.facts, variables, operator=code.qualified, where=code.where
+        )
         for parameter in call.parameters
     ]
     body += flow("aclnn::call(", [function, *values], ");")
@@ -305,14 +307,14 @@ def contiguous_arguments(
     return before, after
 
 
-def schema_line(code: OperatorCode) -> list[str]:
+def schema_line(facts: OperatorFacts) -> list[str]:
     """Return the definition of the schema."""
-    operator = code.facts.operator
+    operator = facts.operator
     tags = ["pt2_compliant_tag", *operator.tags]
     if not operator.deterministic and "nondeterministic_bitwise" not in tags:
         tags.append("nondeterministic_bitwise")
     texts = ", ".join(f"at::Tag::{tag}" for tag in dict.fromkeys(tags))
-    return flow("m.def(", [message(str(code.facts.schema)), f"{{{texts}}}"], ");")
+    return flow("m.def(", [message(str(facts.schema)), f"{{{texts}}}"], ");")
 
 
 def registrations(namespace: str, key: str, entries: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, Fro
 from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.layout import message
 from opwright.emit.cpp.names import safe
-from opwright.emit.cpp.sizes import tensor_member
+from opwright.emit.cpp.sizes import Scope, tensor_member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,12 @@ OBJECTS = {
 
 
 def parameter_value(
-    parameter: Parameter, facts: OperatorFacts, variables: Mapping[str, str], *, where: str
+    parameter: Parameter,
+    facts: OperatorFacts,
+    variables: Mapping[str, str],
+    *,
+    operator: str,
+    where: str,
 ) -> str:
     """Return the expression.
 
@@ -77,12 +82,12 @@ def parameter_value(
         case DtypeOfTensor(name):
             if name in variables:
                 return f"{variables[name]}.scalar_type()"
-            return f"{tensor_member(facts.schema, name)}scalar_type()"
+            return f"{tensor_member(Scope(facts.schema), name)}scalar_type()"
         case FromArgument(name, otherwise):
             if name in variables:
                 return variables[name]
             argument = facts.argument(name)
-            return argument_value(argument, parameter, otherwise, facts, where=place)
+            return argument_value(argument, parameter, otherwise, operator, where=place)
         case _:
             assert_never(parameter.source)
 
@@ -115,7 +120,7 @@ def argument_value(
     argument: Argument,
     parameter: Parameter,
     otherwise: bool | float | str | None,
-    facts: OperatorFacts,
+    operator: str,
     *,
     where: str,
 ) -> str:
@@ -123,7 +128,7 @@ def argument_value(
     ctype, base = parameter.ctype, argument.type.base
     name = safe(argument.name)
     if ctype in NUMBERS and not argument.type.is_list:
-        return number_value(argument, ctype, otherwise, facts, where=where)
+        return number_value(argument, ctype, otherwise, operator, where=where)
     if argument.type.optional and otherwise is not None and not argument.type.is_list:
         name = f"{name}.value_or({default(otherwise, base)})"
     match ctype, base, argument.type.is_list:
@@ -159,15 +164,13 @@ def number_value(
     argument: Argument,
     ctype: CType,
     otherwise: bool | float | str | None,
-    facts: OperatorFacts,
+    operator: str,
     *,
     where: str,
 ) -> str:
     """Return the value of an argument that becomes a number."""
     base, name = argument.type.base, safe(argument.name)
-    if base not in {
-        *(Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL, Base.SCALAR_TYPE, Base.SCALAR)
-    }:
+    if base not in {*(Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL, Base.SCALAR_TYPE, Base.SCALAR)}:
         raise mismatch(f"an argument of type {argument.type}", ctype, where=where)
     if argument.type.optional:
         if otherwise is None or isinstance(otherwise, str):
@@ -186,7 +189,7 @@ def number_value(
     if (base, ctype) in SAME or (base is Base.SYMINT and ctype is CType.INT64):
         return name
     if base in {Base.INT, Base.SYMINT} and ctype in INTEGERS:
-        what = message(f"{facts.name}: argument '{argument.name}'")
+        what = message(f"{operator}: argument '{argument.name}'")
         return f"narrow<{NUMBERS[ctype]}>({what}, {name})"
     return f"static_cast<{NUMBERS[ctype]}>({name})"
 

@@ -26,10 +26,38 @@ from opwright.emit.cpp.types import DTYPES
 
 if TYPE_CHECKING:
     from opwright.declare.rules import DtypeRule
+    from opwright.declare.schema import Argument as SchemaArgument
     from opwright.declare.schema import Schema
     from opwright.declare.shape import Item, Shape, Size
 
-__all__ = ["Value", "dtype", "shape", "size", "span", "tensor_member"]
+__all__ = ["Scope", "Value", "dtype", "shape", "size", "span", "tensor_member"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What rules may name, and whether sizes may be symbolic: c10::SymInt instead of int64_t."""
+
+    schema: Schema
+    symbolic: bool = True
+
+    def argument(self, name: str) -> SchemaArgument | None:
+        """Return the argument of this name, if there is one."""
+        return self.schema.argument(name)
+
+    def is_symbolic(self, name: str) -> bool:
+        """Tell whether the integers of an argument may be symbolic."""
+        argument = self.argument(name)
+        return self.symbolic and argument is not None and argument.type.base is Base.SYMINT
+
+    @property
+    def prefix(self) -> str:
+        """What stands before `size` and `sizes`."""
+        return "sym_" if self.symbolic else ""
+
+    @property
+    def dtypes(self) -> str:
+        """The enumeration of dtypes."""
+        return "at::ScalarType" if self.symbolic else "ScalarType"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,90 +87,91 @@ class Value:
         return self.operand if self.kind == "size" else f"c10::SymInt({self.text})"
 
 
-def tensor_member(schema: Schema, name: str) -> str:
+def tensor_member(scope: Scope, name: str) -> str:
     """Return a tensor argument up to the name of a member: `x.` or `mask->`."""
-    argument = schema.argument(name)
+    argument = scope.argument(name)
     return f"{safe(name)}{'->' if argument is not None and argument.type.optional else '.'}"
 
 
-def list_value(schema: Schema, name: str) -> str:
+def list_value(scope: Scope, name: str) -> str:
     """Return a list argument as an operand."""
-    argument = schema.argument(name)
+    argument = scope.argument(name)
     optional = argument is not None and argument.type.optional
     return f"(*{safe(name)})" if optional else safe(name)
 
 
-def size(rule: Size, schema: Schema) -> Value:
+def size(rule: Size, scope: Scope) -> Value:
     """Return one size."""
     match rule:
         case Const(value):
             return Value(str(value), "int")
         case Dim(tensor, axis):
-            return Value(f"{tensor_member(schema, tensor)}sym_size({axis})", "size")
+            text = f"{tensor_member(scope, tensor)}{scope.prefix}size({axis})"
+            return Value(text, "size" if scope.symbolic else "int")
         case Rank(tensor):
-            return Value(f"{tensor_member(schema, tensor)}dim()", "int")
+            return Value(f"{tensor_member(scope, tensor)}dim()", "int")
         case Argument(name):
-            return argument_value(schema, name)
+            return argument_value(scope, name)
         case Length(name):
-            return Value(f"static_cast<int64_t>({list_value(schema, name)}.size())", "int")
+            return Value(f"static_cast<int64_t>({list_value(scope, name)}.size())", "int")
         case Element(name, index):
-            return element(schema, name, index)
+            return element(scope, name, index)
         case Binary(operation, left, right):
-            return binary(operation, size(left, schema), size(right, schema))
+            operands = size(left, scope), size(right, scope)
+            return binary(operation, *operands, symbolic=scope.symbolic)
         case _:
             assert_never(rule)
 
 
-def argument_value(schema: Schema, name: str) -> Value:
+def argument_value(scope: Scope, name: str) -> Value:
     """Return the value of a number that is an argument."""
-    argument = schema.argument(name)
-    base = argument.type.base if argument is not None else Base.INT
-    match base:
-        case Base.SYMINT:
-            return Value(safe(name), "size")
-        case Base.FLOAT:
-            return Value(safe(name), "float")
-        case _:
-            return Value(safe(name), "int")
+    argument = scope.argument(name)
+    if scope.is_symbolic(name):
+        return Value(safe(name), "size")
+    is_float = argument is not None and argument.type.base is Base.FLOAT
+    return Value(safe(name), "float" if is_float else "int")
 
 
-def element(schema: Schema, name: str, index: int) -> Value:
+def element(scope: Scope, name: str, index: int) -> Value:
     """Return an element of a list; a negative index counts from the end."""
-    argument = schema.argument(name)
-    symbolic = argument is not None and argument.type.base is Base.SYMINT
-    values = list_value(schema, name)
-    return Value(f"element({values}, {index})", "size" if symbolic else "int")
+    values = list_value(scope, name)
+    return Value(f"element({values}, {index})", "size" if scope.is_symbolic(name) else "int")
 
 
-def binary(operation: str, left: Value, right: Value) -> Value:
+def binary(operation: str, left: Value, right: Value, *, symbolic: bool) -> Value:
     """Return an operation; C++ has none of its own that divides as Python does."""
     if "float" in {left.kind, right.kind}:
         return Value(f"{left.operand} {operation} {right.operand}", "float", compound=True)
+    known = left.kind == right.kind == "int"
     match operation:
-        case "+" | "-" | "*" if left.kind == right.kind == "int":
+        case "+" | "-" | "*" if known:
             return Value(f"{left.operand} {operation} {right.operand}", "int", compound=True)
         case "+" | "-" | "*":
             return Value(f"{left.as_size} {operation} {right.operand}", "size", compound=True)
+        case "min" | "max" if known:
+            return Value(f"std::{operation}<int64_t>({left.text}, {right.text})", "int")
         case "min" | "max":
             return Value(f"{left.as_size}.{operation}({right.text})", "size")
-        case "//":
-            return Value(f"floor_divide({left.text}, {right.text})", "size")
-        case "ceildiv":
-            return Value(f"ceil_divide({left.text}, {right.text})", "size")
         case _:
-            return Value(f"modulo({left.text}, {right.text})", "size")
+            return Value(
+                f"{DIVISIONS[operation]}({left.text}, {right.text})", "size" if symbolic else "int"
+            )
 
 
-def span(rule: Span, schema: Schema) -> str:
+# Functions of the emitted header.
+DIVISIONS = {"//": "floor_divide", "ceildiv": "ceil_divide", "%": "modulo"}
+
+
+def span(rule: Span, scope: Scope) -> str:
     """Return some sizes of a tensor, as c10::SymIntArrayRef."""
-    sizes = f"{tensor_member(schema, rule.tensor)}sym_sizes()"
+    sizes = f"{tensor_member(scope, rule.tensor)}{scope.prefix}sizes()"
     if rule.start == 0 and rule.stop is None:
         return sizes
     stop = "" if rule.stop is None else f", {rule.stop}"
     return f"part({sizes}, {rule.start}{stop})"
 
 
-def shape(rule: Shape | ShapeFunction | Cpp | None, schema: Schema, *, where: str) -> str:
+def shape(rule: Shape | ShapeFunction | Cpp | None, scope: Scope, *, where: str) -> str:
     """Return the sizes of an output, as what initializes a c10::SymIntArrayRef.
 
     Raises
@@ -151,20 +180,24 @@ def shape(rule: Shape | ShapeFunction | Cpp | None, schema: Schema, *, where: st
         OPW-E102.
     """
     if isinstance(rule, Cpp):
+        if not scope.symbolic:
+            raise CppRuleError(
+                where=where, got="a rule in C++, which is for c10::SymInt", fix="write it as text"
+            )
         return f"c10::SymDimVector({rule.text})"
     if rule is None or isinstance(rule, ShapeFunction):
         raise CppRuleError(where=where, got="a Python function that branches on sizes")
     if all(not isinstance(item, Span | Sizes | Broadcast | Reduced) for item in rule):
-        return f"{{{', '.join(item_sizes(rule, schema))}}}"
+        return f"{{{', '.join(item_sizes(rule, scope))}}}"
     if len(rule) == 1:
-        return several(rule[0], schema)
-    return f"join({{{', '.join(parts(rule, schema))}}})"
+        return several(rule[0], scope)
+    return f"join({{{', '.join(parts(rule, scope))}}})"
 
 
-def item_sizes(rule: Shape, schema: Schema) -> list[str]:
+def item_sizes(rule: Shape, scope: Scope) -> list[str]:
     """Return the sizes of items that are one size each."""
     return [
-        size(item, schema).text
+        size(item, scope).text
         for item in rule
         if not isinstance(item, Span | Sizes | Broadcast | Reduced)
     ]
@@ -175,55 +208,54 @@ def is_several(item: Item) -> bool:
     return isinstance(item, Span | Sizes | Broadcast | Reduced)
 
 
-def parts(rule: Shape, schema: Schema) -> list[str]:
+def parts(rule: Shape, scope: Scope) -> list[str]:
     """Return the parts of a shape: runs of single sizes, and what stands for several."""
     result: list[str] = []
     run: list[Item] = []
     for item in rule:
         if is_several(item):
             if run:
-                result.append(f"{{{', '.join(item_sizes(tuple(run), schema))}}}")
+                result.append(f"{{{', '.join(item_sizes(tuple(run), scope))}}}")
                 run = []
-            result.append(several(item, schema))
+            result.append(several(item, scope))
         else:
             run.append(item)
     if run:
-        result.append(f"{{{', '.join(item_sizes(tuple(run), schema))}}}")
+        result.append(f"{{{', '.join(item_sizes(tuple(run), scope))}}}")
     return result
 
 
-def several(item: Item, schema: Schema) -> str:
+def several(item: Item, scope: Scope) -> str:
     """Return what stands for several sizes."""
     match item:
         case Span():
-            return span(item, schema)
+            return span(item, scope)
         case Sizes(name):
-            argument = schema.argument(name)
-            values = list_value(schema, name)
-            symbolic = argument is not None and argument.type.base is Base.SYMINT
-            return values if symbolic else f"c10::fromIntArrayRefSlow({values})"
+            values = list_value(scope, name)
+            needs_none = not scope.symbolic or scope.is_symbolic(name)
+            return values if needs_none else f"c10::fromIntArrayRefSlow({values})"
         case Broadcast(shapes):
-            each = [", ".join(parts(one, schema)) for one in shapes]
+            each = [", ".join(parts(one, scope)) for one in shapes]
             return f"broadcast({{{', '.join(each)}}})"
         case Reduced(tensor, dims, keepdim):
             keep = safe(keepdim) if keepdim else "false"
-            sizes = f"{tensor_member(schema, tensor)}sym_sizes()"
-            return f"reduced({sizes}, {reduced_axes(schema, dims)}, {keep})"
+            sizes = f"{tensor_member(scope, tensor)}{scope.prefix}sizes()"
+            return f"reduced({sizes}, {reduced_axes(scope, dims)}, {keep})"
         case _:
-            return f"{{{size(item, schema).text}}}"
+            return f"{{{size(item, scope).text}}}"
 
 
-def reduced_axes(schema: Schema, dims: str | None) -> str:
+def reduced_axes(scope: Scope, dims: str | None) -> str:
     """Return the axes of a reduction as at::OptionalIntArrayRef."""
     if dims is None:
         return "std::nullopt"
-    argument = schema.argument(dims)
+    argument = scope.argument(dims)
     if argument is not None and not argument.type.is_list and argument.type.optional:
         return f"{safe(dims)}.has_value() ? at::OptionalIntArrayRef(*{safe(dims)}) : std::nullopt"
     return safe(dims)
 
 
-def dtype(rule: DtypeRule | None, schema: Schema, *, where: str) -> str:
+def dtype(rule: DtypeRule | None, scope: Scope, *, where: str) -> str:
     """Return the dtype of an output.
 
     Raises
@@ -233,13 +265,19 @@ def dtype(rule: DtypeRule | None, schema: Schema, *, where: str) -> str:
     """
     match rule:
         case DtypeSet(names):
-            return f"at::ScalarType::{DTYPES[names[0]]}"
+            return f"{scope.dtypes}::{DTYPES[names[0]]}"
         case SameDtype(tensor):
-            return dtype_like(schema, tensor)
+            return dtype_like(scope, tensor)
         case Promoted(tensors):
+            if not scope.symbolic:
+                raise CppRuleError(
+                    where=where,
+                    got="type promotion, which the stable ABI does not have",
+                    fix="name the argument whose dtype the output has",
+                )
             return f"at::native::result_type({{{', '.join(safe(name) for name in tensors)}}})"
         case DtypeArgument(name, otherwise):
-            return f"{safe(name)}.value_or({dtype(otherwise, schema, where=where)})"
+            return f"{safe(name)}.value_or({dtype(otherwise, scope, where=where)})"
         case Cpp(text):
             return text
         case None:
@@ -250,9 +288,9 @@ def dtype(rule: DtypeRule | None, schema: Schema, *, where: str) -> str:
             assert_never(rule)
 
 
-def dtype_like(schema: Schema, name: str) -> str:
+def dtype_like(scope: Scope, name: str) -> str:
     """Return the dtype of a tensor argument, or of the first tensor of a list."""
-    argument = schema.argument(name)
+    argument = scope.argument(name)
     if argument is not None and argument.type.is_list:
         return f"{safe(name)}.front().scalar_type()"
-    return f"{tensor_member(schema, name)}scalar_type()"
+    return f"{tensor_member(scope, name)}scalar_type()"

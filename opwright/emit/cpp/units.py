@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["handles_header", "is_out_variant", "namespaced", "operators_unit", "with_kernels"]
 
 
-def namespaced(namespace: str, head: Sequence[str], inner: Sequence[str], outer: Sequence[str]) -> str:
+def namespaced(
+    namespace: str, head: Sequence[str], inner: Sequence[str], outer: Sequence[str]
+) -> str:
     """Return a unit: includes, functions in an anonymous namespace, registrations."""
     lines = [*head, "", f"namespace {namespace} {{"]
     if inner:
@@ -49,7 +51,7 @@ def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:
     fallback = [
         code for code in kernels if code.facts.autograd is None and not code.facts.schema.mutated
     ]
-    schemas = [line for code in codes for line in schema_line(code)]
+    schemas = [line for code in codes for line in schema_line(code.facts)]
     outer = [*block([f"TORCH_LIBRARY_FRAGMENT({namespace}, m) {{"], schemas), ""]
     for key, suffix in (("PrivateUse1", "npu"), ("Meta", "meta")):
         entries = {code.facts.name: f"&{code.name}_{suffix}" for code in kernels}
@@ -59,7 +61,8 @@ def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:
         outer += registrations(namespace, "ADInplaceOrView", entries)
     if fallback:
         entries = {
-            code.facts.name: "torch::autograd::autogradNotImplementedFallback()" for code in fallback
+            code.facts.name: "torch::autograd::autogradNotImplementedFallback()"
+            for code in fallback
         }
         outer += registrations(namespace, "Autograd", entries)
     head = ["// operators.cpp: schemas, Meta kernels and NPU kernels."]
@@ -89,13 +92,17 @@ def version_kernel(code: OperatorCode) -> list[str]:
             lines += block([loop], ["tensor.unsafeGetTensorImpl()->bump_version();"])
         elif argument.type.optional:
             name = safe(argument.name)
-            lines += block([f"if ({name}.has_value()) {{"], [f"{name}->unsafeGetTensorImpl()->bump_version();"])
+            lines += block(
+                [f"if ({name}.has_value()) {{"], [f"{name}->unsafeGetTensorImpl()->bump_version();"]
+            )
     below = "keys & c10::after_ADInplaceOrView_keyset"
     call = flow(f"{code.name}().redispatch(", [below, *code.arguments], ");")
     if code.result == "void":
         body = [*call, *lines]
     else:
-        call = flow(f"{code.result} results = {code.name}().redispatch(", [below, *code.arguments], ");")
+        call = flow(
+            f"{code.result} results = {code.name}().redispatch(", [below, *code.arguments], ");"
+        )
         body = [*call, *lines, "return results;"]
     head = flow(
         f"{code.result} {code.name}_version(",
