@@ -32,7 +32,6 @@ CLOSING = {"(": ")", "{": "}", "[": "]"}
 DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)(.*)", re.DOTALL)
 OBJECT_MACRO = re.compile(r"\s+([A-Za-z_]\w*)(?:\s+(.*\S))?\s*", re.DOTALL)
 LINE = re.compile(r"[^\n]*?(?:\\\n[^\n]*?)*(?:\n|\Z)")
-MAX_EXPANSIONS = 16  # a macro that names itself would otherwise be expanded for ever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +62,20 @@ def plain_code(text: str) -> str:
     if not macros:
         return code
     names = "|".join(map(re.escape, macros))
-
-    def expanded(match: re.Match[str]) -> str:
-        return match["string"] or macros.get(match[0], match[0])
-
     pattern = re.compile(rf"""(?P<string>"(?:\\.|[^"\\])*")|\b(?:{names})\b""", re.DOTALL)
-    for _ in range(MAX_EXPANSIONS):
-        again = pattern.sub(expanded, code)
-        if again == code:
-            break
-        code = again
-    return code
+
+    def expanded(part: str, hidden: frozenset[str]) -> str:
+        """Expand macros; inside of its own text a macro is a plain name, as in C."""
+        return pattern.sub(
+            lambda match: (
+                match[0]
+                if match["string"] or match[0] in hidden
+                else expanded(macros[match[0]], hidden | {match[0]})
+            ),
+            part,
+        )
+
+    return expanded(code, frozenset())
 
 
 def skipped_branches(text: str) -> tuple[int, ...]:

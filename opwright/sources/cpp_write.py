@@ -114,8 +114,11 @@ def shape_text(items: shape.Shape, schema: Schema) -> str:
             return name
         case (shape.Broadcast() | shape.Reduced() as item,):
             return whole(item, schema)
-    lines = [append(item, schema) for item in items]
-    body = f"c10::SmallVector<int64_t, op_infer::SIZE> sizes; {' '.join(lines)} return sizes;"
+    result = "sizes"
+    while schema.argument(result) is not None:
+        result += "_"
+    lines = " ".join(append(item, result, schema) for item in items)
+    body = f"c10::SmallVector<int64_t, op_infer::SIZE> {result}; {lines} return {result};"
     return f"[&]() {{ {body} }}()"
 
 
@@ -143,8 +146,8 @@ def whole(item: shape.Broadcast | shape.Reduced, schema: Schema) -> str:
     )
 
 
-def append(item: shape.Item, schema: Schema) -> str:
-    """Write the statement that appends an item to the vector `sizes`."""
+def append(item: shape.Item, result: str, schema: Schema) -> str:
+    """Write the statement that appends an item to the result."""
     match item:
         case shape.Span(tensor, start, stop):
             first = f"{start}" if start >= 0 else f"{tensor}.dim() - {-start}"
@@ -152,14 +155,14 @@ def append(item: shape.Item, schema: Schema) -> str:
             if stop is not None:
                 last = f"{stop}" if stop >= 0 else f"{tensor}.dim() - {-stop}"
             head = f"for (int64_t i = {first}; i < {last}; ++i)"
-            return f"{head} {{ sizes.push_back({tensor}.size(i)); }}"
+            return f"{head} {{ {result}.push_back({tensor}.size(i)); }}"
         case shape.Sizes(name):
-            return f"sizes.append({name}.begin(), {name}.end());"
+            return f"{result}.append({name}.begin(), {name}.end());"
         case shape.Broadcast() | shape.Reduced():
             text = whole(item, schema)
-            return f"for (auto each : {text}) {{ sizes.push_back(each); }}"
+            return f"for (auto each : {text}) {{ {result}.push_back(each); }}"
         case _:
-            return f"sizes.push_back({size(item, schema)});"
+            return f"{result}.push_back({size(item, schema)});"
 
 
 PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
@@ -192,6 +195,8 @@ def binary(node: shape.Binary, schema: Schema) -> str:
     left, right = size(node.left, schema), size(node.right, schema)
     if operation in {"min", "max"}:
         return f"std::{operation}<int64_t>({left}, {right})"
+    if operation == "ceildiv" and may_be_negative(node):
+        return f"-c10::div_floor_integer(-({left}), {right})"
     if operation == "ceildiv":
         return (
             f"({operand(node.left, '+', schema)} + {operand(node.right, '-', schema)} - 1) / "

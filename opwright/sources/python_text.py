@@ -89,7 +89,7 @@ def node_of(value: object) -> Node:
         return Tuple([node_of(item) for item in value])
     if isinstance(value, float) and repr(value) in {"inf", "-inf", "nan"}:
         return Atom(f'float("{value!r}")')
-    return Atom(repr(value))
+    return Atom(repr(value).replace("e+", "e"))
 
 
 def one_line(node: Node) -> str:
