@@ -9,6 +9,7 @@ several written arguments need nothing of their own, and what is saved is what w
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import torch
@@ -16,7 +17,7 @@ import torch
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
-from opwright.live.composite import mixes_gradients
+from opwright.live.composite import composite_kernel, is_opaque, mixes_gradients
 from opwright.live.errors import ForwardGradientError, NotDifferentiableError, OutGradientError
 from opwright.live.live_operator import packed
 
@@ -47,9 +48,22 @@ def slow_path(live: LiveOperator) -> Callable[..., object]:
     """Return what the native kernel calls where a gradient can flow."""
     if live.facts.schema.is_out_variant:
         return refuse_out(live)
+    if is_opaque(live):
+        return of_opaque(live)
     if live.facts.functional_twin is not None:
         return through_twin(live, live.facts.functional_twin)
     return through_node(live)
+
+
+def of_opaque(live: LiveOperator) -> Callable[..., object]:
+    """Return what differentiates a gradient again: through its operations, if hooks work there."""
+    recorded, through = through_node(live), composite_kernel(live)
+
+    def run(*args: object, **kwargs: object) -> object:
+        chosen = recorded if dispatcher.is_transformed() else through
+        return chosen(*args, **kwargs)
+
+    return run
 
 
 def refuse_out(live: LiveOperator) -> Callable[..., object]:
@@ -64,10 +78,18 @@ def refuse_out(live: LiveOperator) -> Callable[..., object]:
 def through_twin(live: LiveOperator, twin: str) -> Callable[..., object]:
     """Return what runs the functional twin and copies into the written arguments."""
     written = [argument.name for argument in live.facts.schema.mutated]
+    saved = {
+        a.name
+        for a in (live.autograd.arguments if live.autograd else ())
+        if isinstance(a, SavedArgument)
+    }
+    overwritten = [name for name in written if name in saved]
 
     def run(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
-        results = as_list(live.binder.call(live.other(twin), values))
+        # What autograd saves are these copies, which nobody writes.
+        given = {name: map_tensors(torch.clone, values[name]) for name in overwritten}
+        results = as_list(live.binder.call(live.other(twin), values | given))
         own = results[: len(results) - len(written)]
         for name, value in zip(written, results[len(own) :], strict=True):
             for target, source in zip(tensors_in(values[name]), tensors_in(value), strict=True):
@@ -97,8 +119,8 @@ class Recorded:
         Of each tensor among the arguments: the argument, and its place in a list.
     outputs
         Of each tensor among the results: the same.
-    lengths
-        For each result that is a list, how many tensors it has.
+    results
+        The results, with places instead of tensors.
     zeros
         What makes a zero gradient of each tensor among the results.
     saved
@@ -108,16 +130,22 @@ class Recorded:
     values: Values
     places: list[tuple[str, int | None]]
     outputs: list[tuple[str, int | None]] = field(default_factory=list)
-    lengths: list[int | None] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
     zeros: list[tuple[torch.Size, torch.dtype, torch.device]] = field(default_factory=list)
     saved: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A place among the saved tensors."""
+    """A place among kept tensors."""
 
     index: int
+
+
+def keep(tensors: list[torch.Tensor], tensor: torch.Tensor) -> Kept:
+    """Keep a tensor."""
+    tensors.append(tensor)
+    return Kept(len(tensors) - 1)
 
 
 def places_of(named: Values) -> list[tuple[str, int | None]]:
@@ -140,9 +168,9 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         context.set_materialize_grads(False)
         results = below(live, call.values)
         named = dict(zip((o.name for o in live.facts.outputs), results, strict=True))
-        call.lengths = [len(r) if isinstance(r, list) else None for r in results]
         call.outputs = places_of(named)
-        flat = [t for value in results for t in tensors_in(value)]
+        flat: list[torch.Tensor] = []
+        call.results = [map_tensors(partial(keep, flat), value) for value in results]
         call.zeros = [(t.shape, t.dtype, t.device) for t in flat]
         if autograd is not None:
             pairs = zip(flat, call.outputs, strict=True)
@@ -156,8 +184,11 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         if autograd is None or backward is None:
             raise NotDifferentiableError(where=live.where, got="a gradient of its result")
         call: Recorded = context.call
+        if all(grad is None for grad in grads):
+            return (None,) * (1 + len(call.places))
         arguments = backward_arguments(autograd, backward, call, context.saved_tensors, grads)
-        results = as_list(Binder.of(backward.schema).call(live.other(backward.name), arguments))
+        returned = Binder.of(backward.schema).call(live.other(backward.name), arguments)
+        results = returned if isinstance(returned, tuple) else (returned,)
         found = dict(zip(autograd.inputs, results, strict=True))
         needed = zip(call.places, context.needs_input_grad[1:], strict=True)
         return (None, *(pick(found, place) if needs else None for place, needs in needed))
@@ -167,7 +198,7 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
 
     members: dict[str, Callable[..., Any]] = {"forward": forward, "backward": pull, "jvp": push}
     node = type(
-        f"{live.facts.schema.name.title().replace('_', '')}Backward",
+        live.facts.schema.name.title().replace("_", ""),
         (torch.autograd.Function,),
         {name: staticmethod(function) for name, function in members.items()},
     )
@@ -180,13 +211,8 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
             return packed(below(live, values))
         call = Recorded(values, places_of(values))
         with dispatcher.one_transformation():
-            flat = iter(record(call, *live.tensors(values)))
-        return packed(
-            [
-                next(flat) if length is None else [next(flat) for _ in range(length)]
-                for length in call.lengths
-            ]
-        )
+            flat = record(call, *live.tensors(values))
+        return packed([restored(result, flat) for result in call.results])
 
     return run
 
@@ -200,19 +226,14 @@ def below(live: LiveOperator, values: Values) -> list[Any]:
 def save(context: Any, call: Recorded, autograd: Autograd, outputs: Values) -> None:  # noqa: ANN401 - autograd's own
     """Save what the backward operator takes besides gradients."""
     tensors: list[torch.Tensor] = []
-
-    def keep(tensor: torch.Tensor) -> Kept:
-        tensors.append(tensor)
-        return Kept(len(tensors) - 1)
-
     for argument in autograd.arguments:
         match argument:
             case Gradient():
                 call.saved.append(None)
             case SavedArgument(name):
-                call.saved.append(map_tensors(keep, call.values[name]))
+                call.saved.append(map_tensors(partial(keep, tensors), call.values[name]))
             case SavedOutput(name):
-                call.saved.append(map_tensors(keep, outputs[name]))
+                call.saved.append(map_tensors(partial(keep, tensors), outputs[name]))
             case _:
                 assert_never(argument)
     context.save_for_backward(*tensors)
@@ -256,7 +277,7 @@ def zero(meta: tuple[torch.Size, torch.dtype, torch.device]) -> torch.Tensor:
 
 
 def restored(saved: Any, tensors: Sequence[torch.Tensor]) -> Any:  # noqa: ANN401 - any argument
-    """Return a saved value with its tensors."""
+    """Return a value with its kept tensors."""
     if isinstance(saved, Kept):
         return tensors[saved.index]
     if isinstance(saved, list | tuple):

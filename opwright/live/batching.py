@@ -53,7 +53,7 @@ def batching_kernel(live: LiveOperator) -> Callable[..., object]:
             info = BatchInfo(interpreter.batch_size(), interpreter.randomness())
             if callable(rule):
                 results, places = by_function(live, rule, info, values, axes)
-            elif rule == "batch first" and fits_first(live, axes):
+            elif rule == "batch first" and fits_first(live, values, axes):
                 results, places = batch_first(live, info.batch_size, values, axes)
             else:
                 results, places = loop(live, info.batch_size, values, axes)
@@ -179,9 +179,28 @@ def takes_batch(live: LiveOperator, name: str) -> bool:
     return pattern is None or pattern.strip().startswith("*")
 
 
-def fits_first(live: LiveOperator, axes: Axes) -> bool:
-    """Tell whether all batches are of tensors that can have one more axis."""
-    return all(no_axis(each) or takes_batch(live, name) for name, each in axes.items())
+def fits_first(live: LiveOperator, values: Values, axes: Axes) -> bool:
+    """Tell whether one more axis in front means the same for all tensors.
+
+    A batch is of tensors that can have one more axis. Tensors without a pattern have one rank: the
+    new axis would otherwise meet another one where they are broadcast.
+    """
+    known = patterns(live)
+    ranks = {
+        tensor.ndim - (axis is not None)
+        for name, value in values.items()
+        if name not in known
+        for tensor, axis in zip(tensors_in(value), as_axes(axes[name], value), strict=True)
+    }
+    fits = all(no_axis(each) or takes_batch(live, name) for name, each in axes.items())
+    return fits and len(ranks) <= 1
+
+
+def as_axes(axes: Any, value: Any) -> list[int | None]:  # noqa: ANN401 - an entry of Axes, an argument
+    """Return the batch axes of the tensors in an argument, in the order of `tensors_in`."""
+    if isinstance(axes, list):
+        return [a for a, t in zip(axes, value, strict=True) if isinstance(t, torch.Tensor)]
+    return [axes] if isinstance(value, torch.Tensor) else []
 
 
 def batch_first(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from opwright.live.arguments import Values
     from opwright.live.live_operator import LiveOperator
 
-__all__ = ["composite_kernel", "mixes_gradients"]
+__all__ = ["composite_kernel", "is_opaque", "mixes_gradients", "opaque_kernels"]
 
 
 def composite_kernel(live: LiveOperator) -> Callable[..., object]:
@@ -134,7 +135,9 @@ def evaluate(code: CodeType, used: frozenset[str], scope: dict[str, Any]) -> obj
     """Return the value of a formula; None where all gradients that it uses are zero."""
     if used and all(absent(scope[name]) for name in used):
         return None
-    return eval(code, {"__builtins__": {}, **scope})  # noqa: S307 - the author's own expression
+    # torch imports parts of itself when they are first used, with what the running code has for it.
+    builtins = {"__import__": __import__}
+    return eval(code, {"__builtins__": builtins, **scope})  # noqa: S307 - the author's own expression
 
 
 def absent(gradient: object) -> bool:
@@ -179,6 +182,42 @@ def vjp_kernel(live: LiveOperator, python: PythonKernel) -> Callable[..., object
     return kernel
 
 
+def is_opaque(live: LiveOperator) -> bool:
+    """Tell whether an operator must not be taken apart: it differentiates what writes.
+
+    Autograd needs what was there before a write. A hook keeps it where the reference really runs,
+    but not where torch.compile follows it; so that sees one operator.
+    """
+    python = live.facts.python
+    return python is not None and python.kind == "vjp" and bool(live.facts.operator.schema.mutated)
+
+
+def opaque_kernels(
+    live: LiveOperator,
+) -> tuple[Callable[..., object], Callable[..., object]]:
+    """Return the kernels of an opaque operator for data and for shapes."""
+    python = live.facts.python
+    assert python is not None
+    of = live.set.operator(python.of)
+    assert of is not None
+    assert of.autograd is not None
+    run = vjp_kernel(live, python)
+    saved = live.facts.schema.arguments[len(of.autograd.outputs) :]
+    sources = [a.name for a in of.schema.arguments if not (a.is_written and a.keyword_only)]
+    names = {source: a.name for source, a in zip(sources, saved, strict=True)}
+    inputs = of.autograd.inputs
+
+    def kernel(*args: object, **kwargs: object) -> object:
+        with dispatcher.with_autograd(), torch.no_grad():
+            return run(*args, **kwargs)
+
+    def fake(*args: object, **kwargs: object) -> object:
+        values = live.binder.bind(args, kwargs)
+        return packed([map_gradients(torch.empty_like, values[names[name]]) for name in inputs])
+
+    return kernel, fake
+
+
 def differentiate(
     facts: OperatorFacts,
     values: Values,
@@ -206,7 +245,9 @@ def differentiate(
         return [t for t, g in zip(found, wanted, strict=True) if g is not None and t is not None]
 
     grads = [g for g in wanted if g is not None]
-    found = iter(vjp(forward, leaves, grads) if leaves and grads else [None] * len(leaves))
+    writes = bool(facts.schema.mutated)
+    flows = bool(leaves and grads)
+    found = iter(vjp(forward, leaves, grads, writes=writes) if flows else [None] * len(leaves))
     return [
         map_gradients(lambda t: next(found) if differentiable(t) else None, values[name])
         for name in inputs
@@ -250,10 +291,22 @@ def vjp(
     forward: Callable[..., list[torch.Tensor]],
     leaves: list[torch.Tensor],
     grads: list[torch.Tensor],
+    *,
+    writes: bool,
 ) -> Sequence[torch.Tensor | None]:
-    """Return gradients of the leaves; the function's results are in the order of `grads`."""
+    """Return gradients of the leaves; the function's results are in the order of `grads`.
+
+    Parameters
+    ----------
+    writes
+        Whether the function writes into tensors, which autograd may need as they were before.
+    """
     again = torch.is_grad_enabled()
-    with torch.enable_grad(), dispatcher.inner_leaves():
+    with ExitStack() as stack:
+        stack.enter_context(torch.enable_grad())
+        stack.enter_context(dispatcher.inner_leaves())
+        if writes and not dispatcher.is_transformed():  # torch.func has no such hooks
+            stack.enter_context(dispatcher.saving_copies())
         # A view is a place of its own in the graph: its gradient is not that of what it views.
         stand_ins = [
             t.view_as(t) if again and t.requires_grad else t.detach().requires_grad_()

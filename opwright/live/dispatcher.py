@@ -24,10 +24,9 @@ __all__ = [
     "clear_caches",
     "forget",
     "from_functional",
-    "has_kernel",
     "inner_leaves",
-    "is_defined",
     "is_functional",
+    "is_transformed",
     "key_of",
     "names_in",
     "namespace_exists",
@@ -36,7 +35,9 @@ __all__ = [
     "overload",
     "packet",
     "replace_functional",
+    "saving_copies",
     "to_functional",
+    "with_autograd",
     "without_batch_axis",
 ]
 
@@ -52,25 +53,27 @@ def packet(namespace: str, name: str) -> Any:  # noqa: ANN401 - torch.ops has no
     return getattr(getattr(torch.ops, namespace), name)
 
 
-def is_defined(namespace: str, name: str) -> bool:
-    """Tell whether an operator has a schema."""
-    return f"{namespace}::{name}" in torch._C._dispatch_get_all_op_names()
-
-
 def names_in(namespace: str) -> list[str]:
     """Return the operators of a namespace, with it."""
     prefix = f"{namespace}::"
     return [name for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix)]
 
 
-def has_kernel(namespace: str, name: str, key: str) -> bool:
-    """Tell whether an operator has a kernel for a dispatch key."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(f"{namespace}::{name}", key)
-
-
 def below_autograd() -> AbstractContextManager[None]:
     """Skip autograd in calls of operators."""
     return torch._C._AutoDispatchBelowAutograd()
+
+
+def with_autograd() -> AbstractContextManager[None]:
+    """Let autograd record again in a kernel, where it is over."""
+    keys = torch._C.DispatchKey
+    recorders = torch._C.DispatchKeySet(keys.AutogradFunctionality)
+    for key in (keys.AutogradOther, keys.AutogradNestedTensor, keys.ADInplaceOrView):
+        recorders |= torch._C.DispatchKeySet(key)
+    return torch._C._ForceDispatchKeyGuard(
+        torch._C._dispatch_tls_local_include_set(),
+        torch._C._dispatch_tls_local_exclude_set() - recorders,
+    )
 
 
 def below_key(name: str) -> AbstractContextManager[None]:
@@ -117,6 +120,29 @@ def replace_functional(wrapped: torch.Tensor, value: torch.Tensor) -> None:
 
 
 # torch.func's transformations: one interpreter for each, the innermost first.
+
+
+def is_transformed() -> bool:
+    """Tell whether a transformation of torch.func runs."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+@contextmanager
+def saving_copies() -> Iterator[None]:
+    """Have autograd save copies, so that what is saved may be overwritten.
+
+    torch.func forbids hooks for the code that it transforms; a kernel below it is not that code.
+    """
+    autograd: Any = torch._C._autograd
+    forbidden = autograd._saved_tensors_hooks_get_disabled_error_message()
+    if forbidden is not None:
+        autograd._saved_tensors_hooks_enable()
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda tensor: tensor):
+            yield
+    finally:
+        if forbidden is not None:
+            autograd._saved_tensors_hooks_disable(forbidden)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from opwright.live import arrival, dispatcher
 from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
 from opwright.live.autograd import differentiable_arguments, slow_path
 from opwright.live.batching import batching_kernel
-from opwright.live.composite import composite_kernel
+from opwright.live.composite import composite_kernel, is_opaque, opaque_kernels
 from opwright.live.errors import NamespaceTakenError, UnknownOperatorError, UnloadedError
 from opwright.live.factory import factory_kernel, needs_factory
 from opwright.live.fake import fake_kernel
@@ -185,9 +185,14 @@ def tags(operator: Operator) -> Iterator[torch.Tag]:
 
 def register(live: LiveOperator, registrations: Registrations) -> None:
     """Register the kernels of an operator, but for those of the NPU."""
-    from opwright.live import _boxed  # noqa: PLC0415 - opwright can be built without
-
     name, facts = live.facts.name, live.facts
+    if is_opaque(live):
+        data, shapes = opaque_kernels(live)
+        registrations.implement(name, data, "CompositeExplicitAutograd")
+        registrations.fake(name, shapes)
+        registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
+        register_autograd(live, registrations)
+        return
     if live.is_composite:
         registrations.implement(name, composite_kernel(live), "CompositeImplicitAutograd")
         if facts.python is not None and facts.python.kind == "vjp":
@@ -200,22 +205,28 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
     registrations.fake(name, fake_kernel(live))
     registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
     if facts.functional_twin is not None:
-        kernel = functionalize_kernel(live, facts.functional_twin)
-        registrations.implement(name, kernel, "Functionalize")
+        functionalized = functionalize_kernel(live, facts.functional_twin)
+        registrations.implement(name, functionalized, "Functionalize")
     if facts.operator.autocast is not None:
         for key in AUTOCAST_KEYS:
             rule = autocast_kernel(live, facts.operator.autocast, key)
             registrations.implement(name, rule, key)
     if needs_factory(live):
         registrations.implement(name, factory_kernel(live), "BackendSelect")
+    register_autograd(live, registrations)
+
+
+def register_autograd(live: LiveOperator, registrations: Registrations) -> None:
+    """Register what autograd does: record calls, and notice what is written."""
+    from opwright.live import _boxed  # noqa: PLC0415 - declarations can be used where it is not built
+
+    space, name = live.namespace, live.facts.name
     places = differentiable_arguments(live)
     if places:
-        registrations.keep(
-            _boxed.autograd(live.namespace, name, "Autograd", slow_path(live), places)
-        )
-    written = [i for i, a in enumerate(facts.schema.arguments) if a.is_written]
+        registrations.keep(_boxed.autograd(space, name, "Autograd", slow_path(live), places))
+    written = [i for i, a in enumerate(live.facts.schema.arguments) if a.is_written]
     if written:
-        registrations.keep(_boxed.version_bump(live.namespace, name, written))
+        registrations.keep(_boxed.version_bump(space, name, written))
 
 
 def register_npu_kernels(

@@ -32,6 +32,7 @@ class Registrations:
         self.is_first = not dispatcher.namespace_exists(namespace)
         library: Any = torch.library.Library  # it has no types
         self.library = library(namespace, "FRAGMENT")
+        self.taken = set(dispatcher.names_in(namespace))
         self.names: list[str] = []
         self.handles: list[Removable] = []
 
@@ -43,7 +44,7 @@ class Registrations:
         RegistrationError
             OPW-L002.
         """
-        if dispatcher.is_defined(self.namespace, schema.full_name):
+        if f"{self.namespace}::{schema.full_name}" in self.taken:
             got = "an operator of this name that something else registered"
             raise RegistrationError(where=where, got=got)
         try:
