@@ -33,7 +33,7 @@ __all__ = ["Case", "cases", "error_cases"]
 class Case:
     """A sample of an operator. Every call makes its tensors anew, always with the same values.
 
-    Results are all that the operator produces: what it returns, then what it writes.
+    Results are all that the operator produces: what it returns, and what it writes without that.
 
     Parameters
     ----------
@@ -95,10 +95,24 @@ class Case:
 
     def results(self, function: Callable[..., Any], values: dict[str, Any]) -> list[torch.Tensor]:
         """Call a function and return what it produced."""
+        return [tensor for each in self.produced(function, values).values() for tensor in each]
+
+    def produced(
+        self, function: Callable[..., Any], values: dict[str, Any]
+    ) -> dict[str, list[torch.Tensor]]:
+        """Call a function and return its results by name, each as a list."""
         returned = Binder.of(self.facts.schema).call(function, values)
-        written = [values[argument.name] for argument in self.facts.schema.mutated]
-        own = returned if isinstance(returned, tuple | list) else (returned,)
-        return [tensor for value in (*own, *written) for tensor in tensors_in([*tensors_of(value)])]
+        own = returned if isinstance(returned, tuple) else (returned,)
+        single = len(self.facts.schema.results) == 1
+        found = {}
+        for output in self.facts.outputs:
+            if output.argument is not None:
+                value = values[output.argument]
+            else:
+                assert output.result is not None
+                value = returned if single else own[output.result]
+            found[output.name] = [*tensors_in(as_list(value))]
+        return found
 
     def gradients(self, device: str) -> list[torch.Tensor | None]:
         """Return the gradients of the differentiable inputs, through the operator."""
@@ -113,17 +127,18 @@ class Case:
         leaves = self.arguments(device, gradients=True)
         # What is written must not be a leaf.
         copies = {name: map_tensors(torch.clone, value) for name, value in leaves.items()}
-        outputs = [each for each in self.results(function, copies) if each.requires_grad]
+        assert self.facts.autograd is not None, self.facts.name
+        produced = self.produced(function, copies)
+        outputs = [each for name in self.facts.autograd.outputs for each in produced[name]]
         generator = torch.Generator().manual_seed(1)
         seeds = [
             torch.rand(each.shape, generator=generator).to(each.device, each.dtype)
             for each in outputs
         ]
-        assert self.facts.autograd is not None, self.facts.name
         inputs = [
             tensor
             for name in self.facts.autograd.inputs
-            for tensor in tensors_in([*tensors_of(leaves[name])])
+            for tensor in tensors_in(as_list(leaves[name]))
             if tensor.requires_grad
         ]
         return list(torch.autograd.grad(outputs, inputs, seeds, allow_unused=True))
@@ -160,9 +175,9 @@ class Case:
             )
 
 
-def tensors_of(value: object) -> Sequence[object]:
+def as_list(value: object) -> list[object]:
     """Return a result as a list."""
-    return value if isinstance(value, tuple | list) else (value,)
+    return list(value) if isinstance(value, tuple | list) else [value]
 
 
 def declared(ops: OperatorSet) -> list[tuple[OperatorFacts, str]]:

@@ -21,6 +21,21 @@ pytestmark = [
     pytest.mark.skipif(bool(missing_parts(default_toolkit())), reason="needs make native"),
 ]
 
+DECLARATION = """
+import torch
+import opwright as ow
+
+ops = ow.OperatorSet("declared")
+
+@ops.operator("add_custom(Tensor x, Tensor y) -> Tensor")
+def add_custom(x, y):
+    return x + y
+
+@ops.operator("add(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor")
+def add(x, y, *, alpha=1):
+    raise AssertionError("the twin has this function")
+"""
+
 PYTHON_KERNEL = """
 import torch
 from opwright import twin
@@ -138,6 +153,15 @@ def test_a_python_file_for_a_child_process(python_file: Path, cache: Path, tmp_p
     assert task["args"].items() >= shapes.items()
 
 
+def test_a_declaration_is_a_kernel_file(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "operators.py"
+    file.write_text(DECLARATION)
+    program = f"{CALL}print(torch.add(x, x, alpha=2).cpu().sum().item())\n"
+    options = ("--kernels", file)
+    result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "12.0\n18.0\n"), result.stderr
+
+
 def test_torch_of_a_child_process_loads_torch_npu_by_itself(python_file: Path, cache: Path) -> None:
     program = "import torch; print(torch.npu.device_count())"
     result = opwright(
@@ -164,7 +188,7 @@ def test_a_file_that_cannot_be_imported(tmp_path: Path, cache: Path) -> None:
     [
         (
             "empty.py",
-            "no use of opwright.twin.kernel",
+            "no use of opwright.twin.kernel, and no operators",
             "decorate the reference function with opwright.twin.kernel",
         ),
         ("empty.cpp", "no OPWRIGHT_KERNEL", "declare the kernel with OPWRIGHT_KERNEL"),

@@ -1,5 +1,7 @@
 """Kernel files: Python files with reference functions, C++ files with OPWRIGHT_KERNEL.
 
+A declaration is a kernel file too: the references of its operators are kernels.
+
 `opwright run --kernels FILE` builds their packages before it starts the command, and the command's
 process loads the Python files when the first of their kernels is needed.
 """
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
 from opwright.twin.autoload import autoload_held_back
+from opwright.twin.kernels.declared import register_declared
 from opwright.twin.kernels.library import cached_package
 from opwright.twin.kernels.registry import registry
 from opwright.twin.toolkit import installed_toolkit
@@ -60,7 +63,8 @@ def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
             with autoload_held_back():  # this process only reads the declarations
                 load_file(file)
             if registry.signatures() == before:
-                raise NoKernelError(where=str(file), got="no use of opwright.twin.kernel")
+                got = "no use of opwright.twin.kernel, and no operators"
+                raise NoKernelError(where=str(file), got=got)
         elif MACRO not in file.read_text(encoding="utf-8"):
             raise NoKernelError(
                 where=str(file), got=f"no {MACRO}", fix=f"declare the kernel with {MACRO}"
@@ -96,6 +100,7 @@ def load_file(file: Path) -> None:
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
+            register_declared(module)
         except OpwrightError:
             del sys.modules[name]
             raise
