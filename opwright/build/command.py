@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from opwright.build.build import Request, build_plugin, build_wheel
 from opwright.build.errors import StableAbiError
-from opwright.build.progress import Progress
-from opwright.project.config import read_project
 
 __all__ = ["build"]
 
@@ -52,6 +48,13 @@ def build(
     and torch_npu where it is installed, but not opwright (a plugin does). The exit code is 2 if
     something is wrong; the message says what.
     """
+    # What they import takes a moment; --help of the other verbs does not wait for it.
+    from rich.console import Console  # noqa: PLC0415
+
+    from opwright.build.build import Request, build_plugin, build_wheel  # noqa: PLC0415
+    from opwright.build.progress import Progress  # noqa: PLC0415
+    from opwright.project.config import read_project  # noqa: PLC0415
+
     project = read_project(folder)
     if stable_abi is not None:
         if plugin and stable_abi:

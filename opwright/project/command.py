@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from opwright.project.add import add_schema, add_template
-from opwright.project.config import read_project
 from opwright.project.errors import CannotAddError
-from opwright.project.new import make_project
 from opwright.project.template import TEMPLATES, find_template
 
 __all__ = ["add", "new"]
@@ -32,6 +29,8 @@ def new(
 
     `make test` passes in it as it is. Nothing that exists is touched.
     """
+    from opwright.project.new import make_project  # noqa: PLC0415 - reads torchgen; --help does not
+
     found = find_template(template or DEFAULT, where="opwright new, --from")
     folder = make_project(name, found)
     typer.echo(
@@ -58,6 +57,9 @@ def add(
     A schema gives a declaration whose reference is to be written; a name gives the operator of a
     template under that name.
     """
+    from opwright.project.add import add_schema, add_template  # noqa: PLC0415 - as above
+    from opwright.project.config import read_project  # noqa: PLC0415
+
     project = read_project(folder)
     if "(" not in operator:
         found = find_template(template or DEFAULT, where="opwright add, --from")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from opwright.derive.prototype import camel_case
 from opwright.errors import nearest_first
 from opwright.project.errors import UnknownTemplateError
 
@@ -92,6 +91,8 @@ def find_template(name: str, *, where: str) -> Template:
 
 def project_texts(name: str, template: Template) -> Mapping[str, str]:
     """Return the files of a new project: path -> text."""
+    from opwright.derive.prototype import camel_case  # noqa: PLC0415 - reads torchgen
+
     values = {"name": name, "aclnn": f"aclnn{camel_case(template.operator)}"}
     texts = {path: filled(read(file), values) for file, path in FILES.items()}
     head = filled(read("operators.py.in"), values)
