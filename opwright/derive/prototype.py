@@ -36,6 +36,8 @@ ATTRIBUTES = {
     Base.SCALAR: CType.SCALAR,
     Base.SCALAR_TYPE: CType.DTYPE,
 }
+# The attribute types for C types that have none of their own.
+KINDS = {CType.SCALAR: "Float", CType.SCALAR_LIST: "ListFloat", CType.DTYPE: "Int"}
 LISTS = {
     Base.INT: CType.INT_ARRAY,
     Base.SYMINT: CType.INT_ARRAY,
@@ -90,9 +92,11 @@ def attribute(argument: Argument) -> Attribute:
     if argument.default is not None:
         value = default_value(argument)
         default = tuple(value) if isinstance(value, list) else value  # type: ignore[arg-type]  # no nesting
+    ctype = carrier(argument.type)
     return Attribute(
         name=argument.name,
-        ctype=carrier(argument.type),
+        ctype=ctype,
+        kind=KINDS.get(ctype, ""),
         required=argument.default is None and not argument.type.optional,
         default=default,
     )

@@ -17,22 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["emit_all"]
 
 
-def emit_all(
-    facts: SetFacts, options: EmitOptions, *, handwritten: Mapping[str, str] | None = None
-) -> Mapping[str, str]:
+def emit_all(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     """Return the generated tree, which builds and runs without opwright.
-
-    Parameters
-    ----------
-    handwritten
-        C++ of the project by its path (`csrc/name.cpp`): it replaces emitted files of the same
-        path and is added to the others.
 
     Raises
     ------
     OpwrightError
         OPW-E001 and following: what cannot be emitted.
     """
-    files = {**emit_cpp(facts, options), **emit_python(facts, options), **(handwritten or {})}
+    files = {**emit_cpp(facts, options), **emit_python(facts, options)}
     metadata = f"{options.package}/metadata.json"
     return dict(sorted({**files, metadata: emit_metadata(facts, options, files)}.items()))

@@ -168,27 +168,6 @@ class Registrar:
 
         self.library.impl(name, kernel, "CPU")
 
-    def factory(self, name: str) -> None:
-        """Register what chooses the device of an operator that may be called without a tensor."""
-        binder = self.binder(name)
-        devices = [
-            a.name for a in binder.operator._schema.arguments if "Device" in str(a.real_type)
-        ]
-
-        def kernel(*args: Any, **kwargs: Any) -> Any:
-            values = binder.bind(args, kwargs)
-            if any(True for value in values.values() for _ in tensors_in(value)):
-                with below("BackendSelect"):
-                    return binder.call(binder.operator, values)
-            given = next((values[d] for d in devices if values[d] is not None), None)
-            device = torch.get_default_device() if given is None else torch.device(given)
-            keys = torch._C.DispatchKeySet(
-                getattr(torch._C.DispatchKey, torch._C._dispatch_key_for_device(device.type))
-            )
-            return binder.call(functools.partial(binder.operator.redispatch, keys), values)
-
-        self.library.impl(name, kernel, "BackendSelect")
-
     def functional_twin(self, name: str, *, of: str, key: str = "CPU") -> None:
         """Register the kernel of a functional twin: its operator on copies."""
         binder, original = self.binder(name), self.binder(of)

@@ -47,7 +47,7 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     package = {
         "__init__.py": emit_init(facts, options, converters=bool(graph)),
         "__init__.pyi": emit_init_stub(facts, options),
-        "_load.py": shipped("loading", source),
+        "_loading.py": shipped("loading", source),
         "_ops.py": emit_ops(facts, options),
         "_ops.pyi": emit_ops_stub(facts, options),
         "_registration.py": emit_registration(facts, extracted, options),

@@ -119,16 +119,17 @@ def signature_exemptions(schemas: Iterable[Schema], *, stub: bool = False) -> li
                 argument.type.base in {Base.BOOL, Base.SYMBOOL}
                 and not argument.keyword_only
                 and not argument.type.is_list
+                and not stub
             ):
-                codes |= {"FBT001"} | (
-                    {"FBT002"} if argument.default is not None and not stub else set()
-                )
+                codes |= {"FBT001"} if argument.default is None else {"FBT001", "FBT002"}
             if argument.name != argument.name.lower():
                 codes.add("N803")
             if argument.name in {"l", "O", "I"}:
                 codes.add("E741")
         if len(schema.arguments) > MOST_PARAMETERS:
             codes.add("PLR0913")
+        if stub and schema.name.endswith("_"):
+            codes.add("N801")
         if schema.name != schema.name.lower():
             codes.add("N802")
     return sorted(codes)

@@ -194,6 +194,8 @@ def joined(names: tuple[str, ...]) -> str:
 def raised(facts: OperatorFacts) -> Iterator[str]:
     """Describe errors."""
     what = []
+    if facts.call is None:
+        return  # what it is made of checks
     if facts.checks:
         what.append("a shape")
     if facts.dtypes:

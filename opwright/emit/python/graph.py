@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import CANN_DTYPES
@@ -13,11 +14,14 @@ from opwright.declare.schema import Base
 from opwright.derive.prototype import ALLOCATION
 from opwright.emit.header import with_header
 from opwright.emit.python.annotations import default_text
+from opwright.emit.python.api import signature_exemptions
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
-from opwright.emit.python.text import bracketed, docstring, literal
+from opwright.emit.python.text import Group, bracketed, docstring, literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from opwright.aclnn.prototype import Attribute, Port, Prototype
     from opwright.declare.schema import Argument
     from opwright.derive.facts import OperatorFacts, SetFacts
@@ -93,11 +97,10 @@ def dtypes_of(name: str, operator: OperatorFacts, seen: tuple[str, ...]) -> tupl
 
 def emit_reg_op(facts: SetFacts) -> str:
     """Return a header with the prototypes."""
-    prototypes = {
-        operator.prototype.op_type: typed_prototype(operator)
-        for operator in facts.operators
-        if operator.prototype is not None
-    }
+    prototypes: dict[str, Prototype] = {}
+    for operator in facts.operators:
+        if operator.prototype is not None:
+            prototypes.setdefault(operator.prototype.op_type, typed_prototype(operator))
     guard = f"{facts.declaration.namespace.upper()}_OP_PROTO_H_"
     parts = [f"{write_reg_op(each)}\n" for each in prototypes.values()]
     include = '#include "graph/operator_reg.h"'
@@ -107,30 +110,31 @@ def emit_reg_op(facts: SetFacts) -> str:
     return with_header(body, source=facts.declaration.source.name, comment="//")
 
 
-def function_name(operator: OperatorFacts) -> str:
-    """Return the name of the function that adds a node."""
-    return operator.name.replace(".", "_")
+def function_name(name: str) -> str:
+    """Return an operator's name as part of a function's."""
+    return name.replace(".", "_")
 
 
 def emit_ge(facts: SetFacts, options: EmitOptions) -> str:
     """Return the functions that add nodes to a GE graph."""
     del options
+    names = node_names(facts)
     functions: dict[str, list[str]] = {}
     for operator in graph_operators(facts):
-        assert operator.prototype is not None
-        functions.setdefault(operator.prototype.op_type, node_function(operator))
+        name = names[operator.name]
+        if name not in functions:
+            functions[name] = node_function(operator, name)
     helper = [
-        "def given(attributes: dict[str, Any]) -> dict[str, Any]:",
+        "def given(**attributes: Any) -> dict[str, Any]:",
         *docstring(
             "Leave out attributes that are None: the operator's default holds.", indent="    "
         ),
         "    return {name: value for name, value in attributes.items() if value is not None}",
     ]
     has_attributes = any(f.prototype and f.prototype.attributes for f in graph_operators(facts))
-    names = [literal(snake(each)) for each in sorted(functions)]
     return module(
         "Functions that add the operators to a graph of GE, for TorchAir's converters.",
-        [bracketed("__all__ = [", sorted(names), "]")],
+        [bracketed("__all__ = [", [literal(name) for name in sorted(functions)], "]")],
         helper if has_attributes else [],
         *functions.values(),
         source=facts.declaration.source.name,
@@ -158,6 +162,7 @@ def exemptions(facts: SetFacts) -> list[str]:
             codes.add("N803")
     return [
         "# Names are those of the prototypes; TorchAir has no types.",
+        '# mypy: disable-error-code="import-not-found, import-untyped"',
         f"# ruff: noqa: {', '.join(sorted(codes))}",
     ]
 
@@ -170,6 +175,24 @@ def snake(op_type: str) -> str:
     """
     text = "".join(f"_{char.lower()}" if char.isupper() else char for char in op_type)
     return text.lstrip("_").replace("__", "_")
+
+
+def node_names(facts: SetFacts) -> dict[str, str]:
+    """Return by operator the function that adds its node.
+
+    Operators of one type have one function, unless their prototypes have other names.
+    """
+    known: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    for operator in graph_operators(facts):
+        prototype = operator.prototype
+        assert prototype is not None
+        name = snake(prototype.op_type)
+        if known.setdefault(name, node_parameters(prototype)) != node_parameters(prototype):
+            name = f"{name}_of_{function_name(operator.operator.name)}"
+            known[name] = node_parameters(prototype)
+        names[operator.name] = name
+    return names
 
 
 def node_parameters(prototype: Prototype) -> list[str]:
@@ -192,23 +215,23 @@ def node_parameters(prototype: Prototype) -> list[str]:
     return [*items, "*", *sizes, *required, *optional, "node_name: str | None = None"]
 
 
-def node_function(operator: OperatorFacts) -> list[str]:
+def node_function(operator: OperatorFacts, name: str) -> list[str]:
     """Return the function that adds a node."""
     prototype = operator.prototype
     assert prototype is not None
-    inputs = [f'"{port.name}": {port.name}' for port in prototype.inputs]
-    outputs = [
+    inputs = tuple(f'"{port.name}": {port.name}' for port in prototype.inputs)
+    outputs = tuple(
         f'("{port.name}", size_of_{port.name})' if port.presence == "dynamic" else f'"{port.name}"'
         for port in prototype.outputs
-    ]
-    attributes = [f'"{each.name}": {attribute_value(each)}' for each in prototype.attributes]
-    items = [
+    )
+    items: list[str | Group] = [
         literal(prototype.op_type),
-        nested("inputs={", inputs, "}"),
-        nested("outputs=[", outputs, "]"),
+        Group("inputs={", inputs, "}"),
+        Group("outputs=[", outputs, "]"),
     ]
-    if attributes:
-        items.append(nested("attrs=given({", attributes, "})"))
+    if prototype.attributes:
+        attributes = [f"{each.name}={attribute_value(each)}" for each in prototype.attributes]
+        items.append(Group("attrs=given(", tuple(attributes), ")"))
     items.append("node_name=node_name")
     doc = [
         f"Add a node ``{prototype.op_type}``.",
@@ -218,18 +241,10 @@ def node_function(operator: OperatorFacts) -> list[str]:
         *(f"    {line}" for line in write_reg_op(typed_prototype(operator)).splitlines()),
     ]
     return [
-        bracketed(f"def {snake(prototype.op_type)}(", node_parameters(prototype), ") -> Any:"),
+        bracketed(f"def {name}(", node_parameters(prototype), ") -> Any:"),
         *docstring("\n".join(doc), indent="    "),
         bracketed("return custom_op(", items, ")", indent="    "),
     ]
-
-
-def nested(opening: str, items: list[str], closing: str) -> str:
-    """Write an argument with brackets inside a call."""
-    line = f"{opening}{', '.join(items)}{closing}"
-    if len(line) <= 90:  # noqa: PLR2004 - of 100, eight are indentation and one is a comma
-        return line
-    return "\n".join([opening, *(f"            {item}," for item in items), f"        {closing}"])
 
 
 def attribute_value(attribute: Attribute) -> str:
@@ -245,9 +260,13 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
     """Return the converters."""
     operators = graph_operators(facts)
     package = options.package
-    converters = [converter(operator, facts) for operator in operators]
+    names_of_nodes = node_names(facts)
+    converters = [
+        converter(operator, facts, names_of_nodes[operator.name]) for operator in operators
+    ]
     text = "\n".join(line for each in converters for line in each)
-    helpers = []
+    helpers: list[str] = []
+    ge_dtype: list[str] = []
     if "ge_dtype(" in text:
         helpers = [
             bracketed(
@@ -255,8 +274,8 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
                 [f"torch.{dtype}: DataType.DT_{name}" for dtype, name in sorted(GE_DTYPES.items())],
                 "}",
             ),
-            "",
-            "",
+        ]
+        ge_dtype = [
             "def ge_dtype(dtype: Any) -> Any:",
             *docstring("Return GE's number of a dtype; None stays None.", indent="    "),
             "    return GE_DTYPES.get(dtype, dtype)",
@@ -279,6 +298,7 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
     return module(
         "Converters for TorchAir: the operators as nodes of a GE graph. Import registers them.",
         helpers,
+        ge_dtype,
         as_tensor,
         *converters,
         source=facts.declaration.source.name,
@@ -293,13 +313,27 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
         ],
         comments=[
             "# Signatures are those of the schemas, as TorchAir calls converters.",
-            "# ruff: noqa: A002, ANN401, ARG001, FBT, N803, PLR0913",
+            f"# ruff: noqa: {', '.join(converter_exemptions(operators))}",
             "# mypy: ignore-errors",
         ],
     )
 
 
-def converter(operator: OperatorFacts, facts: SetFacts) -> list[str]:
+def converter_exemptions(operators: Sequence[OperatorFacts]) -> list[str]:
+    """Return the rules of ruff that converters break."""
+    codes = {"ANN401", *signature_exemptions(operator.schema for operator in operators)}
+    codes -= {"FBT001", "N802"}  # parameters are annotated Any, names begin with convert_
+    for operator in operators:
+        prototype = operator.prototype
+        assert prototype is not None
+        used = " ".join(node_arguments(operator, prototype))
+        names = [argument.name for argument in operator.schema.arguments]
+        if any(not re.search(rf"\b{name}\b(?!=)", used) for name in names):
+            codes.add("ARG001")
+    return sorted(codes)
+
+
+def converter(operator: OperatorFacts, facts: SetFacts, node: str) -> list[str]:
     """Return the converter of an operator."""
     prototype = operator.prototype
     assert prototype is not None
@@ -313,13 +347,11 @@ def converter(operator: OperatorFacts, facts: SetFacts) -> list[str]:
     if dynamic:
         parameters.append("meta_outputs: Any = None")
     copies = [f"    {name} = Clone({name})" for name in operator.clones]
-    call = bracketed(
-        f"ge.{snake(prototype.op_type)}(", node_arguments(operator, prototype), ")", indent="    "
-    )
+    call = bracketed(f"ge.{node}(", node_arguments(operator, prototype), ")", indent="    ")
     returned = result_lines(operator, prototype, facts, call.lstrip())
     return [
         f"@register_fx_node_ge_converter({overload_expression(operator, 'ops')})",
-        bracketed(f"def convert_{function_name(operator)}(", parameters, ") -> Any:"),
+        bracketed(f"def convert_{function_name(operator.name)}(", parameters, ") -> Any:"),
         *docstring(f"Convert ``{operator.name}`` to ``{prototype.op_type}``.", indent="    "),
         *copies,
         *returned,

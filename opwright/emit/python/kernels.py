@@ -25,7 +25,7 @@ __all__ = ["emit_kernels", "emit_reference", "emit_registration"]
 def emit_reference(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str:
     """Return the functions of the author."""
     source = facts.declaration.source.name
-    imports = sorted(each for each in extracted.imports if "__future__" not in each)
+    imports = [each for each in extracted.imports if "__future__" not in each]
     own = [f"from {options.package}._ops import ops as _ops"] if extracted.uses_operators else []
     typing_imports = list(extracted.typing_imports)
     if typing_imports and not any("TYPE_CHECKING" in each for each in imports):
@@ -36,11 +36,7 @@ def emit_reference(facts: SetFacts, extracted: Extracted, options: EmitOptions) 
         *(text.splitlines() for text in extracted.body),
         source=source,
         imports=[imports, own, checked if typing_imports else []],
-        comments=[
-            "# As the author wrote them.",
-            "# ruff: noqa: ANN, D, E, I, N, PLR, S",
-            "# mypy: ignore-errors",
-        ],
+        comments=["# As the author wrote them.", "# mypy: ignore-errors"],
     )
 
 
@@ -69,8 +65,8 @@ def emit_kernels(facts: SetFacts, extracted: Extracted, options: EmitOptions) ->
         f"Backward functions of ``torch.ops.{namespace}`` that are made of other operators.",
         *functions,
         source=facts.declaration.source.name,
-        imports=[["import torch"] if uses["torch"] else [], own],
-        comments=["# ruff: noqa: ANN, E501", "# mypy: ignore-errors"] if functions else [],
+        imports=[["from typing import Any"], ["import torch"] if uses["torch"] else [], own],
+        comments=["# ruff: noqa: ANN401", "# mypy: ignore-errors"],
     )
 
 
@@ -83,7 +79,8 @@ def formula_kernel(operator: OperatorFacts, facts: SetFacts, uses: dict[str, boo
     """Return the function for a backward that is given as formulas."""
     assert operator.python is not None
     names = [argument.name for argument in operator.schema.arguments]
-    head = bracketed(f"def {kernel_name(operator)}(", names, "):")
+    typed = [f"{name}: Any" for name in names]
+    head = bracketed(f"def {kernel_name(operator)}(", typed, ") -> Any:")
     doc = f"Return the gradients of ``{operator.python.of}``."
     expressions = []
     counts = gradient_counts(operator)
@@ -170,7 +167,8 @@ def vjp_kernel(operator: OperatorFacts, facts: SetFacts, extracted: Extracted) -
         for name, value in zip(names, autograd.arguments, strict=True)
         if not isinstance(value, Gradient)
     }
-    head = bracketed(f"def {kernel_name(operator)}(", names, "):")
+    typed = [f"{name}: Any" for name in names]
+    head = bracketed(f"def {kernel_name(operator)}(", typed, ") -> Any:")
     doc = f"Return the gradients of ``{operator.python.of}`` by differentiating its reference."
     values = "{" + ", ".join(f"{literal(name)}: {given}" for name, given in saved.items()) + "}"
     call = bracketed(
@@ -243,10 +241,6 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
         yield call("reference", f"_reference.{extracted.name(declared.reference)}")
     if operator.role == "backward":
         return
-    if operator.python is None and not any(
-        a.type.is_tensor and not a.type.optional for a in operator.schema.arguments
-    ):
-        yield call("factory")
     if not isinstance(declared.vmap, str) and operator.role == "declared":
         yield call("vmap", f"_reference.{extracted.name(declared.vmap)}")
     elif operator.python is None and operator.schema.arguments:

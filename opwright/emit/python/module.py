@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["module", "stub"]
 
+# Starts of lines around which there are two blank ones.
+DEFINITIONS = ("def ", "class ", "@", "async def ")
+
 
 def module(
     doc: str,
@@ -25,7 +28,7 @@ def module(
     Parameters
     ----------
     parts
-        Groups of lines, between which are two blank lines.
+        Groups of lines.
     imports
         Groups of imports, between which is one.
     comments
@@ -37,10 +40,14 @@ def module(
         if content:
             head += ["", *content]
     body: list[str] = []
+    was_definition = False
     for part in parts:
         content = list(part)
-        if content:
-            body += ["", "", *content] if body else ["", *content]
+        if not content:
+            continue
+        is_definition = any(each.startswith(DEFINITIONS) for each in content)
+        body += ["", "", *content] if is_definition or was_definition else ["", *content]
+        was_definition = is_definition
     return with_header(lines(head, body), source=source, comment="#")
 
 

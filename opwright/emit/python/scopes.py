@@ -30,9 +30,9 @@ def module_names(node: ast.AST, hidden: frozenset[str] = frozenset()) -> Iterato
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             yield from outside_of(node, hidden)
             inner = hidden | local_names(node)
-            body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            for part in body:
-                yield from module_names(part, inner)
+            body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
+            for statement in body:
+                yield from module_names(statement, inner)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             targets = frozenset(
                 name for generator in node.generators for name in stored(generator.target)

@@ -23,7 +23,7 @@ def emit_ops(facts: SetFacts, options: EmitOptions) -> str:
         f"The namespace ``torch.ops.{facts.declaration.namespace}``, loaded.",
         ["ops = load_library()"],
         source=facts.declaration.source.name,
-        imports=[[f"from {options.package}._load import load_library"]],
+        imports=[[f"from {options.package}._loading import load_library"]],
     )
 
 

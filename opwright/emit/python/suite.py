@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.signature import CType
-from opwright.declare.rules import DtypeSet, SameDtype
+from opwright.declare.rules import DtypeArgument, DtypeSet, SameDtype
 from opwright.declare.sample import TensorSpec
 from opwright.declare.schema import Base
 from opwright.derive.facts import FromArgument, FromConstant, FromOutput
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.module import module
-from opwright.emit.python.text import bracketed, literal, strings
+from opwright.emit.python.text import WIDTH, Group, bracketed, laid_out, literal, strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from opwright.declare.rules import DtypeRule
     from opwright.declare.sample import Value
@@ -143,7 +143,7 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
         for each in operators
         if each.autograd is not None and each.operator.reference is not None
         for text in cases_of(each)
-        if "torch.float32" in text and "float16" not in text
+        if "torch.float32" in str(text) and "float16" not in str(text)
     ]
     references = [
         f"{literal(each.name)}: _reference.{extracted.name(each.operator.reference)}"
@@ -165,7 +165,7 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
     )
     support = ["Case", "assert_same", "call", "devices", "flat", "make", "overload"]
     support += ["copied", "slopes"] if slopes else []
-    if any("tensor(" in each for each in [*cases, *refused]):
+    if any("tensor(" in str(each) for each in [*cases, *refused]):
         support.append("tensor")
     return module(
         f"The operators of {options.package}, by the samples of their declaration.",
@@ -177,30 +177,36 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
                 *(["import re"] if refused else []),
                 *(["from typing import TYPE_CHECKING, Any"] if slopes else []),
             ],
-            ["import pytest", "import torch"],
-            [f"from support import {', '.join(sorted(support))}"],
+            ["import pytest", "import torch", imported("support", sorted(support))],
             [
+                f"import {package}  # noqa: F401 - loads the operators",
                 *(
                     [f"from {package} import _reference", f"from {package}._runtime import Binder"]
                     if slopes
                     else []
                 ),
-                f"import {package}  # noqa: F401 - loads the operators",
             ],
             ["if TYPE_CHECKING:", "    from collections.abc import Callable"] if slopes else [],
         ],
-        comments=["# ruff: noqa: D, INP001, S101, SLF001"],
+        comments=["# ruff: noqa: SLF001"],
     )
 
 
-def table(opening: str, items: list[str], closing: str) -> list[str]:
+def imported(name: str, names: list[str]) -> str:
+    """Write an import."""
+    line = f"from {name} import {', '.join(names)}"
+    return line if len(line) <= WIDTH else bracketed(f"from {name} import (", names, ")")
+
+
+def table(opening: str, items: Sequence[str | Group], closing: str) -> list[str]:
     """Write a table, one row on each line."""
     if not items:
         return [opening + closing]
-    return [opening, *(f"    {item}," for item in items), closing]
+    rows = [line for item in items for line in laid_out(item, indent="    ", tail=",")]
+    return [opening, *rows, closing]
 
 
-def cases_of(operator: OperatorFacts) -> Iterator[str]:
+def cases_of(operator: OperatorFacts) -> Iterator[Group]:
     """Return the cases of the samples, each for all dtypes that it leaves open."""
     for sample in operator.operator.samples:
         values = dict(sample.values)
@@ -208,7 +214,7 @@ def cases_of(operator: OperatorFacts) -> Iterator[str]:
             yield case(operator, values, dtype)
 
 
-def refused_of(operator: OperatorFacts) -> Iterator[str]:
+def refused_of(operator: OperatorFacts) -> Iterator[Group]:
     """Return the cases of error samples."""
     for sample in operator.operator.errors:
         values = dict(sample.values)
@@ -245,7 +251,7 @@ def case(
     values: Mapping[str, Value],
     dtype: str | None,
     match: str | None = None,
-) -> str:
+) -> Group:
     """Return a case as text.
 
     Parameters
@@ -260,7 +266,7 @@ def case(
             if isinstance(each, TensorSpec) and each.dtype is not None:
                 chosen.setdefault(root_name(operator, name), each.dtype)
     first = dtype
-    parts = []
+    parts: list[str | Group] = []
     for argument in operator.schema.arguments:
         if argument.name not in values:
             continue
@@ -270,12 +276,16 @@ def case(
             names = rule.names if isinstance(rule, DtypeSet) else ("float32",)
             chosen[root] = first if first in names and first is not None else names[0]
             first = None
-        text = value_text(values[argument.name], argument, chosen.get(root, "float32"))
-        parts.append(f"{literal(argument.name)}: {text}")
-    items = [literal(operator.name), "{" + ", ".join(parts) + "}"]
+        text = value_group(values[argument.name], argument, chosen.get(root, "float32"))
+        key = literal(argument.name)
+        if isinstance(text, Group):
+            parts.append(Group(f"{key}: {text.opening}", text.items, text.closing))
+        else:
+            parts.append(f"{key}: {text}")
+    given: list[str | Group] = [literal(operator.name), Group("{", tuple(parts), "}")]
     if match is not None:
-        items.append(f"match={literal(match)}")
-    return f"Case({', '.join(items)})"
+        given.append(f"match={literal(match)}")
+    return Group("Case(", tuple(given), ")")
 
 
 def has_open(value: Value) -> bool:
@@ -284,7 +294,7 @@ def has_open(value: Value) -> bool:
     return any(isinstance(each, TensorSpec) and each.dtype is None for each in items)
 
 
-def value_text(value: Value, argument: Argument, dtype: str) -> str:
+def value_group(value: Value, argument: Argument, dtype: str) -> str | Group:
     """Return a value of a sample."""
     match value:
         case TensorSpec():
@@ -294,9 +304,9 @@ def value_text(value: Value, argument: Argument, dtype: str) -> str:
                 for name, bound in (("low", value.low), ("high", value.high))
                 if bound is not None
             ]
-            return f"tensor({', '.join(parts)})"
+            return Group("tensor(", tuple(parts), ")")
         case tuple():
-            return f"[{', '.join(value_text(each, argument, dtype) for each in value)}]"
+            return Group("[", tuple(value_group(v, argument, dtype) for v in value), "]")
         case str() if argument.type.base in {Base.SCALAR_TYPE, Base.LAYOUT, Base.MEMORY_FORMAT}:
             return f"torch.{value}"
         case _:
@@ -313,7 +323,6 @@ def emit_conftest(facts: SetFacts) -> str:
         ['if "opwright.twin" in sys.modules:', '    importlib.import_module("twin_kernels")'],
         source=facts.declaration.source.name,
         imports=[["import importlib", "import sys"]],
-        comments=["# ruff: noqa: INP001"],
     )
 
 
@@ -334,7 +343,7 @@ def emit_twin_kernels(facts: SetFacts, extracted: Extracted, options: EmitOption
             [f"from {package} import _reference"] if kernels else [],
         ],
         comments=[
-            "# ruff: noqa: A002, ANN, D, FBT, INP001, N803, PLR0913",
+            "# ruff: noqa: ANN001, ANN201, E501, N802",
             "# mypy: ignore-errors",
         ],
     )
@@ -346,19 +355,16 @@ def twin_kernel(function: str, group: list[OperatorFacts], extracted: Extracted)
     assert first.call is not None
     names = [parameter_name(index, each) for index, each in enumerate(first.call.parameters)]
     body: list[str] = []
-    for place, operator in enumerate(group):
+    for operator in group:
         lines = reference_call(operator, names, extracted)
         condition = constants(operator, names)
-        if len(group) == 1 or (place == len(group) - 1 and not condition):
+        if not condition:
             body += [f"    {line}" for line in lines]
-        else:
-            body += [
-                f"    if {condition or 'True'}:",
-                *(f"        {line}" for line in lines),
-                "        return",
-            ]
-    head = bracketed(f"def {function}(", names, "):  # noqa: N802")
-    return [f"@twin.kernel({literal(str(first.call.signature))})  # noqa: E501", head, *body]
+            break
+        body += [f"    if {condition}:", *(f"        {line}" for line in lines), "        return"]
+    head = bracketed(f"def {function}(", names, "):")
+    decorator = bracketed("@twin.kernel(", [literal(str(first.call.signature))], ")")
+    return [decorator.replace('",\n)', '"\n)'), head, *body]
 
 
 def parameter_name(index: int, parameter: Parameter) -> str:
@@ -389,9 +395,16 @@ def reference_call(operator: OperatorFacts, names: list[str], extracted: Extract
         for name, parameter in zip(names, operator.call.parameters, strict=False)
         if isinstance(parameter.source, FromArgument)
     }
+    dtypes = {
+        output.dtype.name: f"{output.name}.dtype"
+        for output in operator.outputs
+        if isinstance(output.dtype, DtypeArgument) and output.name in names
+    }
     items = []
     for argument in operator.schema.arguments:
-        if argument.name in passed:
+        if argument.name not in passed and argument.name in dtypes:
+            text = dtypes[argument.name]
+        elif argument.name in passed:
             text = as_schema(argument, *passed[argument.name])
         else:
             text = default_text(argument) or "None"

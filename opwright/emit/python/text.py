@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["WIDTH", "bracketed", "docstring", "lines", "literal", "strings"]
+__all__ = ["WIDTH", "Group", "bracketed", "docstring", "laid_out", "lines", "literal", "strings"]
 
 WIDTH = 100
 
@@ -21,9 +22,42 @@ def lines(*parts: str | Iterable[str]) -> str:
     return "\n".join(flat) + "\n"
 
 
-def bracketed(
-    opening: str, items: Sequence[str], closing: str, *, indent: str = "", tail: int = 0
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items between brackets, which may be groups themselves.
+
+    Parameters
+    ----------
+    opening, closing
+        The brackets with what stands before and after them.
+    """
+
+    opening: str
+    items: tuple[str | Group, ...]
+    closing: str
+
+    def __str__(self) -> str:
+        return f"{self.opening}{', '.join(map(str, self.items))}{self.closing}"
+
+
+def laid_out(item: str | Group, *, indent: str = "", tail: str = "") -> list[str]:
+    """Write an item on one line where it fits, else what is in its brackets on a line each.
+
+    Parameters
+    ----------
+    tail
+        What comes after it.
+    """
+    line = f"{indent}{item}{tail}"
+    if isinstance(item, str) or not item.items or (len(line) <= WIDTH and "\n" not in line):
+        return [line]
+    inner = [
+        each for part in item.items for each in laid_out(part, indent=f"{indent}    ", tail=",")
+    ]
+    return [f"{indent}{item.opening}", *inner, f"{indent}{item.closing}{tail}"]
+
+
+def bracketed(opening: str, items: Sequence[str | Group], closing: str, *, indent: str = "") -> str:
     """Write items between brackets: on one line where they fit, else one on each line.
 
     Parameters
@@ -32,19 +66,13 @@ def bracketed(
         What stands before and after, with the brackets.
     indent
         Of the line on which it begins, which `opening` does not have.
-    tail
-        Characters that come after it on its last line.
 
     Examples
     --------
     >>> print(bracketed("f(", ["x", "y"], ")"))
     f(x, y)
     """
-    line = f"{indent}{opening}{', '.join(items)}{closing}"
-    if (len(line) + tail <= WIDTH and "\n" not in line) or not items:
-        return line
-    inner = [f"{indent}    {item}," for item in items]
-    return "\n".join([f"{indent}{opening}", *inner, f"{indent}{closing}"])
+    return "\n".join(laid_out(Group(opening, tuple(items), closing), indent=indent))
 
 
 def docstring(text: str, *, indent: str = "") -> list[str]:
