@@ -26,6 +26,7 @@ from opwright.build.symbols import check_stable
 from opwright.build.toolchain import Toolchain, cores, find_toolchain
 from opwright.build.wheel import Metadata, Tag, write_wheel
 from opwright.build.writer import write_tree
+from opwright.emit.cpp import stable_limits
 from opwright.emit.cpp.names import unique_names
 
 if TYPE_CHECKING:
@@ -127,6 +128,9 @@ def generate(project: Project, progress: Progress) -> Sources:
         number = len(changes.written) + len(changes.removed)
         detail.text = f"{counted(len(sources.files), 'file')}, {number} changed"
         detail.from_cache = not changes
+    if project.options.stable_abi:
+        for limit in stable_limits(sources.facts):
+            progress.note(f"{limit.operator}, no {limit.what} in C++: {limit.reason}")
     return sources
 
 

@@ -75,6 +75,7 @@ def build(
     built = (build_plugin if plugin else build_wheel)(request, progress)
     if as_json:
         steps = [dataclasses.asdict(step) for step in built.steps]
-        typer.echo(json.dumps({"wheel": str(built.wheel), "steps": steps}, indent=2))
+        result = {"wheel": str(built.wheel), "steps": steps, "notes": progress.notes}
+        typer.echo(json.dumps(result, indent=2))
     else:
         typer.echo(str(built.wheel))

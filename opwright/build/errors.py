@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.errors import OpwrightError
+from opwright.errors import DiagnosticsError, OpwrightError
 
 __all__ = [
     "BuildCacheError",
@@ -13,6 +13,7 @@ __all__ = [
     "PackageError",
     "PluginError",
     "StableAbiError",
+    "StableAbiLimitsError",
     "SymbolsError",
     "ToolError",
     "VersionPairError",
@@ -129,3 +130,11 @@ class PluginError(OpwrightError):
     id = "OPW-B020"
     title = "the declaration cannot be shipped as a plugin"
     usual_fix = "put all that it needs into the one file, or into a package of its own"
+
+
+class StableAbiLimitsError(DiagnosticsError):
+    """What of a declaration cannot be built for the stable ABI: all of it."""
+
+    id = "OPW-B021"
+    title = "the declaration needs more than libtorch's stable ABI"
+    usual_fix = "build without --stable-abi, or mend each of them"

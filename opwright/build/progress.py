@@ -55,6 +55,7 @@ class Progress:
 
     console: Console | None = None
     steps: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str, what: str) -> Iterator[Detail]:
@@ -80,6 +81,12 @@ class Progress:
             return
         with self.console.status(Text(text)):
             yield
+
+    def note(self, text: str) -> None:
+        """Show something that is no step."""
+        self.notes.append(text)
+        if self.console is not None:
+            self.console.print(Text(f"{'note':9} {text}"), soft_wrap=True)
 
     def add(self, step: Step) -> None:
         """Show a finished step. Threads may call this."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from opwright.build.errors import StableAbiError, StableAbiLimitsError
 from opwright.derive import derive
 from opwright.emit.all import emit_all
+from opwright.emit.cpp import stable_limits
 from opwright.project.config import load_operators
 from opwright.project.lazy_torch import lazy_torch
 from opwright.validate import validate
@@ -56,8 +58,31 @@ def read_sources(project: Project, options: EmitOptions) -> Sources:
         declaration = load_operators(project).freeze()
         validate(declaration)
         facts = derive(declaration)
+        if options.stable_abi:
+            check_stable_limits(facts)
         emitted = emit_all(facts, options)
     return Sources(facts=facts, files={**emitted, **hand_written(project.root)})
+
+
+def check_stable_limits(facts: SetFacts) -> None:
+    """Raise if an operator cannot be in a package for the stable ABI.
+
+    Raises
+    ------
+    StableAbiLimitsError
+        OPW-B021, with OPW-B017 for each reason.
+    """
+    errors = []
+    for limit in stable_limits(facts):
+        if limit.what == "kernel":
+            found = facts.operator(limit.operator)
+            assert found is not None, limit
+            name = f"{facts.declaration.namespace}::{limit.operator}"
+            errors.append(
+                StableAbiError(where=f"{found.operator.place}, operator {name}", got=limit.reason)
+            )
+    if errors:
+        raise StableAbiLimitsError(where=facts.declaration.source.name, errors=errors)
 
 
 def hand_written(root: Path) -> Mapping[str, str]:
