@@ -1,0 +1,42 @@
+"""`opwright gen`: writes everything that is derived from the declaration, to be read or built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["gen"]
+
+
+def gen(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")] = Path(),
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit code 1 if anything would change.")
+    ] = False,
+) -> None:
+    """Write the generated tree: C++, Python API, stubs, converters, tests, build files.
+
+    It stands in generated/ of the project and builds without opwright: pip wheel generated/
+    --no-build-isolation. Files that were edited by hand are reported and left as they are.
+    """
+    from opwright.build.sources import read_sources  # noqa: PLC0415 - reads torchgen; --help does not
+    from opwright.build.writer import compare_tree, write_tree  # noqa: PLC0415
+    from opwright.project.config import read_project  # noqa: PLC0415
+
+    project = read_project(folder)
+    sources = read_sources(project, project.options)
+    act = compare_tree if check else write_tree
+    changes = act(project.generated, sources.files)
+    for what, paths in (("write", changes.written), ("remove", changes.removed)):
+        for path in paths:
+            typer.echo(f"{what:7} {project.generated.name}/{path}")
+    count = len(changes.written) + len(changes.removed)
+    typer.echo(
+        f"{count} of {len(sources.files)} files {'would change' if check else 'changed'} for "
+        f"{len(sources.facts.declaration.operators)} operators"
+    )
+    if check and changes:
+        raise typer.Exit(1)
