@@ -8,6 +8,7 @@
 #include <atomic>
 #include <utility>
 
+#include "live/checks.h"
 #include "live/function.h"
 #include "live/npu.h"
 #include "live/sizes.h"
@@ -68,8 +69,9 @@ at::Device common_device(const Plan& plan, Arguments arguments) {
 
 at::Tensor tensor_or_undefined(const c10::IValue& value) { return value.isNone() ? at::Tensor() : value.toTensor(); }
 
-c10::IValue cloned(const c10::IValue& value) {
-  const auto copy = [](const at::Tensor& tensor) { return tensor.defined() ? at::clone(tensor) : tensor; };
+// An argument with each of its tensors replaced.
+template <class Copy>
+c10::IValue mapped(const c10::IValue& value, const Copy& copy) {
   if (value.isNone()) return value;
   if (value.isTensor()) return copy(value.toTensor());
   if (value.isTensorList()) {
@@ -84,6 +86,36 @@ c10::IValue cloned(const c10::IValue& value) {
   return result;
 }
 
+c10::IValue cloned(const c10::IValue& value) {
+  return mapped(value, [](const at::Tensor& tensor) { return tensor.defined() ? at::clone(tensor) : tensor; });
+}
+
+// Gives a function tensors without gaps while it is called; what it writes comes back.
+class Contiguous {
+ public:
+  Contiguous(const Plan& plan, c10::IValue* first) : plan_(plan), first_(first) {
+    for (const size_t position : plan.contiguous) {
+      given_.push_back(first[position]);
+      first[position] = mapped(first[position], [&](const at::Tensor& tensor) {
+        if (!tensor.defined() || tensor.is_contiguous()) return tensor;
+        at::Tensor copy = tensor.contiguous();
+        if (plan.written[position]) back_.emplace_back(tensor, copy);
+        return copy;
+      });
+    }
+  }
+  void finish() {
+    for (auto& [tensor, copy] : back_) tensor.copy_(copy);
+    for (size_t i = 0; i < given_.size(); ++i) first_[plan_.contiguous[i]] = given_[i];
+  }
+
+ private:
+  const Plan& plan_;
+  c10::IValue* const first_;
+  c10::SmallVector<c10::IValue, 2> given_;
+  c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 1> back_;
+};
+
 class AclnnKernel final : public Kernel {
  public:
   explicit AclnnKernel(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
@@ -94,6 +126,7 @@ class AclnnKernel final : public Kernel {
     const size_t count = plan.arguments.size();
     c10::IValue* const first = stack->data() + (stack->size() - count);
     const Arguments arguments(first, count);
+    check(plan, arguments);
     const at::Device device = common_device(plan, arguments);
     const c10::DeviceGuard guard(device);
     if (!plan.clone.empty()) {
@@ -101,7 +134,14 @@ class AclnnKernel final : public Kernel {
       for (const size_t position : plan.clone) first[position] = cloned(first[position]);
     }
     const Tensors outputs = make_outputs(arguments, device);
-    launch(arguments, outputs);
+    if (plan.contiguous.empty()) {
+      launch(arguments, outputs);
+    } else {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      Contiguous contiguous(plan, first);
+      launch(arguments, outputs);
+      contiguous.finish();
+    }
     give_results(arguments, outputs, stack);
   }
 

@@ -107,6 +107,31 @@ struct Return {
   size_t position = 0;
 };
 
+enum class Comparison : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
+
+// A value that an argument may have: a number or a text.
+struct Member {
+  c10::IValue value;
+  std::string text;
+};
+
+// What has to hold for the arguments.
+struct Check {
+  enum class Kind : uint8_t { kDtype, kDtypeRule, kRank, kSize, kSpan, kValue, kMember };
+  Kind kind = Kind::kRank;
+  size_t argument = 0;
+  std::vector<at::ScalarType> dtypes;  // kDtype
+  DtypeRule dtype;                     // kDtypeRule
+  int64_t number = 0;                  // the rank of kRank, the axis of kSize
+  bool at_least = false;               // kRank
+  Size left, right;                    // kValue; right is what kSize asks for
+  Comparison comparison = Comparison::kEqual;
+  std::vector<Shape> spans;  // kSpan: what is there, what is asked for
+  std::vector<Member> members;
+  std::string text;          // as the author wrote it
+  std::vector<size_t> used;  // arguments; if one of them is None, the check holds
+};
+
 struct Plan {
   std::string name;      // of the operator
   std::string function;  // aclnn function of phase 2
@@ -115,8 +140,11 @@ struct Plan {
   std::vector<Output> outputs;
   std::vector<Parameter> parameters;
   std::vector<Return> returns;
+  std::vector<Check> checks;
   std::vector<size_t> clone;
-  std::vector<size_t> passed;  // arguments whose tensors the function reads or writes: they must be on one device
+  std::vector<size_t> contiguous;  // tensors that the function needs without gaps; written ones are copied back
+  std::vector<bool> written;       // by argument
+  std::vector<size_t> passed;      // arguments whose tensors the function reads or writes: they must be on one device
 };
 
 }  // namespace opwright::live

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "live/check_reader.h"
 #include "live/rule_reader.h"
 
 namespace opwright::live {
@@ -60,7 +61,7 @@ bool is_value(CType ctype) { return ctype >= CType::kInteger; }
 
 class Reader : private RuleReader {
  public:
-  explicit Reader(const c10::OperatorHandle& op) : RuleReader(op) { plan_.name = name_; }
+  explicit Reader(const c10::OperatorHandle& op) : RuleReader(op), checks_(op) { plan_.name = name_; }
 
   std::shared_ptr<const Plan> read(const py::dict& plan);
 
@@ -80,8 +81,10 @@ class Reader : private RuleReader {
   at::Scalar number(const std::string& place, const py::handle& value) const;
   c10::IValue constant(const std::string& place, const Parameter& parameter, const py::handle& value) const;
   std::vector<Return> returns(const std::string& place, const py::handle& value) const;
+  std::vector<size_t> tensors(const py::dict& plan, const char* key) const;
   void collect_passed();
 
+  const CheckReader checks_;
   Plan plan_;
 };
 
@@ -223,6 +226,16 @@ std::vector<Return> Reader::returns(const std::string& place, const py::handle& 
   return result;
 }
 
+// The arguments that an optional entry of the plan names.
+std::vector<size_t> Reader::tensors(const py::dict& plan, const char* key) const {
+  std::vector<size_t> result;
+  if (!plan.contains(key)) return result;
+  for (const py::handle position : as_tuple(at("", key), plan[key], 0)) {
+    result.push_back(argument(at("", key), position, kTensorType | kTensorsType, "a tensor"));
+  }
+  return result;
+}
+
 void Reader::collect_passed() {
   std::set<size_t> positions;
   for (const Output& rule : plan_.outputs) {
@@ -240,7 +253,10 @@ void Reader::collect_passed() {
 std::shared_ptr<const Plan> Reader::read(const py::dict& plan) {
   plan_.function = as<std::string>(at("", "function"), entry(plan, "", "function"), "a name");
   plan_.phase1 = plan_.function + "GetWorkspaceSize";
-  for (const c10::Argument& argument : schema_.arguments()) plan_.arguments.push_back(argument.name());
+  for (const c10::Argument& argument : schema_.arguments()) {
+    plan_.arguments.push_back(argument.name());
+    plan_.written.push_back(argument.alias_info() != nullptr && argument.alias_info()->isWrite());
+  }
   const std::string outputs = at("", "outputs");
   const py::tuple rules = as_tuple(outputs, entry(plan, "", "outputs"), 0);
   for (size_t i = 0; i < rules.size(); ++i) plan_.outputs.push_back(output_rule(at(outputs, i), rules[i]));
@@ -248,12 +264,10 @@ std::shared_ptr<const Plan> Reader::read(const py::dict& plan) {
   const py::tuple sources = as_tuple(parameters, entry(plan, "", "parameters"), 0);
   for (size_t i = 0; i < sources.size(); ++i) plan_.parameters.push_back(parameter(at(parameters, i), sources[i]));
   plan_.returns = returns(at("", "returns"), entry(plan, "", "returns"));
-  if (plan.contains("clone")) {
-    const std::string place = at("", "clone");
-    for (const py::handle position : as_tuple(place, plan["clone"], 0)) {
-      plan_.clone.push_back(argument(place, position, kTensorType | kTensorsType, "a tensor"));
-    }
-  }
+  plan_.clone = tensors(plan, "clone");
+  for (const size_t position : plan_.clone) plan_.written[position] = true;
+  plan_.contiguous = tensors(plan, "contiguous");
+  if (plan.contains("checks")) plan_.checks = checks_.read(at("", "checks"), plan["checks"]);
   collect_passed();
   return std::make_shared<const Plan>(std::move(plan_));
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
+from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype, ShapeFunction
 from opwright.declare.shape import (
     Argument,
@@ -25,11 +26,14 @@ from opwright.declare.shape import (
 from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, FromOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.declare.dims import Check
     from opwright.declare.rules import DtypeRule
-    from opwright.declare.shape import Item, Shape
+    from opwright.declare.shape import Item, Shape, Size
     from opwright.derive.facts import OperatorFacts, Output, Source
 
-__all__ = ["is_native", "native_plan"]
+__all__ = ["is_native", "native_plan", "used_by"]
 
 
 def is_native(facts: OperatorFacts) -> bool:
@@ -67,6 +71,7 @@ def native_plan(facts: OperatorFacts) -> dict[str, Any]:
             else ("argument", places[output.argument or ""])
             for output in returned
         ],
+        "checks": [*dtype_checks(facts, places), *(native_check(c, places) for c in facts.checks)],
         "clone": [places[name] for name in facts.clones],
         "contiguous": [
             places[name]
@@ -74,6 +79,83 @@ def native_plan(facts: OperatorFacts) -> dict[str, Any]:
             if layout == "contiguous"
         ],
     }
+
+
+def dtype_checks(
+    facts: OperatorFacts, places: dict[str, int]
+) -> Iterator[tuple[tuple[Any, ...], list[int]]]:
+    """Return the checks of dtypes, each with the arguments that it uses."""
+    for name, rule in facts.dtypes.items():
+        argument = facts.schema.argument(name)
+        if argument is None or not argument.type.has_tensors or rule == SameDtype(name):
+            continue
+        if isinstance(rule, DtypeSet):
+            yield ("dtype", places[name], list(rule.names)), [places[name]]
+        else:
+            others = [places[each] for each in dtype_names(rule)]
+            yield ("dtype_like", places[name], native_dtype(rule, places)), [places[name], *others]
+
+
+def dtype_names(rule: DtypeRule) -> tuple[str, ...]:
+    """Return the tensors whose dtypes a rule needs."""
+    match rule:
+        case SameDtype(tensor):
+            return (tensor,)
+        case Promoted(tensors):
+            return tensors
+        case DtypeArgument(_, otherwise):
+            return dtype_names(otherwise)
+        case _:
+            return ()
+
+
+def native_check(check: Check, places: dict[str, int]) -> tuple[tuple[Any, ...], list[int]]:
+    """Return a check with the arguments that it uses."""
+    text = check.pattern
+    used = [places[name] for name in used_by(check)]
+    match check:
+        case RankCheck(tensor=tensor, rank=rank, at_least=at_least):
+            return ("rank", places[tensor], rank, at_least, text), used
+        case SizeCheck(tensor=tensor, axis=axis, size=size):
+            return ("size", places[tensor], axis, native_item(size, places), text), used
+        case SpanCheck(span=span, other=other):
+            one, another = native_shape((span,), places), native_shape((other,), places)
+            return ("span", places[span.tensor], one, another, text), used
+        case ValueCheck(left=left, comparison=comparison, right=right):
+            sizes = native_item(left, places), native_item(right, places)
+            return ("value", sizes[0], comparison, sizes[1], text), used
+        case MemberCheck(argument=argument, values=values):
+            return ("member", places[argument], list(values), text), used
+        case _:
+            assert_never(check)
+
+
+def used_by(check: Check) -> tuple[str, ...]:
+    """Return the arguments that a check uses; where one is None, the check holds."""
+    match check:
+        case RankCheck(tensor=tensor):
+            return (tensor,)
+        case SizeCheck(tensor=tensor, size=size):
+            return (tensor, *used_by_size(size))
+        case SpanCheck(span=span, other=other):
+            return (span.tensor, other.tensor)
+        case ValueCheck(left=left, right=right):
+            return (*used_by_size(left), *used_by_size(right))
+        case MemberCheck(argument=argument):
+            return (argument,)
+        case _:
+            assert_never(check)
+
+
+def used_by_size(size: Size) -> tuple[str, ...]:
+    """Return the arguments that a size uses."""
+    match size:
+        case Dim(name) | Rank(name) | Argument(name) | Length(name) | Element(name):
+            return (name,)
+        case Binary(_, left, right):
+            return (*used_by_size(left), *used_by_size(right))
+        case _:
+            return ()
 
 
 def native_output(output: Output, places: dict[str, int]) -> dict[str, Any]:
@@ -98,9 +180,8 @@ def native_source(
         case FromOutput(name):
             return ("output", numbers[name])
         case DtypeOfTensor(name):
-            if name in numbers:
-                return ("output_dtype", numbers[name])
-            return ("argument_dtype", places[name])
+            # As aclDataType, a tensor stands for its dtype.
+            return ("output", numbers[name]) if name in numbers else ("argument", places[name])
         case FromConstant(value):
             return ("constant", value)
         case _:

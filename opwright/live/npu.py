@@ -13,7 +13,7 @@ import torch
 
 from opwright.declare.schema import Alias, Argument, Schema
 from opwright.derive.facts import DtypeOfTensor, FromArgument, FromOutput
-from opwright.derive.plan import is_native, native_plan
+from opwright.derive.plan import is_native, native_plan, used_by
 from opwright.live.arguments import Binder, map_tensors
 from opwright.live.fake import device_of
 from opwright.live.twin import is_twin, register_references
@@ -46,7 +46,7 @@ def register_npu(
     for live in operators:
         if live.facts.call is None:
             continue
-        if is_native(live.facts) and not returns_lists(live.facts):
+        if is_native(live.facts) and not has_lists(live.facts):
             plan = native_plan(live.facts)
             registrations.keep(_aclnn.implement(live.namespace, live.facts.name, plan))
             continue
@@ -57,9 +57,12 @@ def register_npu(
         registrations.implement(live.facts.name, writing_kernel(live, inner), "PrivateUse1")
 
 
-def returns_lists(facts: OperatorFacts) -> bool:
-    """Tell whether a result is a list, which the native kernel cannot return."""
-    return any(output.type.is_list for output in facts.outputs if output.result is not None)
+def has_lists(facts: OperatorFacts) -> bool:
+    """Tell whether a result is a list, or a list has a shape pattern: Python sees to these."""
+    lists = {a.name for a in facts.schema.arguments if a.type.is_list and a.type.has_tensors}
+    return any(o.type.is_list for o in facts.outputs if o.result is not None) or any(
+        lists & {*used_by(check)} for check in facts.checks
+    )
 
 
 def writing_facts(facts: OperatorFacts) -> OperatorFacts:
@@ -91,6 +94,8 @@ def writing_facts(facts: OperatorFacts) -> OperatorFacts:
         facts,
         schema=schema,
         outputs=(),
+        checks=(),
+        dtypes={},
         call=dataclasses.replace(facts.call, parameters=parameters),
         clones=(),
     )

@@ -21,8 +21,9 @@ from opwright.declare.rules import (
     SameDtype,
     ShapeFunction,
 )
-from opwright.declare.shape import Argument, Binary, Dim, Element, Length, Rank, Span
+from opwright.declare.shape import Span
 from opwright.derive.evaluate import evaluate, evaluate_size
+from opwright.derive.plan import used_by
 from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from opwright.declare.dims import Check, Comparison
     from opwright.declare.rules import DtypeRule
-    from opwright.declare.shape import Size
     from opwright.derive.facts import OperatorFacts, Output
     from opwright.live.arguments import Values
 
@@ -72,12 +72,12 @@ class Rules:
         return cls(name, facts)
 
     def check(self, values: Values) -> None:
-        """Raise ValueError if something does not hold for the arguments."""
+        """Raise TypeError for a dtype, ValueError for anything else that does not hold."""
         for name, rule in self.facts.dtypes.items():
             if name in values:
                 self.check_dtype(name, rule, values)
         for each in self.facts.checks:
-            if any(values[name] is None for name in used(each)):
+            if any(values[name] is None for name in used_by(each)):
                 continue
             self.check_one(each, values)
 
@@ -93,10 +93,10 @@ class Rules:
             allowed = (dtype_of(rule, values),)
         for tensor in tensors_in(values[name]):
             if tensor.dtype not in allowed:
-                names = ", ".join(str(each).removeprefix("torch.") for each in allowed)
-                got = str(tensor.dtype).removeprefix("torch.")
-                message = f"{self.name}: argument '{name}' has dtype {got}; it needs {names}"
-                raise ValueError(message)
+                names = ", ".join(map(c_name, allowed))
+                got = c_name(tensor.dtype)
+                message = f"{self.name}: argument '{name}' has dtype {got}; allowed: [{names}]"
+                raise TypeError(message)
 
     def check_one(self, check: Check, values: Values) -> None:
         """Check one rule; that of a list holds for each of its tensors."""
@@ -189,6 +189,13 @@ def require(condition: Any, message: Callable[[], str]) -> None:  # noqa: ANN401
     check(condition, message)
 
 
+def c_name(dtype: torch.dtype) -> str:
+    """Return what C++ calls a dtype."""
+    from opwright.emit.cpp.types import DTYPES  # noqa: PLC0415 - for messages only; emitters take time to import
+
+    return DTYPES[str(dtype).removeprefix("torch.")]
+
+
 def tensor_of(check: Check) -> str | None:
     """Return the tensor that a check is about."""
     match check:
@@ -198,34 +205,6 @@ def tensor_of(check: Check) -> str | None:
             return tensor
         case _:
             return None
-
-
-def used(check: Check) -> Iterable[str]:
-    """Return the arguments that a check uses; it holds if one of them is not given."""
-    match check:
-        case RankCheck(tensor=tensor):
-            return {tensor}
-        case SizeCheck(tensor=tensor, size=size):
-            return {tensor, *of_size(size)}
-        case SpanCheck(span=span, other=other):
-            return {span.tensor, other.tensor}
-        case ValueCheck(left=left, right=right):
-            return {*of_size(left), *of_size(right)}
-        case MemberCheck(argument=argument):
-            return {argument}
-        case _:
-            assert_never(check)
-
-
-def of_size(size: Size) -> Iterable[str]:
-    """Return the arguments that a size uses."""
-    match size:
-        case Dim(name) | Rank(name) | Argument(name) | Length(name) | Element(name):
-            return {name}
-        case Binary(_, left, right):
-            return {*of_size(left), *of_size(right)}
-        case _:
-            return ()
 
 
 def dtype_of(rule: DtypeRule, values: Values) -> torch.dtype:

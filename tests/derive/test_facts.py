@@ -161,11 +161,12 @@ def test_the_plan_names_arguments_by_place() -> None:
         "parameters": [
             ("aclTensor", ("argument", 0)),
             ("int64_t", ("argument", 1)),
-            ("aclDataType", ("output_dtype", 0)),
+            ("aclDataType", ("output", 0)),
             ("aclTensor", ("output", 0)),
             ("aclTensor", ("output", 1)),
         ],
         "returns": [("output", 0), ("output", 1)],
+        "checks": [(("rank", 0, 1, True, "*b, N"), [0])],
         "clone": [],
         "contiguous": [0],
     }

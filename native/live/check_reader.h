@@ -1,0 +1,20 @@
+// native/live/check_reader.h
+#pragma once
+
+#include "live/rule_reader.h"
+
+namespace opwright::live {
+
+// The checks of a plan.
+class CheckReader : private RuleReader {
+ public:
+  explicit CheckReader(const c10::OperatorHandle& op) : RuleReader(op) {}
+
+  std::vector<Check> read(const std::string& place, const py::handle& value) const;
+
+ private:
+  Check one(const std::string& place, const py::tuple& parts) const;
+  Member member(const std::string& place, const py::handle& value) const;
+};
+
+}  // namespace opwright::live
