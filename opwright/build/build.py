@@ -168,14 +168,23 @@ def compile_library(
     except CompilerFailure as failure:
         log = project.root / LOG
         write_log(log, failure)
+        places = declared_places(sources.facts)
         raise describe(
-            failure, builder.sources, declared_places(sources.facts), log, project.root
+            failure, builder.sources, places, log, lambda file: shown(file, project)
         ) from failure
     name = json.loads(sources.files[f"{project.package}/metadata.json"])["library"]
     with progress.step("link", name) as detail:
         library = link(builder, [unit.object for unit in compiled], name)
         detail.from_cache = library.from_cache
     return library
+
+
+def shown(file: Path, project: Project) -> str:
+    """Return a path from the project's folder; of a copy in generated/, that of the original."""
+    if file.is_relative_to(project.generated):
+        original = project.root / file.relative_to(project.generated)
+        file = original if original.exists() else file
+    return str(file.relative_to(project.root))
 
 
 def write_log(log: Path, failure: CompilerFailure) -> None:

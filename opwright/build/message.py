@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opwright.build.errors import CompileError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["CompilerFailure", "FirstError", "describe", "first_error"]
@@ -113,7 +113,7 @@ def describe(
     sources: Sequence[Path],
     declared: Mapping[str, str],
     log: Path,
-    root: Path,
+    names: Callable[[Path], str],
 ) -> CompileError:
     """Return the error for a person.
 
@@ -123,8 +123,8 @@ def describe(
         By an operator's identifier in C++: its name and the place of its declaration.
     log
         The file with the whole output.
-    root
-        The project's folder, to shorten paths.
+    names
+        What a file is called for the reader: the one that a person would edit.
     """
     command = shlex.join(failure.command)
     found = first_error(failure.output, sources, failure.source.parent)
@@ -132,26 +132,21 @@ def describe(
         reason = INTERNAL.search(failure.output)
         text = reason[0] if reason else failure.output.strip().partition("\n")[0]
         return CompileError(
-            where=shown(failure.source, root),
-            got=f"{text or 'no message'} (exit code {failure.code}; all of it in {log})",
+            where=names(failure.source),
+            got=f"{text or 'no message'} (exit code {failure.code}; all of it in {names(log)})",
             fix=f"run the compiler by hand: {command}",
         )
     text = found.file.read_text(encoding="utf-8", errors="replace")
     operator = operator_of(text.splitlines(), found.line, declared)
-    where = f"{shown(found.file, root)}:{found.line}"
+    where = f"{names(found.file)}:{found.line}"
     if operator is not None:
         where += f", operator {declared[operator]}"
     elsewhere = f"\n  (found in {found.reported})" if found.reported else ""
     return CompileError(
         where=where,
         got=f"{found.text}{elsewhere}\n{excerpt(text.splitlines(), found.line)}\n"
-        f"  all messages: {shown(log, root)}",
+        f"  all messages: {names(log)}",
     )
-
-
-def shown(path: Path, root: Path) -> str:
-    """Return a path as short as it can be named from the project's folder."""
-    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 def excerpt(lines: Sequence[str], line: int) -> str:

@@ -38,7 +38,10 @@ def folder(tmp_path: Path) -> Path:
 def told(folder: Path, output: str, code: int = 1) -> str:
     failure = CompilerFailure(folder / "operators.cpp", ["-c", "operators.cpp"], code, output)
     root = folder.parent.parent
-    return str(describe(failure, (folder,), DECLARED, root / "build" / "compile.log", root))
+    log = root / "build" / "compile.log"
+    return str(
+        describe(failure, (folder,), DECLARED, log, lambda path: str(path.relative_to(root)))
+    )
 
 
 def test_an_error_in_a_source(folder: Path) -> None:
