@@ -66,10 +66,11 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
         package["converters.py"] = emit_converters(facts, options)
     if any(each.prototype is not None for each in facts.operators):
         package["op_proto.h"] = emit_reg_op(facts)
+    kernels = emit_twin_kernels(facts, extracted, options)
+    on_twin = {"conftest.py": emit_conftest(facts), "twin_kernels.py": kernels} if kernels else {}
     tests = {
-        "conftest.py": emit_conftest(facts),
+        **on_twin,
         "support.py": shipped("support", source),
-        "twin_kernels.py": emit_twin_kernels(facts, extracted, options),
         f"test_{options.package}.py": emit_suite(facts, extracted, options),
     }
     return {

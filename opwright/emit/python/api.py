@@ -13,7 +13,7 @@ from opwright.emit.python.names import overload_expression, public_names, public
 from opwright.emit.python.text import bracketed, docstring, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from opwright.declare.schema import Schema
     from opwright.derive.facts import OperatorFacts, SetFacts
@@ -47,7 +47,7 @@ def emit_api(facts: SetFacts, options: EmitOptions) -> str:
         checked += ["    import torch", ""]
     checked = ["if TYPE_CHECKING:", *checked[:-1]] if checked else []
     bound = [
-        f"{bound_name(names[operator.name])} = {overload_expression(operator, 'ops')}"
+        f"{bound_name(names[operator.name], operator.schema)} = {overload_expression(operator, 'ops')}"
         for operator in operators
     ]
     exported = bracketed("__all__ = [", [literal(name) for name in sorted(names.values())], "]")
@@ -62,13 +62,16 @@ def emit_api(facts: SetFacts, options: EmitOptions) -> str:
             imports,
             checked,
         ],
-        comments=exemptions(schemas),
+        comments=exemptions(schemas, names.values()),
     )
 
 
-def bound_name(name: str) -> str:
-    """Return the name of the overload that a function calls."""
-    return f"_{name}"
+def bound_name(name: str, schema: Schema) -> str:
+    """Return the name of the overload that a function calls; no argument has it."""
+    bound = f"_{name}"
+    while schema.argument(bound):
+        bound = f"_{bound}"
+    return bound
 
 
 def function(facts: OperatorFacts, name: str, namespace: str, package: str) -> list[str]:
@@ -77,7 +80,7 @@ def function(facts: OperatorFacts, name: str, namespace: str, package: str) -> l
     head = bracketed(
         f"def {name}(", parameters(schema.arguments), f") -> {result_annotation(schema)}:"
     )
-    opening = f"{'' if not schema.results else 'return '}{bound_name(name)}("
+    opening = f"{'' if not schema.results else 'return '}{bound_name(name, schema)}("
     call = bracketed(opening, signature_items(schema), ")", indent="    ")
     warning = []
     if facts.operator.deprecated is not None:
@@ -100,9 +103,11 @@ def uses_torch_at_definition(operators: Iterable[OperatorFacts]) -> bool:
     )
 
 
-def exemptions(schemas: Iterable[Schema]) -> list[str]:
+def exemptions(schemas: Sequence[Schema], names: Iterable[str]) -> list[str]:
     """Return the comment that exempts a file from rules that a schema may break."""
     codes = signature_exemptions(schemas)
+    if any(name in dir(builtins) for name in names):
+        codes = sorted([*codes, "A001"])
     if not codes:
         return []
     return ["# Signatures are those of the schemas.", f"# ruff: noqa: {', '.join(codes)}"]
@@ -128,8 +133,12 @@ def signature_exemptions(schemas: Iterable[Schema], *, stub: bool = False) -> li
                 codes.add("E741")
         if len(schema.arguments) > MOST_PARAMETERS:
             codes.add("PLR0913")
+        if sum(not a.keyword_only for a in schema.arguments) > MOST_PARAMETERS:
+            codes.add("PLR0917")
         if stub and schema.name.endswith("_"):
             codes.add("N801")
         if schema.name != schema.name.lower():
             codes.add("N802")
+    if stub:
+        codes -= {"E741", "PLR0913", "PLR0917"}
     return sorted(codes)

@@ -156,6 +156,10 @@ def exemptions(facts: SetFacts) -> list[str]:
         names = [item.partition(":")[0] for item in items]
         if len([name for name in names if name != "*"]) > most:
             codes.add("PLR0913")
+        if names.index("*") > most:
+            codes.add("PLR0917")
+        if {"l", "O", "I"} & set(names):
+            codes.add("E741")
         if any(name in dir(builtins) for name in names):
             codes.add("A002")
         if any(name != name.lower() for name in names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,12 @@ from opwright.emit.python.names import public_names
 from opwright.emit.python.text import bracketed, docstring, literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from opwright.derive.facts import SetFacts
     from opwright.emit.options import EmitOptions
 
-__all__ = ["emit_init", "shipped"]
+__all__ = ["emit_init", "shadowing", "shipped"]
 
 
 def shipped(name: str, source: str) -> str:
@@ -70,4 +73,10 @@ def emit_init(facts: SetFacts, options: EmitOptions, *, converters: bool) -> str
         *groups,
         source=facts.declaration.source.name,
         imports=[["import importlib"] if converters else [], imports],
+        comments=shadowing(names),
     )
+
+
+def shadowing(names: Iterable[str]) -> list[str]:
+    """Return the comment for operators that are called like a function of Python."""
+    return ["# ruff: noqa: A004"] if any(name in dir(builtins) for name in names) else []

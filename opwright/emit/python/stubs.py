@@ -8,6 +8,7 @@ from opwright.emit.python.annotations import parameters, result_annotation
 from opwright.emit.python.api import signature_exemptions, uses_sequence
 from opwright.emit.python.module import module, stub
 from opwright.emit.python.names import class_name, public_names
+from opwright.emit.python.package import shadowing
 from opwright.emit.python.text import bracketed, literal
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def emit_ops_stub(facts: SetFacts, options: EmitOptions) -> str:
         else ["class Namespace: ..."]
     )
     codes = signature_exemptions(schemas, stub=True)
+    if any(schema.argument("self") for schema in schemas):
+        codes = sorted([*codes, "N805"])
     return stub(
         [line for group in classes for line in [*group, ""]] + ["ops: Namespace"],
         source=facts.declaration.source.name,
@@ -69,9 +72,11 @@ def overload_name(operator: OperatorFacts) -> str:
 def call_method(operator: OperatorFacts) -> str:
     """Return the method that calls an overload."""
     schema = operator.schema
+    # Many operators of ATen's style have an argument that is called self.
+    own = "_operator, /" if schema.argument("self") else "self"
     return bracketed(
         "def __call__(",
-        ["self", *parameters(schema.arguments, stub=True)],
+        [own, *parameters(schema.arguments, stub=True)],
         f") -> {result_annotation(schema)}: ...",
         indent="    ",
     )
@@ -106,4 +111,5 @@ def emit_init_stub(facts: SetFacts, options: EmitOptions) -> str:
         ],
         source=facts.declaration.source.name,
         imports=[imports],
+        comments=shadowing(names),
     )

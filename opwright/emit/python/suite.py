@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.signature import CType
@@ -326,14 +327,23 @@ def emit_conftest(facts: SetFacts) -> str:
     )
 
 
-def emit_twin_kernels(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str:
+def emit_twin_kernels(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str | None:
     """Return the kernels for the twin: one for each aclnn function that has a reference."""
     functions: dict[str, list[OperatorFacts]] = {}
     for each in facts.operators:
         if each.role == "declared" and each.call and each.operator.reference:
             functions.setdefault(each.call.function, []).append(each)
+    if not functions:
+        return None
     kernels = [twin_kernel(name, group, extracted) for name, group in functions.items()]
     package = options.package
+    text = "\n".join(line for kernel in kernels for line in kernel)
+    codes = ["ANN001", "ANN201"]
+    codes += ["E501"] if max(map(len, text.splitlines())) > WIDTH else []
+    names = {"A002": dir(builtins), "E741": ["l", "O", "I"]}
+    arguments = {a.name for group in functions.values() for a in group[0].schema.arguments}
+    codes += [code for code, known in names.items() if arguments & set(known)]
+    codes += ["N802"] + (["N803"] if any(name != name.lower() for name in arguments) else [])
     return module(
         "The reference functions as kernels of opwright's twin of an NPU.",
         *kernels,

@@ -1,3 +1,5 @@
+# ruff: noqa: ANN001, ANN201, ANN202, TC002
+# mypy: ignore-errors
 """Operators that together use everything that the Python emitters can express."""
 
 from __future__ import annotations
