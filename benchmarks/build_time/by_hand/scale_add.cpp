@@ -1,9 +1,8 @@
 // scale_add.cpp: the operator as it is written by hand against torch/extension.h and op_api_common.h.
+#include <c10/core/DeviceGuard.h>
 #include <torch/extension.h>
 
 #include "op_plugin/utils/op_api_common.h"
-
-#include <c10/core/DeviceGuard.h>
 
 namespace peer {
 namespace {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import setup  # type: ignore[import-untyped]
 from torch.utils.cpp_extension import BuildExtension
 from torch_npu.utils.cpp_extension import PYTORCH_NPU_INSTALL_PATH, NpuExtension
 

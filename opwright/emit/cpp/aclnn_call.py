@@ -5,331 +5,22 @@ Only what the set's parameters need is emitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.signature import CType
+from opwright.emit.cpp.text import sections
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 __all__ = ["aclnn_header"]
 
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """What one C type needs.
-
-    Parameters
-    ----------
-    object_name
-        CANN's object, which is destroyed after the call; empty for plain values.
-    declared
-        torch_npu's functions for it.
-    to_c
-        Conversions of our own.
-    """
-
-    object_name: str = ""
-    declared: str = ""
-    to_c: str = ""
-
-
-CONVERSIONS = {
-    CType.TENSOR: Conversion(
-        "aclTensor",
-        """\
-aclTensor* ConvertType(const at::Tensor& tensor);
-aclTensor* ConvertType(const std::optional<at::Tensor>& tensor);
-std::shared_ptr<TensorStruct> CopyTypeV2(const at::Tensor& tensor);
-std::shared_ptr<TensorStruct> CopyTypeV2(const std::optional<at::Tensor>& tensor);
-aclTensor* ConvertTypeV2(std::shared_ptr<TensorStruct> tensor);
-""",
-        """\
-inline aclTensor* to_c(const std::shared_ptr<TensorStruct>& tensor) { return ConvertTypeV2(tensor); }
-""",
-    ),
-    CType.TENSOR_LIST: Conversion(
-        "aclTensorList",
-        """\
-aclTensorList* ConvertType(const at::TensorList& tensors);
-std::vector<std::shared_ptr<TensorStruct>> CopyTypeV2(const at::TensorList& tensors);
-aclTensorList* ConvertTypeV2(const std::vector<std::shared_ptr<TensorStruct>>& tensors);
-""",
-        """\
-inline aclTensorList* to_c(const std::vector<std::shared_ptr<TensorStruct>>& tensors) { return ConvertTypeV2(tensors); }
-""",
-    ),
-    CType.SCALAR: Conversion(
-        "aclScalar",
-        """\
-aclScalar* ConvertType(const at::Scalar& scalar);
-aclScalar* ConvertType(const std::optional<at::Scalar>& scalar);
-""",
-    ),
-    CType.SCALAR_LIST: Conversion(
-        "aclScalarList",
-        """\
-aclScalarList* ConvertType(const at::ArrayRef<at::Scalar>& scalars);
-""",
-        """\
-inline aclScalarList* to_c(const std::vector<at::Scalar>& scalars) {
-  return ConvertType(at::ArrayRef<at::Scalar>(scalars));
-}
-""",
-    ),
-    CType.INT_ARRAY: Conversion(
-        "aclIntArray",
-        """\
-aclIntArray* ConvertType(const at::IntArrayRef& values);
-aclIntArray* ConvertType(const at::ArrayRef<c10::SymInt>& values);
-aclIntArray* ConvertType(const c10::OptionalIntArrayRef& values);
-aclIntArray* ConvertType(const c10::OptionalArrayRef<c10::SymInt>& values);
-std::vector<int64_t> CopyTypeV2(const at::IntArrayRef& values);
-std::vector<int64_t> CopyTypeV2(const at::ArrayRef<c10::SymInt>& values);
-std::optional<std::vector<int64_t>> CopyTypeV2(const c10::OptionalIntArrayRef& values);
-std::optional<std::vector<int64_t>> CopyTypeV2(const c10::OptionalArrayRef<c10::SymInt>& values);
-aclIntArray* ConvertTypeV2(const std::vector<int64_t>& values);
-aclIntArray* ConvertTypeV2(const std::optional<std::vector<int64_t>>& values);
-""",
-        """\
-inline aclIntArray* to_c(const std::vector<int64_t>& values) { return ConvertTypeV2(values); }
-inline aclIntArray* to_c(const std::optional<std::vector<int64_t>>& values) { return ConvertTypeV2(values); }
-""",
-    ),
-    CType.FLOAT_ARRAY: Conversion(
-        "aclFloatArray",
-        "",
-        """\
-inline aclFloatArray* to_c(const std::vector<float>& values) {
-  static const auto create = object_function<aclFloatArray*(const float*, uint64_t)>("aclCreateFloatArray");
-  return create(values.data(), values.size());
-}
-inline aclFloatArray* to_c(const std::optional<std::vector<float>>& values) {
-  return values.has_value() ? to_c(*values) : nullptr;
-}
-""",
-    ),
-    CType.BOOL_ARRAY: Conversion(
-        "aclBoolArray",
-        """\
-aclBoolArray* ConvertTypeV2(const std::vector<bool>& values);
-""",
-        """\
-inline aclBoolArray* to_c(const std::vector<bool>& values) { return ConvertTypeV2(values); }
-inline aclBoolArray* to_c(const std::optional<std::vector<bool>>& values) {
-  return values.has_value() ? ConvertTypeV2(*values) : nullptr;
-}
-""",
-    ),
-    CType.TEXT: Conversion(
-        "",
-        "",
-        """\
-inline char* to_c(const std::string& text) { return const_cast<char*>(text.c_str()); }
-inline char* to_c(const std::optional<std::string>& text) { return text.has_value() ? to_c(*text) : nullptr; }
-""",
-    ),
-    CType.DTYPE: Conversion(
-        "",
-        """\
-int ConvertType(at::ScalarType dtype);  // aclDataType
-""",
-    ),
-}
-
-TOP = """\
-// aclnn_call.h: calls an aclnn function on the current stream, through torch_npu's task queue.
-//
-// The declarations are those of torch_npu's op_plugin/utils/op_api_common_base.h (2.13), whose macro
-// EXEC_NPU_CMD_EXT does the same. They stand here because that header alone takes 8 seconds to compile.
-#pragma once
-
-#include <ATen/core/Tensor.h>
-
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <vector>
-
-struct aclOpExecutor;
-"""
-
-ENTRY_POINTS = """
-extern "C" const char* aclGetRecentErrMsg();
-
-void* GetOpApiFuncAddr(const char* name);
-void GetApiFunc(const char* execute_name, const char* prepare_name, void*& execute, void*& prepare);
-uint32_t OpApiGetTaskQueueEnable();
-void* GetAclStream();
-void* GetWorkSpaceAddr(uint64_t size);
-void InitExecCommonCtx();
-void UnInitExecCommonCtx();
-void ReleaseExecCommonCtx();
-void InitExecSubTheadCtx(void* stream);
-int ExecuteApiFunc(const void* execute, void* stream, void* workspace, uint64_t size, aclOpExecutor* executor);
-int ExecuteApiFuncV2(const void* execute, void* stream, uint64_t size, aclOpExecutor* executor);
-void RunAclCall(const std::string& name, const std::function<int()>& task);
-
-"""
-
-STATE = """
-namespace c10_npu {
-uint32_t GetDeterministicLevel();
-}  // namespace c10_npu
-
-namespace at_npu::native {
-void ApplyDeterministicLevel(int64_t level, bool deterministic, bool is_opapi);
-}  // namespace at_npu::native
-
-namespace at {
-class Context;
-Context& globalContext();
-}  // namespace at
-
-namespace NAMESPACE::aclnn {
-
-// at::Context::deterministicAlgorithms() const; ATen/Context.h takes a second to compile.
-bool deterministic_algorithms(const at::Context* context) __asm__("_ZNK2at7Context23deterministicAlgorithmsEv");
-
-// The two phases of an aclnn function, found where EXEC_NPU_CMD finds them.
-struct Function {
-  explicit Function(const std::string& function_name) : name(function_name) {
-    GetApiFunc(name.c_str(), (name + "GetWorkspaceSize").c_str(), execute, prepare);
-  }
-
-  std::string name;
-  void* execute = nullptr;
-  void* prepare = nullptr;
-};
-
-template <typename Signature>
-Signature* object_function(const char* name) {
-  return reinterpret_cast<Signature*>(GetOpApiFuncAddr(name));
-}
-
-// Numbers and null pointers are passed as they are; everything else is converted.
-template <typename Value>
-constexpr bool is_plain = std::is_arithmetic_v<Value> || std::is_pointer_v<Value>;
-
-// The C value of a parameter.
-template <typename Value, std::enable_if_t<is_plain<Value>, int> = 0>
-Value to_c(const Value& value) {
-  return value;
-}
-"""
-
-CONVERT = """\
-template <typename Value, std::enable_if_t<!is_plain<Value>, int> = 0>
-auto to_c(const Value& value) -> decltype(ConvertType(value)) {
-  return ConvertType(value);
-}
-
-// What travels to the thread of the task queue in its place: torch_npu's copy, or else the value itself.
-template <typename Value, std::enable_if_t<!is_plain<Value>, int> = 0>
-auto copy(const Value& value, int /*preferred*/) -> decltype(CopyTypeV2(value)) {
-  return CopyTypeV2(value);
-}
-template <typename Value>
-Value copy(const Value& value, long /*otherwise*/) {
-  return value;
-}
-
-// Destroys what a conversion made.
-template <typename Value>
-void release(const Value& /*value*/) {}
-template <typename Object>
-void destroy(const Object* object, const char* name) {
-  static const auto function = object_function<int(const Object*)>(name);
-  if (object != nullptr) {
-    function(object);
-  }
-}
-"""
-
-BOTTOM = """
-template <typename... Objects>
-void release_all(const std::tuple<Objects...>& objects) {
-  std::apply([](auto... object) { (release(object), ...); }, objects);
-}
-
-struct Prepared {
-  uint64_t workspace_size = 0;
-  aclOpExecutor* executor = nullptr;
-};
-
-// Phase 1.
-template <typename... Objects>
-Prepared prepare(const Function& function, const std::tuple<Objects...>& objects) {
-  Prepared prepared;
-  const auto phase_1 = reinterpret_cast<int (*)(Objects..., uint64_t*, aclOpExecutor**)>(function.prepare);
-  const int status = std::apply(
-      [&](auto... object) { return phase_1(object..., &prepared.workspace_size, &prepared.executor); }, objects);
-  if (status != 0) {
-    release_all(objects);
-    TORCH_CHECK(false, function.name, "GetWorkspaceSize failed with code ", status, ": ", aclGetRecentErrMsg());
-  }
-  return prepared;
-}
-
-inline void apply_determinism(uint32_t level) {
-  at_npu::native::ApplyDeterministicLevel(level, deterministic_algorithms(&at::globalContext()), true);
-}
-
-// Phase 1 on the calling thread, phase 2 on the queue's thread.
-template <typename... Parameters>
-void call_prepared(const Function& function, const Parameters&... parameters) {
-  InitExecCommonCtx();
-  void* const stream = GetAclStream();
-  apply_determinism(c10_npu::GetDeterministicLevel());
-  const auto objects = std::make_tuple(to_c(parameters)...);
-  const Prepared prepared = prepare(function, objects);
-  void* const workspace = GetWorkSpaceAddr(prepared.workspace_size);
-  RunAclCall(function.name, [=, execute = function.execute]() {
-    InitExecSubTheadCtx(stream);
-    const int status = ExecuteApiFunc(execute, stream, workspace, prepared.workspace_size, prepared.executor);
-    release_all(objects);
-    ReleaseExecCommonCtx();
-    return status;
-  });
-  UnInitExecCommonCtx();
-}
-
-// Both phases on the queue's thread, which works on copies of the parameters.
-template <typename... Parameters>
-void call_queued(const Function& function, const Parameters&... parameters) {
-  void* const stream = GetAclStream();
-  const uint32_t level = c10_npu::GetDeterministicLevel();
-  RunAclCall(function.name, [stream, level, &function, copies = std::make_tuple(copy(parameters, 0)...)]() {
-    InitExecSubTheadCtx(stream);
-    apply_determinism(level);
-    InitExecCommonCtx();
-    const auto objects = std::apply([](const auto&... value) { return std::make_tuple(to_c(value)...); }, copies);
-    const Prepared prepared = prepare(function, objects);
-    const int status = ExecuteApiFuncV2(function.execute, stream, prepared.workspace_size, prepared.executor);
-    release_all(objects);
-    ReleaseExecCommonCtx();
-    UnInitExecCommonCtx();
-    return status;
-  });
-}
-
-// Calls a function, which must be static: the queue may run it later. Each parameter becomes the C type that
-// it converts to and nothing else, so numbers have to come in exactly the type of the function's signature.
-template <typename... Parameters>
-void call(const Function& function, const Parameters&... parameters) {
-  if (OpApiGetTaskQueueEnable() == 2) {
-    call_queued(function, parameters...);
-  } else {
-    call_prepared(function, parameters...);
-  }
-}
-
-}  // namespace NAMESPACE::aclnn
-"""
+TENSOR_STRUCT = "struct TensorStruct;  // torch_npu's copy of a tensor's geometry"
+# C types that are CANN's objects, which are destroyed after the call.
+OBJECTS = frozenset(
+    {CType.TENSOR, CType.TENSOR_LIST, CType.SCALAR, CType.SCALAR_LIST}
+    | {CType.INT_ARRAY, CType.FLOAT_ARRAY, CType.BOOL_ARRAY}
+)
 
 
 def aclnn_header(namespace: str, types: Collection[CType]) -> str:
@@ -340,25 +31,26 @@ def aclnn_header(namespace: str, types: Collection[CType]) -> str:
     types
         The C types of the parameters of all calls.
     """
-    used = [conversion for ctype, conversion in CONVERSIONS.items() if ctype in types]
-    objects = [conversion.object_name for conversion in used if conversion.object_name]
+    parts = sections("aclnn_call.h")
+    used = [ctype for ctype in CType if ctype in types]
+    objects = [ctype.value for ctype in used if ctype in OBJECTS]
     releases = [
-        f'inline void release({name}* object) {{ destroy(object, "aclDestroy{name[3:]}"); }}\n'
+        f'inline void release({name}* object) {{ destroy(object, "aclDestroy{name[3:]}"); }}'
         for name in objects
     ]
-    tensors = "struct TensorStruct;  // torch_npu's copy of a tensor's geometry\n"
-    text = "".join(
-        [
-            TOP,
-            *(f"struct {name};\n" for name in objects),
-            tensors if {CType.TENSOR, CType.TENSOR_LIST} & set(types) else "",
-            ENTRY_POINTS,
-            *(conversion.declared for conversion in used),
-            STATE,
-            *(conversion.to_c for conversion in used),
-            CONVERT,
-            *releases,
-            BOTTOM,
-        ]
-    )
-    return text.replace("NAMESPACE", namespace)
+    declared = [parts[key] for ctype in used if (key := f"declared {ctype.value}") in parts]
+    to_c = [parts[key] for ctype in used if (key := f"to_c {ctype.value}") in parts]
+    text = [
+        parts["top"],
+        *(f"struct {name};" for name in objects),
+        *([TENSOR_STRUCT] if {CType.TENSOR, CType.TENSOR_LIST} & set(types) else []),
+        parts["entry points"],
+        "",
+        *declared,
+        parts["state"],
+        *to_c,
+        parts["convert"],
+        *releases,
+        parts["bottom"],
+    ]
+    return "\n".join(text).replace("NAMESPACE", namespace) + "\n"

@@ -1,7 +1,7 @@
 """The unit with derivatives: one node per operator that has a backward, as PyTorch's own code has.
 
-torch::autograd::Function would do the same with half the text, but its templates take five seconds of
-compile time per unit, and more time per call.
+torch::autograd::Function would do the same with half the text, but its templates take five seconds
+of compile time per unit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from opwright.emit.cpp.errors import CppRuleError
 from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import Locals, pascal, safe
 from opwright.emit.cpp.operators import registrations, tensor_arguments
+from opwright.emit.cpp.text import sections
 from opwright.emit.cpp.types import declared, kept_type
 from opwright.emit.cpp.units import is_out_variant, namespaced
 
@@ -25,69 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["autograd_unit"]
 
-NEEDS_GRADIENT = """\
-bool has_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
-bool has_tangent(const at::Tensor& tensor) { return tensor.defined() && tensor._fw_grad(0).defined(); }
-
-template <typename Predicate>
-bool any_tensor(Predicate predicate, const at::Tensor& tensor) {
-  return predicate(tensor);
-}
-"""
-OPTIONAL = """\
-template <typename Predicate>
-bool any_tensor(Predicate predicate, const std::optional<at::Tensor>& tensor) {
-  return tensor.has_value() && predicate(*tensor);
-}
-"""
-LIST = """\
-template <typename Predicate>
-bool any_tensor(Predicate predicate, at::TensorList tensors) {
-  return std::any_of(tensors.begin(), tensors.end(), predicate);
-}
-"""
-OPTIONAL_LIST = """\
-template <typename Predicate>
-bool any_tensor(Predicate predicate, const c10::List<std::optional<at::Tensor>>& tensors) {
-  for (const std::optional<at::Tensor>& tensor : tensors) {
-    if (any_tensor(predicate, tensor)) {
-      return true;
-    }
-  }
-  return false;
-}
-"""
-NEEDS_GRADIENT_END = """\
-// Tells whether a graph has to be recorded; tangents of forward mode would be lost, so they are refused.
-template <typename... Tensors>
-bool needs_gradient(const char* op, const Tensors&... tensors) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!(any_tensor(has_tangent, tensors) || ...), op, " has no forward-mode derivative");
-  return c10::GradMode::is_enabled() && (any_tensor(has_gradient, tensors) || ...);
-}
-"""
-SAVE_LIST = """\
-std::vector<torch::autograd::SavedVariable> save(at::TensorList tensors) {
-  std::vector<torch::autograd::SavedVariable> saved;
-  for (const at::Tensor& tensor : tensors) {
-    saved.emplace_back(tensor, false);
-  }
-  return saved;
+# What a unit's text has where it uses a function -> the section with the function.
+FUNCTIONS = {
+    "any_defined(": "any defined",
+    "if_defined(": "if defined",
+    "unpack(": "save list",
+    "NotImplemented": "unimplemented",
+    "record_new(": "new unimplemented",
+    "record_written(": "written unimplemented",
 }
 
-std::vector<at::Tensor> unpack(const std::vector<torch::autograd::SavedVariable>& saved) {
-  std::vector<at::Tensor> tensors;
-  for (const torch::autograd::SavedVariable& variable : saved) {
-    tensors.push_back(variable.unpack());
-  }
-  return tensors;
-}
-"""
-IF_DEFINED = """\
-std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
-}
-"""
+
+def function_lines(name: str) -> list[str]:
+    """Return a function that does not depend on the declaration, and a blank line."""
+    return [*sections("autograd.cpp")[name].splitlines(), ""]
 
 
 class AutogradCode:
@@ -149,7 +102,7 @@ def value_name(value: BackwardArgument) -> str:
     return value.output if isinstance(value, Gradient) else value.name
 
 
-def member(code: AutogradCode, value: BackwardArgument) -> str:
+def member(code: AutogradCode, value: SavedArgument | SavedOutput) -> str:
     """Return the declaration of a member that keeps a value."""
     name = code.saved[value]
     if code.is_list(value):
@@ -272,6 +225,7 @@ def kernel(code: AutogradCode) -> list[str]:
             *(declared(a, where=operator.where) for a in operator.facts.schema.arguments),
         ],
         ") {",
+        0,
     )
     return [*block(head, body), ""]
 
@@ -361,7 +315,12 @@ def refusal(code: OperatorCode) -> list[str]:
         ["keys & c10::after_autograd_keyset", *code.arguments],
         ");",
     )
-    body = [*condition, f"            {message(code.qualified)} {text});", *redispatch]
+    body = [
+        *condition,
+        f"            {message(code.qualified)}",
+        f"            {text});",
+        *redispatch,
+    ]
     head = flow(
         f"{code.result} {code.name}_autograd(",
         [
@@ -369,31 +328,9 @@ def refusal(code: OperatorCode) -> list[str]:
             *(declared(a, where=code.where) for a in code.facts.schema.arguments),
         ],
         ") {",
+        0,
     )
     return [*block(head, body), ""]
-
-
-UNIMPLEMENTED = """\
-using torch::autograd::NotImplemented;
-
-bool is_differentiable(const at::Tensor& tensor) {
-  return tensor.defined() && torch::autograd::isDifferentiableType(tensor.scalar_type());
-}
-"""
-NEW_UNIMPLEMENTED = """\
-void record_new(const at::Tensor& result, const c10::intrusive_ptr<NotImplemented>& node) {
-  if (is_differentiable(result)) {
-    torch::autograd::set_history(result, node);
-  }
-}
-"""
-WRITTEN_UNIMPLEMENTED = """\
-void record_written(const at::Tensor& argument, const c10::intrusive_ptr<NotImplemented>& node) {
-  if (is_differentiable(argument)) {
-    torch::autograd::rebase_history(argument, node);
-  }
-}
-"""
 
 
 def unimplemented(code: OperatorCode) -> list[str]:
@@ -433,6 +370,7 @@ def unimplemented(code: OperatorCode) -> list[str]:
             *(declared(a, where=code.where) for a in code.facts.schema.arguments),
         ],
         ") {",
+        0,
     )
     return [*block(head, body), ""]
 
@@ -444,23 +382,16 @@ def shared_functions(
     types = [each.argument(name).type for each in derivatives for name in each.watched] + [
         code.facts.argument(name).type for code in others for name in tensor_arguments(code.facts)
     ]
-    texts = [NEEDS_GRADIENT]
+    names = ["needs gradient"]
     optional_list = any(each.is_list and each.optional_elements for each in types)
     if optional_list or any(each.is_tensor and each.optional for each in types):
-        texts.append(OPTIONAL)
+        names.append("optional")
     if any(each.is_list and not each.optional_elements for each in types):
-        texts.append(LIST)
+        names.append("list")
     if optional_list:
-        texts.append(OPTIONAL_LIST)
-    texts.append(NEEDS_GRADIENT_END)
-    return [line for text in texts for line in [*text.splitlines(), ""]]
-
-
-ANY_DEFINED = """\
-bool any_defined(const variable_list& tensors) {
-  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return tensor.defined(); });
-}
-"""
+        names.append("optional list")
+    names.append("needs gradient end")
+    return [line for name in names for line in function_lines(name)]
 
 
 def autograd_unit(codes: Sequence[OperatorCode], namespace: str) -> str | None:
@@ -482,15 +413,8 @@ def autograd_unit(codes: Sequence[OperatorCode], namespace: str) -> str | None:
     shared = ["using torch::autograd::variable_list;", ""] if derivatives else []
     shared += shared_functions(derivatives, others)
     text = "\n".join(functions).replace(".unpack(", "")
-    for name, function in (
-        ("any_defined(", ANY_DEFINED),
-        ("if_defined(", IF_DEFINED),
-        ("unpack(", SAVE_LIST),
-        ("NotImplemented", UNIMPLEMENTED),
-        ("record_new(", NEW_UNIMPLEMENTED),
-        ("record_written(", WRITTEN_UNIMPLEMENTED),
-    ):
-        shared += [*function.splitlines(), ""] if name in text else []
+    for used, name in FUNCTIONS.items():
+        shared += function_lines(name) if used in text else []
     entries = [each.code for each in derivatives] + others
     return namespaced(
         namespace,

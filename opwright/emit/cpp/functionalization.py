@@ -1,4 +1,4 @@
-"""The unit that makes mutating operators functional: each calls its functional twin and replaces."""
+"""The unit that makes mutating operators functional: call the functional twin, then replace."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def functionalization_unit(codes: Sequence[OperatorCode], namespace: str) -> str
     ]
     entries = {code.facts.name: f"&{code.name}_functionalize" for code in mutating}
     head = [
-        "// functionalization.cpp: a mutation becomes the call of a functional twin and a replacement.",
+        "// functionalization.cpp: a mutation becomes the call of a functional twin.",
         "#include <ATen/FunctionalTensorWrapper.h>",
         "#include <ATen/core/LegacyTypeDispatch.h>",
         "#include <torch/library.h>",
@@ -69,6 +69,7 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
         f"{code.result} {code.name}_functionalize(",
         [declared(a, where=code.where) for a in code.facts.schema.arguments],
         ") {",
+        0,
     )
     return [*block(head, body), ""]
 

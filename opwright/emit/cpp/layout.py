@@ -12,29 +12,35 @@ __all__ = ["COLUMNS", "block", "flow", "indented", "message"]
 COLUMNS = 120
 
 
-def flow(before: str, items: Sequence[str], after: str) -> list[str]:
+def flow(before: str, items: Sequence[str], after: str, depth: int = 1) -> list[str]:
     """Return a list in brackets: on one line if it fits, else filled lines below its first item.
+
+    Parameters
+    ----------
+    depth
+        How many levels deeper the lines will stand: 1 in a function, 0 for its head.
 
     >>> flow("f(", ["a", "b"], ");")
     ['f(a, b);']
     """
     whole = f"{before}{', '.join(items)}{after}"
-    if len(whole) <= COLUMNS:
+    columns = COLUMNS - 2 * depth
+    if len(whole) <= columns:
         return [whole]
     indent = len(before)
-    if any(indent + len(item) + max(len(after), 1) > COLUMNS for item in items):
-        return [before, *filled(items, after, len(before) - len(before.lstrip()) + 4)]
-    first, *rest = filled(items, after, indent)
+    if any(indent + len(item) + max(len(after), 1) > columns for item in items):
+        return [before, *filled(items, after, 4, columns)]
+    first, *rest = filled(items, after, indent, columns)
     return [before + first.lstrip(), *rest]
 
 
-def filled(items: Sequence[str], after: str, indent: int) -> list[str]:
+def filled(items: Sequence[str], after: str, indent: int, columns: int) -> list[str]:
     """Return items in lines of this indentation."""
     lines: list[str] = []
     line = ""
     for index, item in enumerate(items):
         text = item + ("," if index < len(items) - 1 else after)
-        if line and indent + len(line) + 1 + len(text) > COLUMNS:
+        if line and indent + len(line) + 1 + len(text) > columns:
             lines.append(" " * indent + line)
             line = text
         else:

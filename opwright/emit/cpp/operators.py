@@ -85,7 +85,7 @@ class OperatorCode:
 
     def function(self, result: str, name: str, body: Sequence[str]) -> list[str]:
         """Return a function that takes the operator's arguments."""
-        return block(flow(f"{result} {name}(", self.parameters(body), ") {"), body)
+        return block(flow(f"{result} {name}(", self.parameters(body), ") {", 0), body)
 
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -251,9 +251,7 @@ def npu(code: OperatorCode) -> list[str]:
     body += copies
     body.append(f"static const aclnn::Function {function}({message(call.function)});")
     values = [
-        parameter_value(
-            parameter, code.facts, variables, operator=code.qualified, where=code.where
-        )
+        parameter_value(parameter, code.facts, variables, operator=code.qualified, where=code.where)
         for parameter in call.parameters
     ]
     body += flow("aclnn::call(", [function, *values], ");")

@@ -19,6 +19,7 @@ from opwright.emit.cpp.sizes import Scope, tensor_member
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from opwright.aclnn.prototype import Literals
     from opwright.declare.schema import Argument
     from opwright.derive.facts import OperatorFacts, Parameter
 
@@ -92,7 +93,7 @@ def parameter_value(
             assert_never(parameter.source)
 
 
-def constant(value: bool | float | str | None, ctype: CType, *, where: str) -> str:
+def constant(value: Literals | None, ctype: CType, *, where: str) -> str:
     """Return a constant."""
     if value is None and ctype in OBJECTS:
         return f"static_cast<{OBJECTS[ctype]}*>(nullptr)"
@@ -106,7 +107,7 @@ def constant(value: bool | float | str | None, ctype: CType, *, where: str) -> s
             return f"static_cast<int>({literal})"
         if ctype is CType.SCALAR:
             return f"at::Scalar({literal})"
-    raise mismatch(f"the constant {value!r}", ctype, where=where)
+    raise CppTypeError(where=where, got=f"the constant {value!r} for {ctype.value}")
 
 
 def number(value: float) -> str:
@@ -119,7 +120,7 @@ def number(value: float) -> str:
 def argument_value(
     argument: Argument,
     parameter: Parameter,
-    otherwise: bool | float | str | None,
+    otherwise: Literals | None,
     operator: str,
     *,
     where: str,
@@ -150,20 +151,21 @@ def argument_value(
             return f"text_of({name})"
         case CType.DTYPE, Base.SCALAR_TYPE, False if not argument.type.optional:
             return name
-    raise mismatch(f"an argument of type {argument.type}", ctype, where=where)
+    raise mismatch(argument, ctype, where=where)
 
 
-def default(value: bool | float | str, base: Base) -> str:
+def default(value: Literals, base: Base) -> str:
     """Return what stands for None."""
     if isinstance(value, str):
         return message(value)
+    assert isinstance(value, bool | int | float)  # the text of a call has nothing else
     return f"at::Scalar({number(value)})" if base is Base.SCALAR else number(value)
 
 
 def number_value(
     argument: Argument,
     ctype: CType,
-    otherwise: bool | float | str | None,
+    otherwise: Literals | None,
     operator: str,
     *,
     where: str,
@@ -171,9 +173,9 @@ def number_value(
     """Return the value of an argument that becomes a number."""
     base, name = argument.type.base, safe(argument.name)
     if base not in {*(Base.INT, Base.SYMINT, Base.FLOAT, Base.BOOL, Base.SCALAR_TYPE, Base.SCALAR)}:
-        raise mismatch(f"an argument of type {argument.type}", ctype, where=where)
+        raise mismatch(argument, ctype, where=where)
     if argument.type.optional:
-        if otherwise is None or isinstance(otherwise, str):
+        if not isinstance(otherwise, bool | int | float):
             raise CppTypeError(
                 where=where,
                 got=f"{argument.name!r}, which may be None",
@@ -194,6 +196,6 @@ def number_value(
     return f"static_cast<{NUMBERS[ctype]}>({name})"
 
 
-def mismatch(got: str, ctype: CType, *, where: str) -> CppTypeError:
-    """Return the error for a value that a C type cannot take."""
-    return CppTypeError(where=where, got=f"{got} for {ctype.value}")
+def mismatch(argument: Argument, ctype: CType, *, where: str) -> CppTypeError:
+    """Return the error for an argument that a C type cannot take."""
+    return CppTypeError(where=where, got=f"an argument of type {argument.type} for {ctype.value}")

@@ -50,11 +50,6 @@ class Scope:
         return self.symbolic and argument is not None and argument.type.base is Base.SYMINT
 
     @property
-    def prefix(self) -> str:
-        """What stands before `size` and `sizes`."""
-        return "sym_" if self.symbolic else ""
-
-    @property
     def dtypes(self) -> str:
         """The enumeration of dtypes."""
         return "at::ScalarType" if self.symbolic else "ScalarType"
@@ -93,6 +88,19 @@ def tensor_member(scope: Scope, name: str) -> str:
     return f"{safe(name)}{'->' if argument is not None and argument.type.optional else '.'}"
 
 
+def tensor_value(scope: Scope, name: str) -> str:
+    """Return a tensor argument that is given."""
+    argument = scope.argument(name)
+    return f"{'*' if argument is not None and argument.type.optional else ''}{safe(name)}"
+
+
+def all_sizes(scope: Scope, name: str) -> str:
+    """Return the sizes of a tensor argument; the stable ABI's are copied, as numbers."""
+    if not scope.symbolic:
+        return f"sizes_of({tensor_value(scope, name)})"
+    return f"{tensor_member(scope, name)}sym_sizes()"
+
+
 def list_value(scope: Scope, name: str) -> str:
     """Return a list argument as an operand."""
     argument = scope.argument(name)
@@ -106,8 +114,9 @@ def size(rule: Size, scope: Scope) -> Value:
         case Const(value):
             return Value(str(value), "int")
         case Dim(tensor, axis):
-            text = f"{tensor_member(scope, tensor)}{scope.prefix}size({axis})"
-            return Value(text, "size" if scope.symbolic else "int")
+            if not scope.symbolic:
+                return Value(f"size_of({tensor_value(scope, tensor)}, {axis})", "int")
+            return Value(f"{tensor_member(scope, tensor)}sym_size({axis})", "size")
         case Rank(tensor):
             return Value(f"{tensor_member(scope, tensor)}dim()", "int")
         case Argument(name):
@@ -164,7 +173,7 @@ DIVISIONS = {"//": "floor_divide", "ceildiv": "ceil_divide", "%": "modulo"}
 
 def span(rule: Span, scope: Scope) -> str:
     """Return some sizes of a tensor, as c10::SymIntArrayRef."""
-    sizes = f"{tensor_member(scope, rule.tensor)}{scope.prefix}sizes()"
+    sizes = all_sizes(scope, rule.tensor)
     if rule.start == 0 and rule.stop is None:
         return sizes
     stop = "" if rule.stop is None else f", {rule.stop}"
@@ -239,7 +248,7 @@ def several(item: Item, scope: Scope) -> str:
             return f"broadcast({{{', '.join(each)}}})"
         case Reduced(tensor, dims, keepdim):
             keep = safe(keepdim) if keepdim else "false"
-            sizes = f"{tensor_member(scope, tensor)}{scope.prefix}sizes()"
+            sizes = all_sizes(scope, tensor)
             return f"reduced({sizes}, {reduced_axes(scope, dims)}, {keep})"
         case _:
             return f"{{{size(item, scope).text}}}"

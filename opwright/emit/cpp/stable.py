@@ -20,7 +20,7 @@ from opwright.emit.cpp.names import Locals, safe, unique_names
 from opwright.emit.cpp.operators import schema_line, tensor_arguments
 from opwright.emit.cpp.parameters import parameter_value
 from opwright.emit.cpp.sizes import Scope, dtype, shape
-from opwright.emit.cpp.stable_headers import ACLNN_CALL, TENSORS
+from opwright.emit.cpp.text import whole
 from opwright.emit.header import with_header
 
 if TYPE_CHECKING:
@@ -91,7 +91,9 @@ def limits(facts: OperatorFacts) -> list[tuple[str, str]]:
         if isinstance(output.shape, Cpp | ShapeFunction) or isinstance(output.dtype, Cpp):
             found.append(("kernel", f"output {output.name!r}: a rule that needs c10::SymInt"))
         if isinstance(output.dtype, Promoted):
-            found.append(("kernel", f"output {output.name!r}: the stable ABI has no type promotion"))
+            found.append(
+                ("kernel", f"output {output.name!r}: the stable ABI has no type promotion")
+            )
     found.append(("Meta", "sizes of the stable ABI are int64_t, never symbolic; it is in Python"))
     if facts.autograd is not None:
         found.append(("autograd", "the stable ABI has no autograd nodes; it is in Python"))
@@ -104,7 +106,9 @@ def limits(facts: OperatorFacts) -> list[tuple[str, str]]:
 
 def is_passable(value: ValueType) -> bool:
     """Tell whether the stable ABI passes values of a type."""
-    return value.base in SINGLE and not (value.is_list and value.optional and value.base is Base.BOOL)
+    return value.base in SINGLE and not (
+        value.is_list and value.optional and value.base is Base.BOOL
+    )
 
 
 def plain_type(value: ValueType) -> str:
@@ -141,8 +145,8 @@ def emit_stable(facts: SetFacts) -> Mapping[str, str]:
     ]
     files = {
         "operators.cpp": unit(facts, kernels, namespace),
-        "aclnn_call.h": ACLNN_CALL.replace("NAMESPACE", namespace),
-        "tensors.h": TENSORS.replace("NAMESPACE", namespace),
+        "aclnn_call.h": whole("stable_aclnn_call.h").replace("NAMESPACE", namespace),
+        "tensors.h": whole("stable_tensors.h").replace("NAMESPACE", namespace),
     }
     if not kernels:
         files = {"operators.cpp": files["operators.cpp"]}
@@ -172,7 +176,10 @@ def unit(facts: SetFacts, kernels: Sequence[StableKernel], namespace: str) -> st
             f"m.impl({message(each.facts.name)}, TORCH_BOX(&{namespace}::{each.name}_npu));"
             for each in kernels
         ]
-        lines += ["", *block([f"STABLE_TORCH_LIBRARY_IMPL({namespace}, PrivateUse1, m) {{"], entries)]
+        lines += [
+            "",
+            *block([f"STABLE_TORCH_LIBRARY_IMPL({namespace}, PrivateUse1, m) {{"], entries),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -200,23 +207,11 @@ class StableKernel:
         return f"std::tuple<{', '.join(types)}>" if types else "void"
 
 
-SIZES = re.compile(r"(?P<tensor>\w+)(?P<access>\.|->)sizes\(\)")
-SIZE = re.compile(r"(?P<tensor>\w+)(?P<access>\.|->)size\((?P<axis>-?\d+)\)")
-
-
-def in_numbers(text: str) -> str:
-    """Return a rule's text with the functions that the stable ABI's tensor does not have."""
-
-    def value(match: re.Match[str]) -> str:
-        return f"*{match['tensor']}" if match["access"] == "->" else match["tensor"]
-
-    text = SIZES.sub(lambda match: f"sizes_of({value(match)})", text)
-    return SIZE.sub(lambda match: f"size_of({value(match)}, {match['axis']})", text)
-
-
 def in_stable_words(text: str) -> str:
     """Return a parameter's value in the words of the stable headers."""
-    text = text.replace(".guard_int(__FILE__, __LINE__)", "").replace("at::Scalar(", "aclnn::Scalar(")
+    text = text.replace(".guard_int(__FILE__, __LINE__)", "").replace(
+        "at::Scalar(", "aclnn::Scalar("
+    )
     text = text.replace("ConvertType(", "aclnn::acl_dtype(")
     return re.sub(r"\b(?:floats|bools|text_of|defined_or_not)\((\w+)\)", r"\1", text)
 
@@ -235,11 +230,11 @@ def kernel_function(kernel: StableKernel) -> list[str]:
         [message(kernel.qualified), f"{{{listed}}}", *(safe(name) for name in tensors)],
         ");",
     )
-    body += [in_numbers(line) for line in checks(facts, kernel.scope, kernel.qualified, where=kernel.where)]
+    body += checks(facts, kernel.scope, kernel.qualified, where=kernel.where)
     body.append(f"const torch::stable::accelerator::DeviceGuard {guard}({device}.index());")
     for output in kernel.new:
         where = f"{kernel.where}, output {output.name!r}"
-        sizes = in_numbers(shape(output.shape, kernel.scope, where=where))
+        sizes = shape(output.shape, kernel.scope, where=where)
         values = [sizes, dtype(output.dtype, kernel.scope, where=where), device]
         body += flow(f"Tensor {variables[output.name]} = empty(", values, ");")
     for name in facts.clones:
@@ -270,7 +265,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     body += [*back, *results(kernel, variables)]
     text = "\n".join(body)
     taken = [declared(argument, text) for argument in facts.schema.arguments]
-    return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {"), body)
+    return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {", 0), body)
 
 
 def declared(argument: Argument, body: str) -> str:

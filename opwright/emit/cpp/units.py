@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.emit.cpp.layout import block, flow
+from opwright.emit.cpp.layout import COLUMNS, block, flow
 from opwright.emit.cpp.names import safe
 from opwright.emit.cpp.operators import OperatorCode, operator_code, registrations, schema_line
 from opwright.emit.cpp.types import taken_type
@@ -108,6 +108,7 @@ def version_kernel(code: OperatorCode) -> list[str]:
         f"{code.result} {code.name}_version(",
         ["c10::DispatchKeySet keys", *code.parameters(body)],
         ") {",
+        0,
     )
     return [*block(head, body), ""]
 
@@ -126,23 +127,25 @@ def handles_header(codes: Sequence[OperatorCode], namespace: str) -> str:
     ]
     for code in codes:
         types = [taken_type(a.type, where=code.where) for a in code.facts.schema.arguments]
-        signature = flow(f"using {code.name}_type = {code.result}(", types, ");")
+        signature = flow(f"using {code.name}_type = {code.result}(", types, ");", 0)
         overload = code.facts.schema.overload
         name = f"{namespace}::{code.facts.schema.name}"
-        find = (
-            f'static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("{name}", "{overload}")'
-            f".typed<{code.name}_type>();"
-        )
-        split = [
-            "static const auto op =",
-            "    c10::Dispatcher::singleton()",
-            f'        .findSchemaOrThrow("{name}", "{overload}")',
-            f"        .typed<{code.name}_type>();",
+        chain = [
+            "c10::Dispatcher::singleton()",
+            f'.findSchemaOrThrow("{name}", "{overload}")',
+            f".typed<{code.name}_type>();",
         ]
+        lookup = "static const auto op = "
+        find = [lookup + "".join(chain)]
+        if len(find[0]) + 2 > COLUMNS:
+            find = [lookup.rstrip(), f"    {''.join(chain)}"]
+        if len(find[-1]) + 2 > COLUMNS:
+            rest = [f"{' ' * (len(lookup) + 4)}{each}" for each in chain[1:]]
+            find = [lookup + chain[0], *rest]
         lines += [*signature]
         lines += block(
             [f"inline const c10::TypedOperatorHandle<{code.name}_type>& {code.name}() {{"],
-            [*([find] if len(find) <= 118 else split), "return op;"],
+            [*find, "return op;"],
         )
         lines.append("")
     return "\n".join([*lines, f"}}  // namespace {namespace}"]) + "\n"

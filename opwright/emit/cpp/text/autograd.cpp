@@ -1,0 +1,90 @@
+// Functions of the emitted autograd.cpp.
+
+//@ needs gradient
+bool has_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+
+bool has_tangent(const at::Tensor& tensor) { return tensor.defined() && tensor._fw_grad(0).defined(); }
+
+template <typename Predicate>
+bool any_tensor(Predicate predicate, const at::Tensor& tensor) {
+  return predicate(tensor);
+}
+
+//@ optional
+template <typename Predicate>
+bool any_tensor(Predicate predicate, const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() && predicate(*tensor);
+}
+
+//@ list
+template <typename Predicate>
+bool any_tensor(Predicate predicate, at::TensorList tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), predicate);
+}
+
+//@ optional list
+template <typename Predicate>
+bool any_tensor(Predicate predicate, const c10::List<std::optional<at::Tensor>>& tensors) {
+  for (const std::optional<at::Tensor>& tensor : tensors) {
+    if (any_tensor(predicate, tensor)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+//@ needs gradient end
+// Tells whether a graph has to be recorded; tangents of forward mode would be lost, so they are refused.
+template <typename... Tensors>
+bool needs_gradient(const char* op, const Tensors&... tensors) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!(any_tensor(has_tangent, tensors) || ...), op, " has no forward-mode derivative");
+  return c10::GradMode::is_enabled() && (any_tensor(has_gradient, tensors) || ...);
+}
+
+//@ save list
+std::vector<torch::autograd::SavedVariable> save(at::TensorList tensors) {
+  std::vector<torch::autograd::SavedVariable> saved;
+  for (const at::Tensor& tensor : tensors) {
+    saved.emplace_back(tensor, false);
+  }
+  return saved;
+}
+
+std::vector<at::Tensor> unpack(const std::vector<torch::autograd::SavedVariable>& saved) {
+  std::vector<at::Tensor> tensors;
+  for (const torch::autograd::SavedVariable& variable : saved) {
+    tensors.push_back(variable.unpack());
+  }
+  return tensors;
+}
+
+//@ if defined
+std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
+
+//@ any defined
+bool any_defined(const variable_list& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return tensor.defined(); });
+}
+
+//@ unimplemented
+using torch::autograd::NotImplemented;
+
+bool is_differentiable(const at::Tensor& tensor) {
+  return tensor.defined() && torch::autograd::isDifferentiableType(tensor.scalar_type());
+}
+
+//@ new unimplemented
+void record_new(const at::Tensor& result, const c10::intrusive_ptr<NotImplemented>& node) {
+  if (is_differentiable(result)) {
+    torch::autograd::set_history(result, node);
+  }
+}
+
+//@ written unimplemented
+void record_written(const at::Tensor& argument, const c10::intrusive_ptr<NotImplemented>& node) {
+  if (is_differentiable(argument)) {
+    torch::autograd::rebase_history(argument, node);
+  }
+}
