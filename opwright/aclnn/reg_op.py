@@ -125,7 +125,7 @@ def prototype(chain: tuple[Call, ...], *, where: str) -> Prototype:
 def port(call: Call, *, where: str) -> Port:
     """Read an input or output."""
     name = bare_name(call, where=where)
-    given = ", ".join(call.arguments[1:])
+    given = without_blanks(call.arguments[1:])
     found = SYMBOL.fullmatch(given)
     return Port(
         name=name,
@@ -144,14 +144,19 @@ def symbol(call: Call, *, where: str) -> TypeSymbol:
             got=f"{DATATYPE}({', '.join(call.arguments)})",
             fix="give a symbol as the first argument, for example T",
         )
-    given = ", ".join(call.arguments[1:])
+    given = without_blanks(call.arguments[1:])
     if promote := PROMOTE.fullmatch(given):
-        parts = split_arguments(promote["members"].strip("{} \n"))
+        parts = split_arguments(promote["members"].strip("{}"))
         members = tuple(part.strip('"') for part in parts)
         return TypeSymbol(name=found["name"], dtypes=members, promoted=True)
     as_list = LIST_TYPE.fullmatch(given)
-    dtypes = tensor_type(as_list["inner"].strip() if as_list else given, call, where=where)
+    dtypes = tensor_type(as_list["inner"] if as_list else given, call, where=where)
     return TypeSymbol(name=found["name"], dtypes=dtypes, is_list=as_list is not None)
+
+
+def without_blanks(arguments: tuple[str, ...]) -> str:
+    """Return what says dtypes, which needs no blanks."""
+    return "".join(",".join(arguments).split())
 
 
 def tensor_type(text: str, call: Call, *, where: str) -> tuple[str, ...]:
@@ -168,7 +173,7 @@ def tensor_type(text: str, call: Call, *, where: str) -> tuple[str, ...]:
         )
     if match["set"]:
         return (match["set"],)
-    members = split_arguments(match["members"].strip("{} \n"))
+    members = split_arguments(match["members"].strip("{}"))
     names = (member.rpartition("::")[2].removesuffix("()") for member in members if member)
     return tuple(dict.fromkeys(names))
 

@@ -223,8 +223,9 @@ def default_text(value: Default | None) -> str | None:
         parts = [default_text(part) for part in value]
         return "[" + ", ".join(part for part in parts if part is not None) + "]"
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
-        return f"'{escaped}'"
+        quote = '"' if "'" in value and '"' not in value else "'"
+        escaped = value.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")
+        return f"{quote}{escaped}{quote}"
     return repr(value)
 
 

@@ -174,9 +174,14 @@ def block(value: Mapping[str, Value], indent: int) -> Iterator[str]:
     blanks = " " * indent
     for key, item in value.items():
         if isinstance(item, Mapping) and item:
-            yield f"{blanks}{flow(key)}:"
+            yield f"{blanks}{on_line(key)}:"
             yield from block(item, indent + 2)
-        elif isinstance(item, str) and is_plain(item, PLAIN_LINE) and ": " not in item:
-            yield f"{blanks}{flow(key)}: {item}"
         else:
-            yield f"{blanks}{flow(key)}: {flow(item)}"
+            yield f"{blanks}{on_line(key)}: {on_line(item)}"
+
+
+def on_line(value: Value) -> str:
+    """Write a key or value that has its line for itself."""
+    if isinstance(value, str) and is_plain(value, PLAIN_LINE) and ": " not in value:
+        return value
+    return flow(value)
