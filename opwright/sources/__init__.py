@@ -8,6 +8,7 @@ versions         its versions of torch
 yaml_text        YAML
 prototypes       REG_OP, OpDef and msOpGen's JSON (msopgen) -> declarations
 module_text      a declaration -> the Python module that declares it; python_text: its layout
-files            a file of any kind -> declarations; command: `opwright import`, `opwright export`
+files            a file of any kind -> declarations; variants: which of its operators
+command          `opwright import`, `opwright export`; verbs: what they do
 errors           OPW-S001 to OPW-S007
 """

@@ -1,0 +1,108 @@
+"""What `opwright import` and `opwright export` do; `command` reads their options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from opwright.emit.options import EmitOptions
+from opwright.errors import counted
+from opwright.project.config import Project, load_operators
+from opwright.sources.files import namespace_of, read_file, write_atomically
+from opwright.sources.module_text import declaration_module
+from opwright.sources.op_plugin_write import op_plugin_files
+from opwright.sources.variants import choose
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from opwright.declare.operator import Declaration
+    from opwright.sources.imported import Imported, Note
+
+__all__ = ["export_file", "import_file"]
+
+SHOWN = 3  # notes of one subject without --verbose
+
+
+def say(line: str) -> None:
+    """Print a line for people; the text itself goes to standard output."""
+    typer.echo(line, err=True)
+
+
+def import_file(
+    file: Path,
+    *,
+    output: Path | None,
+    derivatives: Path | None,
+    namespace: str | None,
+    only: Sequence[str],
+    torch: str | None,
+    force: bool,
+    verbose: bool,
+) -> bool:
+    """Write the module of a file; return whether every operator is in it."""
+    imported = read_file(file, derivatives=derivatives, namespace=namespace)
+    declaration = choose(imported, torch=torch, only=only)
+    text = declaration_module(declaration)
+    notes = notes_about(imported, declaration, only)
+    report(imported, declaration, notes, file, verbose=verbose)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        changed = write_atomically(output, text, force=force)
+        say(f"{'wrote' if changed else 'unchanged'} {output}")
+    return not any(note.subject.startswith("left out") for note in notes)
+
+
+def notes_about(
+    imported: Imported, declaration: Declaration, only: Sequence[str]
+) -> tuple[Note, ...]:
+    """Return the notes about what was chosen."""
+    if not only:
+        return imported.notes
+    places = {operator.place for operator in declaration.operators}
+    return tuple(note for note in imported.notes if note.place in places)
+
+
+def report(
+    imported: Imported,
+    declaration: Declaration,
+    notes: Sequence[Note],
+    file: Path,
+    *,
+    verbose: bool,
+) -> None:
+    """Say what was read, and what could not be expressed."""
+    say(f"read {file}, {imported.kind}: {counted(len(declaration.operators), 'operator')}")
+    older = sum(len(each.operators) for each in imported.declarations[1:])
+    if older:
+        say(f"{counted(older, 'older variant')} not read: --torch VERSION reads another version's")
+    subjects: dict[str, list[Note]] = {}
+    for note in notes:
+        subjects.setdefault(note.subject, []).append(note)
+    for subject, same in subjects.items():
+        say(f"{subject}: {counted(len(same), 'time')}")
+        for note in same if verbose else same[:SHOWN]:
+            detail = f": {note.detail}" if note.detail else ""
+            say(f"  {note.place}, {note.operator}{detail}")
+        if len(same) > SHOWN and not verbose:
+            say(f"  ... {len(same) - SHOWN} more with --verbose")
+
+
+def export_file(file: Path, *, output: Path | None, force: bool) -> bool:
+    """Write the YAML of a declaration; return whether it says everything."""
+    project = Project(
+        root=file.parent, declaration=file, options=EmitOptions(package=namespace_of(file))
+    )
+    written = op_plugin_files(load_operators(project).freeze())
+    if output is None:
+        typer.echo("\n".join(f"# {name}\n{text}" for name, text in written.files.items()), nl=False)
+    else:
+        for name, text in written.files.items():
+            changed = write_atomically(output / name, text, force=force)
+            say(f"{'wrote' if changed else 'unchanged'} {output / name}")
+    for operator, reason in written.left_out:
+        say(f"not said: {operator}: {reason}")
+    return not written.left_out
