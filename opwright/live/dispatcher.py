@@ -11,6 +11,7 @@ import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch._library.simple_registry import singleton as fake_registry
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import operator_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -195,7 +196,11 @@ def namespace_exists(namespace: str) -> bool:
 def forget(namespace: str, names: Iterable[str], *, remove_namespace: bool) -> None:
     """Remove what torch keeps of operators that are gone."""
     for name in names:
-        fake_registry._data.pop(f"{namespace}::{name}", None)
+        whole = f"{namespace}::{name}"
+        fake_registry._data.pop(whole, None)
+        torch.library._defs.discard(whole)
+        packet_name, _, variant = whole.partition(".")
+        operator_schemas._SCHEMA_TO_SIGNATURE_CACHE.pop((packet_name, variant), None)
     if remove_namespace and namespace_exists(namespace):
         delattr(torch.ops, namespace)
 

@@ -66,7 +66,12 @@ class Loaded:
     @property
     def is_removed(self) -> bool:
         """Whether the operators are gone; a set that was loaded again is not."""
-        return self.successor.is_removed if self.successor else not self.is_current
+        if self.is_current:
+            return False
+        if self.successor is None:
+            with lock:  # it may be about to be replaced
+                return self.successor is None
+        return self.successor.is_removed
 
     def overload(self, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
         """Return an operator of the set, as torch.ops has it.
@@ -76,16 +81,15 @@ class Loaded:
         UnknownOperatorError, UnloadedError
             OPW-L005, OPW-L004.
         """
-        if self.successor is not None:
-            return self.successor.overload(name)
         found = self.overloads.get(name)
-        if found is not None and self.is_current:
+        if found is not None:
             return found
         namespace = self.declaration.namespace
-        if not self.is_current:
-            raise UnloadedError(
-                where=f"{namespace}::{name}", got=f"{self.declaration.place}, unloaded"
-            )
+        if self.is_removed:
+            got = f"{self.declaration.place}, unloaded"
+            raise UnloadedError(where=f"{namespace}::{name}", got=got)
+        if self.successor is not None:
+            return self.successor.overload(name)
         names = [facts.name for facts in self.facts.operators]
         if name not in names:
             raise UnknownOperatorError(
@@ -118,7 +122,7 @@ class Loaded:
 
 
 def load(declaration: Declaration) -> Loaded:
-    """Register all operators of a declaration in this process.
+    """Register all operators of a declaration in this process; once if it is the same one.
 
     Returns
     -------
@@ -138,6 +142,8 @@ def load(declaration: Declaration) -> Loaded:
     facts = derive(declaration)
     with lock:
         known = loaded_sets.get(declaration.namespace)
+        if known is not None and known.declaration == declaration:
+            return known
         if known is not None and known.declaration.place.file != declaration.place.file:
             raise NamespaceTakenError(
                 where=f"{declaration.place}, operator set {declaration.namespace}",

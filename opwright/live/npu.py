@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from opwright.declare.dims import arguments_of_check
 from opwright.declare.schema import Alias, Argument, Schema
 from opwright.derive.facts import DtypeOfTensor, FromArgument, FromOutput
-from opwright.derive.plan import is_native, native_plan, used_by
+from opwright.derive.plan import is_native, native_plan
 from opwright.live.arguments import Binder, map_tensors
 from opwright.live.fake import device_of
 from opwright.live.twin import is_twin, register_references
@@ -61,7 +62,7 @@ def has_lists(facts: OperatorFacts) -> bool:
     """Tell whether a result is a list, or a list has a shape pattern: Python sees to these."""
     lists = {a.name for a in facts.schema.arguments if a.type.is_list and a.type.has_tensors}
     return any(o.type.is_list for o in facts.outputs if o.result is not None) or any(
-        lists & {*used_by(check)} for check in facts.checks
+        lists & arguments_of_check(check) for check in facts.checks
     )
 
 

@@ -1,7 +1,4 @@
-"""Checks, shapes and dtypes for the arguments of a call. Sizes may be symbolic.
-
-What a failed check says is what the emitted C++ says (opwright.emit.cpp.checks).
-"""
+"""Checks, shapes and dtypes for the arguments of a call. Sizes may be symbolic."""
 
 from __future__ import annotations
 
@@ -12,7 +9,14 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import torch
 
-from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.dims import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+    arguments_of_check,
+)
 from opwright.declare.rules import (
     Cpp,
     DtypeArgument,
@@ -22,8 +26,8 @@ from opwright.declare.rules import (
     ShapeFunction,
 )
 from opwright.declare.shape import Span
+from opwright.declare.words import dtype_texts, sentence, texts_of_check
 from opwright.derive.evaluate import evaluate, evaluate_size
-from opwright.derive.plan import used_by
 from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
 
@@ -77,7 +81,7 @@ class Rules:
             if name in values:
                 self.check_dtype(name, rule, values)
         for each in self.facts.checks:
-            if any(values[name] is None for name in used_by(each)):
+            if any(values[name] is None for name in arguments_of_check(each)):
                 continue
             self.check_one(each, values)
 
@@ -87,16 +91,15 @@ class Rules:
             return
         if isinstance(rule, DtypeSet):
             allowed = tuple(getattr(torch, each) for each in rule.names)
-        elif isinstance(rule, SameDtype) and next(tensors_in(values[rule.tensor]), None) is None:
-            return  # the other one is not given
+        elif not is_known(rule, values):
+            return  # the other tensors are not given
         else:
             allowed = (dtype_of(rule, values),)
         for tensor in tensors_in(values[name]):
             if tensor.dtype not in allowed:
                 names = ", ".join(map(c_name, allowed))
                 got = c_name(tensor.dtype)
-                message = f"{self.name}: argument '{name}' has dtype {got}; allowed: [{names}]"
-                raise TypeError(message)
+                raise TypeError(sentence(self.name, dtype_texts(name), got, names))
 
     def check_one(self, check: Check, values: Values) -> None:
         """Check one rule; that of a list holds for each of its tensors."""
@@ -109,55 +112,33 @@ class Rules:
 
     def check_shape(self, check: Check, values: Mapping[str, Any]) -> None:
         """Check one rule for one tensor."""
-        name, text = self.name, check.pattern
+
+        def say(*found: object) -> str:
+            return sentence(self.name, texts_of_check(check), *found)
+
         match check:
             case RankCheck(tensor=tensor, rank=rank, at_least=at_least):
                 got = len(values[tensor].shape)
-                least = "at least " if at_least else ""
-                require(
-                    got >= rank if at_least else got == rank,
-                    lambda: (
-                        f"{name}: argument '{tensor}' has {got} axes; "
-                        f"it needs {least}{rank}, as in '{text}'"
-                    ),
-                )
+                require(got >= rank if at_least else got == rank, lambda: say(got))
             case SizeCheck(tensor=tensor, axis=axis, size=size):
                 got, expected = values[tensor].shape[axis], evaluate_size(size, values, torch)
-                require(
-                    got == expected,
-                    lambda: (
-                        f"{name}: axis {axis} of argument '{tensor}' has size {got}; "
-                        f"'{text}' asks for {expected}"
-                    ),
-                )
+                require(got == expected, lambda: say(got, expected))
             case SpanCheck(span=span, other=other):
                 found = evaluate((span,), values, torch)
                 wanted = evaluate((other,), values, torch)
 
                 def message() -> str:
-                    return (
-                        f"{name}: argument '{span.tensor}' has axes {list(found)}; "
-                        f"'{text}' asks for {list(wanted)}"
-                    )
+                    return say(list(found), list(wanted))
 
                 require(len(found) == len(wanted), message)
                 for one, another in zip(found, wanted, strict=True):
                     require(one == another, message)
             case ValueCheck(left=left, comparison=comparison, right=right):
                 one, another = (evaluate_size(each, values, torch) for each in (left, right))
-                require(
-                    COMPARISONS[comparison](one, another),
-                    lambda: f"{name}: '{text}' does not hold: {one} and {another}",
-                )
+                require(COMPARISONS[comparison](one, another), lambda: say(one, another))
             case MemberCheck(argument=argument, values=allowed):
                 got = values[argument]
-                require(
-                    got in allowed,
-                    lambda: (
-                        f"{name}: argument '{argument}' is {got}; "
-                        f"'{text}' allows {', '.join(map(str, allowed))}"
-                    ),
-                )
+                require(got in allowed, lambda: say(got))
             case _:
                 assert_never(check)
 
@@ -205,6 +186,19 @@ def tensor_of(check: Check) -> str | None:
             return tensor
         case _:
             return None
+
+
+def is_known(rule: DtypeRule, values: Values) -> bool:
+    """Tell whether something is given that a dtype rule can be computed from."""
+    match rule:
+        case SameDtype(tensor):
+            return any(True for _ in tensors_in(values[tensor]))
+        case Promoted(names):
+            return any(is_known(SameDtype(name), values) for name in names)
+        case DtypeArgument(name, otherwise):
+            return values[name] is not None or is_known(otherwise, values)
+        case _:
+            return True
 
 
 def dtype_of(rule: DtypeRule, values: Values) -> torch.dtype:

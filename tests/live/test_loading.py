@@ -1,0 +1,361 @@
+"""Loading, replacing and removing sets of operators: all of it, or nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.live.zoo import NAMESPACE, zoo  # loads the twin
+
+# isort: split
+import torch
+from torch._library.simple_registry import singleton
+
+import opwright as ow
+from opwright.live.errors import (
+    CppRuleError,
+    NamespaceTakenError,
+    RegistrationError,
+    UnknownOperatorError,
+    UnloadedError,
+)
+from opwright.twin.kernels.registry import registry
+from opwright.validate import InvalidDeclarationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+pytestmark = [
+    pytest.mark.twin,
+    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
+]
+
+
+def state() -> dict[str, Any]:
+    """Return what a registration changes."""
+    names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - what the test is about
+    return {
+        "operators": sorted(names),
+        "dispatcher": {n: torch._C._dispatch_dump(n) for n in names if "opwright_" in n},  # noqa: SLF001
+        "torch.ops": sorted(vars(torch.ops)),
+        "fake": sorted(name for name in singleton._data if "opwright_" in name),  # noqa: SLF001
+        "kernels": sorted(torch.library._impls),  # type: ignore[attr-defined]  # noqa: SLF001
+        "schemas": sorted(torch.library._defs),  # type: ignore[attr-defined]  # noqa: SLF001
+        "references": dict(registry.entries),
+        "finders": list(sys.meta_path),
+    }
+
+
+def small(namespace: str, **fields: Any) -> ow.OperatorSet:  # noqa: ANN401 - fields of an operator
+    """Return a set with one operator."""
+    ops = ow.OperatorSet(namespace)
+    fields.setdefault("aclnn", f"aclnn{namespace.title().replace('_', '')}(x, out)")
+
+    @ops.operator("doubled(Tensor x) -> Tensor", **fields)
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    return ops
+
+
+MODULE = """
+    import torch
+    import opwright as ow
+
+    ops = ow.OperatorSet("{namespace}")
+
+    @ops.operator("times(Tensor x) -> Tensor", aclnn="aclnnEdited{function}(x, out)", backward="reference")
+    def times(x):
+        return x * {factor}
+
+    ops.load()
+"""
+
+
+def write(path: Path, **values: object) -> None:
+    path.write_text(dedent(MODULE).format(**values), encoding="utf-8")
+
+
+def run_module(path: Path) -> ModuleType:
+    """Run a file as a module, as an edited notebook cell or importlib.reload does."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+def test_unloading_leaves_no_trace() -> None:
+    before = state()
+    loaded = zoo.load()
+    during = state()
+    assert f"{NAMESPACE}::axpy" in during["operators"]
+    assert during["references"].keys() - before["references"].keys()
+    torch.ops.opwright_zoo.axpy(torch.ones(2), torch.ones(2))
+    torch.ops.opwright_zoo.biased(torch.ones(2, 2).npu())
+    loaded.unload()
+    assert state() == before
+    loaded.unload()
+    assert state() == before
+    assert loaded.is_removed
+
+
+def test_a_with_block_unloads_and_loading_again_works() -> None:
+    for _ in range(3):
+        with zoo.load() as loaded:
+            torch.testing.assert_close(
+                loaded.overload("twice")(torch.ones(2)), torch.full((2,), 2.0)
+            )
+        assert loaded.is_removed
+
+
+def test_a_call_loads() -> None:
+    ops = small("opwright_by_call")
+    assert ops.loaded is None
+    operator = ops.freeze().operators[0]
+    assert operator.reference is not None
+    with ops.load() as loaded:
+        assert ops.load() is loaded
+
+
+def test_other_operators_of_the_namespace_stay() -> None:
+    library: Any = torch.library.Library
+    theirs = library("opwright_shared", "FRAGMENT")
+    theirs.define("mine(Tensor x) -> Tensor")
+    theirs.impl("mine", lambda x: x + 1, "CPU")
+    try:
+        small("opwright_shared").load().unload()
+        got = torch.ops.opwright_shared.mine(torch.ones(1))
+        torch.testing.assert_close(got, torch.full((1,), 2.0))
+    finally:
+        theirs._destroy()  # noqa: SLF001 - a Library has no public end
+        delattr(torch.ops, "opwright_shared")
+
+
+def test_an_operator_of_something_else_is_not_replaced() -> None:
+    library: Any = torch.library.Library
+    theirs = library("opwright_taken", "FRAGMENT")
+    theirs.define("doubled(Tensor x) -> Tensor")
+    before = state()
+    try:
+        with pytest.raises(RegistrationError, match="OPW-L002(.|\n)*something else registered"):
+            small("opwright_taken").load()
+        assert state() == before
+    finally:
+        theirs._destroy()  # noqa: SLF001 - a Library has no public end
+
+
+def test_nothing_is_registered_after_an_error() -> None:
+    before = state()
+    with pytest.raises(InvalidDeclarationError, match="OPW-D010"):
+        small("opwright_bad", backward={"x": "grad * nothing"}).load()
+    with pytest.raises(CppRuleError, match="OPW-L003"):
+        small("opwright_bad", shapes={"out": ow.cpp("x.sizes()")}).load()
+    with pytest.raises(RegistrationError, match="OPW-L002"):
+        small("opwright_bad", tags=("out",)).load()
+    ops = small("opwright_bad")
+
+    @ops.operator(
+        "second(Tensor x, int n) -> Tensor",
+        aclnn="aclnnSecond(x, aclTensorList n, out)",
+    )
+    def second(x: torch.Tensor, n: int) -> torch.Tensor:
+        return x * n
+
+    with pytest.raises((ValueError, InvalidDeclarationError)):
+        ops.load()
+    assert state() == before
+
+
+def test_an_edit_replaces_the_registration(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    values = {"namespace": "opwright_edited", "function": "Once"}
+    write(path, factor=2, **values)
+    first = run_module(path)
+    x = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda t: first.times(t) + 1, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x), torch.full((3,), 3.0))
+    write(path, factor=5, **values)
+    second = run_module(path)
+    try:
+        for module in (first, second):  # what holds the old function gets the new operator
+            torch.testing.assert_close(module.times(x), torch.full((3,), 5.0))
+            torch.testing.assert_close(module.times(x.npu()).cpu(), torch.full((3,), 5.0))
+        torch.testing.assert_close(compiled(x), torch.full((3,), 6.0))
+        second.times(x).sum().backward()
+        torch.testing.assert_close(x.grad, torch.full((3,), 5.0))
+        assert not first.ops.load().is_removed
+        first.ops.loaded.unload()  # the old handle is no longer in charge
+        assert not second.ops.loaded.is_removed
+    finally:
+        second.ops.loaded.unload()
+    assert first.ops.loaded.is_removed
+
+
+def test_an_edit_with_a_mistake_leaves_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "mistaken.py"
+    values = {"namespace": "opwright_mistaken", "function": "Mistaken"}
+    write(path, factor=2, **values)
+    module = run_module(path)
+    path.write_text(path.read_text().replace("(x, out)", "(x, wrong)"), encoding="utf-8")
+    with pytest.raises(InvalidDeclarationError):
+        run_module(path)
+    with module.ops.load():
+        torch.testing.assert_close(module.times(torch.ones(1)), torch.full((1,), 2.0))
+
+
+def test_two_files_cannot_have_one_namespace(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.py", tmp_path / "two.py"
+    write(one, namespace="opwright_twofold", function="Two", factor=2)
+    write(two, namespace="opwright_twofold", function="Two", factor=3)
+    module = run_module(one)
+    before = state()
+    with pytest.raises(NamespaceTakenError) as caught:
+        run_module(two)
+    assert str(one) in caught.value.got
+    assert str(two) in caught.value.where
+    assert state() == before
+    module.ops.loaded.unload()
+    run_module(two).ops.loaded.unload()
+
+
+def test_handles_say_what_is_wrong() -> None:
+    with small("opwright_handles").load() as loaded:
+        with pytest.raises(UnknownOperatorError, match=r"OPW-L005(.|\n)*'doubledd'(.|\n)*doubled"):
+            loaded.overload("doubledd")
+        stale = loaded.overload("doubled")
+    with pytest.raises(UnloadedError, match="OPW-L004"):
+        loaded.overload("doubled")
+    assert stale is not None
+
+
+def test_tags_say_what_the_declaration_says() -> None:
+    with small("opwright_tags", deterministic=False, tags=("needs_fixed_stride_order",)).load():
+        tags = torch.ops.opwright_tags.doubled.default.tags
+    assert {str(tag) for tag in tags} == {
+        "Tag.pt2_compliant_tag",
+        "Tag.needs_fixed_stride_order",
+        "Tag.nondeterministic_bitwise",
+    }
+
+
+def test_threads_load_once_and_call_at_once() -> None:
+    ops = small("opwright_threads", backward="reference")
+    barrier = threading.Barrier(8)
+
+    def run(index: int) -> tuple[object, float]:
+        barrier.wait()
+        loaded = ops.load()
+        x = torch.full((4,), float(index), requires_grad=True)
+        for _ in range(20):
+            result = loaded.overload("doubled")(x)
+            result.sum().backward()
+        on_device = loaded.overload("doubled")(x.detach().npu()).cpu()
+        assert torch.equal(on_device, result.detach())
+        return loaded, float(result.detach().sum())
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(run, range(8)))
+    assert len({id(loaded) for loaded, _ in outcomes}) == 1
+    assert [total for _, total in outcomes] == [8.0 * index for index in range(8)]
+    ops.load().unload()
+
+
+def test_sets_come_and_go_while_another_is_called() -> None:
+    done = threading.Event()
+    with small("opwright_steady", backward="reference").load() as steady:
+
+        def call() -> int:
+            count = 0
+            while not done.is_set() or not count:
+                x = torch.ones(2, requires_grad=True)
+                steady.overload("doubled")(x).sum().backward()
+                assert torch.equal(x.grad, torch.full((2,), 2.0))  # type: ignore[arg-type]
+                count += 1
+            return count
+
+        with ThreadPoolExecutor(2) as pool:
+            calls = [pool.submit(call) for _ in range(2)]
+            for _ in range(10):
+                small("opwright_coming").load().unload()
+            done.set()
+        assert all(each.result() for each in calls)
+
+
+LATE = """
+    import sys
+    import torch
+    import opwright as ow
+    assert "torch_npu" not in sys.modules
+
+    ops = ow.OperatorSet("opwright_late")
+
+    @ops.operator("doubled(Tensor x) -> Tensor", aclnn="aclnnOpwrightLate(x, out)")
+    def doubled(x):
+        return x * 2
+
+    loaded = ops.load()
+    assert doubled(torch.ones(2)).tolist() == [2, 2]
+    assert "torch_npu" not in sys.modules
+    finders = len(sys.meta_path)
+    import opwright.twin
+    import torch_npu
+    assert doubled(torch.ones(2).npu()).tolist() == [2, 2]
+    loaded.unload()
+    assert not [each for each in sys.meta_path if "Arrival" in type(each).__name__]
+    waiting = ops.load()
+    print("fine")
+"""
+
+
+def test_npu_kernels_come_with_torch_npu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    result = subprocess.run(
+        [sys.executable, "-c", dedent(LATE)], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
+
+
+WITHOUT = """
+    import sys
+    import torch
+    import opwright as ow
+
+    ops = ow.OperatorSet("opwright_without")
+
+    @ops.operator("doubled(Tensor x) -> Tensor", aclnn="aclnnOpwrightWithout(x, out)", backward="reference")
+    def doubled(x):
+        return x * 2
+
+    before = list(sys.meta_path)
+    with ops.load():
+        x = torch.ones(2, requires_grad=True)
+        doubled(x).sum().backward()
+        assert x.grad.tolist() == [2, 2]
+    assert sys.meta_path == before
+    assert "torch_npu" not in sys.modules and "opwright.twin" not in sys.modules
+    print("fine")
+"""
+
+
+def test_torch_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    result = subprocess.run(
+        [sys.executable, "-c", dedent(WITHOUT)], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
