@@ -7,23 +7,24 @@ metadata 2.4.
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import os
 import re
 import stat
 import sysconfig
-import tempfile
 import time
 import zipfile
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
 from opwright import __version__
 from opwright.build.errors import PackageError, WheelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 __all__ = ["Form", "Metadata", "Tag", "archive_time", "wheel_name", "write_wheel"]
 
@@ -134,18 +135,29 @@ def write_wheel(folder: Path, files: Mapping[str, bytes], metadata: Metadata, ta
     place = folder / wheel_name(metadata, tag)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=f".{place.name}.", suffix=TEMPORARY, dir=folder)
-        try:
-            with os.fdopen(handle, "w+b") as stream:
-                archive(stream, contents, moment)
-            new = Path(path)
-            new.chmod(0o644)
-            new.replace(place)
-        finally:
-            Path(path).unlink(missing_ok=True)
+        with locked(folder):
+            # The lock makes it ours, so what a killed process left is overwritten.
+            new = folder / f".{place.name}{TEMPORARY}"
+            try:
+                with new.open("wb") as stream:
+                    archive(stream, contents, moment)
+                new.replace(place)
+            finally:
+                new.unlink(missing_ok=True)
     except OSError as error:
         raise WheelError(where=str(place), got=str(error)) from error
     return place
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder between processes; it ends with the process that holds it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def archive(

@@ -132,6 +132,30 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert caught.value.where == str(tmp_path / "dist" / "my_ops-1.0-py3-none-any.whl")
 
 
+def test_a_full_disk(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE stands for it; the wheel that was there stays."""
+    old = write_wheel(tmp_path, FILES, METADATA, Tag.of("pure"))
+    before = old.read_bytes()
+    (tmp_path / f".{old.name}.opwright-new").write_text("of a process that was killed")
+    script = (
+        "import resource, sys\nfrom pathlib import Path\n"
+        "from opwright.build.errors import WheelError\n"
+        "from opwright.build.wheel import Metadata, Tag, write_wheel\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n"
+        "files = {f'{i}': str(i).encode() for i in range(99)}\n"
+        "try:\n"
+        "    write_wheel(Path(sys.argv[1]), files, "
+        "Metadata(name='My.Ops', version='1.0', fields=()), Tag.of('pure'))\n"
+        "except WheelError as error:\n"
+        "    print(error.id, error.got)\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == "OPW-B018 [Errno 27] File too large\n"
+    assert [path.name for path in tmp_path.iterdir()] == [old.name]
+    assert old.read_bytes() == before
+
+
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
 def test_paths_in_record_are_read_back(path: str) -> None:
     ((read, *_),) = csv.reader(io.StringIO(f"{quoted(path)},,\n"))
