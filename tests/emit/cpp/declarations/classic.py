@@ -1,0 +1,161 @@
+"""Operators that together use all that the classic C++ can express."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import opwright as ow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+    from torch import Tensor
+
+ops = ow.OperatorSet("demo", version="1.0")
+
+
+@ops.operator(
+    "scale_add(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor",
+    aclnn="aclnnScaleAdd(x, y, float alpha, out)",
+    dtypes={"x": "float16 float32", "y": "x"},
+    shapes={"x": "*S", "y": "*S", "out": "*S"},
+    backward={"x, y": "scale_add_backward(grad, alpha)"},
+)
+def scale_add(x: Tensor, y: Tensor, *, alpha: float = 1.0) -> Tensor:
+    return x + alpha * y
+
+
+@ops.operator(
+    "scale_add_backward(Tensor grad, float alpha) -> (Tensor grad_x, Tensor grad_y)",
+    aclnn="aclnnScaleAddGrad(grad, float alpha, grad_x, grad_y)",
+)
+def scale_add_backward(grad: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
+    return grad.clone(), grad * alpha
+
+
+@ops.operator(
+    "scale_add.out(Tensor x, Tensor y, *, float alpha=1.0, Tensor(a!) out) -> Tensor(a!)",
+    aclnn="aclnnScaleAdd(x, y, float alpha, out)",
+    shapes={"x": "*S", "y": "*S", "out": "*S"},
+    dtypes={"y": "x", "out": "x"},
+)
+def scale_add_out(x: Tensor, y: Tensor, *, alpha: float = 1.0, out: Tensor) -> Tensor:
+    return out.copy_(x + alpha * y)
+
+
+@ops.operator(
+    "cache_write_(Tensor(a!) cache, Tensor value, Tensor? slots=None, *, int axis=0) -> Tensor(a!)",
+    aclnn="aclnnCacheWrite(cache, value, slots, int64_t axis)",
+    dtypes={"value": "cache", "slots": "int64"},
+    backward={"cache, value": "cache_write_backward(grad, slots, axis, value)"},
+)
+def cache_write_(
+    cache: Tensor, value: Tensor, slots: Tensor | None = None, *, axis: int = 0
+) -> Tensor:
+    return cache.copy_(value) if slots is None else cache.index_copy_(axis, slots, value)
+
+
+@ops.operator(
+    "cache_write_backward(Tensor grad, Tensor? slots, int axis, Tensor value)"
+    " -> (Tensor grad_cache, Tensor grad_value)",
+    aclnn="aclnnCacheWriteGrad(grad, slots, axis, grad_cache, grad_value)",
+    shapes={"grad_cache": ow.like("grad"), "grad_value": ow.like("value")},
+)
+def cache_write_backward(
+    grad: Tensor, slots: Tensor | None, axis: int, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    if slots is None:
+        return grad.new_zeros(grad.shape), grad.clone().reshape(value.shape)
+    return grad.index_fill(axis, slots, 0), grad.index_select(axis, slots)
+
+
+@ops.operator(
+    "cache_clear(Tensor(a!) cache, Tensor slots) -> ()",
+    aclnn="aclnnCacheClear(cache, slots)",
+    layouts={"slots": "contiguous"},
+)
+def cache_clear(cache: Tensor, slots: Tensor) -> None:
+    cache.index_fill_(0, slots, 0)
+
+
+@ops.operator(
+    "row_norm(Tensor x, Tensor? weight=None, *, float eps=1e-6) -> (Tensor y, Tensor rstd)",
+    aclnn="aclnnRowNorm(x, weight, double eps, y, rstd)",
+    shapes={"x": "*batch, D", "weight": "D", "y": ow.like("x"), "rstd": "*batch, 1"},
+    dtypes={"rstd": "float32"},
+)
+def row_norm(
+    x: Tensor, weight: Tensor | None = None, *, eps: float = 1e-6
+) -> tuple[Tensor, Tensor]:
+    rstd = (x.float().pow(2).mean(-1, keepdim=True) + eps).rsqrt()
+    y = x.float() * rstd
+    return (y if weight is None else y * weight).to(x.dtype), rstd
+
+
+@row_norm.backward(saves=["x", "weight", "rstd"], inputs=["x", "weight"], outputs=["y"])
+def row_norm_grad(
+    grad: Tensor, x: Tensor, weight: Tensor | None, rstd: Tensor
+) -> tuple[Tensor, Tensor | None]:
+    return grad * rstd, None if weight is None else (grad * x * rstd).sum(0)
+
+
+@ops.operator(
+    "attend(Tensor query, *, Tensor key, Tensor? mask=None, SymInt[] window=[], float[]? slopes=None,"
+    ' str layout="BSND", Tensor[] extras, ScalarType? dtype=None, Scalar scale=1) -> Tensor',
+    aclnn="aclnnAttend(query, key, mask, window, slopes, layout, extras, out.dtype, scale, out)",
+    shapes={"query": "*batch, S, D", "key": "*batch, T, D", "out": "*batch, S, T"},
+    dtypes={"out": "dtype or query"},
+)
+def attend(
+    query: Tensor,
+    *,
+    key: Tensor,
+    mask: Tensor | None = None,
+    window: Sequence[int] = (),
+    slopes: Sequence[float] | None = None,
+    layout: str = "BSND",
+    extras: Sequence[Tensor],
+    dtype: torch.dtype | None = None,
+    scale: float = 1,
+) -> Tensor:
+    del mask, window, slopes, layout, extras, dtype
+    return query @ key.transpose(-1, -2) * scale
+
+
+@ops.operator(
+    "tile_pad(Tensor x, SymInt multiple, int[2] pad, bool[] flags, Tensor?[] parts, float? low=None)"
+    " -> Tensor",
+    aclnn="aclnnTilePad(x, int32_t multiple, pad, flags, parts, float low or -1.5, true, 2, out)",
+    shapes={
+        "x": "N, D",
+        "out": "ceildiv(N, multiple) * multiple, D + pad[0] + pad[-1], max(N, len(pad)) // 2",
+    },
+    requires=["multiple > 0", "N % multiple == 0"],
+)
+def tile_pad(
+    x: Tensor,
+    multiple: int,
+    pad: Sequence[int],
+    flags: Sequence[bool],
+    parts: Sequence[Tensor | None],
+    low: float | None = None,
+) -> Tensor:
+    del multiple, pad, flags, parts, low
+    return x
+
+
+@ops.operator(
+    "sum_to(Tensor x, Tensor y, int[]? dim=None, bool keepdim=False) -> (Tensor total, Tensor both)",
+    aclnn="aclnnSumTo(x, y, dim, keepdim, total, both)",
+    shapes={"total": ow.reduced("x", dim="dim", keepdim="keepdim"), "both": ow.broadcast("x", "y")},
+    dtypes={"both": ow.promote("x", "y")},
+    deterministic=False,
+)
+def sum_to(
+    x: Tensor,
+    y: Tensor,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,  # noqa: FBT001, FBT002 - as the schema has it
+) -> tuple[Tensor, Tensor]:
+    return x.sum(None if dim is None else list(dim), keepdim), x + y
