@@ -32,6 +32,8 @@ __all__ = [
     "SizeCheck",
     "SpanCheck",
     "ValueCheck",
+    "arguments_of_check",
+    "arguments_of_size",
     "bind",
     "read_requirement",
     "resolve",
@@ -94,6 +96,42 @@ class MemberCheck:
 
 Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
 Check: TypeAlias = RankCheck | SizeCheck | SpanCheck | ValueCheck | MemberCheck
+
+
+def arguments_of_check(check: Check) -> set[str]:
+    """Return the arguments that a check is about; it holds where one of them is not given."""
+    match check:
+        case RankCheck(tensor=tensor):
+            return {tensor}
+        case SizeCheck(tensor=tensor, size=expected):
+            return {tensor} | arguments_of_size(expected)
+        case SpanCheck(span=span, other=other):
+            return {span.tensor, other.tensor}
+        case ValueCheck(left=left, right=right):
+            return arguments_of_size(left) | arguments_of_size(right)
+        case MemberCheck(argument=argument):
+            return {argument}
+        case _:
+            assert_never(check)
+
+
+def arguments_of_size(value: shape.Size) -> set[str]:
+    """Return the arguments that a size is computed from.
+
+    >>> sorted(arguments_of_size(shape.Binary("//", shape.Dim("x", -1), shape.Argument("k"))))
+    ['k', 'x']
+    """
+    match value:
+        case shape.Const():
+            return set()
+        case shape.Dim(name) | shape.Rank(name) | shape.Argument(name):
+            return {name}
+        case shape.Length(name) | shape.Element(name):
+            return {name}
+        case shape.Binary(_, left, right):
+            return arguments_of_size(left) | arguments_of_size(right)
+        case _:
+            assert_never(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

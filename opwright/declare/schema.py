@@ -332,27 +332,25 @@ def read_results(text: str, *, where: str) -> Iterator[Result]:
         yield Result(type=value_type, name=given.name, alias=read_alias(part, where=where))
 
 
+# A string, a bracket, a comma, or a run of anything else.
+PIECE = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[(\[]|[)\]]|,|[^'"()\[\],]+|['"]""")
+
+
 def split(text: str) -> list[str]:
     """Split at the commas that are in no bracket and in no string.
 
-    >>> split("int[2] pad=[0, 0], str s='a, b'")
-    ['int[2] pad=[0, 0]', "str s='a, b'"]
+    >>> split("int[2] pad=[0, 0], str s='a, b', int n")
+    ['int[2] pad=[0, 0]', "str s='a, b'", 'int n']
     """
-    parts, start, depth, quote = [], 0, 0, ""
-    for index, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in "([":
-            depth += 1
-        elif char in ")]":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:index].strip())
-            start = index + 1
-    parts.append(text[start:].strip())
-    return [] if parts == [""] else parts
+    parts, depth = [""], 0
+    for piece in PIECE.findall(text):
+        depth += (piece in {"(", "["}) - (piece in {")", "]"})
+        if piece == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    stripped = [part.strip() for part in parts]
+    return [] if stripped == [""] else stripped
 
 
 def unreadable(part: str, *, where: str) -> SchemaError:
