@@ -23,7 +23,7 @@ from opwright.errors import nearest_first
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Alias", "Argument", "Base", "Result", "Schema", "ValueType", "parse_schema"]
+__all__ = ["Alias", "Argument", "Base", "Result", "Schema", "ValueType", "parse_schema", "split"]
 
 
 class Base(Enum):
