@@ -1,0 +1,130 @@
+"""What the classic build has to do beyond both_checks.py."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from both_checks import demo, npu
+from torch import Tensor
+from torch._dynamo.testing import CompileCounterWithBackend
+from torch.autograd import forward_ad
+from torch.func import functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing import assert_close
+
+
+@torch.library.impl("demo::row_norm_backward", "CompositeImplicitAutograd")
+def row_norm_backward(
+    grad: Tensor, x: Tensor, weight: Tensor | None, rstd: Tensor
+) -> tuple[Tensor, Tensor | None]:
+    """Stand in for what the Python package registers."""
+    return grad * rstd, None if weight is None else (grad * x * rstd).sum((0, 1))
+
+
+def test_gradients_come_from_the_backward_operator() -> None:
+    x, y = npu(3, 4).requires_grad_(), npu(3, 4).requires_grad_()
+    demo.scale_add(x, y, alpha=2.5).sum().backward()
+    assert x.grad is not None
+    assert y.grad is not None
+    assert_close(x.grad.cpu(), torch.ones(3, 4))
+    assert_close(y.grad.cpu(), torch.full((3, 4), 2.5))
+
+
+def test_no_graph_where_nothing_requires_grad() -> None:
+    x = npu(3, 4)
+    assert demo.scale_add(x, x).grad_fn is None
+    with torch.no_grad():
+        assert demo.scale_add(x.clone().requires_grad_(), x).grad_fn is None
+
+
+def test_an_operator_without_backward_raises_in_backward() -> None:
+    x = npu(2, 3, 8).requires_grad_()
+    out = demo.attend(x, key=npu(2, 5, 8), extras=[])
+    with pytest.raises(RuntimeError, match=r"demo::attend is not implemented"):
+        out.sum().backward()
+
+
+def test_an_out_argument_refuses_gradients() -> None:
+    with pytest.raises(RuntimeError, match="do not support gradients"):
+        demo.scale_add(npu(3).requires_grad_(), npu(3), out=npu(3))
+
+
+def test_tangents_are_refused() -> None:
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(npu(3), npu(3))  # type: ignore[no-untyped-call]
+        with pytest.raises(NotImplementedError, match="no forward-mode derivative"):
+            demo.scale_add(dual, npu(3))
+
+
+def test_gradients_flow_through_a_written_argument() -> None:
+    start, value = npu(5, 4).requires_grad_(), npu(2, 4).requires_grad_()
+    slots = torch.tensor([1, 3]).npu()
+    cache = start * 1
+    demo.cache_write_(cache, value, slots)
+    (cache * 2).sum().backward()
+    assert start.grad is not None
+    assert value.grad is not None
+    assert_close(start.grad.cpu().sum(1), torch.tensor([8.0, 0, 8, 0, 8]))
+    assert_close(value.grad.cpu(), torch.full((2, 4), 2.0))
+
+
+def test_gradients_flow_through_a_written_view() -> None:
+    base, value = torch.zeros(6, 4).npu(), npu(2, 4).requires_grad_()
+    demo.cache_write_(base[1:], value, torch.tensor([1, 3]).npu())
+    base.sum().backward()  # type: ignore[no-untyped-call]
+    assert value.grad is not None
+    assert_close(value.grad.cpu(), torch.ones(2, 4))
+
+
+def test_a_leaf_cannot_be_written() -> None:
+    with pytest.raises(RuntimeError, match="leaf"):
+        demo.cache_write_(npu(5, 4).requires_grad_(), npu(5, 4))
+
+
+@pytest.mark.parametrize("name", ["cache_write_", "cache_clear"])
+def test_a_write_is_counted_once(name: str) -> None:
+    cache, slots = npu(5, 4), torch.tensor([1, 3]).npu()
+    arguments = (cache, npu(2, 4), slots) if name == "cache_write_" else (cache, slots)
+    getattr(demo, name)(*arguments)
+    assert cache._version == 1
+
+
+def test_a_write_without_backward_raises_in_backward() -> None:
+    cache = npu(5, 4).requires_grad_() * 1
+    demo.cache_clear(cache, torch.tensor([1]).npu())
+    with pytest.raises(RuntimeError, match=r"demo::cache_clear is not implemented"):
+        cache.sum().backward()
+
+
+def writes(cache: Tensor, value: Tensor, slots: Tensor) -> Tensor:
+    copy = cache.clone()
+    demo.cache_write_(copy, value, slots)
+    demo.cache_clear(copy, slots[:1])
+    return copy + 1
+
+
+def test_functionalization_calls_the_twins() -> None:
+    arguments = (npu(5, 4), npu(2, 4), torch.tensor([1, 3]).npu())
+    assert_close(functionalize(writes)(*arguments).cpu(), writes(*arguments).cpu())
+    graph = make_fx(functionalize(writes), tracing_mode="fake")(*arguments).graph
+    called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
+    ours = [name for name in called if name.startswith("demo")]
+    assert ours == ["demo.cache_write_functional.default", "demo.cache_clear_functional.default"]
+
+
+def test_one_graph_for_dynamic_sizes() -> None:
+    def program(x: Tensor, y: Tensor) -> Tensor:
+        normed, _ = demo.row_norm(x)
+        return demo.scale_add(normed, y, alpha=2.0) + demo.attend(x, key=x, extras=[]).sum()
+
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(program, backend=counter, dynamic=True, fullgraph=True)
+    for size in (3, 5, 7):
+        x, y = npu(size, 4), npu(size, 4)
+        assert_close(compiled(x, y).cpu(), program(x, y).cpu())
+    assert counter.frame_count == 1
+
+
+def test_meta_tensors_have_shapes_only() -> None:
+    y, rstd = demo.row_norm(torch.empty(2, 3, device="meta"))
+    assert (y.shape, rstd.shape, y.device.type) == ((2, 3), (2, 1), "meta")
