@@ -9,15 +9,16 @@ namespace {
 
 struct Row {
   Check::Kind kind;
-  size_t entries;  // with the word, and without the arguments that it uses
+  size_t entries;  // with the word and the texts
+  size_t values;   // that the texts stand around
 };
 
 const std::map<std::string, Row>& rows() {
   static const std::map<std::string, Row> table{
-      {"dtype", {Check::Kind::kDtype, 3}},   {"dtype_like", {Check::Kind::kDtypeRule, 3}},
-      {"rank", {Check::Kind::kRank, 5}},     {"size", {Check::Kind::kSize, 5}},
-      {"span", {Check::Kind::kSpan, 5}},     {"value", {Check::Kind::kValue, 5}},
-      {"member", {Check::Kind::kMember, 4}},
+      {"dtype", {Check::Kind::kDtype, 4, 2}},   {"dtype_like", {Check::Kind::kDtypeRule, 4, 2}},
+      {"rank", {Check::Kind::kRank, 5, 1}},     {"size", {Check::Kind::kSize, 5, 2}},
+      {"span", {Check::Kind::kSpan, 4, 2}},     {"value", {Check::Kind::kValue, 5, 2}},
+      {"member", {Check::Kind::kMember, 4, 1}},
   };
   return table;
 }
@@ -32,19 +33,12 @@ const std::map<std::string, Comparison>& comparisons() {
 
 }  // namespace
 
-Member CheckReader::member(const std::string& place, const py::handle& value) const {
-  Member result;
-  result.text = py::str(value).cast<std::string>();
-  if (py::isinstance<py::str>(value)) {
-    result.value = value.cast<std::string>();
-  } else if (PyBool_Check(value.ptr())) {
-    result.value = value.cast<bool>();
-  } else if (PyLong_Check(value.ptr())) {
-    result.value = as<int64_t>(place, value, "an int of 64 bits");
-  } else {
-    result.value = as<double>(place, value, "a number or a text");
-  }
-  return result;
+// A value in the form that the argument has.
+c10::IValue CheckReader::member(const std::string& place, const py::handle& value, size_t argument) const {
+  const unsigned type = category(schema_.arguments()[argument].real_type());
+  if (type == kTextType) return as<std::string>(place, value, "a text");
+  if (type == kFloatType) return as<double>(place, value, "a number");
+  return as<int64_t>(place, value, "an int of 64 bits");
 }
 
 Check CheckReader::one(const std::string& place, const py::tuple& parts) const {
@@ -56,7 +50,6 @@ Check CheckReader::one(const std::string& place, const py::tuple& parts) const {
   }
   Check result;
   result.kind = found->second.kind;
-  constexpr unsigned any = ~0u;
   const auto tensor = [&](unsigned types) { return argument(place, parts[1], types, "a tensor"); };
   switch (result.kind) {
     case Check::Kind::kDtype:
@@ -80,26 +73,27 @@ Check CheckReader::one(const std::string& place, const py::tuple& parts) const {
       result.right = size(at(place, 3), parts[3]);
       break;
     case Check::Kind::kSpan:
-      result.argument = tensor(kTensorType);
-      result.spans = {shape(at(place, 2), parts[2]), shape(at(place, 3), parts[3])};
+      result.spans = {shape(at(place, 1), parts[1]), shape(at(place, 2), parts[2])};
       break;
     case Check::Kind::kValue: {
       const auto sign = comparisons().find(as<std::string>(at(place, 2), parts[2], "a comparison"));
       if (sign == comparisons().end()) refuse(at(place, 2), "no comparison is called ", py::repr(parts[2]));
-      result.left = size(at(place, 1), parts[1]);
+      result.left = size(at(place, 1), parts[1], /*may_be_real=*/true);
       result.comparison = sign->second;
-      result.right = size(at(place, 3), parts[3]);
+      result.right = size(at(place, 3), parts[3], /*may_be_real=*/true);
       break;
     }
     case Check::Kind::kMember:
-      result.argument = argument(place, parts[1], any, "an argument");
+      result.argument = argument(place, parts[1], kIntType | kFloatType | kTextType, "an int, a float or a text");
       for (const py::handle value : as_tuple(at(place, 2), parts[2], 1)) {
-        result.members.push_back(member(at(place, 2), value));
+        result.members.push_back(member(at(place, 2), value, result.argument));
       }
       break;
   }
-  if (result.kind != Check::Kind::kDtype && result.kind != Check::Kind::kDtypeRule) {
-    result.text = as<std::string>(place, parts[parts.size() - 1], "a text");
+  const std::string texts = at(place, parts.size() - 1);
+  result.texts = as<std::vector<std::string>>(texts, parts[parts.size() - 1], "a tuple of texts");
+  if (result.texts.size() != found->second.values + 1) {
+    refuse(texts, "has ", result.texts.size(), " texts; around ", found->second.values, " value(s) there is one more");
   }
   return result;
 }

@@ -14,7 +14,7 @@ class CheckReader : private RuleReader {
 
  private:
   Check one(const std::string& place, const py::tuple& parts) const;
-  Member member(const std::string& place, const py::handle& value) const;
+  c10::IValue member(const std::string& place, const py::handle& value, size_t argument) const;
 };
 
 }  // namespace opwright::live

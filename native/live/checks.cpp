@@ -4,15 +4,16 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <string>
+#include <type_traits>
 
 namespace opwright::live {
 namespace {
 
-bool is_given(const c10::IValue& value) {
-  return !value.isNone() && (!value.isTensor() || value.unsafeToTensorImpl() != nullptr);
-}
+bool is_given(const c10::IValue& value) { return !value.isNone() && (!value.isTensor() || value.toTensor().defined()); }
 
-bool compare(int64_t left, Comparison comparison, int64_t right) {
+template <class T>
+bool compare(const T& left, Comparison comparison, const T& right) {
   switch (comparison) {
     case Comparison::kLess:
       return left < right;
@@ -30,6 +31,15 @@ bool compare(int64_t left, Comparison comparison, int64_t right) {
   return left != right;
 }
 
+// The values are written by streams, as the emitted C++ writes them.
+template <class... Values>
+std::string sentence(const Plan& plan, const Check& check, const Values&... values) {
+  std::string result = plan.name + ": " + check.texts[0];
+  size_t next = 1;
+  ((result += c10::str(values) + check.texts[next++]), ...);
+  return result;
+}
+
 class Checker {
  public:
   Checker(const Plan& plan, Arguments arguments) : plan_(plan), arguments_(arguments) {}
@@ -41,7 +51,8 @@ class Checker {
       case Check::Kind::kDtype:
         return dtypes(check, check.dtypes);
       case Check::Kind::kDtypeRule:
-        return dtypes(check, {evaluate(plan_, check.dtype, arguments_)});
+        if (is_known(check.dtype, arguments_)) dtypes(check, {evaluate(plan_, check.dtype, arguments_)});
+        return;
       case Check::Kind::kRank:
         return rank(check);
       case Check::Kind::kSize:
@@ -56,13 +67,11 @@ class Checker {
   }
 
  private:
-  const std::string& name(const Check& check) const { return plan_.arguments[check.argument]; }
-
   void dtypes(const Check& check, at::ArrayRef<at::ScalarType> allowed) const {
     const auto one = [&](const at::Tensor& tensor) {
-      TORCH_CHECK_TYPE(
-          !tensor.defined() || std::find(allowed.begin(), allowed.end(), tensor.scalar_type()) != allowed.end(),
-          plan_.name, ": argument '", name(check), "' has dtype ", tensor.scalar_type(), "; allowed: ", allowed);
+      const at::ScalarType got = tensor.scalar_type();
+      TORCH_CHECK_TYPE(std::find(allowed.begin(), allowed.end(), got) != allowed.end(),
+                       sentence(plan_, check, got, c10::Join(", ", allowed)));
     };
     const c10::IValue& value = arguments_[check.argument];
     if (value.isTensor()) return one(value.toTensor());
@@ -72,45 +81,44 @@ class Checker {
   }
   void rank(const Check& check) const {
     const int64_t got = arguments_[check.argument].toTensor().dim();
-    TORCH_CHECK_VALUE(check.at_least ? got >= check.number : got == check.number, plan_.name, ": argument '",
-                      name(check), "' has ", got, " axes; it needs ", check.at_least ? "at least " : "", check.number,
-                      ", as in '", check.text, "'");
+    TORCH_CHECK_VALUE(check.at_least ? got >= check.number : got == check.number, sentence(plan_, check, got));
   }
   void size(const Check& check) const {
     const int64_t got = arguments_[check.argument].toTensor().size(check.number);
     const int64_t expected = evaluate(plan_, check.right, arguments_);
-    TORCH_CHECK_VALUE(got == expected, plan_.name, ": axis ", check.number, " of argument '", name(check),
-                      "' has size ", got, "; '", check.text, "' asks for ", expected);
+    TORCH_CHECK_VALUE(got == expected, sentence(plan_, check, got, expected));
   }
   void span(const Check& check) const {
     const Sizes got = evaluate(plan_, check.spans[0], arguments_);
     const Sizes expected = evaluate(plan_, check.spans[1], arguments_);
-    TORCH_CHECK_VALUE(got == expected, plan_.name, ": argument '", name(check), "' has axes ", c10::IntArrayRef(got),
-                      "; '", check.text, "' asks for ", c10::IntArrayRef(expected));
+    TORCH_CHECK_VALUE(got == expected, sentence(plan_, check, c10::IntArrayRef(got), c10::IntArrayRef(expected)));
   }
   void value(const Check& check) const {
-    const int64_t left = evaluate(plan_, check.left, arguments_);
-    const int64_t right = evaluate(plan_, check.right, arguments_);
-    TORCH_CHECK_VALUE(compare(left, check.comparison, right), plan_.name, ": '", check.text, "' does not hold: ", left,
-                      " and ", right);
+    const Number left = evaluate_number(plan_, check.left, arguments_);
+    const Number right = evaluate_number(plan_, check.right, arguments_);
+    std::visit(
+        [&](auto one, auto other) {
+          using Common = std::common_type_t<decltype(one), decltype(other)>;
+          TORCH_CHECK_VALUE(compare<Common>(static_cast<Common>(one), check.comparison, static_cast<Common>(other)),
+                            sentence(plan_, check, one, other));
+        },
+        left, right);
   }
   void member(const Check& check) const {
     const c10::IValue& got = arguments_[check.argument];
-    const auto is_it = [&](const Member& member) { return equal(got, member); };
-    if (std::any_of(check.members.begin(), check.members.end(), is_it)) return;
-    std::vector<std::string> allowed;
-    for (const Member& member : check.members) allowed.push_back(member.text);
-    TORCH_CHECK_VALUE(false, plan_.name, ": argument '", name(check), "' is ", text(got), "; '", check.text,
-                      "' allows ", c10::Join(", ", allowed));
+    if (got.isString()) {
+      is_member(check, got.toStringRef(),
+                [](const c10::IValue& each) -> const std::string& { return each.toStringRef(); });
+    } else if (got.isDouble()) {
+      is_member(check, got.toDouble(), [](const c10::IValue& each) { return each.toDouble(); });
+    } else {
+      is_member(check, as_int(got), [](const c10::IValue& each) { return each.toInt(); });
+    }
   }
-  static bool equal(const c10::IValue& got, const Member& member) {
-    if (got.isString()) return member.value.isString() && got.toStringRef() == member.value.toStringRef();
-    if (!member.value.isScalar() || !(got.isScalar() || got.isSymInt())) return false;
-    return (got.isSymInt() ? c10::Scalar(as_int(got)) : got.toScalar()).toDouble() ==
-           member.value.toScalar().toDouble();
-  }
-  static std::string text(const c10::IValue& got) {
-    return got.isString() ? got.toStringRef() : c10::str(got.isSymInt() ? c10::IValue(as_int(got)) : got);
+  template <class T, class Read>
+  void is_member(const Check& check, const T& got, const Read& read) const {
+    const auto is_it = [&](const c10::IValue& each) { return read(each) == got; };
+    TORCH_CHECK_VALUE(std::any_of(check.members.begin(), check.members.end(), is_it), sentence(plan_, check, got));
   }
 
   const Plan& plan_;

@@ -22,6 +22,7 @@ enum class Operation : uint8_t {
   kArgument,  // the int `argument`
   kLength,    // of list `argument`
   kElement,   // element `value` of int list `argument`
+  kReal,      // the constant `real`; only checks have it
   kAdd,
   kSubtract,
   kMultiply,
@@ -37,6 +38,7 @@ struct Size {
   size_t argument = 0;
   int64_t value = 0;
   std::vector<Size> operands;  // two, or none
+  double real = 0;
 };
 
 struct Item;
@@ -109,12 +111,6 @@ struct Return {
 
 enum class Comparison : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
 
-// A value that an argument may have: a number or a text.
-struct Member {
-  c10::IValue value;
-  std::string text;
-};
-
 // What has to hold for the arguments.
 struct Check {
   enum class Kind : uint8_t { kDtype, kDtypeRule, kRank, kSize, kSpan, kValue, kMember };
@@ -126,10 +122,10 @@ struct Check {
   bool at_least = false;               // kRank
   Size left, right;                    // kValue; right is what kSize asks for
   Comparison comparison = Comparison::kEqual;
-  std::vector<Shape> spans;  // kSpan: what is there, what is asked for
-  std::vector<Member> members;
-  std::string text;          // as the author wrote it
-  std::vector<size_t> used;  // arguments; if one of them is None, the check holds
+  std::vector<Shape> spans;          // kSpan: what is there, what is asked for
+  std::vector<c10::IValue> members;  // kMember: int64_t, double or text, as the argument is
+  std::vector<std::string> texts;    // what is said if it fails, around the values
+  std::vector<size_t> used;          // arguments; if one of them is None, the check holds
 };
 
 struct Plan {

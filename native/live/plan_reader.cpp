@@ -251,6 +251,11 @@ void Reader::collect_passed() {
 }
 
 std::shared_ptr<const Plan> Reader::read(const py::dict& plan) {
+  static const std::set<std::string> known{"function", "outputs", "parameters", "returns",
+                                           "checks",   "clone",   "contiguous"};
+  for (const auto& [key, value] : plan) {
+    if (known.count(py::str(key)) == 0) refuse("", "no entry is called ", py::repr(key));
+  }
   plan_.function = as<std::string>(at("", "function"), entry(plan, "", "function"), "a name");
   plan_.phase1 = plan_.function + "GetWorkspaceSize";
   for (const c10::Argument& argument : schema_.arguments()) {

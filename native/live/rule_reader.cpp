@@ -45,7 +45,7 @@ unsigned category(const c10::TypePtr& type) {
 std::string at(const std::string& place, const char* key) { return place + "['" + key + "']"; }
 std::string at(const std::string& place, size_t index) { return place + "[" + std::to_string(index) + "]"; }
 
-Size RuleReader::size(const std::string& place, const py::handle& value) const {
+Size RuleReader::size(const std::string& place, const py::handle& value, bool may_be_real) const {
   struct Row {
     Operation operation;
     size_t entries;
@@ -68,17 +68,21 @@ Size RuleReader::size(const std::string& place, const py::handle& value) const {
       {"min", {Operation::kMinimum, 3, 0, ""}},
       {"max", {Operation::kMaximum, 3, 0, ""}},
   };
-  if (py::isinstance<py::int_>(value)) return {Operation::kConst, 0, value.cast<int64_t>(), {}};
+  if (py::isinstance<py::int_>(value)) return {Operation::kConst, 0, value.cast<int64_t>(), {}, 0};
   const py::tuple parts = as_tuple(place, value, 1);
   const auto word = as<std::string>(place, parts[0], "a word");
   const auto found = table.find(word);
   if (found == table.end()) refuse(place, "no size is called '", word, "'");
   const Row& row = found->second;
   if (parts.size() != row.entries) refuse(place, py::repr(parts), " does not have ", row.entries, " entries");
-  Size result{row.operation, 0, 0, {}};
-  if (row.argument != 0) result.argument = argument(place, parts[1], row.argument, row.wanted);
+  Size result{row.operation, 0, 0, {}, 0};
+  if (may_be_real && row.operation == Operation::kConst && py::isinstance<py::float_>(parts[1])) {
+    return {Operation::kReal, 0, 0, {}, parts[1].cast<double>()};
+  }
+  const unsigned real = may_be_real && row.operation == Operation::kArgument ? unsigned{kFloatType} : 0u;
+  if (row.argument != 0) result.argument = argument(place, parts[1], row.argument | real, row.wanted);
   if (row.operation >= Operation::kAdd) {
-    result.operands = {size(at(place, 1), parts[1]), size(at(place, 2), parts[2])};
+    result.operands = {size(at(place, 1), parts[1], may_be_real), size(at(place, 2), parts[2], may_be_real)};
   } else if (row.argument == 0 || row.entries == 3) {
     result.value = as<int64_t>(place, parts[parts.size() - 1], "a number");
   }

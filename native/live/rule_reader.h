@@ -43,7 +43,8 @@ class RuleReader {
  public:
   explicit RuleReader(const c10::OperatorHandle& op) : schema_(op.schema()), name_(c10::toString(op.operator_name())) {}
 
-  Size size(const std::string& place, const py::handle& value) const;
+  // What is compared in a check may be a float, the size of an output may not.
+  Size size(const std::string& place, const py::handle& value, bool may_be_real = false) const;
   Shape shape(const std::string& place, const py::handle& value) const;
   DtypeRule dtype(const std::string& place, const py::handle& value) const;
   // A dtype of torch, or its name.

@@ -5,6 +5,7 @@
 #include <ATen/native/TypeProperties.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace opwright::live {
 namespace {
@@ -35,6 +36,33 @@ int64_t floor_divide(int64_t left, int64_t right) {
 }
 
 int64_t combine(const Plan& plan, Operation operation, int64_t left, int64_t right) {
+  switch (operation) {
+    case Operation::kAdd:
+      return left + right;
+    case Operation::kSubtract:
+      return left - right;
+    case Operation::kMultiply:
+      return left * right;
+    case Operation::kMinimum:
+      return std::min(left, right);
+    case Operation::kMaximum:
+      return std::max(left, right);
+    default:
+      break;
+  }
+  TORCH_CHECK_VALUE(right != 0, plan.name, ": the rule for an output's size divides ", left, " by 0");
+  if (operation == Operation::kFloorDivide) return floor_divide(left, right);
+  if (operation == Operation::kCeilDivide) return -floor_divide(-left, right);
+  return left - floor_divide(left, right) * right;
+}
+
+double floor_divide(double left, double right) {
+  double rest = std::fmod(left, right);
+  if (rest != 0 && (rest < 0) != (right < 0)) rest += right;
+  return std::nearbyint((left - rest) / right);
+}
+
+double combine(const Plan& plan, Operation operation, double left, double right) {
   switch (operation) {
     case Operation::kAdd:
       return left + right;
@@ -142,10 +170,50 @@ int64_t as_int(const c10::IValue& value) {
   return value.toSymInt().guard_int(__FILE__, __LINE__);
 }
 
+Number evaluate_number(const Plan& plan, const Size& size, Arguments arguments) {
+  if (size.operation == Operation::kReal) return size.real;
+  if (size.operation == Operation::kArgument && arguments[size.argument].isDouble()) {
+    return arguments[size.argument].toDouble();
+  }
+  if (size.operation < Operation::kAdd) return evaluate(plan, size, arguments);
+  const Number left = evaluate_number(plan, size.operands[0], arguments);
+  const Number right = evaluate_number(plan, size.operands[1], arguments);
+  if (std::holds_alternative<int64_t>(left) && std::holds_alternative<int64_t>(right)) {
+    return combine(plan, size.operation, std::get<int64_t>(left), std::get<int64_t>(right));
+  }
+  const auto real = [](const Number& number) {
+    return std::visit([](auto value) { return static_cast<double>(value); }, number);
+  };
+  return combine(plan, size.operation, real(left), real(right));
+}
+
+bool is_known(const DtypeRule& rule, Arguments arguments) {
+  const auto has_tensor = [&](size_t position) {
+    const c10::IValue& value = arguments[position];
+    if (!value.isList()) return value.isTensor() && value.toTensor().defined();
+    const auto items = value.toListRef();
+    return std::any_of(items.begin(), items.end(),
+                       [](const c10::IValue& item) { return item.isTensor() && item.toTensor().defined(); });
+  };
+  switch (rule.kind) {
+    case DtypeRule::Kind::kLike:
+    case DtypeRule::Kind::kPromote:
+      return std::any_of(rule.arguments.begin(), rule.arguments.end(), has_tensor);
+    case DtypeRule::Kind::kArgument:
+      return !arguments[rule.arguments[0]].isNone() ||
+             (rule.otherwise != nullptr && is_known(*rule.otherwise, arguments));
+    case DtypeRule::Kind::kFixed:
+      break;
+  }
+  return true;
+}
+
 int64_t evaluate(const Plan& plan, const Size& size, Arguments arguments) {
   switch (size.operation) {
     case Operation::kConst:
       return size.value;
+    case Operation::kReal:
+      TORCH_INTERNAL_ASSERT(false, plan.name, ": a size is a float");  // rule_reader.cpp refuses it
     case Operation::kDim: {
       const auto sizes = tensor(plan, size.argument, arguments).sizes();
       const auto rank = static_cast<int64_t>(sizes.size());

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
-from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.dims import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+    arguments_of_check,
+)
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype, ShapeFunction
 from opwright.declare.shape import (
     Argument,
@@ -23,6 +30,7 @@ from opwright.declare.shape import (
     Sizes,
     Span,
 )
+from opwright.declare.words import dtype_texts, texts_of_check
 from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, FromOutput
 
 if TYPE_CHECKING:
@@ -30,10 +38,10 @@ if TYPE_CHECKING:
 
     from opwright.declare.dims import Check
     from opwright.declare.rules import DtypeRule
-    from opwright.declare.shape import Item, Shape, Size
+    from opwright.declare.shape import Item, Shape
     from opwright.derive.facts import OperatorFacts, Output, Source
 
-__all__ = ["is_native", "native_plan", "used_by"]
+__all__ = ["is_native", "native_plan"]
 
 
 def is_native(facts: OperatorFacts) -> bool:
@@ -84,78 +92,37 @@ def native_plan(facts: OperatorFacts) -> dict[str, Any]:
 def dtype_checks(
     facts: OperatorFacts, places: dict[str, int]
 ) -> Iterator[tuple[tuple[Any, ...], list[int]]]:
-    """Return the checks of dtypes, each with the arguments that it uses."""
+    """Return the checks of dtypes."""
     for name, rule in facts.dtypes.items():
         argument = facts.schema.argument(name)
         if argument is None or not argument.type.has_tensors or rule == SameDtype(name):
             continue
+        place, texts = places[name], dtype_texts(name)
         if isinstance(rule, DtypeSet):
-            yield ("dtype", places[name], list(rule.names)), [places[name]]
+            yield ("dtype", place, list(rule.names), texts), [place]
         else:
-            others = [places[each] for each in dtype_names(rule)]
-            yield ("dtype_like", places[name], native_dtype(rule, places)), [places[name], *others]
-
-
-def dtype_names(rule: DtypeRule) -> tuple[str, ...]:
-    """Return the tensors whose dtypes a rule needs."""
-    match rule:
-        case SameDtype(tensor):
-            return (tensor,)
-        case Promoted(tensors):
-            return tensors
-        case DtypeArgument(_, otherwise):
-            return dtype_names(otherwise)
-        case _:
-            return ()
+            yield ("dtype_like", place, native_dtype(rule, places), texts), [place]
 
 
 def native_check(check: Check, places: dict[str, int]) -> tuple[tuple[Any, ...], list[int]]:
-    """Return a check with the arguments that it uses."""
-    text = check.pattern
-    used = [places[name] for name in used_by(check)]
+    """Return a check with the arguments that it is about."""
+    texts = texts_of_check(check)
+    used = sorted(places[name] for name in arguments_of_check(check))
     match check:
         case RankCheck(tensor=tensor, rank=rank, at_least=at_least):
-            return ("rank", places[tensor], rank, at_least, text), used
+            return ("rank", places[tensor], rank, at_least, texts), used
         case SizeCheck(tensor=tensor, axis=axis, size=size):
-            return ("size", places[tensor], axis, native_item(size, places), text), used
+            return ("size", places[tensor], axis, native_item(size, places), texts), used
         case SpanCheck(span=span, other=other):
             one, another = native_shape((span,), places), native_shape((other,), places)
-            return ("span", places[span.tensor], one, another, text), used
+            return ("span", one, another, texts), used
         case ValueCheck(left=left, comparison=comparison, right=right):
             sizes = native_item(left, places), native_item(right, places)
-            return ("value", sizes[0], comparison, sizes[1], text), used
+            return ("value", sizes[0], comparison, sizes[1], texts), used
         case MemberCheck(argument=argument, values=values):
-            return ("member", places[argument], list(values), text), used
+            return ("member", places[argument], list(values), texts), used
         case _:
             assert_never(check)
-
-
-def used_by(check: Check) -> tuple[str, ...]:
-    """Return the arguments that a check uses; where one is None, the check holds."""
-    match check:
-        case RankCheck(tensor=tensor):
-            return (tensor,)
-        case SizeCheck(tensor=tensor, size=size):
-            return (tensor, *used_by_size(size))
-        case SpanCheck(span=span, other=other):
-            return (span.tensor, other.tensor)
-        case ValueCheck(left=left, right=right):
-            return (*used_by_size(left), *used_by_size(right))
-        case MemberCheck(argument=argument):
-            return (argument,)
-        case _:
-            assert_never(check)
-
-
-def used_by_size(size: Size) -> tuple[str, ...]:
-    """Return the arguments that a size uses."""
-    match size:
-        case Dim(name) | Rank(name) | Argument(name) | Length(name) | Element(name):
-            return (name,)
-        case Binary(_, left, right):
-            return (*used_by_size(left), *used_by_size(right))
-        case _:
-            return ()
 
 
 def native_output(output: Output, places: dict[str, int]) -> dict[str, Any]:

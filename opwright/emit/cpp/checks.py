@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.dims import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+    arguments_of_check,
+)
 from opwright.declare.rules import DtypeSet, SameDtype
-from opwright.declare.shape import Argument, Binary, Dim, Element, Length, Rank
+from opwright.declare.shape import Dim
+from opwright.declare.words import texts_of_check
 from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import safe
 from opwright.emit.cpp.sizes import dtype, size, span, tensor_member
 from opwright.emit.cpp.types import DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from opwright.declare.dims import Check, Comparison
-    from opwright.declare.shape import Size
+    from opwright.declare.words import Texts
     from opwright.derive.facts import OperatorFacts
     from opwright.emit.cpp.sizes import Scope, Value
 
@@ -65,43 +73,13 @@ def only_if_given(lines: Sequence[str], check: Check, scope: Scope) -> list[str]
     """Return statements that run only where the optional tensors that they use are given."""
     optional = sorted(
         name
-        for name in used(check)
+        for name in arguments_of_check(check)
         if (argument := scope.argument(name)) is not None and argument.type.optional
     )
     if not optional:
         return list(lines)
     condition = " && ".join(f"{safe(name)}.has_value()" for name in optional)
     return block([f"if ({condition}) {{"], lines)
-
-
-def used(check: Check) -> set[str]:
-    """Return the arguments that a check uses."""
-    match check:
-        case RankCheck():
-            return {check.tensor}
-        case SizeCheck():
-            return {check.tensor, *of_size(check.size)}
-        case SpanCheck():
-            return {check.span.tensor, check.other.tensor}
-        case ValueCheck():
-            return {*of_size(check.left), *of_size(check.right)}
-        case MemberCheck():
-            return {check.argument}
-        case _:
-            assert_never(check)
-
-
-def of_size(rule: Size) -> Iterable[str]:
-    """Return the arguments that a size uses."""
-    match rule:
-        case Dim(tensor) | Rank(tensor):
-            return {tensor}
-        case Argument(name) | Length(name) | Element(name):
-            return {name}
-        case Binary(_, left, right):
-            return {*of_size(left), *of_size(right)}
-        case _:
-            return set()
 
 
 def check_lines(check: Check, scope: Scope, operator: str) -> list[str]:
@@ -111,66 +89,38 @@ def check_lines(check: Check, scope: Scope, operator: str) -> list[str]:
             return []
         case RankCheck():
             rank = f"{tensor_member(scope, check.tensor)}dim()"
-            comparison = ">=" if check.at_least else "=="
-            least = "at least " if check.at_least else ""
-            return require(
-                f"{rank} {comparison} {check.rank}",
-                [
-                    message(f"{operator}: argument '{check.tensor}' has "),
-                    rank,
-                    message(f" axes; it needs {least}{check.rank}, as in '{check.pattern}'"),
-                ],
-                scope,
-            )
+            condition = f"{rank} {'>=' if check.at_least else '=='} {check.rank}"
+            values = [rank]
         case SizeCheck():
-            actual = size(Dim(check.tensor, check.axis), scope)
-            expected = size(check.size, scope)
-            return require(
-                compared(actual, "==", expected),
-                [
-                    message(
-                        f"{operator}: axis {check.axis} of argument '{check.tensor}' has size "
-                    ),
-                    actual.text,
-                    message(f"; '{check.pattern}' asks for "),
-                    expected.text,
-                ],
-                scope,
-            )
+            actual, expected = size(Dim(check.tensor, check.axis), scope), size(check.size, scope)
+            condition = compared(actual, "==", expected)
+            values = [actual.text, expected.text]
         case SpanCheck():
-            actual_sizes, expected_sizes = span(check.span, scope), span(check.other, scope)
-            shown = "{}" if scope.symbolic else "text({})"
-            return require(
-                f"equal({actual_sizes}, {expected_sizes})",
-                [
-                    message(f"{operator}: argument '{check.span.tensor}' has axes "),
-                    shown.format(actual_sizes),
-                    message(f"; '{check.pattern}' asks for "),
-                    shown.format(expected_sizes),
-                ],
-                scope,
-            )
+            spans = [span(each, scope) for each in (check.span, check.other)]
+            condition = f"equal({', '.join(spans)})"
+            values = spans if scope.symbolic else [f"text({each})" for each in spans]
         case ValueCheck():
             left, right = size(check.left, scope), size(check.right, scope)
-            return require(
-                compared(left, check.comparison, right),
-                [
-                    message(f"{operator}: '{check.pattern}' does not hold: "),
-                    left.text,
-                    message(" and "),
-                    right.text,
-                ],
-                scope,
-            )
+            condition = compared(left, check.comparison, right)
+            values = [left.text, right.text]
         case MemberCheck():
-            return member(check, scope, operator)
+            argument = scope.argument(check.argument)
+            optional = argument is not None and argument.type.optional
+            value = f"*{safe(check.argument)}" if optional else safe(check.argument)
+            condition, values = is_member(value, check.values), [value]
         case _:
             assert_never(check)
+    return require(condition, f"{operator}: ", texts_of_check(check), values, scope)
 
 
-def require(condition: str, parts: Sequence[str], scope: Scope) -> list[str]:
+def require(
+    condition: str, before: str, texts: Texts, values: Sequence[str], scope: Scope
+) -> list[str]:
     """Return a check: ValueError, or RuntimeError on the stable ABI, which has no other."""
     macro = "TORCH_CHECK_VALUE(" if scope.symbolic else "STD_TORCH_CHECK("
+    parts = [message(before + texts[0])]
+    for value, text in zip(values, texts[1:], strict=True):
+        parts += [value, message(text)] if text else [value]
     return flow(macro, [condition, *parts], ");")
 
 
@@ -181,18 +131,7 @@ def compared(left: Value, comparison: Comparison, right: Value) -> str:
     return f"{left.as_size}.{SYMBOLIC[comparison]}({right.text}).expect_true(__FILE__, __LINE__)"
 
 
-def member(check: MemberCheck, scope: Scope, operator: str) -> list[str]:
-    """Return the check that an argument has one of some values."""
-    argument = scope.argument(check.argument)
-    optional = argument is not None and argument.type.optional
-    value = f"*{safe(check.argument)}" if optional else safe(check.argument)
-    literals = [message(each) if isinstance(each, str) else repr(each) for each in check.values]
-    return require(
-        " || ".join(f"{value} == {literal}" for literal in literals),
-        [
-            message(f"{operator}: argument '{check.argument}' is "),
-            value,
-            message(f"; '{check.pattern}' allows {', '.join(map(str, check.values))}"),
-        ],
-        scope,
-    )
+def is_member(value: str, allowed: Sequence[float | str]) -> str:
+    """Return the condition that a value is one of some."""
+    literals = [message(each) if isinstance(each, str) else repr(each) for each in allowed]
+    return " || ".join(f"{value} == {literal}" for literal in literals)
