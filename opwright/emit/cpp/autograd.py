@@ -15,7 +15,7 @@ from opwright.emit.cpp.names import Locals, pascal, safe
 from opwright.emit.cpp.operators import registrations, tensor_arguments
 from opwright.emit.cpp.text import sections
 from opwright.emit.cpp.types import declared, kept_type
-from opwright.emit.cpp.units import is_out_variant, namespaced
+from opwright.emit.cpp.units import is_out_variant, mutating, namespaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -394,15 +394,22 @@ def shared_functions(
     return [line for name in names for line in function_lines(name)]
 
 
-def autograd_unit(codes: Sequence[OperatorCode], namespace: str) -> str | None:
-    """Return autograd.cpp; None if no operator needs it."""
-    by_name = {code.facts.name: code for code in codes}
+def autograd_unit(
+    codes: Sequence[OperatorCode], by_name: Mapping[str, OperatorCode], namespace: str
+) -> str | None:
+    """Return autograd.cpp; None if no operator needs it.
+
+    Parameters
+    ----------
+    by_name
+        All operators of the set, among them those that are backwards.
+    """
     derivatives = [
         AutogradCode(code, by_name[code.facts.autograd.operator])
         for code in codes
         if code.facts.autograd is not None
     ]
-    others = [code for code in codes if code.facts.autograd is None and code.facts.schema.mutated]
+    others = [code for code in mutating(codes) if code.facts.autograd is None]
     refusing = [code for code in others if is_out_variant(code)]
     raising = [code for code in others if not is_out_variant(code)]
     if not derivatives and not others:

@@ -15,11 +15,24 @@ from opwright.emit.cpp.units import handles_header, operators_unit, with_kernels
 from opwright.emit.header import with_header
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from opwright.derive.facts import SetFacts
 
 __all__ = ["emit_classic"]
+
+
+# Operators per unit: a unit takes about as long for twelve operators as for its headers.
+GROUP = 12
+
+
+def groups(codes: Sequence[OperatorCode]) -> Iterator[tuple[str, Sequence[OperatorCode]]]:
+    """Yield the operators of each unit with the suffix of its name; a small set has one of each."""
+    if len(codes) <= GROUP + GROUP // 2:
+        yield "", codes
+        return
+    for number, start in enumerate(range(0, len(codes), GROUP), start=1):
+        yield f"_{number}", codes[start : start + GROUP]
 
 
 def emit_classic(facts: SetFacts) -> Mapping[str, str]:
@@ -27,12 +40,15 @@ def emit_classic(facts: SetFacts) -> Mapping[str, str]:
     namespace = facts.declaration.namespace
     names = unique_names(facts)
     codes = [OperatorCode(each, names[each.name], namespace) for each in facts.operators]
-    units = {
-        "operators.cpp": operators_unit(codes, namespace),
-        "autograd.cpp": autograd_unit(codes, namespace),
-        "functionalization.cpp": functionalization_unit(codes, namespace),
-    }
-    files = {name: text for name, text in units.items() if text is not None}
+    by_name = {code.facts.name: code for code in codes}
+    files: dict[str, str] = {}
+    for suffix, some in groups(codes):
+        units = {
+            "operators": operators_unit(some, namespace),
+            "autograd": autograd_unit(some, by_name, namespace),
+            "functionalization": functionalization_unit(some, by_name, namespace),
+        }
+        files |= {f"{name}{suffix}.cpp": text for name, text in units.items() if text is not None}
     whole = "\n".join(files.values())
     called = [code for code in codes if re.search(rf"\b{code.name}\(\)\.", whole)]
     if called:

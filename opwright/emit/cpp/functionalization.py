@@ -9,10 +9,10 @@ from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import Locals, safe
 from opwright.emit.cpp.operators import registrations, tensor_arguments
 from opwright.emit.cpp.types import declared
-from opwright.emit.cpp.units import namespaced
+from opwright.emit.cpp.units import mutating, namespaced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from opwright.emit.cpp.operators import OperatorCode
 
@@ -21,18 +21,25 @@ __all__ = ["functionalization_unit"]
 IMPL = "at::functionalization::impl"
 
 
-def functionalization_unit(codes: Sequence[OperatorCode], namespace: str) -> str | None:
-    """Return functionalization.cpp; None if no operator has a functional twin."""
-    by_name = {code.facts.name: code for code in codes}
-    mutating = [code for code in codes if code.facts.functional_twin in by_name]
-    if not mutating:
+def functionalization_unit(
+    codes: Sequence[OperatorCode], by_name: Mapping[str, OperatorCode], namespace: str
+) -> str | None:
+    """Return functionalization.cpp; None if no operator has a functional twin.
+
+    Parameters
+    ----------
+    by_name
+        All operators of the set, among them the twins.
+    """
+    with_twin = [code for code in mutating(codes) if code.facts.functional_twin in by_name]
+    if not with_twin:
         return None
     inner = [
         line
-        for code in mutating
+        for code in with_twin
         for line in kernel(code, by_name[code.facts.functional_twin or ""])
     ]
-    entries = {code.facts.name: f"&{code.name}_functionalize" for code in mutating}
+    entries = {code.facts.name: f"&{code.name}_functionalize" for code in with_twin}
     head = [
         "// functionalization.cpp: a mutation becomes the call of a functional twin.",
         "#include <ATen/FunctionalTensorWrapper.h>",

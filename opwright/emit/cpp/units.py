@@ -12,7 +12,14 @@ from opwright.emit.cpp.types import taken_type
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["handles_header", "is_out_variant", "namespaced", "operators_unit", "with_kernels"]
+__all__ = [
+    "handles_header",
+    "is_out_variant",
+    "mutating",
+    "namespaced",
+    "operators_unit",
+    "with_kernels",
+]
 
 
 def namespaced(
@@ -36,8 +43,8 @@ def with_kernels(codes: Sequence[OperatorCode]) -> list[OperatorCode]:
 
 
 def mutating(codes: Sequence[OperatorCode]) -> list[OperatorCode]:
-    """Return the operators that write arguments."""
-    return [code for code in codes if code.facts.schema.mutated]
+    """Return the operators that write arguments and call an aclnn function."""
+    return [code for code in with_kernels(codes) if code.facts.schema.mutated]
 
 
 def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:

@@ -42,13 +42,14 @@ def library(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("queue", ["0", "1", "2"])
 def test_operators_do_what_they_declare(name: str, library: Path, queue: str) -> None:
     files = [str(BEHAVIOUR / f"{each}_checks.py") for each in ("both", name)]
-    options = ["-q", "-p", "no:cacheprovider", "-W", "default", "--import-mode=prepend"]
+    options = ["-q", "-p", "no:cacheprovider", "-W", "default", "--import-mode=importlib"]
     kernels = ["--kernels", str(BEHAVIOUR / "kernels.py")]
     environ = {
         **os.environ,
         "OPWRIGHT_TEST_LIBRARY": str(library),
         "TASK_QUEUE_ENABLE": queue,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": str(Path(__file__).parents[3]),
     }
     opwright = str(Path(sys.executable).with_name("opwright"))
     command = [opwright, "run", *kernels, "--", sys.executable, "-m", "pytest", *options, *files]

@@ -107,6 +107,25 @@ def test_units_that_nothing_needs_are_not_emitted(tmp_path: Path) -> None:
     assert set(emit_cpp(facts, OPTIONS)) == names
 
 
+def test_a_large_set_is_compiled_in_several_units(tmp_path: Path) -> None:
+    declared = "".join(
+        f"@ops.operator('f{index}(Tensor(a!) x) -> ()')\ndef f{index}(x): x.neg_()\n"
+        for index in range(20)
+    )
+    files = emit_cpp(facts_of_text(tmp_path, declared), OPTIONS)
+    units = [path for path in files if path.startswith("csrc/operators_")]
+    schemas = [line for unit in units for line in files[unit].splitlines() if "m.def(" in line]
+    assert (len(units), len(schemas)) == (4, 40)
+    assert "csrc/functionalization_1.cpp" in files
+
+
+def test_an_operator_made_of_others_has_a_schema_only(tmp_path: Path) -> None:
+    text = "@ops.operator('f(Tensor(a!) x) -> ()', aclnn=False)\ndef f(x): x.neg_()\n"
+    files = emit_cpp(facts_of_text(tmp_path, text), OPTIONS)
+    assert set(files) == {"csrc/operators.cpp"}
+    assert "m.impl(" not in files["csrc/operators.cpp"]
+
+
 def test_parts_that_the_stable_abi_lacks_are_named_with_their_reason() -> None:
     limits = stable_limits(facts_of(DECLARATIONS / "classic.py"))
     of = {(limit.operator, limit.what): limit.reason for limit in limits}
@@ -125,15 +144,18 @@ CASES = (
         "type Stream",
     ),
     (
-        "@ops.operator('f(Tensor x, int? n=None) -> Tensor', aclnn='aclnnF(x, int64_t n, out)')\n"
-        "def f(x, n=None): return x\n",
+        """@ops.operator('f(Tensor x, int? n=None) -> Tensor', aclnn='aclnnF(x, int64_t n, out)')
+def f(x, n=None): return x
+""",
         OPTIONS,
         CppTypeError,
         "'n', which may be None",
     ),
     (
-        "@ops.operator('f(Tensor x) -> Tensor', shapes={'out': lambda x: x.shape if x.shape[0] > 2"
-        " else (1,)})\ndef f(x): return x\n",
+        """@ops.operator('f(Tensor x) -> Tensor',
+    shapes={'out': lambda x: x.shape[x.shape[0] > 2:]})
+def f(x): return x
+""",
         OPTIONS,
         CppRuleError,
         "branches on sizes",

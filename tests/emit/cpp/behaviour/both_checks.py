@@ -16,7 +16,7 @@ demo = torch.ops.demo
 
 
 def npu(*shape: int) -> Tensor:
-    return torch.randn(*shape).npu()
+    return torch.randn(*shape).to("npu")
 
 
 def test_a_number_arrives_in_the_functions_own_type() -> None:
@@ -53,23 +53,23 @@ def test_an_out_argument_is_written_and_returned() -> None:
 
 @pytest.mark.parametrize("slots", [[1, 3], None])
 def test_a_written_argument_is_written_and_returned(slots: list[int] | None) -> None:
-    cache, value = torch.zeros(5, 4).npu(), npu(2 if slots else 5, 4)
-    places = None if slots is None else torch.tensor(slots).npu()
+    cache, value = torch.zeros(5, 4).to("npu"), npu(2 if slots else 5, 4)
+    places = None if slots is None else torch.tensor(slots).to("npu")
     returned = demo.cache_write_(cache, value, places)
     assert returned.data_ptr() == cache.data_ptr()
     expected = torch.zeros(5, 4)
-    expected[slots if slots else slice(None)] = value.cpu()
+    expected[slots or slice(None)] = value.cpu()
     assert_close(cache.cpu(), expected)
 
 
 def test_an_operator_without_results_writes() -> None:
-    cache = torch.ones(5, 4).npu()
-    assert demo.cache_clear(cache, torch.arange(8).npu()[1::2][:2]) is None
+    cache = torch.ones(5, 4).to("npu")
+    assert demo.cache_clear(cache, torch.arange(8).to("npu")[1::2][:2]) is None
     assert_close(cache.cpu().sum(1), torch.tensor([4.0, 0, 4, 0, 4]))
 
 
 def test_a_functional_twin_leaves_its_argument() -> None:
-    cache, value, slots = torch.zeros(5, 4).npu(), npu(2, 4), torch.tensor([0, 4]).npu()
+    cache, value, slots = torch.zeros(5, 4).to("npu"), npu(2, 4), torch.tensor([0, 4]).to("npu")
     written = demo.cache_write_functional(cache, value, slots)
     assert_close(cache.cpu(), torch.zeros(5, 4))
     assert_close(written.cpu()[[0, 4]], value.cpu())
@@ -126,7 +126,7 @@ def test_reductions_and_broadcasts(dim: list[int] | None, keep: bool) -> None:  
 
 
 def test_order_with_queued_operators() -> None:
-    x = torch.ones(1 << 20).npu()
+    x = torch.ones(1 << 20).to("npu")
     wrong = 0
     for factor in range(50):
         produced = x + 1 + 1 + 1

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from both_checks import demo, npu
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.autograd import forward_ad
 from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing import assert_close
+
+from tests.emit.cpp.behaviour.both_checks import demo, npu
 
 
 @torch.library.impl("demo::row_norm_backward", "CompositeImplicitAutograd")
@@ -58,10 +59,10 @@ def test_tangents_are_refused() -> None:
 
 def test_gradients_flow_through_a_written_argument() -> None:
     start, value = npu(5, 4).requires_grad_(), npu(2, 4).requires_grad_()
-    slots = torch.tensor([1, 3]).npu()
+    slots = torch.tensor([1, 3]).to("npu")
     cache = start * 1
     demo.cache_write_(cache, value, slots)
-    (cache * 2).sum().backward()
+    (cache * 2).sum().backward()  # type: ignore[no-untyped-call]
     assert start.grad is not None
     assert value.grad is not None
     assert_close(start.grad.cpu().sum(1), torch.tensor([8.0, 0, 8, 0, 8]))
@@ -69,8 +70,8 @@ def test_gradients_flow_through_a_written_argument() -> None:
 
 
 def test_gradients_flow_through_a_written_view() -> None:
-    base, value = torch.zeros(6, 4).npu(), npu(2, 4).requires_grad_()
-    demo.cache_write_(base[1:], value, torch.tensor([1, 3]).npu())
+    base, value = torch.zeros(6, 4).to("npu"), npu(2, 4).requires_grad_()
+    demo.cache_write_(base[1:], value, torch.tensor([1, 3]).to("npu"))
     base.sum().backward()  # type: ignore[no-untyped-call]
     assert value.grad is not None
     assert_close(value.grad.cpu(), torch.ones(2, 4))
@@ -83,28 +84,28 @@ def test_a_leaf_cannot_be_written() -> None:
 
 @pytest.mark.parametrize("name", ["cache_write_", "cache_clear"])
 def test_a_write_is_counted_once(name: str) -> None:
-    cache, slots = npu(5, 4), torch.tensor([1, 3]).npu()
+    cache, slots = npu(5, 4), torch.tensor([1, 3]).to("npu")
     arguments = (cache, npu(2, 4), slots) if name == "cache_write_" else (cache, slots)
     getattr(demo, name)(*arguments)
-    assert cache._version == 1
+    assert cache._version == 1  # noqa: SLF001 - it has no other name
 
 
 def test_a_write_without_backward_raises_in_backward() -> None:
     cache = npu(5, 4).requires_grad_() * 1
-    demo.cache_clear(cache, torch.tensor([1]).npu())
+    demo.cache_clear(cache, torch.tensor([1]).to("npu"))
     with pytest.raises(RuntimeError, match=r"demo::cache_clear is not implemented"):
-        cache.sum().backward()
+        cache.sum().backward()  # type: ignore[no-untyped-call]
 
 
 def writes(cache: Tensor, value: Tensor, slots: Tensor) -> Tensor:
     copy = cache.clone()
     demo.cache_write_(copy, value, slots)
     demo.cache_clear(copy, slots[:1])
-    return copy + 1
+    return torch.add(copy, 1)
 
 
 def test_functionalization_calls_the_twins() -> None:
-    arguments = (npu(5, 4), npu(2, 4), torch.tensor([1, 3]).npu())
+    arguments = (npu(5, 4), npu(2, 4), torch.tensor([1, 3]).to("npu"))
     assert_close(functionalize(writes)(*arguments).cpu(), writes(*arguments).cpu())
     graph = make_fx(functionalize(writes), tracing_mode="fake")(*arguments).graph
     called = [str(node.target) for node in graph.nodes if node.op == "call_function"]
@@ -115,7 +116,8 @@ def test_functionalization_calls_the_twins() -> None:
 def test_one_graph_for_dynamic_sizes() -> None:
     def program(x: Tensor, y: Tensor) -> Tensor:
         normed, _ = demo.row_norm(x)
-        return demo.scale_add(normed, y, alpha=2.0) + demo.attend(x, key=x, extras=[]).sum()
+        scores: Tensor = demo.attend(x, key=x, extras=[])
+        return torch.add(demo.scale_add(normed, y, alpha=2.0), scores.sum())
 
     counter = CompileCounterWithBackend("aot_eager")
     compiled = torch.compile(program, backend=counter, dynamic=True, fullgraph=True)

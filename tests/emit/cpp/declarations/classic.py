@@ -101,7 +101,8 @@ def row_norm_grad(
 
 
 @ops.operator(
-    "attend(Tensor query, *, Tensor key, Tensor? mask=None, SymInt[] window=[], float[]? slopes=None,"
+    "attend(Tensor query, *, Tensor key, Tensor? mask=None,"
+    " SymInt[] window=[], float[]? slopes=None,"
     ' str layout="BSND", Tensor[] extras, ScalarType? dtype=None, Scalar scale=1) -> Tensor',
     aclnn="aclnnAttend(query, key, mask, window, slopes, layout, extras, out.dtype, scale, out)",
     shapes={"query": "*batch, S, D", "key": "*batch, T, D", "out": "*batch, S, T"},
@@ -124,8 +125,8 @@ def attend(
 
 
 @ops.operator(
-    "tile_pad(Tensor x, SymInt multiple, int[2] pad, bool[] flags, Tensor?[] parts, float? low=None)"
-    " -> Tensor",
+    "tile_pad(Tensor x, SymInt multiple, int[2] pad, bool[] flags, Tensor?[] parts,"
+    " float? low=None) -> Tensor",
     aclnn="aclnnTilePad(x, int32_t multiple, pad, flags, parts, float low or -1.5, true, 2, out)",
     shapes={
         "x": "N, D",
@@ -146,7 +147,8 @@ def tile_pad(
 
 
 @ops.operator(
-    "sum_to(Tensor x, Tensor y, int[]? dim=None, bool keepdim=False) -> (Tensor total, Tensor both)",
+    "sum_to(Tensor x, Tensor y, int[]? dim=None, bool keepdim=False)"
+    " -> (Tensor total, Tensor both)",
     aclnn="aclnnSumTo(x, y, dim, keepdim, total, both)",
     shapes={"total": ow.reduced("x", dim="dim", keepdim="keepdim"), "both": ow.broadcast("x", "y")},
     dtypes={"both": ow.promote("x", "y")},
