@@ -8,6 +8,7 @@ several written arguments need nothing of their own, and what is saved is what w
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never, cast
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, assert_never, cast
 import torch
 
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
+from opwright.derive.functional import functional_twin
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.composite import composite_kernel, is_opaque, mixes_gradients
@@ -84,12 +86,18 @@ def through_twin(live: LiveOperator, twin: str) -> Callable[..., object]:
         if isinstance(a, SavedArgument)
     }
     overwritten = [name for name in written if name in saved]
+    of_set = live.set.operator(twin)
+    if of_set is not None and of_set.role == "declared":
+        # The author's own twin has other names for its results, in the same order.
+        call = through_node(dataclasses.replace(live, facts=functional_twin(live.facts)))
+    else:
+        call = partial(dispatch, live, twin)
 
     def run(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
         # What autograd saves are these copies, which nobody writes.
         given = {name: map_tensors(torch.clone, values[name]) for name in overwritten}
-        results = as_list(live.binder.call(live.other(twin), values | given))
+        results = as_list(live.binder.call(call, values | given))
         own = results[: len(results) - len(written)]
         for name, value in zip(written, results[len(own) :], strict=True):
             for target, source in zip(tensors_in(values[name]), tensors_in(value), strict=True):
@@ -98,6 +106,11 @@ def through_twin(live: LiveOperator, twin: str) -> Callable[..., object]:
         return live.results(new, values)
 
     return run
+
+
+def dispatch(live: LiveOperator, name: str, *args: object, **kwargs: object) -> object:
+    """Call another operator of the set."""
+    return live.other(name)(*args, **kwargs)
 
 
 def as_list(results: object) -> list[Any]:

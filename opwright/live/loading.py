@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
 from opwright.derive import derive
-from opwright.errors import nearest_first
+from opwright.errors import OpwrightError, nearest_first
 from opwright.live import arrival, dispatcher
 from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
 from opwright.live.autograd import differentiable_arguments, slow_path
@@ -170,7 +172,7 @@ def registered(facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrati
         if arrival.is_imported():
             register_npu_kernels(facts, operators, registrations)
         else:
-            then = lambda: register_npu_kernels(facts, operators, registrations)  # noqa: E731
+            then = partial(register_later, facts, operators, registrations)
             registrations.keep(arrival.Arrival(then))
     except BaseException:
         registrations.remove()
@@ -201,9 +203,13 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
         return
     if live.is_composite:
         registrations.implement(name, composite_kernel(live), "CompositeImplicitAutograd")
-        if facts.python is not None and facts.python.kind == "vjp":
-            # Autograd, which it uses, does not see through a batch.
+        is_declared = facts.role == "declared"
+        is_vjp = facts.python is not None and facts.python.kind == "vjp"
+        # Autograd, which a vjp uses, does not see through a batch.
+        if is_vjp or (is_declared and callable(facts.operator.vmap)):
             registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
+        if is_declared:
+            register_autocast(live, registrations)
         return
     kernel = cpu_kernel(live)
     if kernel is not None:
@@ -213,13 +219,18 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
     if facts.functional_twin is not None:
         functionalized = functionalize_kernel(live, facts.functional_twin)
         registrations.implement(name, functionalized, "Functionalize")
-    if facts.operator.autocast is not None:
-        for key in AUTOCAST_KEYS:
-            rule = autocast_kernel(live, facts.operator.autocast, key)
-            registrations.implement(name, rule, key)
+    register_autocast(live, registrations)
     if needs_factory(live):
         registrations.implement(name, factory_kernel(live), "BackendSelect")
     register_autograd(live, registrations)
+
+
+def register_autocast(live: LiveOperator, registrations: Registrations) -> None:
+    """Register what autocast does, if it does something."""
+    rule = live.facts.operator.autocast
+    if rule is not None:
+        for key in AUTOCAST_KEYS:
+            registrations.implement(live.facts.name, autocast_kernel(live, rule, key), key)
 
 
 def register_autograd(live: LiveOperator, registrations: Registrations) -> None:
@@ -242,6 +253,18 @@ def register_npu_kernels(
     from opwright.live.npu import register_npu  # noqa: PLC0415 - it needs torch_npu's libraries
 
     register_npu(facts, operators, registrations)
+
+
+def register_later(
+    facts: SetFacts, operators: Sequence[LiveOperator], registrations: Registrations
+) -> None:
+    """Register the NPU kernels at the end of the import of torch_npu, which must not fail."""
+    try:
+        register_npu_kernels(facts, operators, registrations)
+    except (OpwrightError, RuntimeError, ValueError) as error:
+        namespace = facts.declaration.namespace
+        message = f"the NPU kernels of operator set {namespace} are not registered: {error}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def finish_tasks() -> None:

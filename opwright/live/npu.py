@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.declare.dims import arguments_of_check
 from opwright.declare.schema import Alias, Argument, Schema
 from opwright.derive.facts import DtypeOfTensor, FromArgument, FromOutput
 from opwright.derive.plan import is_native, native_plan
@@ -47,7 +46,7 @@ def register_npu(
     for live in operators:
         if live.facts.call is None:
             continue
-        if is_native(live.facts) and not has_lists(live.facts):
+        if is_native(live.facts) and not returns_lists(live.facts):
             plan = native_plan(live.facts)
             registrations.keep(_aclnn.implement(live.namespace, live.facts.name, plan))
             continue
@@ -58,12 +57,9 @@ def register_npu(
         registrations.implement(live.facts.name, writing_kernel(live, inner), "PrivateUse1")
 
 
-def has_lists(facts: OperatorFacts) -> bool:
-    """Tell whether a result is a list, or a list has a shape pattern: Python sees to these."""
-    lists = {a.name for a in facts.schema.arguments if a.type.is_list and a.type.has_tensors}
-    return any(o.type.is_list for o in facts.outputs if o.result is not None) or any(
-        lists & arguments_of_check(check) for check in facts.checks
-    )
+def returns_lists(facts: OperatorFacts) -> bool:
+    """Tell whether a result is a list, which the native kernel cannot return."""
+    return any(output.type.is_list for output in facts.outputs if output.result is not None)
 
 
 def writing_facts(facts: OperatorFacts) -> OperatorFacts:

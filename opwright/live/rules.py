@@ -25,14 +25,13 @@ from opwright.declare.rules import (
     SameDtype,
     ShapeFunction,
 )
-from opwright.declare.shape import Span
 from opwright.declare.words import dtype_texts, sentence, texts_of_check
 from opwright.derive.evaluate import evaluate, evaluate_size
 from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from opwright.declare.dims import Check, Comparison
     from opwright.declare.rules import DtypeRule
@@ -83,7 +82,7 @@ class Rules:
         for each in self.facts.checks:
             if any(values[name] is None for name in arguments_of_check(each)):
                 continue
-            self.check_one(each, values)
+            self.check_shape(each, values)
 
     def check_dtype(self, name: str, rule: DtypeRule, values: Values) -> None:
         """Check the dtype of a tensor argument, or of each tensor of a list."""
@@ -101,17 +100,8 @@ class Rules:
                 got = c_name(tensor.dtype)
                 raise TypeError(sentence(self.name, dtype_texts(name), got, names))
 
-    def check_one(self, check: Check, values: Values) -> None:
-        """Check one rule; that of a list holds for each of its tensors."""
-        tensor = tensor_of(check)
-        if tensor is None or not isinstance(values[tensor], list | tuple):
-            self.check_shape(check, values)
-            return
-        for item in tensors_in(values[tensor]):
-            self.check_shape(check, {**values, tensor: item})
-
-    def check_shape(self, check: Check, values: Mapping[str, Any]) -> None:
-        """Check one rule for one tensor."""
+    def check_shape(self, check: Check, values: Values) -> None:
+        """Check one rule."""
 
         def say(*found: object) -> str:
             return sentence(self.name, texts_of_check(check), *found)
@@ -175,17 +165,6 @@ def c_name(dtype: torch.dtype) -> str:
     from opwright.emit.cpp.types import DTYPES  # noqa: PLC0415 - for messages only; emitters take time to import
 
     return DTYPES[str(dtype).removeprefix("torch.")]
-
-
-def tensor_of(check: Check) -> str | None:
-    """Return the tensor that a check is about."""
-    match check:
-        case RankCheck(tensor=tensor) | SizeCheck(tensor=tensor):
-            return tensor
-        case SpanCheck(span=Span(tensor)):
-            return tensor
-        case _:
-            return None
 
 
 def is_known(rule: DtypeRule, values: Values) -> bool:

@@ -11,7 +11,7 @@ from tests.live.zoo import CASES, NAMESPACE, Case, arguments, copied, zoo  # loa
 # isort: split
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.testing._internal.optests import opcheck
+from torch.testing._internal.optests.generate_tests import opcheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def test_eager_on_the_cpu(case: Case) -> None:
 
 @everything
 def test_eager_on_the_npu(case: Case) -> None:
-    values = copied(arguments(case), torch.Tensor.npu)
+    values = copied(arguments(case), lambda t: t.to("npu"))
     if case.name == "ramp":
         values["device"] = torch.device("npu")
     result, values = outcome(overload(case), values)
@@ -70,7 +70,12 @@ def test_eager_on_the_npu(case: Case) -> None:
 
 def tensors(value: Any) -> list[torch.Tensor]:  # noqa: ANN401 - results
     found: list[torch.Tensor] = []
-    copied(value, lambda tensor: (found.append(tensor), tensor)[1])
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    copied(value, keep)
     return found
 
 
@@ -100,6 +105,10 @@ def after_the_call(case: Case, values: dict[str, Any]) -> list[torch.Tensor]:
     return [t for t in (*tensors(result), *tensors(mine)) if t.is_floating_point()]
 
 
+def total(results: list[torch.Tensor]) -> torch.Tensor:
+    return torch.stack([(t * (i + 1)).double().sum() for i, t in enumerate(results)]).sum()
+
+
 @differentiable
 def test_gradients_are_those_of_finite_differences(case: Case) -> None:
     if case.values.get("dtype") is not None:
@@ -122,7 +131,7 @@ def test_gradients_on_the_npu_are_those_on_the_cpu(case: Case) -> None:
         single = arguments(case, torch.float32)  # torch_npu converts to no float64
         values = copied(single, lambda t, device=device: t.to(device).requires_grad_())  # type: ignore[misc]
         results = after_the_call(case, values)
-        sum((t * (i + 1)).sum().double() for i, t in enumerate(results)).backward()
+        torch.autograd.backward(total(results))
         found.append([t.grad.cpu() for t in tensors(values) if t.grad is not None])
     assert found[0]
     torch.testing.assert_close(found[1], found[0])
@@ -170,7 +179,7 @@ def test_compiled_with_gradients(case: Case) -> None:
             return after_the_call(case, given)
 
         run = torch.compile(function, backend="aot_eager", fullgraph=True) if compiled else function
-        sum(((i + 1) * t).sum().double() for i, t in enumerate(run(values))).backward()
+        torch.autograd.backward(total(run(values)))
         found.append([t.grad for t in tensors(values) if t.grad is not None])
     assert found[0]
     torch.testing.assert_close(found[1], found[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import opwright.twin  # noqa: F401  # before torch, which loads torch_npu
+import opwright.twin  # before torch, which loads torch_npu
 
 # isort: split
 import torch
