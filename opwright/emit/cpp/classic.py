@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["emit_classic"]
 
 
+# A handle of handles.h in use.
+HANDLE = re.compile(r"\b(\w+)\(\)\.(?:call|redispatch)\(")
 # Operators per unit: a unit takes about as long for twelve operators as for its headers.
 GROUP = 12
 
@@ -50,7 +52,8 @@ def emit_classic(facts: SetFacts) -> Mapping[str, str]:
         }
         files |= {f"{name}{suffix}.cpp": text for name, text in units.items() if text is not None}
     whole = "\n".join(files.values())
-    called = [code for code in codes if re.search(rf"\b{code.name}\(\)\.", whole)]
+    handles = set(HANDLE.findall(whole))
+    called = [code for code in codes if code.name in handles]
     if called:
         files["handles.h"] = handles_header(called, namespace)
     kernels = with_kernels(codes)

@@ -108,10 +108,12 @@ def pascal(name: str) -> str:
 def unique_names(facts: SetFacts) -> Mapping[str, str]:
     """Return an identifier for each operator by its full name; an overload is part of it."""
     names: dict[str, str] = {}
+    taken: set[str] = set()
     for each in facts.operators:
         name = safe(each.name.replace(".", "_"))
-        while name in names.values():
+        while name in taken:
             name = f"{name}_"
+        taken.add(name)
         names[each.name] = name
     return names
 

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from opwright.derive.facts import OperatorFacts, Output
 
-__all__ = ["OperatorCode", "operator_code", "registrations", "schema_line", "tensor_arguments"]
+__all__ = [
+    "OperatorCode",
+    "operator_code",
+    "registrations",
+    "schema_line",
+    "tensor_arguments",
+    "words",
+]
 
 # Characters of sizes that still stand in the call that allocates.
 LONG = 70
@@ -73,13 +80,9 @@ class OperatorCode:
 
     def parameters(self, body: Iterable[str]) -> list[str]:
         """Return the declarations of all parameters; what the body does not use is a comment."""
-        text = "\n".join(body)
+        used = words("\n".join(body))
         return [
-            declared(
-                argument,
-                where=self.where,
-                used=re.search(rf"\b{safe(argument.name)}\b", without_strings(text)) is not None,
-            )
+            declared(argument, where=self.where, used=safe(argument.name) in used)
             for argument in self.facts.schema.arguments
         ]
 
@@ -89,11 +92,12 @@ class OperatorCode:
 
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+WORD = re.compile(r"\w+")
 
 
-def without_strings(text: str) -> str:
-    """Return C++ without the content of its string literals."""
-    return STRING.sub('""', text)
+def words(text: str) -> set[str]:
+    """Return the identifiers in C++, without what its string literals say."""
+    return set(WORD.findall(STRING.sub('""', text)))
 
 
 def operator_code(code: OperatorCode) -> list[str]:

@@ -17,7 +17,7 @@ from opwright.emit.cpp.checks import checks
 from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import Locals, safe, unique_names
-from opwright.emit.cpp.operators import schema_line, tensor_arguments
+from opwright.emit.cpp.operators import schema_line, tensor_arguments, words
 from opwright.emit.cpp.parameters import parameter_value
 from opwright.emit.cpp.sizes import Scope, dtype, shape
 from opwright.emit.cpp.text import whole
@@ -263,19 +263,17 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     ]
     body += flow("aclnn::call(", [function, device, *parameters], ");")
     body += [*back, *results(kernel, variables)]
-    text = "\n".join(body)
-    taken = [declared(argument, text) for argument in facts.schema.arguments]
+    used = words("\n".join(body))
+    taken = [declared(argument, used) for argument in facts.schema.arguments]
     return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {", 0), body)
 
 
-def declared(argument: Argument, body: str) -> str:
+def declared(argument: Argument, used: set[str]) -> str:
     """Return a parameter; its name is a comment where the body does not use it."""
     plain = plain_type(argument.type)
     kind = plain if plain in BY_VALUE else f"const {plain}&"
     name = safe(argument.name)
-    without_texts = re.sub(r'"(?:[^"\\]|\\.)*"', '""', body)
-    used = re.search(rf"\b{name}\b", without_texts) is not None
-    return f"{kind} {name if used else f'/*{name}*/'}"
+    return f"{kind} {name if name in used else f'/*{name}*/'}"
 
 
 def results(kernel: StableKernel, variables: Mapping[str, str]) -> list[str]:
