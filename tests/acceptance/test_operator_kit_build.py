@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -242,6 +244,33 @@ def test_two_builds_at_once(workshop: Workshop) -> None:
 
 
 # What can go wrong
+
+
+def test_stopped_builds(workshop: Workshop, tmp_path: Path) -> None:
+    """Stopped at whatever moment, a build leaves nothing that the next one stumbles over."""
+    command = [sys.executable, "-m", "opwright", "build", "--stable-abi", "-o", "dist"]
+    for file in ("operators.py", "pyproject.toml"):
+        (tmp_path / file).write_bytes((workshop.project / file).read_bytes())
+    other = Workshop(project=tmp_path, cache=tmp_path / "cache")
+    moments = {"KILL": (0.3, 0.6, 1.2), "INT": (1.5,)}
+    for name, seconds in [(key, each) for key, value in moments.items() for each in value]:
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=os.environ | {"XDG_CACHE_HOME": str(other.cache)},
+            start_new_session=True,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(seconds)  # the moment is the parameter
+        os.killpg(process.pid, getattr(signal, f"SIG{name}"))
+        _, told = process.communicate(timeout=LIMIT)
+        if name == "INT":
+            assert process.returncode == 130
+            assert "Traceback" not in told
+    other.opwright(*command[3:])
+    (wheel,) = (tmp_path / "dist").iterdir()
+    assert wheel.read_bytes() == workshop.wheel("stable").read_bytes()
 
 
 @pytest.fixture
