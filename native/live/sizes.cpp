@@ -56,10 +56,14 @@ int64_t combine(const Plan& plan, Operation operation, int64_t left, int64_t rig
   return left - floor_divide(left, right) * right;
 }
 
+// The rest has the sign of the divisor.
+double modulo(double left, double right) {
+  const double rest = std::fmod(left, right);
+  return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;
+}
+
 double floor_divide(double left, double right) {
-  double rest = std::fmod(left, right);
-  if (rest != 0 && (rest < 0) != (right < 0)) rest += right;
-  return std::nearbyint((left - rest) / right);
+  return std::nearbyint((left - modulo(left, right)) / right);  // a whole number but for rounding
 }
 
 double combine(const Plan& plan, Operation operation, double left, double right) {
@@ -79,8 +83,8 @@ double combine(const Plan& plan, Operation operation, double left, double right)
   }
   TORCH_CHECK_VALUE(right != 0, plan.name, ": the rule for an output's size divides ", left, " by 0");
   if (operation == Operation::kFloorDivide) return floor_divide(left, right);
-  if (operation == Operation::kCeilDivide) return -floor_divide(-left, right);
-  return left - floor_divide(left, right) * right;
+  if (operation == Operation::kCeilDivide) return floor_divide(left + right - 1, right);
+  return modulo(left, right);
 }
 
 void add_span(const Plan& plan, const Item& item, Arguments arguments, Sizes& result) {
