@@ -123,6 +123,8 @@ def generate(project: Project, progress: Progress) -> Sources:
         detail.text = (
             f"{project.declaration.name}: {counted(declared, 'operator')}, {derived} derived"
         )
+    for warning in sources.warnings:
+        progress.note(warning)
     with progress.step("generate", "") as detail:
         changes = write_tree(project.generated, sources.files)
         number = len(changes.written) + len(changes.removed)

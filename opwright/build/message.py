@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,15 @@ FROM = re.compile(
     r"(?:In file included from|\s+from) (?P<file>[^:\n]+):(?P<line>\d+)"
     r"|(?P<file2>[^:\n]+):(?P<line2>\d+):\d+:\s+(?:required|in .*expansion)"
 )
-INTERNAL = re.compile(r"(?:internal compiler error|Killed|cannot allocate|No space left).*")
+# What the machine caused, and how to mend it.
+CAUSES = {
+    re.compile(
+        "No space left on device"
+    ): "free space on the disk, or set XDG_CACHE_HOME and TMPDIR",
+    re.compile("Killed signal|cannot allocate|virtual memory exhausted"): (
+        "free memory, or run fewer compilers at a time: -j 1"
+    ),
+}
 
 
 class CompilerFailure(Exception):  # noqa: N818 - a failure of a program, not yet told to a person
@@ -126,16 +133,9 @@ def describe(
     names
         What a file is called for the reader: the one that a person would edit.
     """
-    command = shlex.join(failure.command)
     found = first_error(failure.output, sources, failure.source.parent)
     if found is None:
-        reason = INTERNAL.search(failure.output)
-        text = reason[0] if reason else failure.output.strip().partition("\n")[0]
-        return CompileError(
-            where=names(failure.source),
-            got=f"{text or 'no message'} (exit code {failure.code}; all of it in {names(log)})",
-            fix=f"run the compiler by hand: {command}",
-        )
+        return without_place(failure, log, names)
     text = found.file.read_text(encoding="utf-8", errors="replace")
     operator = operator_of(text.splitlines(), found.line, declared)
     where = f"{names(found.file)}:{found.line}"
@@ -146,6 +146,23 @@ def describe(
         where=where,
         got=f"{found.text}{elsewhere}\n{excerpt(text.splitlines(), found.line)}\n"
         f"  all messages: {names(log)}",
+    )
+
+
+def without_place(
+    failure: CompilerFailure, log: Path, names: Callable[[Path], str]
+) -> CompileError:
+    """Return the error for a failure that no line of a source caused."""
+    fix = f"read {names(log)}, which begins with the command"
+    got = failure.output.strip().partition("\n")[0] or "no message"
+    for pattern, mend in CAUSES.items():
+        match = pattern.search(failure.output)
+        if match is not None:
+            got, fix = match[0], mend
+    return CompileError(
+        where=names(failure.source),
+        got=f"{got} (exit code {failure.code}; all messages: {names(log)})",
+        fix=fix,
     )
 
 

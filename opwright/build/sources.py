@@ -15,7 +15,7 @@ from opwright.emit.all import emit_all
 from opwright.emit.cpp import stable_limits
 from opwright.project.config import load_operators
 from opwright.project.lazy_torch import lazy_torch
-from opwright.validate import validate
+from opwright.validate import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,10 +39,13 @@ class Sources:
     ----------
     files
         Texts by path in the generated tree.
+    warnings
+        What the author hardly meant.
     """
 
     facts: SetFacts
     files: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 def read_sources(project: Project, options: EmitOptions) -> Sources:
@@ -56,12 +59,13 @@ def read_sources(project: Project, options: EmitOptions) -> Sources:
     """
     with lazy_torch():
         declaration = load_operators(project).freeze()
-        validate(declaration)
+        warnings = check(declaration)
         facts = derive(declaration)
         if options.stable_abi:
             check_stable_limits(facts)
         emitted = emit_all(facts, options)
-    return Sources(facts=facts, files={**emitted, **hand_written(project.root)})
+    files = {**emitted, **hand_written(project.root)}
+    return Sources(facts=facts, files=files, warnings=tuple(map(str, warnings)))
 
 
 def check_stable_limits(facts: SetFacts) -> None:

@@ -287,6 +287,7 @@ def changed(workshop: Workshop, tmp_path: Path) -> Workshop:
         ("def f(:\n", "OPW-P003", "SyntaxError: invalid syntax"),
         ("1 / 0\n", "OPW-P003", "ZeroDivisionError: division by zero"),
         ('@ops.operator("f(Tensor x")\ndef f(x): ...\n', "OPW-D001", "f(Tensor x"),
+        ('@ops.operator("f(Tensor x) -> Tensor")\ndef f(): ...\n', "OPW-D010", "1 error"),
     ],
 )
 def test_a_broken_declaration(changed: Workshop, text: str, error: str, got: str) -> None:

@@ -23,7 +23,7 @@ from opwright.project.errors import (
 from opwright.project.lazy_torch import lazy_torch
 from opwright.project.new import make_project
 from opwright.project.template import TEMPLATES, find_template, operator_text
-from opwright.validate import validate
+from opwright.validate import check
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def test_a_project_is_complete_and_valid(tmp_path: Path, name: str) -> None:
     folder = make_project(tmp_path / "my_ops", TEMPLATES[name])
     assert files_in(folder) == FILES
     declaration = loaded(folder).freeze()
-    validate(declaration)
+    assert check(declaration) == ()
     assert declaration.namespace == "my_ops"
     assert declaration.operators[0].name == TEMPLATES[name].operator
     (operator,) = declaration.operators
