@@ -24,9 +24,16 @@ def load_library() -> Any:  # noqa: ANN401 - torch.ops has no types
     folder = Path(__file__).parent
     metadata = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
     check_versions(metadata)
+    library = folder / metadata["library"]
+    if not library.is_file():
+        message = (
+            f"{metadata['name']} has no library {library.name} beside it: this is its source; "
+            "build and install the wheel, or run from another folder"
+        )
+        raise ImportError(message)
     if importlib.util.find_spec("torch_npu") is not None:
         importlib.import_module("torch_npu")
-    torch.ops.load_library(folder / metadata["library"])  # type: ignore[no-untyped-call]
+    torch.ops.load_library(library)  # type: ignore[no-untyped-call]
     return getattr(torch.ops, metadata["namespace"])
 
 

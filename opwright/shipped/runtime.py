@@ -168,6 +168,15 @@ class Registrar:
 
         self.library.impl(name, kernel, "CPU")
 
+    def meta(self, name: str, function: Callable[..., Any]) -> None:
+        """Register a Meta kernel."""
+        binder = self.binder(name)
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return binder.call(function, binder.bind(args, kwargs))
+
+        self.library.impl(name, kernel, "Meta")
+
     def functional_twin(self, name: str, *, of: str, key: str = "CPU") -> None:
         """Register the kernel of a functional twin: its operator on copies."""
         binder, original = self.binder(name), self.binder(of)

@@ -4,6 +4,7 @@ api, docs, authored     a typed, documented function for each operator
 stubs                   `torch.ops.<namespace>` with types
 source, scopes          the author's functions, taken from the declaration's file
 kernels                 those functions and derived ones, and their registration
+meta                    Meta kernels where C++ cannot have them
 graph                   GE API, TorchAir converters, prototypes
 suite                   tests from the samples
 project, package        what builds it, what loads it
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from opwright.emit.python.api import emit_api
 from opwright.emit.python.graph import emit_converters, emit_ge, emit_reg_op, graph_operators
 from opwright.emit.python.kernels import emit_kernels, emit_reference, emit_registration
+from opwright.emit.python.meta import emit_meta
 from opwright.emit.python.package import emit_init, shipped
 from opwright.emit.python.project import emit_pyproject
 from opwright.emit.python.source import extract
@@ -61,6 +63,12 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
         package["_kernels.py"] = emit_kernels(facts, extracted, options)
     if "vjp" in kinds:
         package["_vjp.py"] = shipped("vjp", source)
+    if options.stable_abi:
+        package |= {
+            "_autograd.py": shipped("autograd", source),
+            "_meta.py": emit_meta(facts, options),
+            "_rules.py": shipped("rules", source),
+        }
     if graph:
         package["ge.py"] = emit_ge(facts, options)
         package["converters.py"] = emit_converters(facts, options)

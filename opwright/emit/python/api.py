@@ -46,10 +46,10 @@ def emit_api(facts: SetFacts, options: EmitOptions) -> str:
     if not needs_torch:
         checked += ["    import torch", ""]
     checked = ["if TYPE_CHECKING:", *checked[:-1]] if checked else []
-    bound = [
-        f"{bound_name(names[operator.name], operator.schema)} = {overload_expression(operator, 'ops')}"
-        for operator in operators
-    ]
+    bound = []
+    for operator in operators:
+        name = bound_name(names[operator.name], operator.schema)
+        bound.append(f"{name} = {overload_expression(operator, 'ops')}")
     exported = bracketed("__all__ = [", [literal(name) for name in sorted(names.values())], "]")
     return module(
         f"The operators of ``torch.ops.{facts.declaration.namespace}`` as functions.",

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, assert_never
 
 from opwright.declare.backward import BackwardCall
 from opwright.declare.rules import Dims
-from opwright.derive.facts import Gradient
+from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
+from opwright.emit.python.meta import meta_name
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
-from opwright.emit.python.text import bracketed, docstring, literal, strings
+from opwright.emit.python.text import Group, bracketed, docstring, laid_out, literal, strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.derive.facts import OperatorFacts, SetFacts
+    from opwright.derive.facts import Autograd, OperatorFacts, SetFacts
     from opwright.emit.options import EmitOptions
     from opwright.emit.python.source import Extracted
 
@@ -206,11 +207,32 @@ def output_places(forward: OperatorFacts) -> tuple[int | str, ...]:
 def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> str:
     """Return the module that registers the Python kernels."""
     calls = [line for operator in facts.operators for line in registrations(operator, extracted)]
+    differentiation = []
+    if options.stable_abi:
+        calls += [
+            bracketed(
+                "registrar.meta(",
+                [literal(each.name), f"_meta.{meta_name(each)}"],
+                ")",
+                indent="    ",
+            )
+            for each in facts.operators
+            if each.call is not None
+        ]
+        differentiation = [line for each in facts.operators for line in stable_calls(each, facts)]
+        if differentiation:
+            calls += ["    in_front = Differentiation(registrar)", *differentiation]
     package = options.package
     used = [
-        name for name in ("_kernels", "_reference") if any(f"{name}." in call for call in calls)
+        name
+        for name in ("_kernels", "_meta", "_reference")
+        if any(f"{name}." in call for call in calls)
     ]
     own = [f"from {package} import {', '.join(used)}"] if used else []
+    if differentiation:
+        names = ["Backward", "Differentiation"]
+        names = names if any("Backward(" in each for each in differentiation) else names[1:]
+        own.append(f"from {package}._autograd import {', '.join(names)}")
     own.append(f"from {package}._runtime import Registrar")
     doc = "Registers what is written in Python: CPU kernels, backward functions, vmap, autocast."
     body = [
@@ -251,6 +273,64 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
             yield call("vmap_loop")
     if declared.autocast is not None:
         yield call("autocast", literal(declared.autocast))
+
+
+def stable_calls(operator: OperatorFacts, facts: SetFacts) -> Iterator[str]:
+    """Return the calls that register what the stable ABI has no C++ for."""
+    if operator.call is None:
+        return
+    name, twin = literal(operator.name), literal(operator.functional_twin)
+    autograd = operator.autograd
+    if operator.role == "functional twin":
+        mutating = facts.operator(operator.operator.name)
+        autograd = mutating.autograd if mutating else None
+    if operator.schema.is_out_variant:
+        yield f"    in_front.refuse({name})"
+    elif operator.functional_twin is not None:
+        inputs = strings(autograd.inputs) if autograd else "None"
+        yield bracketed(
+            "in_front.through_twin(", [name, twin, f"inputs={inputs}"], ")", indent="    "
+        )
+    elif any(result.type.has_tensors for result in operator.schema.results):
+        outputs = strings(operator.schema.output_names())
+        if operator.role == "functional twin":
+            outputs = strings(output.name for output in operator.outputs)
+        items: list[str | Group] = [name, outputs]
+        items.append("None" if autograd is None else backward_group(autograd, facts))
+        yield "\n".join(laid_out(Group("in_front.through_node(", tuple(items), ")"), indent="    "))
+    if operator.schema.mutated:
+        yield f"    in_front.count_versions({name})"
+    if operator.functional_twin is not None:
+        yield f"    in_front.functionalize({name}, {twin})"
+
+
+def backward_group(autograd: Autograd, facts: SetFacts) -> Group:
+    """Return how gradients are computed."""
+    kinds = {Gradient: "gradient", SavedArgument: "argument", SavedOutput: "output"}
+    arguments = tuple(
+        (kinds[type(each)], each.output if isinstance(each, Gradient) else each.name)
+        for each in autograd.arguments
+    )
+    items: list[str | Group] = [
+        f"operator={literal(autograd.operator)}",
+        Group("arguments=(", tuple(map(literal, arguments)), ")")
+        if len(arguments) > 1
+        else f"arguments={literal(arguments)}",
+        f"inputs={strings(autograd.inputs)}",
+        f"outputs={strings(autograd.outputs)}",
+    ]
+    backward = facts.operator(autograd.operator)
+    if backward is not None and mixes_gradients(backward):
+        items.append("materialize=True")
+    return Group("Backward(", tuple(items), ")")
+
+
+def mixes_gradients(backward: OperatorFacts) -> bool:
+    """Tell whether a formula uses several gradients, so that it needs all or none of them."""
+    python = backward.python
+    if python is None or python.kind != "formula":
+        return False
+    return any(" and " in absent(formula, backward) for formula in python.formulas)
 
 
 def fixed_rank(operator: OperatorFacts) -> tuple[str, ...]:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from opwright.derive.facts import SetFacts
 
-__all__ = ["DECLARATIONS", "facts_of", "facts_of_text", "files_of"]
+__all__ = ["DECLARATIONS", "STABLE", "facts_of", "facts_of_text", "files_of"]
 
+# Declarations that are emitted for the stable ABI.
+STABLE = frozenset({"thin"})
 DECLARATIONS = Path(__file__).parent / "declarations"
 
 
@@ -39,4 +41,4 @@ def facts_of_text(folder: Path, text: str) -> SetFacts:
 def files_of(name: str) -> Mapping[str, str]:
     """Return the Python files of a declaration of this folder."""
     facts = facts_of(DECLARATIONS / f"{name}.py")
-    return emit_python(facts, EmitOptions(package=name))
+    return emit_python(facts, EmitOptions(package=name, stable_abi=name in STABLE))

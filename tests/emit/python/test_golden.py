@@ -18,7 +18,7 @@ import pytest
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.emit.header import is_edited
 from opwright.emit.python.graph import typed_prototype
-from tests.emit.python.emitting import DECLARATIONS, facts_of, files_of
+from tests.emit.python.emitting import DECLARATIONS, STABLE, facts_of, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
 
 GOLDEN = Path(__file__).parent / "golden"
-NAMES = ("kit", "odd")
+NAMES = ("kit", "odd", "thin")
 ROOT = Path(__file__).resolve().parents[3]
 # The same in every package; they are read where they stand, in opwright/shipped.
-SHIPPED = {"_loading.py", "_runtime.py", "_vjp.py", "support.py", "setup.py"}
+SHIPPED = {
+    *("_autograd.py", "_loading.py", "_rules.py", "_runtime.py", "_vjp.py"),
+    *("setup.py", "support.py"),
+}
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -44,7 +47,11 @@ def files(name: str) -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def tree(name: str, files: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(name)
+    return written(files, tmp_path_factory.mktemp(name))
+
+
+def written(files: Mapping[str, str], folder: Path) -> Path:
+    """Write files into a folder."""
     for path, text in files.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text)
@@ -82,7 +89,8 @@ def test_every_module_is_python(files: Mapping[str, str]) -> None:
 def test_the_build_configuration_is_toml(name: str, files: Mapping[str, str]) -> None:
     content = tomllib.loads(files["pyproject.toml"])
     assert content["project"]["name"] == name
-    assert content["project"]["dependencies"] == ["torch>=2.13,<2.14", "torch_npu>=2.13,<2.14"]
+    both = ["torch>=2.13,<2.14", "torch_npu>=2.13,<2.14"]
+    assert content["project"]["dependencies"] == (["torch>=2.13"] if name in STABLE else both)
 
 
 def test_it_is_formatted(tree: Path) -> None:
@@ -98,9 +106,8 @@ def test_types_are_right(name: str, tree: Path) -> None:
     run(sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", name, cwd=tree)
 
 
-def test_a_call_with_wrong_types_is_found(name: str, tree: Path) -> None:
-    if name != "kit":
-        pytest.skip("one package is enough")
+def test_a_call_with_wrong_types_is_found(tmp_path: Path) -> None:
+    tree = written(files_of("kit"), tmp_path)
     (tree / "use.py").write_text(
         "import torch\nimport kit\n"
         "x = torch.ones(2)\n"

@@ -1,0 +1,337 @@
+"""Autograd, version counters and functionalization in Python, where the stable ABI has none.
+
+The gradients of an operator are computed by its backward operator, which autograd calls like any
+other. A mutating operator calls its functional twin, which autograd knows, and copies what that
+returns into the arguments.
+"""
+# ruff: noqa: SLF001, ANN401 - dispatcher and functionalization have no public names for this; values of any type pass through
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["Backward", "Differentiation"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backward:
+    """How the gradients of an operator are computed.
+
+    Parameters
+    ----------
+    operator
+        The backward operator.
+    arguments
+        What each of its arguments is: ("gradient", output), ("argument", name), ("output", name).
+    inputs
+        The differentiable inputs in the order of its results.
+    outputs
+        The differentiable outputs.
+    materialize
+        Whether it needs all gradients as soon as it needs one.
+    """
+
+    operator: str
+    arguments: tuple[tuple[str, str], ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    materialize: bool = False
+
+
+@dataclass
+class Recorded:
+    """A call in autograd's graph."""
+
+    values: dict[str, Any]
+    places: list[tuple[str, int | None]]
+    outputs: list[tuple[str, int | None]] = field(default_factory=list)
+    lengths: list[int | None] = field(default_factory=list)
+    zeros: list[tuple[torch.Size, torch.dtype, torch.device]] = field(default_factory=list)
+    saved: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A place among the saved tensors."""
+
+    index: int
+
+
+class Differentiation:
+    """Registers kernels in front of the others."""
+
+    def __init__(self, registrar: Any) -> None:
+        self.registrar = registrar
+        self.library = registrar.library
+
+    def autograd(self, name: str, slow: Callable[..., Any], inputs: Sequence[str] | None) -> None:
+        """Register a kernel that goes on at once where no gradient can flow.
+
+        Parameters
+        ----------
+        inputs
+            The differentiable arguments; None for all tensors.
+        """
+        binder = self.registrar.binder(name)
+        operator = binder.operator
+
+        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            if torch.is_grad_enabled():
+                values = binder.bind(args, kwargs)
+                considered = values if inputs is None else inputs
+                if any(t.requires_grad for each in considered for t in tensors(values[each])):
+                    return slow(values)
+            return operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+
+        self.library.impl(name, kernel, "Autograd", with_keyset=True)
+
+    def refuse(self, name: str) -> None:
+        """Register an operator that writes the caller's outputs, and so has no gradient."""
+
+        def slow(_: Any) -> Any:
+            message = (
+                f"{self.registrar.namespace}::{name}: an operator with out= arguments has no "
+                "gradient; call it under torch.no_grad()"
+            )
+            raise RuntimeError(message)
+
+        self.autograd(name, slow, None)
+
+    def through_twin(self, name: str, twin: str, inputs: Sequence[str] | None) -> None:
+        """Register a mutating operator: its twin, then copies into the written arguments."""
+        binder, functional = self.registrar.binder(name), self.registrar.binder(twin)
+
+        def slow(values: dict[str, Any]) -> Any:
+            results = as_list(functional.call(functional.operator, values))
+            written = binder.written
+            own = results[: len(results) - len(written)]
+            for each, value in zip(written, results[len(own) :], strict=True):
+                for target, source in zip(tensors(values[each]), tensors(value), strict=True):
+                    target.copy_(source)
+            return binder.as_results(values, tuple(own) if len(own) != 1 else own[0])
+
+        self.autograd(name, slow, inputs)
+
+    def through_node(self, name: str, names: Sequence[str], backward: Backward | None) -> None:
+        """Register an operator whose gradients a backward operator computes, or nothing does.
+
+        Parameters
+        ----------
+        names
+            Of its results.
+        """
+        node = make_node(self.registrar, name, names, backward)
+        # The apply of torch.autograd.Function would hand over to torch.func, whose turn is over.
+        base: Any = super(torch.autograd.Function, node)
+        record = base.apply
+
+        def slow(values: dict[str, Any]) -> Any:
+            call = Recorded(values, places_of(values))
+            flat = iter(record(call, *(t for value in values.values() for t in tensors(value))))
+            results = [
+                next(flat) if length is None else [next(flat) for _ in range(length)]
+                for length in call.lengths
+            ]
+            return results[0] if len(results) == 1 else tuple(results)
+
+        self.autograd(name, slow, backward.inputs if backward else None)
+
+    def count_versions(self, name: str) -> None:
+        """Register what tells autograd that arguments were written."""
+        binder = self.registrar.binder(name)
+
+        def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            below = keys & torch._C._after_ADInplaceOrView_keyset
+            result = binder.operator.redispatch(below, *args, **kwargs)
+            values = binder.bind(args, kwargs)
+            for each in binder.written:
+                for tensor in tensors(values[each]):
+                    if not tensor.is_inference():
+                        torch.autograd.graph.increment_version(tensor)
+            return result
+
+        self.library.impl(name, kernel, "ADInplaceOrView", with_keyset=True)
+
+    def functionalize(self, name: str, twin: str) -> None:
+        """Register what calls the functional twin under functionalization."""
+        binder, functional = self.registrar.binder(name), self.registrar.binder(twin)
+        keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            values = binder.bind(args, kwargs)
+            every = [t for value in values.values() for t in tensors(value)]
+            with torch._C._ExcludeDispatchKeyGuard(keys):
+                if not any(map(torch._is_functional_tensor, every)):
+                    return binder.call(binder.operator, values)
+                inner = {each: mapped(unwrapped, value) for each, value in values.items()}
+                results = as_list(functional.call(functional.operator, inner))
+            own = results[: len(results) - len(binder.written)]
+            for each, value in zip(binder.written, results[len(own) :], strict=True):
+                for target, source in zip(tensors(values[each]), tensors(value), strict=True):
+                    replace(target, source)
+            new = [mapped(torch._to_functional_tensor, value) for value in own]
+            return binder.as_results(values, tuple(new) if len(new) != 1 else new[0])
+
+        self.library.impl(name, kernel, "Functionalize")
+
+
+def make_node(
+    registrar: Any, name: str, names: Sequence[str], backward: Backward | None
+) -> type[torch.autograd.Function]:
+    """Return the class of an operator's nodes in autograd's graph."""
+    binder = registrar.binder(name)
+    pulls = registrar.binder(backward.operator) if backward else None
+
+    def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        context.set_materialize_grads(False)
+        with torch._C._AutoDispatchBelowAutograd():
+            results = as_list(binder.call(binder.operator, call.values))
+        named = dict(zip(names, results, strict=True))
+        call.lengths = [len(r) if isinstance(r, list) else None for r in results]
+        call.outputs = places_of(named)
+        flat = [t for value in results for t in tensors(value)]
+        call.zeros = [(t.shape, t.dtype, t.device) for t in flat]
+        if backward is not None:
+            pairs = zip(flat, call.outputs, strict=True)
+            context.mark_non_differentiable(*(t for t, p in pairs if p[0] not in backward.outputs))
+            save(context, call, backward, named)
+        call.values = {}
+        context.call = call
+        return tuple(flat)
+
+    def pull(context: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        if backward is None or pulls is None:
+            message = f"{registrar.namespace}::{name} has no backward"
+            raise NotImplementedError(message)
+        call: Recorded = context.call
+        values = backward_values(pulls.operator, backward, call, context.saved_tensors, grads)
+        found = dict(zip(backward.inputs, as_list(pulls.call(pulls.operator, values)), strict=True))
+        needed = zip(call.places, context.needs_input_grad[1:], strict=True)
+        return (None, *(pick(found, place) if needs else None for place, needs in needed))
+
+    members = {"forward": staticmethod(forward), "backward": staticmethod(pull)}
+    title = "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
+    return type(f"{title}Backward", (torch.autograd.Function,), members)
+
+
+def save(context: Any, call: Recorded, backward: Backward, outputs: Mapping[str, Any]) -> None:
+    """Save what the backward operator takes besides gradients."""
+    kept: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> Kept:
+        kept.append(tensor)
+        return Kept(len(kept) - 1)
+
+    for kind, name in backward.arguments:
+        source = {"gradient": {}, "argument": call.values, "output": outputs}[kind]
+        call.saved.append(mapped(keep, source.get(name)))
+    context.save_for_backward(*kept)
+
+
+def backward_values(
+    operator: Any,
+    backward: Backward,
+    call: Recorded,
+    saved: Sequence[torch.Tensor],
+    grads: Sequence[torch.Tensor | None],
+) -> dict[str, Any]:
+    """Return the arguments of the backward operator."""
+    given = dict(zip(call.outputs, zip(grads, call.zeros, strict=True), strict=True))
+    asked = {name for kind, name in backward.arguments if kind == "gradient"}
+    some = any(grad is not None for (name, _), (grad, _) in given.items() if name in asked)
+    values: dict[str, Any] = {}
+    for (kind, name), value, parameter in zip(
+        backward.arguments, call.saved, operator._schema.arguments, strict=True
+    ):
+        if kind != "gradient":
+            values[parameter.name] = restored(value, saved)
+            continue
+        must = (backward.materialize and some) or "?" not in str(parameter.type).replace(
+            "Optional", "?"
+        )
+        found = [
+            zero(meta) if grad is None and must else grad
+            for (output, _), (grad, meta) in given.items()
+            if output == name
+        ]
+        is_list = "List" in str(parameter.type)
+        values[parameter.name] = found if is_list else found[0]
+    return values
+
+
+def zero(meta: tuple[torch.Size, torch.dtype, torch.device]) -> torch.Tensor:
+    """Return the gradient of a result that nothing depends on."""
+    shape, dtype, device = meta
+    return torch.zeros(shape, dtype=dtype, device=device)
+
+
+def restored(value: Any, saved: Sequence[torch.Tensor]) -> Any:
+    """Return a saved value with its tensors."""
+    if isinstance(value, Kept):
+        return saved[value.index]
+    return [restored(each, saved) for each in value] if isinstance(value, list | tuple) else value
+
+
+def pick(found: Mapping[str, Any], place: tuple[str, int | None]) -> torch.Tensor | None:
+    """Return the gradient of one tensor among the arguments."""
+    name, index = place
+    gradient: Any = found.get(name)
+    picked: torch.Tensor | None = gradient if gradient is None or index is None else gradient[index]
+    return picked
+
+
+def places_of(named: Mapping[str, Any]) -> list[tuple[str, int | None]]:
+    """Return the place of each tensor: the name, and where it is in a list."""
+    places: list[tuple[str, int | None]] = []
+    for name, value in named.items():
+        if isinstance(value, torch.Tensor):
+            places.append((name, None))
+        elif isinstance(value, list | tuple):
+            places += [(name, i) for i, t in enumerate(value) if isinstance(t, torch.Tensor)]
+    return places
+
+
+def tensors(value: object) -> list[torch.Tensor]:
+    """Return the tensors of an argument or result."""
+    items = value if isinstance(value, list | tuple) else [value]
+    return [each for each in items if isinstance(each, torch.Tensor)]
+
+
+def mapped(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
+    """Replace the tensors of an argument or result."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, list | tuple):
+        return [function(each) if isinstance(each, torch.Tensor) else each for each in value]
+    return value
+
+
+def as_list(returned: Any) -> list[Any]:
+    """Return the results of an operator as a list."""
+    if returned is None:
+        return []
+    return list(returned) if isinstance(returned, tuple) else [returned]
+
+
+def unwrapped(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the value that a tensor stands for under functionalization."""
+    if not torch._is_functional_tensor(tensor):
+        return tensor
+    functions: Any = torch
+    functions._sync(tensor)
+    value: torch.Tensor = functions._from_functional_tensor(tensor)
+    return value
+
+
+def replace(wrapped: torch.Tensor, value: torch.Tensor) -> None:
+    """Say that a tensor was overwritten with a value."""
+    functions: Any = torch
+    functions._functionalize_replace(wrapped, value)
+    functions._functionalize_commit_update(wrapped)
+    functions._functionalize_sync(wrapped)

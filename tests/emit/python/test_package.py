@@ -1,0 +1,216 @@
+"""Emitted packages, built with their own setup.py and used without opwright."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.build.writer import write_tree
+from opwright.emit.all import emit_all
+from opwright.emit.options import EmitOptions
+from tests.emit.python.emitting import DECLARATIONS, STABLE, facts_of
+
+pytestmark = [
+    pytest.mark.twin,
+    pytest.mark.build,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("emitted_packages"),
+]
+
+LIMIT = 600  # seconds
+LOCK = Path("/tmp/opwright-build.lock")  # noqa: S108 - one compiler at a time on this machine
+# What a machine without opwright has: importing it fails.
+WITHOUT_OPWRIGHT = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "opwright":
+            raise ImportError("opwright is not there")
+sys.meta_path.insert(0, Refuse())
+for name in [name for name in sys.modules if name.partition(".")[0] == "opwright"]:
+    del sys.modules[name]
+"""
+
+
+def run(*command: str, cwd: Path, **environ: str) -> str:
+    """Run a command that succeeds, and return its output."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=["kit", "thin"])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def tree(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(f"tree_{name}")
+    facts = facts_of(DECLARATIONS / f"{name}.py")
+    write_tree(folder, emit_all(facts, EmitOptions(package=name, stable_abi=name in STABLE)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(name: str, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel and return the folder that it was installed in."""
+    wheels, folder = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp(f"site_{name}")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run(*pip, "wheel", ".", "--no-build-isolation", "--no-deps", "-w", str(wheels), cwd=tree)
+    (wheel,) = wheels.glob("*.whl")
+    tag = "py3-none" if name in STABLE else f"cp{sys.version_info[0]}{sys.version_info[1]}-cp"
+    assert f"-{tag}" in wheel.name
+    run(*pip, "install", "--no-deps", "--target", str(folder), str(wheel), cwd=tree)
+    return folder
+
+
+def python(site: Path, code: str) -> str:
+    """Run code on the twin, with the installed package."""
+    prelude = "import opwright.twin, torch, torch_npu\n"
+    return run(sys.executable, "-c", prelude + WITHOUT_OPWRIGHT + code, cwd=site)
+
+
+def test_its_own_tests_pass_on_the_twin(site: Path, tree: Path) -> None:
+    output = run(
+        *("pytest", "--npu-twin", "-q", "-p", "no:cacheprovider", "--rootdir", str(tree)),
+        *("-W", "error", "-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"),
+        cwd=tree / "tests",
+        PYTHONPATH=str(site),
+    )
+    assert " passed" in output
+    assert "skipped" not in output
+
+
+def test_it_runs_without_opwright(name: str, site: Path) -> None:
+    output = python(
+        site,
+        f"import {name}\n"
+        f"print({name}.scale(torch.ones(2), 3.0).tolist(), {name}.__version__)\n"
+        "print(any(m.partition('.')[0] == 'opwright' for m in sys.modules))\n",
+    )
+    assert output.splitlines()[0].startswith("[3.0, 3.0]")
+    assert output.splitlines()[1] == "False"
+
+
+def test_another_torch_is_one_clear_sentence(name: str, site: Path) -> None:
+    output = python(
+        site,
+        "import torch.version\ntorch.__version__ = '2.12.1'\n"
+        f"try:\n    import {name}\nexcept ImportError as error:\n    print(error)\n",
+    )
+    version = json.loads((site / name / "metadata.json").read_text())["version"]
+    wanted = "2.13 or later" if name in STABLE else "2.13"
+    assert output == (
+        f"{name} {version} was built for torch {wanted} and torch_npu {wanted}, but this "
+        "environment has torch 2.12.1 and torch_npu 2.13.0; install torch==2.13.* and "
+        f"torch_npu==2.13.*, or a build of {name} for these versions\n"
+    )
+
+
+def test_vmap_and_second_derivatives_work(name: str, site: Path) -> None:
+    output = python(
+        site,
+        f"import {name} as p\n"
+        "x, w = torch.rand(3, 2, 4), torch.rand(4)\n"
+        "one = lambda x, w: p.center(x, w, shift=w)[0]\n"
+        "want = torch.stack([one(each, w) for each in x])\n"
+        "print(torch.allclose(torch.vmap(one, (0, None))(x, w), want))\n"
+        "v = torch.rand(3, 4)\n"
+        "want = torch.stack([one(a, b) for a, b in zip(x, v)])\n"
+        "print(torch.allclose(torch.vmap(one)(x, v), want))\n"
+        "a = torch.rand(3, 2)\n"
+        "torch.vmap(lambda a, b: p.ema_(a, b, decay=0.5))(a, torch.zeros(3, 2))\n"
+        "height = lambda x: one(x, w).pow(2).sum()\n"
+        "h = torch.func.jacrev(torch.func.jacrev(height))(torch.rand(1, 4))\n"
+        "print(h.shape, bool(h.abs().sum() > 0))\n"
+        "g = torch.vmap(torch.func.grad(lambda x: one(x, w).pow(2).sum()))(x)\n"
+        "print(g.shape)\n",
+    )
+    assert output.splitlines() == [
+        "True",
+        "True",
+        "torch.Size([1, 4, 1, 4]) True",
+        "torch.Size([3, 2, 4])",
+    ]
+
+
+def test_torch_compile_sees_no_mutation_and_computes_the_same(name: str, site: Path) -> None:
+    output = python(
+        site,
+        f"import {name} as p\n"
+        "def f(a, b):\n"
+        "    y = p.ema_(a * 1, b, decay=0.5)\n"
+        "    return p.scale(y, 2.0).sum()\n"
+        "a, b = torch.rand(2, 3, requires_grad=True), torch.rand(2, 3)\n"
+        "want = torch.autograd.grad(f(a, b), a)[0]\n"
+        "compiled = torch.compile(f, backend='aot_eager', fullgraph=True)\n"
+        "got = torch.autograd.grad(compiled(a, b), a)[0]\n"
+        "print(torch.equal(want, got), want[0, 0].item())\n",
+    )
+    assert output == "True 1.0\n"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("google") is None, reason="TorchAir needs protobuf")
+def test_the_converters_register_when_torchair_is_imported(name: str, site: Path) -> None:
+    output = python(
+        site,
+        f"import inspect, {name}\n"
+        f"op = {name}.ops.center.default\n"
+        "print(hasattr(op, '_ge_converter'))\n"
+        "import torchair\n"
+        "torchair.ge\n"
+        "converter = op._ge_converter\n"
+        "print(list(inspect.signature(converter).parameters))\n"
+        "print([a.name for a in op._schema.arguments])\n",
+    ).splitlines()
+    assert output[0] == "False"
+    assert output[1] == output[2]
+
+
+def test_autocast_and_deprecation(name: str, site: Path) -> None:
+    if name != "kit":
+        pytest.skip("only kit declares them")
+    output = python(
+        site,
+        "import kit, warnings\n"
+        "x = torch.ones(2).npu()\n"
+        "with torch.autocast('npu', dtype=torch.float16):\n"
+        "    try:\n        print(kit.scale(x, 2.0).dtype)\n"
+        "    except RuntimeError as error:\n        print('aclnnKitScale' in str(error))\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    kit.old_scale(torch.ones(2), 1.0)\n"
+        "    kit.old_scale(torch.ones(2), 1.0)\n"
+        "print([str(each.message) for each in caught], caught[0].filename)\n",
+    )
+    lines = output.splitlines()
+    assert lines[0] in {"torch.float16", "True"}
+    assert lines[1] == "['kit.old_scale is deprecated since 1.1; use scale'] <string>"
+
+
+def test_a_source_tree_says_that_it_is_not_built(name: str, tree: Path) -> None:
+    output = python(
+        tree, f"try:\n    import {name}\nexcept ImportError as error:\n    print(error)\n"
+    )
+    assert output == (
+        f"{name} has no library lib{name}.so beside it: this is its source; build and install the "
+        "wheel, or run from another folder\n"
+    )
