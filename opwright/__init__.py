@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from opwright.declare import like as like
     from opwright.declare import promote as promote
     from opwright.declare import reduced as reduced
-    from opwright.declare import sample as sample
     from opwright.declare import tensor as tensor
+    from opwright.declare.sample import sample as sample
 
 __all__ = [
     "OperatorSet",
