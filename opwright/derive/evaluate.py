@@ -90,7 +90,13 @@ def evaluate_item(
 
 
 def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | None = None) -> Any:  # noqa: ANN401 - an int or a SymInt
-    """Return one size."""
+    """Return one size.
+
+    Raises
+    ------
+    ValueError
+        It divides by 0.
+    """
     match size:
         case Const(value):
             return value
@@ -111,7 +117,12 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
             )
             if torch is not None and operation in {"min", "max"}:
                 return getattr(torch, f"sym_{operation}")(*values)
-            return OPERATIONS[operation](*values)
+            try:
+                return OPERATIONS[operation](*values)
+            except ZeroDivisionError:
+                # As the kernels in C++ say it.
+                message = f"the rule for an output's size divides {values[0]} by 0"
+                raise ValueError(message) from None
         case _:
             assert_never(size)
 

@@ -72,6 +72,14 @@ def declaration(namespace: str) -> ow.OperatorSet:
         return x * k + p
 
     @ops.operator(
+        "grouped(Tensor x, int groups) -> Tensor",
+        aclnn="aclnnChecksGrouped(x, groups, out)",
+        requires=["x.shape[0] // groups > 1"],
+    )
+    def grouped(x: torch.Tensor, groups: int) -> torch.Tensor:
+        return x / groups
+
+    @ops.operator(
         "halves(Tensor x, float p) -> Tensor",
         aclnn="aclnnChecksHalves(x, p, out)",
         requires=["p in (0.5, 1.0)"],
@@ -317,6 +325,12 @@ def test_what_holds_passes(live: ow.OperatorSet, device: str) -> None:
     if device != "npu":  # an aclnn function gets an empty list as a null pointer
         assert loaded.overload("listed")(t(2), []).shape == (2,)  # no tensor tells x's dtype
     assert loaded.overload("typed")(t(2), out=t(2)).shape == (2,)
+
+
+@pytest.mark.parametrize("device", ["npu", "meta", "cpu"])
+def test_a_division_by_zero_is_a_value_error(live: ow.OperatorSet, device: str) -> None:
+    with pytest.raises(ValueError, match="the rule for an output's size divides 8 by 0"):
+        live.load().overload("grouped")(maker(device)(8), 0)
 
 
 def test_nothing_is_allocated_or_called_where_a_check_fails(live: ow.OperatorSet) -> None:
