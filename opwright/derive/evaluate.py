@@ -1,7 +1,7 @@
 """Shapes as data -> sizes, for given arguments. Sizes may be symbolic.
 
 Arguments are given by name: anything with `shape` for a tensor, numbers and sequences of numbers
-for the rest. Nothing here compares sizes unless PyTorch's own rule must (broadcasting).
+for the rest. Nothing here compares sizes but broadcasting, which symbolic sizes have their own for.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ __all__ = ["Symbolic", "evaluate", "evaluate_size"]
 
 
 class Symbolic(Protocol):
-    """What compares symbolic sizes without deciding: the module torch."""
+    """What handles symbolic sizes without deciding what they are: parts of torch."""
 
     def sym_min(self, a: Any, b: Any, /) -> Any:  # noqa: ANN401 - an int or a SymInt
         """Return the smaller one."""
 
     def sym_max(self, a: Any, b: Any, /) -> Any:  # noqa: ANN401 - an int or a SymInt
         """Return the larger one."""
+
+    def broadcast(self, shapes: Sequence[tuple[Any, ...]], /) -> tuple[Any, ...]:
+        """Return what shapes become together; ValueError if they do not fit."""
 
 
 OPERATIONS: dict[Operation, Callable[[Any, Any], Any]] = {
@@ -60,7 +63,7 @@ def evaluate(
     Parameters
     ----------
     torch
-        The module torch if sizes may be symbolic.
+        Given if sizes may be symbolic.
 
     Examples
     --------
@@ -82,7 +85,8 @@ def evaluate_item(
         case Sizes(name):
             return as_list(arguments[name])
         case Broadcast(shapes):
-            return broadcast([evaluate(each, arguments, torch) for each in shapes])
+            parts = [evaluate(each, arguments, torch) for each in shapes]
+            return broadcast(parts) if torch is None else torch.broadcast(parts)
         case Reduced():
             return reduce(item, arguments)
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator as operators
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, assert_never
 
 import torch
@@ -31,7 +31,7 @@ from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from opwright.declare.dims import Check, Comparison
     from opwright.declare.rules import DtypeRule
@@ -48,6 +48,52 @@ COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
     "==": operators.eq,
     "!=": operators.ne,
 }
+
+
+class Symbols:
+    """How sizes are compared, which may be symbolic."""
+
+    sym_min = staticmethod(torch.sym_min)
+    sym_max = staticmethod(torch.sym_max)
+
+    @staticmethod
+    def broadcast(shapes: Sequence[tuple[Any, ...]], /) -> tuple[Any, ...]:
+        """Return what shapes become together.
+
+        A size that nobody knows yet is not 1, as everywhere in torch; that it equals the others is
+        then checked when the graph runs.
+        """
+        rank = max(map(len, shapes))
+        sizes: list[Any] = []
+        for axis in range(-rank, 0):
+            wide: Any = 1
+            for shape in shapes:
+                if -axis > len(shape) or is_one(shape[axis]):
+                    continue
+                if isinstance(wide, int) and wide == 1:
+                    wide = shape[axis]
+                else:
+                    require(wide == shape[axis], partial(unbroadcastable, shapes))
+            sizes.append(wide)
+        return tuple(sizes)
+
+
+def is_one(size: Any) -> bool:  # noqa: ANN401 - an int or a SymInt
+    """Tell whether a size is known to be 1."""
+    if isinstance(size, int):
+        return size == 1
+    from torch.fx.experimental.symbolic_shapes import guard_or_false  # noqa: PLC0415 - it takes half a second
+
+    known: bool = guard_or_false(size == 1)
+    return known
+
+
+def unbroadcastable(shapes: Sequence[tuple[Any, ...]]) -> str:
+    """Return the message for shapes that do not fit together."""
+    return f"shapes {', '.join(map(str, shapes))} cannot be broadcast together"
+
+
+SYMBOLS = Symbols()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +157,11 @@ class Rules:
                 got = len(values[tensor].shape)
                 require(got >= rank if at_least else got == rank, lambda: say(got))
             case SizeCheck(tensor=tensor, axis=axis, size=size):
-                got, expected = values[tensor].shape[axis], evaluate_size(size, values, torch)
+                got, expected = values[tensor].shape[axis], evaluate_size(size, values, SYMBOLS)
                 require(got == expected, lambda: say(got, expected))
             case SpanCheck(span=span, other=other):
-                found = evaluate((span,), values, torch)
-                wanted = evaluate((other,), values, torch)
+                found = evaluate((span,), values, SYMBOLS)
+                wanted = evaluate((other,), values, SYMBOLS)
 
                 def message() -> str:
                     return say(list(found), list(wanted))
@@ -124,7 +170,7 @@ class Rules:
                 for one, another in zip(found, wanted, strict=True):
                     require(one == another, message)
             case ValueCheck(left=left, comparison=comparison, right=right):
-                one, another = (evaluate_size(each, values, torch) for each in (left, right))
+                one, another = (evaluate_size(each, values, SYMBOLS) for each in (left, right))
                 require(COMPARISONS[comparison](one, another), lambda: say(one, another))
             case MemberCheck(argument=argument, values=allowed):
                 got = values[argument]
@@ -136,7 +182,7 @@ class Rules:
         """Return the shape of a new output."""
         match output.shape:
             case tuple() as data:
-                return evaluate(data, values, torch)
+                return evaluate(data, values, SYMBOLS)
             case ShapeFunction(function):
                 return tuple(function(**values))
             case rule:  # `of` refuses C++, and a new output has a rule

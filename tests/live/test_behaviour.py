@@ -132,6 +132,10 @@ def test_sizes_that_depend_on_data_stay_unknown() -> None:
         low, high, order = torch.ops.opwright_zoo.low_high(x, 1)
         assert str(low.shape[0]) == str(x.shape[0])
         assert (high.shape[1], order.dtype) == (3, torch.int64)
+        for other in (torch.empty(4), torch.empty(1, 4), x):
+            assert str(torch.ops.opwright_zoo.axpy(x, other).shape[0]) == str(x.shape[0])
+        with pytest.raises(ValueError, match="cannot be broadcast together"):
+            torch.ops.opwright_zoo.axpy(x, torch.empty(3))
 
 
 # References that are not what the declaration says.
