@@ -1,6 +1,6 @@
 # opwright: every target sets up what it needs; a second run does only what changed.
 #
-#   make demo    build the sample operator, run it on the twin, show what happened
+#   make demo    build the sample operators, run them on the twin, show what happened
 #   make test    linters, native tests, Python tests
 #   make setup   only the set-up     make native   only the native libraries
 #   make lint | format | bench | clean
@@ -33,8 +33,9 @@ CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.
 .DEFAULT_GOAL := test
 
 demo: setup
-	@echo "[5/5] demo: a custom operator's wheel, built and tested on the twin"
+	@echo "[5/5] demo: a custom operator's wheel by hand, then one declared; each built and tested on the twin"
 	PATH="$(BIN):$$PATH" bash examples/cpp_extension_wheel/run.sh --demo
+	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh
 
 test: setup lint native-tests
 	@echo "[5/5] tests"

@@ -26,7 +26,7 @@ def moe_gating_top_k(x, k, *, bias=None, group_count=1, norm_type=0, eps=1e-20, 
     if group_count > 1:
         groups = choice.unflatten(-1, (group_count, -1))
         best = groups.topk(1 + more["group_select_mode"]).values.sum(-1).topk(more["k_group"])
-        chosen = torch.zeros_like(groups[..., 0], dtype=torch.bool).scatter(-1, best.indices, True)
+        chosen = torch.zeros_like(groups[..., 0], dtype=torch.bool).scatter(-1, best.indices, 1)
         choice = groups.masked_fill(~chosen.unsqueeze(-1), -torch.inf).flatten(-2)
     index = choice.topk(k).indices
     y = scores.gather(-1, index)
