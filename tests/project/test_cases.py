@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
+
+import opwright.twin  # noqa: F401  # before torch, which loads torch_npu
+
+# isort: split
 import torch
 
 import opwright as ow
 from opwright.project.cases import Case, cases, error_cases
 
-pytestmark = pytest.mark.torch
+pytestmark = pytest.mark.twin
 
 ops = ow.OperatorSet("cases_of_tests")
 
