@@ -103,12 +103,21 @@ class Differentiation:
 
         self.autograd(name, slow, None)
 
-    def through_twin(self, name: str, twin: str, inputs: Sequence[str] | None) -> None:
-        """Register a mutating operator: its twin, then copies into the written arguments."""
+    def through_twin(
+        self, name: str, twin: str, inputs: Sequence[str] | None, copied: Sequence[str] = ()
+    ) -> None:
+        """Register a mutating operator: its twin, then copies into the written arguments.
+
+        Parameters
+        ----------
+        copied
+            Written arguments that the backward needs as they were.
+        """
         binder, functional = self.registrar.binder(name), self.registrar.binder(twin)
 
         def slow(values: dict[str, Any]) -> Any:
-            results = as_list(functional.call(functional.operator, values))
+            given = values | {each: mapped(torch.clone, values[each]) for each in copied}
+            results = as_list(functional.call(functional.operator, given))
             written = binder.written
             own = results[: len(results) - len(written)]
             for each, value in zip(written, results[len(own) :], strict=True):

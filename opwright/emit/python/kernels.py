@@ -261,6 +261,9 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
         yield call("composite", python_function(operator, extracted))
     elif declared.reference is not None:
         yield call("reference", f"_reference.{extracted.name(declared.reference)}")
+    if operator.python is not None and operator.python.kind == "vjp":
+        # Autograd, which it uses, does not see through a batch.
+        yield call("vmap_loop")
     if operator.role == "backward":
         return
     if not isinstance(declared.vmap, str) and operator.role == "declared":
@@ -295,9 +298,9 @@ def stable_calls(operator: OperatorFacts, facts: SetFacts) -> Iterator[str]:
         outputs = strings(operator.schema.output_names())
         if operator.role == "functional twin":
             outputs = strings(output.name for output in operator.outputs)
-        items: list[str | Group] = [name, outputs]
-        items.append("None" if autograd is None else backward_group(autograd, facts))
-        yield "\n".join(laid_out(Group("in_front.through_node(", tuple(items), ")"), indent="    "))
+        backward = "None" if autograd is None else backward_group(autograd, facts)
+        call = Group("in_front.through_node(", (name, outputs, backward), ")")
+        yield "\n".join(laid_out(call, indent="    "))
     if operator.schema.mutated:
         yield f"    in_front.count_versions({name})"
     if operator.functional_twin is not None:
