@@ -1,7 +1,13 @@
-"""From emitted text to what is shipped: the outer ring, with files and processes.
+"""`opwright gen` and `opwright build`: everything that is derived from a declaration, on disk.
 
-writer        a mapping of paths to texts -> files of a folder
-gen_command   `opwright gen`
+command, gen_command   the two verbs
+build                  a project -> a wheel, step by step; progress: what is shown of it
+sources                a project -> facts and emitted files; writer: these on disk
+toolchain, compile     compiler, torch and torch_npu; sources -> objects -> library
+cache, message         compiled units by content; the compiler's first error for a person
+symbols                proof that a library uses only the stable ABI
+plugin, wheel          the form without a compiler; files -> a wheel
+errors
 """
 
 from __future__ import annotations

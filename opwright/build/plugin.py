@@ -136,8 +136,18 @@ def plugin_files(project: Project, sources: Sources) -> Mapping[str, str]:
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a Python file; what says its encoding stays true in UTF-8 for ASCII."""
+    """Return the text of the declaration.
+
+    Raises
+    ------
+    PluginError
+        OPW-B020: it says that it is in another encoding than the one it will be written in.
+    """
     with tokenize.open(file) as stream:
+        if stream.encoding not in {"utf-8", "utf-8-sig"}:
+            raise PluginError(
+                where=str(file), got=f"a file in {stream.encoding}", fix="save it as UTF-8"
+            )
         return stream.read()
 
 

@@ -4,11 +4,14 @@ Nothing here imports torch. What one line shows to be wrong is raised at that li
 several fields is found by `opwright.validate`.
 
 operator_set     how an author declares: `OperatorSet`, its decorator
+fields           what the author wrote -> data; reserved: names that cannot be used
 operator         what was declared: `Operator`, `Declaration`
-schema           PyTorch's schema grammar; function_schema: from a typed function
+schema           PyTorch's schema grammar; function_schema: from a typed function; defaults
 rules            shapes and dtypes as an author writes them
-dims, shape      texts with named dimensions -> shapes as data
+dims, sizes, scope, requirements   texts with named dimensions -> shape and checks (data)
+words            what a failed check says
 call             the call of the aclnn function
+values           what an operator produces, which values have gradients
 backward, sample, place, errors
 """
 

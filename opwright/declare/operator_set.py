@@ -7,111 +7,27 @@ An `OperatorSet` only collects while its module runs. Everything that uses it wo
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import keyword
 import tokenize
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack, cast
 
-from opwright.aclnn.prototype import Prototype
-from opwright.aclnn.reg_op import parse_reg_op
-from opwright.declare.backward import (
-    Backward,
-    BackwardCall,
-    BackwardFunction,
-    BackwardReference,
-    Formula,
-)
-from opwright.declare.call import parse_call
-from opwright.declare.errors import (
-    DuplicateOperatorError,
-    FieldError,
-    ReservedNameError,
-    UnknownNameError,
-)
-from opwright.declare.function_schema import function_schema
-from opwright.declare.operator import Declaration, Deprecation, Operator, Source, Upstream
-from opwright.declare.place import Place, caller
-from opwright.declare.rules import Dims, ShapeFunction, read_dtypes
-from opwright.declare.sample import Tolerance
-from opwright.declare.schema import parse_schema, split
-from opwright.errors import nearest_first
+from opwright.declare.backward import Backward, BackwardFunction
+from opwright.declare.errors import DuplicateOperatorError, FieldError
+from opwright.declare.fields import OperatorFields, read_operator
+from opwright.declare.operator import Declaration, Operator, Source
+from opwright.declare.place import caller
+from opwright.declare.reserved import check_namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from opwright.declare.call import Call
-    from opwright.declare.operator import Autocast, Layout, Vmap
-    from opwright.declare.rules import DtypeRule, ShapeRule
-    from opwright.declare.sample import ErrorSample, Sample
-    from opwright.declare.schema import Schema
     from opwright.live.loading import Loaded
 
-__all__ = ["DeclaredOperator", "OperatorFields", "OperatorSet"]
+__all__ = ["DeclaredOperator", "OperatorSet"]
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound="Callable[..., object]")
-
-# Namespaces that PyTorch and torch_npu define themselves.
-RESERVED_NAMESPACES = frozenset(
-    {"aten", "prim", "prims", "prims_common", "quantized", "c10d", "c10d_functional", "inductor"}
-    | {
-        "npu",
-        "npu_inference",
-        "torchair",
-        "higher_order",
-        "_c10d_functional",
-        "profiler",
-        "debugprims",
-    }
-)
-# Attributes of torch.ops.<namespace> itself.
-RESERVED_NAMES = frozenset({"name", "load_library", "loaded_libraries", "import_module"})
-# Words of C++ that are no words of Python, as far as they are likely names.
-CPP_WORDS = frozenset(
-    {"auto", "bool", "case", "catch", "char", "const", "delete", "default", "do", "double", "enum"}
-    | {
-        "explicit",
-        "export",
-        "extern",
-        "float",
-        "friend",
-        "goto",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-    }
-    | {"namespace", "new", "operator", "private", "protected", "public", "register", "requires"}
-    | {"short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw"}
-    | {"typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile"}
-)
-
-
-class OperatorFields(TypedDict, total=False):
-    """The fields of an operator; `OperatorSet.operator` documents them."""
-
-    mutates: Sequence[str]
-    aclnn: str | Literal[False]
-    prototype: str | Path | Prototype | Literal[False]
-    requires: Sequence[str]
-    shapes: Mapping[str, ShapeRule | str | Callable[..., Sequence[object]]]
-    dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
-    layouts: Mapping[str, Layout]
-    backward: str | Mapping[str, str] | Backward
-    vmap: Vmap | Callable[..., object]
-    autocast: Autocast
-    samples: Sequence[Sample]
-    errors: Sequence[ErrorSample]
-    tolerances: Mapping[str, Tolerance | tuple[float, float]]
-    deterministic: bool
-    functional: str
-    tags: Sequence[str]
-    torch: str
-    torch_npu: str
-    deprecated: str | Deprecation
-    upstream: Mapping[str, str] | Upstream
 
 
 class DeclaredOperator(Generic[Parameters, Result]):
@@ -213,13 +129,7 @@ class OperatorSet:
         torch_npu: str | None = None,
     ) -> None:
         place = caller()
-        check_word(namespace, "namespace", where=str(place))
-        if namespace in RESERVED_NAMESPACES:
-            raise ReservedNameError(
-                where=f"{place}, namespace",
-                got=repr(namespace),
-                fix="choose a name that neither PyTorch nor torch_npu uses",
-            )
+        check_namespace(namespace, where=str(place))
         self.namespace = namespace
         self.version = version
         self.torch = torch
@@ -303,7 +213,7 @@ class OperatorSet:
         def declare(
             function: Callable[Parameters, Result],
         ) -> DeclaredOperator[Parameters, Result]:
-            operator = self.read(schema, function, fields, place)
+            operator = read_operator(self.namespace, schema, function, fields, place)
             self.add(operator)
             return DeclaredOperator(self, operator.name, function)
 
@@ -312,7 +222,7 @@ class OperatorSet:
     def declare(self, schema: str, **fields: Unpack[OperatorFields]) -> None:
         """Declare an operator that has no reference function; otherwise as `operator`."""
         place = caller()
-        self.add(self.read(schema, None, fields, place))
+        self.add(read_operator(self.namespace, schema, None, fields, place))
 
     def freeze(self) -> Declaration:
         """Return what was declared so far."""
@@ -386,215 +296,8 @@ class OperatorSet:
             known, backward=backward or known.backward, vmap=vmap or known.vmap
         )
 
-    def read(
-        self,
-        text: str | None,
-        function: Callable[..., object] | None,
-        fields: OperatorFields,
-        place: Place,
-    ) -> Operator:
-        """Turn what the author wrote into data."""
-        unknown = fields.keys() - OperatorFields.__annotations__.keys()
-        if unknown:
-            name = min(unknown)
-            raise FieldError(
-                where=str(place),
-                got=f"a field {name!r}",
-                allowed=nearest_first(name, OperatorFields.__annotations__),
-            )
-        schema = read_schema(text, function, fields.get("mutates", ()), where=str(place))
-        where = f"{place}, operator {self.namespace}::{schema.full_name}"
-        if "upstream" not in fields:  # what exists elsewhere has its names already
-            check_word(schema.name, "operator", where=where)
-            for argument in schema.arguments:
-                check_word(argument.name, "argument", where=where)
-        arguments = [argument.name for argument in schema.arguments]
-        deprecated = fields.get("deprecated")
-        return Operator(
-            schema=schema,
-            place=place,
-            reference=function,
-            doc=inspect.cleandoc(function.__doc__ or "") if function else "",
-            call=read_call(fields.get("aclnn"), where=where),
-            prototype=read_prototype(fields.get("prototype"), place, where=where),
-            requires=tuple(fields.get("requires", ())),
-            shapes={
-                name: read_shape(rule, where=f"{where}, shape of {name!r}")
-                for name, rule in fields.get("shapes", {}).items()
-            },
-            dtypes=dtype_rules(fields.get("dtypes", {}), schema, where=where),
-            layouts=read_layouts(fields.get("layouts", {}), where=where),
-            backward=read_backward(fields.get("backward"), arguments, where=where),
-            vmap=fields.get("vmap", "loop"),
-            autocast=fields.get("autocast"),
-            samples=tuple(fields.get("samples", ())),
-            errors=tuple(fields.get("errors", ())),
-            tolerances={
-                dtype: value if isinstance(value, Tolerance) else Tolerance(*value)
-                for dtype, value in fields.get("tolerances", {}).items()
-            },
-            deterministic=fields.get("deterministic", True),
-            functional=fields.get("functional"),
-            tags=tuple(fields.get("tags", ())),
-            torch=fields.get("torch"),
-            torch_npu=fields.get("torch_npu"),
-            deprecated=Deprecation(since=deprecated) if isinstance(deprecated, str) else deprecated,
-            upstream=read_upstream(fields.get("upstream")),
-        )
-
 
 def read_source(path: Path) -> str:
     """Return the text of a Python file, in the encoding that it says it has."""
     with tokenize.open(path) as file:
         return file.read()
-
-
-def check_word(name: str, kind: str, *, where: str) -> None:
-    """Raise if a name is a word of Python or C++, or PyTorch's own."""
-    if not name.isidentifier() or name.startswith("__"):
-        raise ReservedNameError(
-            where=f"{where}, {kind}", got=repr(name), fix="use letters, digits and _"
-        )
-    words = CPP_WORDS | (RESERVED_NAMES if kind == "operator" else set())
-    if keyword.iskeyword(name) or name in words:
-        raise ReservedNameError(
-            where=f"{where}, {kind}",
-            got=repr(name),
-            fix=f"choose another name, for example {name}_",
-        )
-
-
-def read_schema(
-    text: str | None,
-    function: Callable[..., object] | None,
-    mutates: Sequence[str],
-    *,
-    where: str,
-) -> Schema:
-    """Parse the schema, or derive it from the function."""
-    if text is None or "(" not in text:
-        if function is None:
-            raise FieldError(
-                where=where, got=f"schema {text!r}", fix="write the whole schema: NAME(...) -> ..."
-            )
-        name = text or function.__name__
-        return function_schema(function, name=name, mutates=mutates, where=where)
-    if mutates:
-        raise FieldError(
-            where=where,
-            got="mutates beside a schema",
-            fix="annotate what is written in the schema: Tensor(a!)",
-        )
-    return parse_schema(text, where=where)
-
-
-def read_call(value: str | Literal[False] | None, *, where: str) -> Call | Literal[False] | None:
-    """Read the field aclnn."""
-    return parse_call(value, where=f"{where}, aclnn") if isinstance(value, str) else value
-
-
-def read_prototype(
-    value: str | Path | Prototype | Literal[False] | None, place: Place, *, where: str
-) -> Prototype | str | Literal[False] | None:
-    """Read the field prototype; a relative path is one beside the declaring file."""
-    if value is None or value is False or isinstance(value, Prototype):
-        return value
-    if isinstance(value, str) and value.isidentifier():
-        return value
-    if isinstance(value, Path):
-        path = Path(place.file).parent / value
-        if not path.is_file():
-            raise FieldError(
-                where=f"{where}, prototype",
-                got=f"no file {str(value)!r}",
-                fix="name a file that exists",
-            )
-        found = parse_reg_op(path.read_text(encoding="utf-8"), where=str(value))
-    else:
-        found = parse_reg_op(value, where=f"{where}, prototype")
-    if len(found) != 1:
-        raise FieldError(
-            where=f"{where}, prototype",
-            got=f"{len(found)} prototypes",
-            fix="give the REG_OP of one operator",
-        )
-    return found[0]
-
-
-def read_shape(rule: ShapeRule | str | Callable[..., Sequence[object]], *, where: str) -> ShapeRule:
-    """Read one entry of the field shapes."""
-    if isinstance(rule, str):
-        return Dims(rule)
-    if isinstance(rule, list | tuple):
-        raise FieldError(where=where, got=repr(rule), fix='write the sizes as a text: "N, 2 * D"')
-    return ShapeFunction(rule) if callable(rule) else rule
-
-
-def dtype_rules(
-    value: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule],
-    schema: Schema,
-    *,
-    where: str,
-) -> dict[str, DtypeRule]:
-    """Read the field dtypes."""
-    names = [argument.name for argument in schema.arguments]
-    if not isinstance(value, str | list | tuple | set | frozenset):
-        rules = cast("Mapping[str, str | Sequence[str] | DtypeRule]", value)
-        return {
-            name: read_dtypes(rule, names, where=f"{where}, dtype of {name!r}")
-            for name, rule in rules.items()
-        }
-    tensors = [argument.name for argument in schema.arguments if argument.type.has_tensors]
-    if not tensors:
-        raise FieldError(
-            where=f"{where}, dtypes", got=repr(value), fix="give the dtype of each output by name"
-        )
-    first, *rest = tensors
-    same = {name: read_dtypes(first, names, where=where) for name in rest}
-    return {first: read_dtypes(value, (), where=f"{where}, dtypes"), **same}
-
-
-def read_upstream(value: Mapping[str, str] | Upstream | None) -> Upstream | None:
-    """Read the field upstream."""
-    if value is None or isinstance(value, Upstream):
-        return value
-    entries = tuple((key, text) for key, text in value.items() if key != "section")
-    return Upstream(section=value.get("section", "custom"), entries=entries)
-
-
-def read_layouts(value: Mapping[str, Layout], *, where: str) -> dict[str, Layout]:
-    """Read the field layouts."""
-    for name, layout in value.items():
-        if layout not in {"any", "contiguous"}:
-            raise FieldError(
-                where=f"{where}, layout of {name!r}",
-                got=repr(layout),
-                allowed=nearest_first(layout, ("any", "contiguous")),
-                fix="use one of them",
-            )
-    return dict(value)
-
-
-def read_backward(
-    value: str | Mapping[str, str] | Backward | None, arguments: Sequence[str], *, where: str
-) -> Backward | None:
-    """Read the field backward."""
-    if value is None or isinstance(value, BackwardReference | BackwardFunction | BackwardCall):
-        return value
-    if value == "reference":
-        return BackwardReference()
-    if isinstance(value, str):
-        return BackwardCall((Formula((), value),))
-    formulas = []
-    for names, expression in value.items():
-        inputs = tuple(name.strip() for name in split(names))
-        for name in inputs:
-            if name not in arguments:
-                raise UnknownNameError(
-                    where=f"{where}, backward",
-                    got=repr(name),
-                    allowed=nearest_first(name, arguments),
-                    fix="name the argument that the formula gives the gradient of",
-                )
-        formulas.append(Formula(inputs, expression))
-    return BackwardCall(tuple(formulas))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.checks import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
 
 if TYPE_CHECKING:
-    from opwright.declare.dims import Check
+    from opwright.declare.checks import Check
 
 __all__ = ["Texts", "dtype_texts", "sentence", "texts_of_check"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Prototype
     from opwright.aclnn.signature import AclnnSignature, CType
-    from opwright.declare.dims import Check
+    from opwright.declare.checks import Check
     from opwright.declare.operator import Declaration, Operator
     from opwright.declare.rules import Cpp, DtypeRule, ShapeFunction
     from opwright.declare.schema import Argument, Schema, ValueType

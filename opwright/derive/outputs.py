@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.dims import bind, read_requirement, resolve
+from opwright.declare.dims import bind, resolve
 from opwright.declare.errors import RuleError
+from opwright.declare.requirements import read_requirement
 from opwright.declare.rules import Dims, Like, ShapeFunction
 from opwright.declare.values import dtype_rule, first_tensor, produced
 from opwright.derive.facts import Output
 from opwright.derive.trace import lower
 
 if TYPE_CHECKING:
-    from opwright.declare.dims import Check, Scope
+    from opwright.declare.checks import Check
     from opwright.declare.operator import Operator
     from opwright.declare.rules import Cpp, ShapeRule
     from opwright.declare.schema import Schema
+    from opwright.declare.scope import Scope
     from opwright.declare.shape import Shape
     from opwright.declare.values import Produced
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
-from opwright.declare.dims import (
+from opwright.declare.checks import (
     MemberCheck,
     RankCheck,
     SizeCheck,
@@ -36,7 +36,7 @@ from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, Fro
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.declare.dims import Check
+    from opwright.declare.checks import Check
     from opwright.declare.rules import DtypeRule
     from opwright.declare.shape import Item, Shape
     from opwright.derive.facts import OperatorFacts, Output, Source

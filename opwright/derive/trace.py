@@ -13,8 +13,8 @@ from opwright.declare import shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from opwright.declare.dims import Scope
     from opwright.declare.rules import ShapeFunction
+    from opwright.declare.scope import Scope
     from opwright.declare.shape import Operation, Shape, Size
 
 __all__ = ["lower"]

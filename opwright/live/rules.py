@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import torch
 
-from opwright.declare.dims import (
+from opwright.declare.checks import (
     MemberCheck,
     RankCheck,
     SizeCheck,
@@ -33,7 +33,7 @@ from opwright.live.errors import CppRuleError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from opwright.declare.dims import Check, Comparison
+    from opwright.declare.checks import Check, Comparison
     from opwright.declare.rules import DtypeRule
     from opwright.derive.facts import OperatorFacts, Output
     from opwright.live.arguments import Values

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.declare.errors import DuplicateOperatorError
-from opwright.declare.operator_set import check_word
+from opwright.declare.reserved import check_word
 from opwright.declare.schema import parse_schema
 from opwright.project.config import load_operators
 from opwright.project.errors import CannotAddError, CannotWriteError

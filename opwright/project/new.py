@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.declare.operator_set import CPP_WORDS, RESERVED_NAMESPACES
+from opwright.declare.reserved import CPP_WORDS, RESERVED_NAMESPACES
 from opwright.project.errors import CannotWriteError, FolderExistsError, ProjectNameError
 from opwright.project.template import project_texts
 

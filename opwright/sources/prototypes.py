@@ -17,7 +17,7 @@ from opwright.aclnn.prototype import derive
 from opwright.aclnn.signature import CType
 from opwright.declare.call import Actual, Call, Named
 from opwright.declare.operator import Operator
-from opwright.declare.operator_set import CPP_WORDS, RESERVED_NAMES
+from opwright.declare.reserved import CPP_WORDS, RESERVED_NAMES
 from opwright.declare.rules import DTYPES, DtypeSet, SameDtype
 from opwright.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
 from opwright.sources.imported import Note

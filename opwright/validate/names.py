@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.backward import BackwardCall
 from opwright.declare.errors import DuplicateOperatorError, FieldError, ReservedNameError
-from opwright.declare.operator_set import RESERVED_NAMESPACES
+from opwright.declare.reserved import RESERVED_NAMESPACES
 from opwright.declare.schema import Result, Schema
 from opwright.validate.backward import arguments_of
 from opwright.validate.errors import NameClashError

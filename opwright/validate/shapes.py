@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from opwright.declare.dims import Scope, bind, read_requirement, resolve
+from opwright.declare.dims import bind, resolve
 from opwright.declare.errors import DeclarationError, UnknownNameError
+from opwright.declare.requirements import read_requirement
 from opwright.declare.rules import Dims, ShapeFunction
 from opwright.declare.schema import Base
+from opwright.declare.scope import Scope
 from opwright.declare.shape import Binary, Broadcast, Const, Dim, Element
 from opwright.errors import nearest_first
 from opwright.validate.errors import (

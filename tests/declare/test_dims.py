@@ -6,17 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.declare.dims import (
-    Check,
-    MemberCheck,
-    RankCheck,
-    SizeCheck,
-    SpanCheck,
-    ValueCheck,
-    bind,
-    read_requirement,
-    resolve,
-)
+from opwright.declare.checks import Check, MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.dims import bind, resolve
+from opwright.declare.requirements import read_requirement
 from opwright.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeRule
 from opwright.declare.schema import parse_schema
 from opwright.declare.shape import (

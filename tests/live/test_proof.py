@@ -20,8 +20,8 @@ from opwright.validate import InvalidDeclarationError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from opwright.declare.fields import OperatorFields
     from opwright.declare.operator import Operator
-    from opwright.declare.operator_set import OperatorFields
     from opwright.errors import OpwrightError
 
 pytestmark = pytest.mark.twin

@@ -235,6 +235,21 @@ def ramp(n: int, *, device: torch.device | None = None) -> Tensor:
     return torch.arange(n, dtype=torch.float32)
 
 
+@zoo.operator(
+    "perhaps(Tensor? given=None) -> Tensor",
+    aclnn="aclnnZooPerhaps(given, out)",
+    shapes={"out": "3"},
+    dtypes={"out": "float32"},
+)
+def perhaps(given: Tensor | None = None) -> Tensor:
+    return torch.full((3,), 0.0 if given is None else 1.0)
+
+
+@zoo.operator("bump_(Tensor(a!) x) -> Tensor(a!)", aclnn=False)
+def bump_(x: Tensor) -> Tensor:
+    return x.add_(axpy(x, x))
+
+
 @dataclass(frozen=True)
 class Case:
     """A call of an operator.
@@ -278,6 +293,8 @@ CASES = (
     Case("observe", {"x": (3, 4)}, differentiable=False),
     Case("twice", {"x": (3, 4)}),
     Case("first_rows", {"x": (3, 4), "k": 2}),
+    Case("perhaps", {"given": (4,)}, differentiable=False),
+    Case("bump_", {"x": (3, 4)}),
     Case("ramp", {"n": 5}, differentiable=False),
 )
 

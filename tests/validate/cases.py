@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
+    from opwright.declare.fields import OperatorFields
     from opwright.declare.operator import Autocast, Vmap
-    from opwright.declare.operator_set import OperatorFields
 
 SCALE = "scale(Tensor x, *, float factor=1.0) -> Tensor"
 ADD = "add(Tensor x, Tensor y, float alpha=1.0) -> Tensor"

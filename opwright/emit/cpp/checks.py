@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from opwright.declare.dims import (
+from opwright.declare.checks import (
     MemberCheck,
     RankCheck,
     SizeCheck,
@@ -23,7 +23,7 @@ from opwright.emit.cpp.types import DTYPES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.declare.dims import Check, Comparison
+    from opwright.declare.checks import Check, Comparison
     from opwright.declare.words import Texts
     from opwright.derive.facts import OperatorFacts
     from opwright.emit.cpp.sizes import Scope, Value

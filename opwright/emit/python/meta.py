@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from opwright.declare.dims import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.checks import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
 from opwright.declare.shape import (
     Argument,
@@ -29,7 +29,7 @@ from opwright.emit.python.text import Group, bracketed, docstring, laid_out, lit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.declare.dims import Check
+    from opwright.declare.checks import Check
     from opwright.declare.rules import DtypeRule
     from opwright.declare.shape import Item, Shape, Size
     from opwright.derive.facts import OperatorFacts, Output, SetFacts

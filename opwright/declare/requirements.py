@@ -1,0 +1,96 @@
+"""The field `requires`: comparisons and memberships as texts -> checks."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from opwright.declare.checks import MemberCheck, ValueCheck
+from opwright.declare.errors import RuleError, UnknownNameError
+from opwright.declare.schema import Base
+from opwright.declare.sizes import parsed, size
+from opwright.errors import nearest_first
+
+if TYPE_CHECKING:
+    from opwright.declare.checks import Check, Comparison
+    from opwright.declare.scope import Scope
+
+__all__ = ["read_requirement"]
+
+
+COMPARISONS: dict[type[ast.cmpop], Comparison] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+# What a membership may be about, with the types of the values.
+PLAIN: dict[Base, type[int | float | str]] = {
+    Base.INT: int,
+    Base.SYMINT: int,
+    Base.FLOAT: float,
+    Base.STR: str,
+}
+
+
+def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...]:
+    """Read what has to hold for the arguments: a comparison, a chain of them, or a membership.
+
+    Raises
+    ------
+    RuleError, UnknownNameError
+        OPW-D004, OPW-D003.
+
+    Examples
+    --------
+    >>> from opwright.declare.schema import parse_schema
+    >>> scope = Scope(schema=parse_schema("f(Tensor x, int k, str mode) -> Tensor", where=""))
+    >>> len(read_requirement("0 < k <= x.shape[-1]", scope, where=""))
+    2
+    >>> read_requirement("mode in ('sum', 'mean')", scope, where="")[0].values
+    ('sum', 'mean')
+    """
+    match parsed(text, where=where):
+        case ast.Compare(ast.Name(name), [ast.In()], [ast.Tuple() | ast.List() as values]):
+            return (member(name, values, text, scope, where=where),)
+        case ast.Compare(ast.Name(name), [ast.Eq()], [ast.Constant(str()) as value]):
+            return (member(name, ast.Tuple([value]), text, scope, where=where),)
+        case ast.Compare(first, operators, rest) if all(type(o) in COMPARISONS for o in operators):
+            sizes = [size(node, scope, where=where) for node in (first, *rest)]
+            pairs = zip(sizes, operators, sizes[1:], strict=False)
+            return tuple(
+                ValueCheck(left=left, comparison=COMPARISONS[type(o)], right=right, pattern=text)
+                for left, o, right in pairs
+            )
+    raise RuleError(
+        where=where,
+        got=repr(text),
+        allowed=("0 < k <= N", "k % 8 == 0", "mode in ('sum', 'mean')"),
+        fix="compare sizes and numbers, or give the values that an argument may have",
+    )
+
+
+def member(
+    name: str, values: ast.Tuple | ast.List, text: str, scope: Scope, *, where: str
+) -> MemberCheck:
+    """Read a membership."""
+    given = scope.schema.argument(name)
+    plain = [a.name for a in scope.schema.arguments if a.type.base in PLAIN and not a.type.is_list]
+    if given is None or name not in plain:
+        raise UnknownNameError(
+            where=where,
+            got=repr(name),
+            allowed=nearest_first(name, plain),
+            fix="name an argument that is a number or a string",
+        )
+    literals: list[int | float | str] = []
+    for element in values.elts:
+        kind = given.type.base
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, PLAIN[kind]):
+            raise RuleError(where=where, got=repr(text), fix=f"give values of type {kind.value}")
+        literals.append(element.value)
+    return MemberCheck(argument=name, values=tuple(literals), pattern=text)
