@@ -28,9 +28,6 @@ def factory_kernel(live: LiveOperator) -> Callable[..., object]:
 
     def kernel(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
-        if live.tensors(values):
-            with dispatcher.below_key("BackendSelect"):
-                return live.binder.call(live.overload(), values)
         key = dispatcher.key_of(device_of(live, values))
         return live.binder.call(
             lambda *given, **named: dispatcher.call_at(live.overload(), key, *given, **named),

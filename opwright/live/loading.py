@@ -210,19 +210,25 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
             registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
         if is_declared:
             register_autocast(live, registrations)
+        register_functionalization(live, registrations)
         return
     kernel = cpu_kernel(live)
     if kernel is not None:
         registrations.implement(name, kernel, "CPU")
     registrations.fake(name, fake_kernel(live))
     registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
-    if facts.functional_twin is not None:
-        functionalized = functionalize_kernel(live, facts.functional_twin)
-        registrations.implement(name, functionalized, "Functionalize")
+    register_functionalization(live, registrations)
     register_autocast(live, registrations)
     if needs_factory(live):
         registrations.implement(name, factory_kernel(live), "BackendSelect")
     register_autograd(live, registrations)
+
+
+def register_functionalization(live: LiveOperator, registrations: Registrations) -> None:
+    """Register what makes a mutating operator its functional twin."""
+    if live.facts.functional_twin is not None:
+        kernel = functionalize_kernel(live, live.facts.functional_twin)
+        registrations.implement(live.facts.name, kernel, "Functionalize")
 
 
 def register_autocast(live: LiveOperator, registrations: Registrations) -> None:
