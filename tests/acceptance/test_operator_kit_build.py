@@ -349,6 +349,13 @@ def test_a_plugin_of_several_files(changed: Workshop) -> None:
     assert not (changed.project / "dist").exists()
 
 
+def test_a_plugin_in_another_encoding(changed: Workshop) -> None:
+    file = changed.project / "operators.py"
+    file.write_bytes(b"# coding: latin-1\n" + file.read_bytes())
+    message = changed.refused("build", "--plugin")
+    assert "got:     a file in iso-8859-1\n  fix:     save it as UTF-8" in message
+
+
 def test_a_folder_that_is_no_project(changed: Workshop) -> None:
     assert changed.refused("build", changed.project.parent).startswith("OPW-P001 not a project\n")
 

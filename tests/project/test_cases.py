@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import opwright.twin  # noqa: F401  # before torch, which loads torch_npu
+import opwright.twin  # before torch, which loads torch_npu
 
 # isort: split
 import torch
