@@ -269,7 +269,9 @@ def build_plugin(request: Request, progress: Progress) -> Built:
     """
     project = replace(request.project, options=replace(request.project.options, stable_abi=False))
     with progress.step("declare", project.declaration.name):
-        sources = read_sources(project, project.options)
+        sources = read_sources(project, project.options, cpp=False)
+    for warning in sources.warnings:
+        progress.note(warning)
     with progress.step("generate", "") as detail:
         files = plugin_files(project, sources)
         changes = write_tree(project.root / PLUGIN, files)

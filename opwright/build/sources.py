@@ -13,6 +13,8 @@ from opwright.build.errors import StableAbiError, StableAbiLimitsError
 from opwright.derive import derive
 from opwright.emit.all import emit_all
 from opwright.emit.cpp import stable_limits
+from opwright.emit.python import emit_python
+from opwright.emit.python.project import emit_metadata
 from opwright.project.config import load_operators
 from opwright.project.lazy_torch import lazy_torch
 from opwright.validate import check
@@ -48,8 +50,13 @@ class Sources:
     warnings: tuple[str, ...] = ()
 
 
-def read_sources(project: Project, options: EmitOptions) -> Sources:
+def read_sources(project: Project, options: EmitOptions, *, cpp: bool = True) -> Sources:
     """Read and check the declaration, and emit all files.
+
+    Parameters
+    ----------
+    cpp
+        Whether C++ is wanted; a plugin may have operators that cannot be expressed in it.
 
     Raises
     ------
@@ -63,9 +70,18 @@ def read_sources(project: Project, options: EmitOptions) -> Sources:
         facts = derive(declaration)
         if options.stable_abi:
             check_stable_limits(facts)
-        emitted = emit_all(facts, options)
-    files = {**emitted, **hand_written(project.root)}
+        emitted = emit_all(facts, options) if cpp else emit_package(facts, options)
+    files = {**emitted, **hand_written(project.root)} if cpp else emitted
     return Sources(facts=facts, files=files, warnings=tuple(map(str, warnings)))
+
+
+def emit_package(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
+    """Return the files of the Python package without C++ beside it."""
+    files = emit_python(facts, options)
+    return {
+        **files,
+        f"{options.package}/metadata.json": emit_metadata(facts, options, files),
+    }
 
 
 def check_stable_limits(facts: SetFacts) -> None:

@@ -339,6 +339,17 @@ def test_what_the_stable_abi_cannot_express(changed: Workshop) -> None:
     )
 
 
+def test_a_plugin_of_what_cpp_cannot_express(changed: Workshop) -> None:
+    with (changed.project / "operators.py").open("a", encoding="utf-8") as stream:
+        stream.write(
+            '@ops.operator("pick(Tensor x) -> Tensor",'
+            ' shapes={"out": lambda x: [max([len(x.shape)] * 2) if x.shape[0] > 2 else 1]})\n'
+            "def pick(x):\n    return x\n"
+        )
+    assert changed.refused("build").startswith("OPW-E102")
+    changed.opwright("build", "--plugin")
+
+
 def test_a_plugin_of_several_files(changed: Workshop) -> None:
     (changed.project / "helper.py").write_text("NUMBER = 1\n", encoding="utf-8")
     with (changed.project / "operators.py").open("a", encoding="utf-8") as stream:
