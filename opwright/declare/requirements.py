@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from opwright.declare import shape
 from opwright.declare.checks import MemberCheck, ValueCheck
 from opwright.declare.errors import RuleError, UnknownNameError
 from opwright.declare.schema import Base
-from opwright.declare.sizes import parsed, size
+from opwright.declare.sizes import is_whole, parsed, size
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...
             return (member(name, ast.Tuple([value]), text, scope, where=where),)
         case ast.Compare(first, operators, rest) if all(type(o) in COMPARISONS for o in operators):
             sizes = [size(node, scope, where=where) for node in (first, *rest)]
+            for operand in sizes:
+                check_operations(operand, scope, text, where=where)
             pairs = zip(sizes, operators, sizes[1:], strict=False)
             return tuple(
                 ValueCheck(left=left, comparison=COMPARISONS[type(o)], right=right, pattern=text)
@@ -72,6 +75,21 @@ def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...
         allowed=("0 < k <= N", "k % 8 == 0", "mode in ('sum', 'mean')"),
         fix="compare sizes and numbers, or give the values that an argument may have",
     )
+
+
+def check_operations(value: shape.Size, scope: Scope, text: str, *, where: str) -> None:
+    """Raise if an operation of whole numbers has a float as operand."""
+    if not isinstance(value, shape.Binary):
+        return
+    for operand in (value.left, value.right):
+        if value.operation not in {"+", "-", "*"} and not is_whole(operand, scope.schema):
+            raise RuleError(
+                where=where,
+                got=f"{value.operation!r} of floats in {text!r}",
+                allowed=("+", "-", "*"),
+                fix="use these with floats, the others with whole numbers only",
+            )
+        check_operations(operand, scope, text, where=where)
 
 
 def member(

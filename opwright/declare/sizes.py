@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Schema
     from opwright.declare.scope import Scope
 
-__all__ = ["integer", "parsed", "read_size", "size"]
+__all__ = ["integer", "is_whole", "parsed", "read_size", "size"]
 
 
 OPERATIONS: dict[type[ast.operator], shape.Operation] = {

@@ -67,6 +67,9 @@ def check(argument: Argument, text: str, where: str) -> Iterator[OpwrightError]:
         if not kind.optional:
             fix = f"write {kind}? {argument.name}=None, or give a value"
             yield DefaultError(where=where, got=f"None for {kind}", fix=fix)
+    elif kind.has_tensors:  # PyTorch's own parser ends the process for a list of tensors
+        fix = "leave the default out, or make the argument optional with the default None"
+        yield DefaultError(where=where, got=f"{text} for {kind}", allowed=["None"], fix=fix)
     elif kind.is_list and text.startswith("[") and text.endswith("]"):
         parts = split(text[1:-1])
         for part in parts:

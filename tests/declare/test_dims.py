@@ -209,3 +209,9 @@ def test_sizes_come_back(size: Size) -> None:
 )
 def test_requirements_become_checks(text: str, checks: tuple[Check, ...]) -> None:
     assert read_requirement(text, SCOPE, where="") == checks
+
+
+@pytest.mark.parametrize("text", ["p // 2 == 1", "1 <= min(p, 0.5)", "p % 2 < 1"])
+def test_operations_of_whole_numbers_refuse_floats(text: str) -> None:
+    with pytest.raises(RuleError, match="of floats in"):
+        read_requirement(text, SCOPE, where="")

@@ -12,7 +12,7 @@ from opwright.declare.checks import (
     ValueCheck,
     arguments_of_check,
 )
-from opwright.declare.rules import DtypeSet, SameDtype
+from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted, SameDtype
 from opwright.declare.shape import Dim
 from opwright.declare.words import texts_of_check
 from opwright.emit.cpp.layout import block, flow, message
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.declare.checks import Check, Comparison
+    from opwright.declare.rules import DtypeRule
     from opwright.declare.words import Texts
     from opwright.derive.facts import OperatorFacts
     from opwright.emit.cpp.sizes import Scope, Value
@@ -59,14 +60,41 @@ def checks(facts: OperatorFacts, scope: Scope, operator: str, *, where: str) -> 
             continue
         else:
             allowed = dtype(rule, scope, where=where)
-        lines += flow(
+        statement = flow(
             "check_dtype(",
             [message(f"{operator}: argument '{name}'"), safe(name)],
             f", {{{allowed}}});",
         )
+        conditions = [given for each in tensors_of(rule) if (given := is_given(each, scope))]
+        if conditions:
+            statement = block([f"if ({' && '.join(conditions)}) {{"], statement)
+        lines += statement
     for check in facts.checks:
         lines += only_if_given(check_lines(check, scope, operator), check, scope)
     return lines
+
+
+def tensors_of(rule: DtypeRule) -> tuple[str, ...]:
+    """Return the tensors that a dtype rule names."""
+    match rule:
+        case SameDtype(tensor):
+            return (tensor,)
+        case Promoted(tensors):
+            return tensors
+        case DtypeArgument(_, otherwise):
+            return tensors_of(otherwise)
+        case _:
+            return ()
+
+
+def is_given(name: str, scope: Scope) -> str | None:
+    """Return the condition that an argument has a tensor; None if it always has."""
+    argument = scope.argument(name)
+    if argument is None:
+        return None
+    if argument.type.is_list:
+        return f"!{safe(name)}.empty()"
+    return f"{safe(name)}.has_value()" if argument.type.optional else None
 
 
 def only_if_given(lines: Sequence[str], check: Check, scope: Scope) -> list[str]:
