@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from opwright.declare.checks import Check, MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
 from opwright.declare.dims import bind, resolve
+from opwright.declare.errors import RuleError
 from opwright.declare.requirements import read_requirement
 from opwright.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeRule
 from opwright.declare.schema import parse_schema

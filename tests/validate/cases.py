@@ -102,7 +102,7 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D011 word of another type": lambda: one("f(Tensor x, ScalarType t=floaty) -> Tensor"),
     "OPW-D011 elements of a list": lambda: one("f(Tensor x, int[2] pad=[1]) -> Tensor"),
-    "OPW-D011 list of tensors": lambda: one("f(Tensor[] xs=[]) -> Tensor", shapes={"out": ""}),
+    "OPW-D011 list of tensors": lambda: one("f(Tensor x, Tensor[] xs=[]) -> Tensor"),
     "OPW-D011 list without brackets": lambda: one("f(Tensor x, int[] pad=1) -> Tensor"),
     "OPW-D011 reduction that PyTorch cannot read": lambda: one("f(Tensor x, int r=Sum) -> Tensor"),
     "OPW-D061 type that the dispatcher refuses": lambda: one(
