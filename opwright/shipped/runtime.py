@@ -261,7 +261,8 @@ class Registrar:
             plain, axes = {}, {}
             for each, value in values.items():
                 plain[each], axes[each] = without_batch(value, level)
-            with interpreter.lower():
+            # Not interpreter.lower(): it fails, or computes wrong gradients, in nested transforms.
+            with below(FUNCTORCH_VMAP):
                 if not any(has_axis(axis) for axis in axes.values()):
                     return binder.call(binder.operator, values)
                 refuse_unbatched_writes(binder, axes)

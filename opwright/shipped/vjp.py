@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._functorch.eager_transforms import enable_inplace_requires_grad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,11 +85,9 @@ def pull(
     flowing: list[torch.Tensor],
 ) -> Sequence[torch.Tensor | None]:
     """Return gradients of the leaves."""
-    if torch._C._functorch.peek_interpreter_stack() is not None:  # noqa: SLF001 - torch.func has no question for it
-        found: Sequence[torch.Tensor] = torch.func.vjp(forward, *leaves)[1](tuple(flowing))
-        return found
     again = torch.is_grad_enabled()
-    with torch.enable_grad():
+    # Inside a transformation of torch.func, this is its autograd: leaves are made as it makes them.
+    with torch.enable_grad(), enable_inplace_requires_grad(enabled=True):
         # A view is a place of its own in the graph: its gradient is not that of what it views.
         stand_ins = [
             t.view_as(t) if again and t.requires_grad else t.detach().requires_grad_()
