@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -142,7 +143,9 @@ class Differentiation:
 
         def slow(values: dict[str, Any]) -> Any:
             call = Recorded(values, places_of(values))
-            flat = iter(record(call, *(t for value in values.values() for t in tensors(value))))
+            given = [t for value in values.values() for t in tensors(value)]
+            with enable_single_level_autograd_function():
+                flat = iter(record(call, *given))
             results = [
                 next(flat) if length is None else [next(flat) for _ in range(length)]
                 for length in call.lengths
@@ -199,7 +202,8 @@ def make_node(
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
         context.set_materialize_grads(False)
-        with torch._C._AutoDispatchBelowAutograd():
+        # A node's forward runs without gradients, which outer transformations of torch.func need.
+        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
             results = as_list(binder.call(binder.operator, call.values))
         named = dict(zip(names, results, strict=True))
         call.lengths = [len(r) if isinstance(r, list) else None for r in results]
