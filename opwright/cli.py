@@ -43,6 +43,7 @@ __all__ = ["app", "main"]
 KIT = {
     "new": ("opwright.project.command", "new"),
     "add": ("opwright.project.command", "add"),
+    "gen": ("opwright.build.gen_command", "gen"),
     "build": ("opwright.build.command", "build"),
     "import": ("opwright.sources.command", "import_"),
     "export": ("opwright.sources.command", "export"),

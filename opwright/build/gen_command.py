@@ -29,14 +29,17 @@ def gen(
     project = read_project(folder)
     sources = read_sources(project, project.options)
     act = compare_tree if check else write_tree
+    for warning in sources.warnings:
+        typer.echo(warning, err=True)
     changes = act(project.generated, sources.files)
     for what, paths in (("write", changes.written), ("remove", changes.removed)):
         for path in paths:
             typer.echo(f"{what:7} {project.generated.name}/{path}")
-    count = len(changes.written) + len(changes.removed)
+    changed = len(changes.written) + len(changes.removed)
+    operators = len(sources.facts.declaration.operators)
     typer.echo(
-        f"{count} of {len(sources.files)} files {'would change' if check else 'changed'} for "
-        f"{len(sources.facts.declaration.operators)} operators"
+        f"{changed} of {len(sources.files)} files {'would change' if check else 'changed'} for "
+        f"{operators} operator{'' if operators == 1 else 's'}"
     )
     if check and changes:
         raise typer.Exit(1)
