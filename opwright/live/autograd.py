@@ -231,8 +231,9 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
 
 
 def below(live: LiveOperator, values: Values) -> list[Any]:
-    """Run the operator without autograd."""
-    with dispatcher.below_autograd():
+    """Run the operator without autograd of the transformation that runs."""
+    # A node's forward runs without gradients, which outer transformations of torch.func need.
+    with dispatcher.below_autograd(), torch.enable_grad():
         return as_list(live.binder.call(live.overload(), values))
 
 

@@ -46,7 +46,8 @@ def batching_kernel(live: LiveOperator) -> Callable[..., object]:
         interpreter = dispatcher.outer_interpreter()
         level = interpreter.level()
         values, axes = split(live.binder.bind(args, kwargs), level)
-        with interpreter.lower():
+        # Not interpreter.lower(): it leaves nested transformations without what they dispatch by.
+        with dispatcher.below_key("FuncTorchBatched"):
             if all(no_axis(each) for each in axes.values()):
                 return live.binder.call(live.overload(), values)
             check_written(live, axes)
