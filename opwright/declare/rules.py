@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from opwright.declare.dtypes import DTYPES
 from opwright.declare.errors import DtypeError
 from opwright.errors import nearest_first
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = [
-    "DTYPES",
     "BroadcastOf",
     "Cpp",
     "Dims",
@@ -37,14 +37,6 @@ __all__ = [
     "read_dtypes",
     "reduced",
 ]
-
-# The dtypes of torch that an aclTensor can have, in the order of the documentation's tables.
-DTYPES = (
-    *("float32", "float16", "bfloat16", "float64"),
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("bool", "complex32", "complex64", "complex128"),
-    *("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn_x2"),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.rules import (
     BroadcastOf,
     Cpp,
@@ -23,31 +24,9 @@ if TYPE_CHECKING:
     from opwright.declare.rules import DtypeRule, ShapeRule
     from opwright.declare.schema import Schema
 
-__all__ = ["SCALAR_TYPES", "read_dtype", "read_size"]
+__all__ = ["read_dtype", "read_size"]
 
-# at::k<Name> and at::ScalarType::<Name>, by torch's names.
-SCALAR_TYPES = {
-    "float32": "Float",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float64": "Double",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "uint8": "Byte",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-    "float8_e4m3fn": "Float8_e4m3fn",
-    "float8_e5m2": "Float8_e5m2",
-    "float8_e8m0fnu": "Float8_e8m0fnu",
-    "float4_e2m1fn_x2": "Float4_e2m1fn_x2",
-}
+# at::k<Name> and at::ScalarType::<Name> -> torch's names.
 BY_SCALAR_TYPE = {name: dtype for dtype, name in SCALAR_TYPES.items()}
 
 NAME = re.compile(r"[A-Za-z_]\w*")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from opwright.declare import shape
 from opwright.declare.dims import bind, resolve
+from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.rules import (
     BroadcastOf,
     Cpp,
@@ -19,7 +20,6 @@ from opwright.declare.rules import (
     ShapeFunction,
 )
 from opwright.derive.trace import lower
-from opwright.sources.cpp_read import SCALAR_TYPES
 from opwright.sources.errors import NotWritableError
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from opwright.aclnn.dtypes import torch_dtypes
 from opwright.aclnn.prototype import derive
 from opwright.aclnn.signature import CType
 from opwright.declare.call import Actual, Call, Named
+from opwright.declare.dtypes import DTYPES
 from opwright.declare.operator import Operator
 from opwright.declare.reserved import CPP_WORDS, RESERVED_NAMES
-from opwright.declare.rules import DTYPES, DtypeSet, SameDtype
+from opwright.declare.rules import DtypeSet, SameDtype
 from opwright.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
 from opwright.sources.imported import Note
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, assert_never
 
+from opwright.declare.dtypes import DTYPES
 from opwright.declare.errors import DtypeError, UnknownNameError
-from opwright.declare.rules import DTYPES, Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
+from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
 from opwright.declare.schema import Base
 from opwright.errors import nearest_first
 from opwright.validate.errors import (

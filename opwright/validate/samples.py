@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.declare.dtypes import DTYPES
 from opwright.declare.errors import FieldError, UnknownNameError
-from opwright.declare.rules import DTYPES, Dims
+from opwright.declare.rules import Dims
 from opwright.declare.sample import ErrorSample, TensorSpec
 from opwright.declare.schema import Base, split
 from opwright.errors import nearest_first

@@ -12,13 +12,13 @@ from opwright.declare.checks import (
     ValueCheck,
     arguments_of_check,
 )
+from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted, SameDtype
 from opwright.declare.shape import Dim
 from opwright.declare.words import texts_of_check
 from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import safe
 from opwright.emit.cpp.sizes import dtype, size, span, tensor_member
-from opwright.emit.cpp.types import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def checks(facts: OperatorFacts, scope: Scope, operator: str, *, where: str) -> 
         if argument is None or not argument.type.has_tensors:
             continue
         if isinstance(rule, DtypeSet):
-            allowed = ", ".join(f"{scope.dtypes}::{DTYPES[each]}" for each in rule.names)
+            allowed = ", ".join(f"{scope.dtypes}::{SCALAR_TYPES[each]}" for each in rule.names)
         elif isinstance(rule, SameDtype) and rule.tensor == name:
             continue
         else:

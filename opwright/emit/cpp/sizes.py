@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype, ShapeFunction
 from opwright.declare.schema import Base
 from opwright.declare.shape import (
@@ -22,7 +23,6 @@ from opwright.declare.shape import (
 )
 from opwright.emit.cpp.errors import CppRuleError
 from opwright.emit.cpp.names import safe
-from opwright.emit.cpp.types import DTYPES
 
 if TYPE_CHECKING:
     from opwright.declare.rules import DtypeRule
@@ -274,7 +274,7 @@ def dtype(rule: DtypeRule | None, scope: Scope, *, where: str) -> str:
     """
     match rule:
         case DtypeSet(names):
-            return f"{scope.dtypes}::{DTYPES[names[0]]}"
+            return f"{scope.dtypes}::{SCALAR_TYPES[names[0]]}"
         case SameDtype(tensor):
             return dtype_like(scope, tensor)
         case Promoted(tensors):

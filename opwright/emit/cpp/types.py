@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.schema import Base, ValueType
 from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.names import safe
@@ -57,30 +58,7 @@ RESULTS = {
     Base.SCALAR: "at::Scalar",
 }
 BY_REFERENCE = ("at::Tensor", "at::Scalar", "c10::List<")
-
-# Names of dtypes in declarations -> enumerators of at::ScalarType.
-DTYPES = {
-    "float32": "Float",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float64": "Double",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "uint8": "Byte",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-    "float8_e4m3fn": "Float8_e4m3fn",
-    "float8_e5m2": "Float8_e5m2",
-    "float8_e8m0fnu": "Float8_e8m0fnu",
-    "float4_e2m1fn_x2": "Float4_e2m1fn_x2",
-}
+DTYPES = SCALAR_TYPES  # under this name for opwright.live.rules
 
 
 def taken_type(value: ValueType, *, where: str) -> str:
