@@ -159,12 +159,33 @@ def broadcast(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(sizes)
 
 
+def wrap(axis: int, rank: int) -> int:
+    """Return an axis counted from the first; a tensor without axes has 0 and -1, as in PyTorch.
+
+    Raises
+    ------
+    IndexError
+        There is no such axis.
+    """
+    wide = max(rank, 1)
+    if not -wide <= axis < wide:
+        message = f"axis {axis} of a tensor with {rank} axes"
+        raise IndexError(message)
+    return axis % wide
+
+
 def reduce(item: Reduced, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return a shape after a reduction."""
+    """Return a shape after a reduction.
+
+    Raises
+    ------
+    IndexError
+        The tensor has no such axis.
+    """
     shape = tuple(arguments[item.tensor].shape)
     given = arguments[item.dims] if item.dims else None
     dims = () if given is None else as_list(given)
-    axes = {axis % len(shape) for axis in dims} if dims else set(range(len(shape)))
+    axes = {wrap(axis, len(shape)) for axis in dims} if dims else set(range(len(shape)))
     keep = bool(item.keepdim and arguments[item.keepdim])
     kept = (
         1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.declare.dims import bind, resolve
@@ -100,13 +100,35 @@ def test_a_reduction_keeps_or_drops_axes() -> None:
     assert evaluate(shape, {**ARGUMENTS, "dim": None}) == (1, 1, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axes", "sizes"),
+    [((), (0,), ()), ((), (-1,), ()), ((2, 3), (-2,), (1, 3)), ((2, 3), (1, -1), (2, 1))],
+)
+def test_a_tensor_without_axes_can_be_reduced(
+    shape: tuple[int, ...], axes: tuple[int, ...], sizes: tuple[int, ...]
+) -> None:
+    rule = resolve(reduced("x", dim="dim", keepdim="keep"), SCOPE, where="")
+    assert isinstance(rule, tuple)
+    assert evaluate(rule, {**ARGUMENTS, "x": tensor(*shape), "dim": axes}) == sizes
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((), 1), ((2, 3), 2), ((2, 3), -3)])
+def test_an_axis_that_is_not_there(shape: tuple[int, ...], axis: int) -> None:
+    rule = resolve(reduced("x", dim="dim", keepdim="keep"), SCOPE, where="")
+    assert isinstance(rule, tuple)
+    with pytest.raises(IndexError, match=rf"axis {axis} of a tensor with {len(shape)} axes"):
+        evaluate(rule, {**ARGUMENTS, "x": tensor(*shape), "dim": (axis,)})
+
+
 SHAPES = st.lists(st.integers(1, 3), max_size=4).map(tuple)
 
 
 @pytest.mark.torch
-@settings(deadline=None)  # the first example imports torch
 @given(one=SHAPES, other=SHAPES)
 def test_broadcasting_is_that_of_torch(one: tuple[int, ...], other: tuple[int, ...]) -> None:
+    import opwright.twin  # noqa: F401, PLC0415 - before torch, which loads torch_npu
+
+    # isort: split
     import torch  # noqa: PLC0415 - only this test needs it
 
     shape = (Broadcast(((Span("a"),), (Span("b"),))),)

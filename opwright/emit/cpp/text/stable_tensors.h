@@ -152,8 +152,11 @@ inline Sizes reduced(const Sizes& sizes, const std::optional<Sizes>& axes, bool 
   const auto rank = static_cast<int64_t>(sizes.size());
   std::vector<bool> is_reduced(sizes.size(), !axes.has_value() || axes->empty());
   for (const int64_t axis : axes.value_or(Sizes())) {
-    STD_TORCH_CHECK(-rank <= axis && axis < rank, "axis ", axis, " of a tensor with ", rank, " axes");
-    is_reduced[axis < 0 ? axis + rank : axis] = true;
+    const int64_t wide = rank > 0 ? rank : 1;  // a tensor without axes has 0 and -1, as in PyTorch
+    STD_TORCH_CHECK(-wide <= axis && axis < wide, "axis ", axis, " of a tensor with ", rank, " axes");
+    if (rank > 0) {
+      is_reduced[axis < 0 ? axis + rank : axis] = true;
+    }
   }
   Sizes result;
   for (int64_t axis = 0; axis < rank; ++axis) {
