@@ -203,6 +203,8 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
         return
     if live.is_composite:
         registrations.implement(name, composite_kernel(live), "CompositeImplicitAutograd")
+        # vmap goes through its operations as well, unless there is a rule.
+        registrations.implement(name, composite_kernel(live), "FuncTorchBatchedDecomposition")
         is_declared = facts.role == "declared"
         is_vjp = facts.python is not None and facts.python.kind == "vjp"
         # Autograd, which a vjp uses, does not see through a batch.

@@ -201,6 +201,8 @@ class Registrar:
             return binder.as_results(values, binder.call(function, values))
 
         self.library.impl(name, kernel, "CompositeImplicitAutograd")
+        # vmap goes through its operations as well, unless there is a rule.
+        self.library.impl(name, kernel, "FuncTorchBatchedDecomposition")
 
     def vmap_loop(self, name: str) -> None:
         """Register vmap as one call for each element of the batch."""

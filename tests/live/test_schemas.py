@@ -13,6 +13,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.optests.generate_tests import opcheck
 
+from opwright.live.errors import ForwardGradientError, NotDifferentiableError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -224,6 +226,89 @@ def test_gradients_for_each_sample(case: Case) -> None:
     got = torch.vmap(torch.func.grad(loss, argnums=places))(*batch)
     one, two = (torch.func.grad(loss, argnums=places)(*(t[i] for t in batch)) for i in (0, 1))
     torch.testing.assert_close(list(got), [torch.stack(p) for p in zip(one, two, strict=True)])
+
+
+def height(call: Callable[..., Any], values: dict[str, Any]) -> Callable[..., torch.Tensor]:
+    """Return a number as a function of the tensors; it has a second derivative everywhere."""
+
+    def function(*given: torch.Tensor) -> torch.Tensor:
+        left = iter(given)
+        mine = copied(values, lambda _: next(left) * 1)
+        results = call(**mine)
+        found = [t for t in (*tensors(results), *tensors(mine)) if t.is_floating_point()]
+        return total([t.double().pow(3) if t.device.type == "cpu" else t.pow(3) for t in found])
+
+    return function
+
+
+def slope(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Return the squared gradient of a function for its first argument."""
+    return lambda *given: torch.func.grad(function)(*given).pow(2).sum()
+
+
+# How a function is transformed; what that returns is called with a batch of its arguments.
+func = torch.func
+TRANSFORMS: dict[str, Callable[[Callable[..., torch.Tensor]], Callable[..., Any]]] = {
+    "vmap": torch.vmap,
+    "grad": lambda f: func.grad(lambda *given: torch.vmap(f)(*given).sum()),
+    "vmap of vmap": lambda f: (
+        lambda *given: torch.vmap(torch.vmap(f))(*(torch.stack([t, t + 1]) for t in given))
+    ),
+    "vmap of grad": lambda f: torch.vmap(func.grad(f)),
+    "vmap of grad of grad": lambda f: torch.vmap(func.grad(slope(f))),
+    "grad of grad": lambda f: lambda *given: func.grad(slope(f))(*(t[0] for t in given)),
+    "grad of vmap of grad": lambda f: func.grad(
+        lambda *given: torch.vmap(func.grad(f))(*given).pow(2).sum()
+    ),
+    "jacrev": lambda f: lambda *given: func.jacrev(f)(*(t[0] for t in given)),
+    "jacrev of jacrev": lambda f: (
+        lambda *given: func.jacrev(func.jacrev(f))(*(t[0] for t in given))
+    ),
+}
+
+SECOND = [way for way in TRANSFORMS if way.count("grad") + way.count("jacrev") > 1]
+# Their references write, so the gradients are differentiated again only without torch.func.
+OPAQUE = ("scale_", "update_")
+
+
+def plain_scale_(
+    x: torch.Tensor, factor: float = 2.0, y: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Do what `scale_` does, in a way that torch.func can differentiate without the operator."""
+    before = x.clone()
+    return x.copy_(before * before * factor + (0 if y is None else y))
+
+
+@differentiable
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+@pytest.mark.parametrize("way", TRANSFORMS)
+def test_transformations_are_those_of_the_reference(case: Case, device: str, way: str) -> None:
+    operator = zoo.freeze().operator(case.name)
+    assert operator is not None
+    reference = plain_scale_ if case.name == "scale_" else operator.reference
+    assert reference is not None
+    values = arguments(case, torch.float32 if device == "npu" else torch.float64)
+    batch = [torch.stack([t, t + 0.25]) for t in tensors(values)]
+    wanted = TRANSFORMS[way](height(reference, values))(*batch)
+    moved = [t.to(device) for t in batch]
+    run = TRANSFORMS[way](height(overload(case), values))
+    if way in SECOND and case.name in OPAQUE:
+        name = f"{NAMESPACE}::{case.name}backward"
+        with pytest.raises(NotDifferentiableError, match=f"(?s)OPW-L021.*{name}"):
+            run(*moved)
+        return
+    got = run(*moved)
+    torch.testing.assert_close(got.cpu(), wanted, check_dtype=False)
+
+
+@differentiable
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_forward_mode_is_refused(case: Case, device: str) -> None:
+    values = arguments(case, torch.float32)
+    given = [t.to(device) for t in tensors(values)]
+    with pytest.raises(ForwardGradientError, match=f"(?s)OPW-L023.*{NAMESPACE}::"):
+        torch.func.jacfwd(height(overload(case), values))(*given)
 
 
 @everything
