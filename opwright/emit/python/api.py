@@ -29,7 +29,7 @@ def emit_api(facts: SetFacts, options: EmitOptions) -> str:
     names = public_names(facts)
     operators = public_operators(facts)
     functions = [
-        function(operator, names[operator.name], facts.declaration.namespace, options.package)
+        function(operator, names[operator.name], facts.declaration.namespace, options)
         for operator in operators
     ]
     deprecated = any(operator.operator.deprecated for operator in operators)
@@ -74,7 +74,7 @@ def bound_name(name: str, schema: Schema) -> str:
     return bound
 
 
-def function(facts: OperatorFacts, name: str, namespace: str, package: str) -> list[str]:
+def function(facts: OperatorFacts, name: str, namespace: str, options: EmitOptions) -> list[str]:
     """Return the function that calls an operator."""
     schema = facts.schema
     head = bracketed(
@@ -84,8 +84,9 @@ def function(facts: OperatorFacts, name: str, namespace: str, package: str) -> l
     call = bracketed(opening, signature_items(schema), ")", indent="    ")
     warning = []
     if facts.operator.deprecated is not None:
-        warning = [f"    warn_once({literal(replacement(facts, package))})"]
-    return [head, *docstring(operator_docstring(facts, namespace), indent="    "), *warning, call]
+        warning = [f"    warn_once({literal(replacement(facts, options.package))})"]
+    doc = docstring(operator_docstring(facts, namespace, options), indent="    ")
+    return [head, *doc, *warning, call]
 
 
 def uses_sequence(schemas: Iterable[Schema]) -> bool:

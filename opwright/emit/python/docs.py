@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from opwright.declare.checks import MemberCheck, ValueCheck
 from opwright.declare.rules import (
     BroadcastOf,
     Cpp,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from opwright.declare.rules import DtypeRule, ShapeRule
     from opwright.declare.schema import Argument
     from opwright.derive.facts import OperatorFacts, Output
+    from opwright.emit.options import EmitOptions
     from opwright.emit.python.authored import Authored
 
 __all__ = ["operator_docstring", "replacement"]
@@ -32,7 +34,7 @@ __all__ = ["operator_docstring", "replacement"]
 INDENT = "    "
 
 
-def operator_docstring(facts: OperatorFacts, namespace: str) -> str:
+def operator_docstring(facts: OperatorFacts, namespace: str, options: EmitOptions) -> str:
     """Return the docstring of the function that calls an operator."""
     authored = read_docstring(facts.operator.doc)
     summary = authored.summary or f"Call ``{namespace}::{facts.name}``."
@@ -58,7 +60,7 @@ def operator_docstring(facts: OperatorFacts, namespace: str) -> str:
             for line in returned(o, facts, authored)
         ],
     )
-    body += section("Raises", list(raised(facts)))
+    body += section("Raises", list(raised(facts, options)))
     for title, content in authored.sections.items():
         body += section(title, list(content))
     if not any(title == "Notes" for title in authored.sections):
@@ -191,18 +193,23 @@ def joined(names: tuple[str, ...]) -> str:
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else quoted[0]
 
 
-def raised(facts: OperatorFacts) -> Iterator[str]:
+def raised(facts: OperatorFacts, options: EmitOptions) -> Iterator[str]:
     """Describe errors."""
-    what = []
     if facts.call is None:
         return  # what it is made of checks
-    if facts.checks:
-        what.append("a shape")
+    wrong = []
+    if any(not isinstance(check, ValueCheck | MemberCheck) for check in facts.checks):
+        wrong.append("a shape is not as described")
+    wrong += [f"``{text}`` does not hold" for text in facts.operator.requires]
+    if wrong:
+        yield "ValueError"
+        yield from described([f"If {' or '.join(wrong)}."])
     if facts.dtypes:
-        what.append("a dtype")
-    if what:
+        yield "TypeError"
+        yield from described(["If a dtype is not as described."])
+    if options.stable_abi and (wrong or facts.dtypes):
         yield "RuntimeError"
-        yield f"{INDENT}If {' or '.join(what)} is not as described."
+        yield from described(["Instead, on an NPU: the stable ABI has no other type of error."])
 
 
 def notes(facts: OperatorFacts, namespace: str) -> Iterator[str]:
