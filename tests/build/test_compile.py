@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -13,7 +14,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.build.cache import LIFETIME, prune
-from opwright.build.compile import Builder, Compiled, Library, compile_units, link, read_rules
+from opwright.build.compile import (
+    COMPILE_FLAGS,
+    LIBRARIES,
+    LINK_FLAGS,
+    STABLE_LIBRARIES,
+    Builder,
+    Compiled,
+    Library,
+    compile_units,
+    link,
+    read_rules,
+)
 from opwright.build.errors import (
     BuildCacheError,
     LinkError,
@@ -285,6 +297,24 @@ def test_ccache_is_used_where_it_is(tmp_path: Path) -> None:
 def test_rules_of_make() -> None:
     text = "object: /s/a\\ b.cpp \\\n  ../x/h.h \\\n /d/$$e\\#.h\n"
     assert read_rules(text, Path("/s")) == [Path("/s/a b.cpp"), Path("/x/h.h"), Path("/d/$e#.h")]
+
+
+def test_an_emitted_package_is_built_with_the_same_flags() -> None:
+    script = Path(__file__).parents[2] / "opwright/shipped/setup_script.py"
+    theirs = {
+        node.targets[0].id: eval(compile(ast.Expression(node.value), str(script), "eval"))  # noqa: S307 - our own file
+        for node in ast.parse(script.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if isinstance(node.value, ast.Tuple)
+    }
+    # Colours are what a log of ours cannot have; a person reads that of pip.
+    ours = tuple(flag for flag in COMPILE_FLAGS if flag != "-fdiagnostics-color=never")
+    assert theirs == {
+        "COMPILE": ours,
+        "LINK": LINK_FLAGS,
+        "CLASSIC": LIBRARIES,
+        "STABLE": STABLE_LIBRARIES,
+    }
 
 
 # Symbols
