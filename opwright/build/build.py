@@ -123,8 +123,8 @@ def generate(project: Project, progress: Progress) -> Sources:
         detail.text = (
             f"{project.declaration.name}: {counted(declared, 'operator')}, {derived} derived"
         )
-    for warning in sources.warnings:
-        progress.note(warning)
+    for note in sources.notes:
+        progress.note(note)
     with progress.step("generate", "") as detail:
         changes = write_tree(project.generated, sources.files)
         number = len(changes.written) + len(changes.removed)
@@ -270,8 +270,8 @@ def build_plugin(request: Request, progress: Progress) -> Built:
     project = replace(request.project, options=replace(request.project.options, stable_abi=False))
     with progress.step("declare", project.declaration.name):
         sources = read_sources(project, project.options, cpp=False)
-    for warning in sources.warnings:
-        progress.note(warning)
+    for note in sources.notes:
+        progress.note(note)
     with progress.step("generate", "") as detail:
         files = plugin_files(project, sources)
         changes = write_tree(project.root / PLUGIN, files)

@@ -9,6 +9,7 @@ __all__ = [
     "CompileError",
     "EditedFilesError",
     "LinkError",
+    "NoOperatorError",
     "NotCachedError",
     "PackageError",
     "PluginError",
@@ -138,3 +139,14 @@ class StableAbiLimitsError(DiagnosticsError):
     id = "OPW-B021"
     title = "the declaration needs more than libtorch's stable ABI"
     usual_fix = "build without --stable-abi, or mend each of them"
+
+
+class NoOperatorError(OpwrightError):
+    """A declaration of which no operator is for the version that is built for."""
+
+    id = "OPW-B022"
+    title = "no operator is for this version of torch"
+    usual_fix = (
+        "change torch= and torch_npu= in the declaration, or torch in pyproject.toml, section "
+        "[tool.opwright]"
+    )

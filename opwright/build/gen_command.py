@@ -29,8 +29,8 @@ def gen(
     project = read_project(folder)
     sources = read_sources(project, project.options)
     act = compare_tree if check else write_tree
-    for warning in sources.warnings:
-        typer.echo(warning, err=True)
+    for note in sources.notes:
+        typer.echo(note, err=True)
     changes = act(project.generated, sources.files)
     for what, paths in (("write", changes.written), ("remove", changes.removed)):
         for path in paths:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.build.errors import StableAbiError, StableAbiLimitsError
+from opwright.build.versions import for_version
 from opwright.derive import derive
 from opwright.emit.all import emit_all
 from opwright.emit.cpp import stable_limits
@@ -41,13 +42,13 @@ class Sources:
     ----------
     files
         Texts by path in the generated tree.
-    warnings
-        What the author hardly meant.
+    notes
+        What the author hardly meant, and which operators are for other versions of torch.
     """
 
     facts: SetFacts
     files: Mapping[str, str]
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_sources(project: Project, options: EmitOptions, *, cpp: bool = True) -> Sources:
@@ -62,17 +63,20 @@ def read_sources(project: Project, options: EmitOptions, *, cpp: bool = True) ->
     ------
     OpwrightError
         What is wrong with the declaration (OPW-D...), its file (OPW-P...), or what cannot be
-        emitted (OPW-E...).
+        emitted (OPW-E...); OPW-B022: no operator is for this version of torch.
     """
     with lazy_torch():
         declaration = load_operators(project).freeze()
         warnings = check(declaration)
+        declaration, left_out = for_version(declaration, options.torch)
+        if left_out:
+            check(declaration)  # what is left may name what is not
         facts = derive(declaration)
         if options.stable_abi:
             check_stable_limits(facts)
         emitted = emit_all(facts, options) if cpp else emit_package(facts, options)
     files = {**emitted, **hand_written(project.root)} if cpp else emitted
-    return Sources(facts=facts, files=files, warnings=tuple(map(str, warnings)))
+    return Sources(facts=facts, files=files, notes=(*map(str, warnings), *left_out))
 
 
 def emit_package(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
