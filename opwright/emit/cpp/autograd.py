@@ -209,6 +209,7 @@ def kernel(code: AutogradCode) -> list[str]:
         f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
         *block(condition, early),
         *(f"torch::autograd::check_inplace({safe(name)}, true);" for name in code.written),
+        *refuse_views(code),
         f"const auto {graph} = c10::make_intrusive<{code.node}>();",
         *flow(
             f"{graph}->set_next_edges(torch::autograd::collect_next_edges(",
@@ -230,6 +231,27 @@ def kernel(code: AutogradCode) -> list[str]:
     return [*block(head, body), ""]
 
 
+def refuse_views(code: AutogradCode) -> list[str]:
+    """Return the statements that refuse views if there are several outputs: autograd cannot.
+
+    The history of what a view shows is written with it, and that takes one output.
+    """
+    if len(code.autograd.outputs) == 1:
+        return []
+    lines: list[str] = []
+    text = "an operator of several outputs cannot write into it, clone it before"
+    for name in code.written:
+        if code.argument(name).type.is_list:
+            continue
+        place = f": argument '{name}' is a view that needs a gradient; "
+        lines += [
+            f"TORCH_CHECK(!{safe(name)}.is_view(), {message(code.code.qualified)},",
+            f"            {message(place)}",
+            f"            {message(text)});",
+        ]
+    return lines
+
+
 def save_argument(code: AutogradCode, value: BackwardArgument, graph: str) -> list[str]:
     """Return the statement that keeps the value of an argument; written ones are cloned before."""
     if not isinstance(value, SavedArgument):
@@ -245,7 +267,7 @@ def save_argument(code: AutogradCode, value: BackwardArgument, graph: str) -> li
             )
         return [f"{target} = save({name});"]
     if code.is_tensor(value):
-        kept = f"{name}.detach().clone()" if argument.is_written else name
+        kept = f"{name}.clone()" if argument.is_written else name
         return [f"{target} = torch::autograd::SavedVariable({kept}, false);"]
     return [f"{target} = {kept_value(argument, name)};"]
 
@@ -291,7 +313,11 @@ def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[st
         if output.argument is None:
             lines.append(f"torch::autograd::set_history({places[name]}, {graph});")
         else:
-            lines.append(f"torch::autograd::rebase_history({safe(output.argument)}, {graph});")
+            written = safe(output.argument)
+            if len(code.autograd.outputs) > 1 and not code.argument(output.argument).type.is_list:
+                # For one tensor it takes the first gradient; for several, the place of each.
+                written = f"variable_list{{{written}}}"
+            lines.append(f"torch::autograd::rebase_history({written}, {graph});")
     for value, member_name in code.saved.items():
         if isinstance(value, SavedOutput):
             output = code.output(value.name)
