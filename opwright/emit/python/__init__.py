@@ -5,8 +5,8 @@ stubs                   `torch.ops.<namespace>` with types
 source, scopes          the author's functions, taken from the declaration's file
 kernels                 those functions and derived ones, and their registration
 meta                    Meta kernels where C++ cannot have them
-graph                   GE API, TorchAir converters, prototypes
-suite                   tests from the samples
+prototypes, ge, converters   graph mode: REG_OP text, GE API, TorchAir's converters
+suite, twin_kernels     tests from the samples, on opwright's twin too
 project, package        what builds it, what loads it
 annotations, names, module, text   how Python is written
 """
@@ -16,14 +16,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.emit.python.api import emit_api
-from opwright.emit.python.graph import emit_converters, emit_ge, emit_reg_op, graph_operators
+from opwright.emit.python.converters import emit_converters
+from opwright.emit.python.ge import emit_ge
 from opwright.emit.python.kernels import emit_kernels, emit_reference, emit_registration
 from opwright.emit.python.meta import emit_meta
 from opwright.emit.python.package import emit_init, shipped
 from opwright.emit.python.project import emit_pyproject
+from opwright.emit.python.prototypes import emit_reg_op, graph_operators
 from opwright.emit.python.source import extract
 from opwright.emit.python.stubs import emit_init_stub, emit_ops, emit_ops_stub
-from opwright.emit.python.suite import emit_conftest, emit_suite, emit_twin_kernels
+from opwright.emit.python.suite import emit_suite
+from opwright.emit.python.twin_kernels import emit_conftest, emit_twin_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +73,7 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
             "_rules.py": shipped("rules", source),
         }
     if graph:
-        package["ge.py"] = emit_ge(facts, options)
+        package["ge.py"] = emit_ge(facts)
         package["converters.py"] = emit_converters(facts, options)
     if any(each.prototype is not None for each in facts.operators):
         package["op_proto.h"] = emit_reg_op(facts)

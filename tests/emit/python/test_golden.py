@@ -17,7 +17,7 @@ import pytest
 
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.emit.header import is_edited
-from opwright.emit.python.graph import typed_prototype
+from opwright.emit.python.prototypes import typed_prototype
 from tests.emit.python.emitting import DECLARATIONS, STABLE, facts_of, files_of
 
 if TYPE_CHECKING:
