@@ -100,56 +100,40 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
     """Return the tests: tables of cases, and one test for each thing that must hold."""
     package = options.package
     operators = [each for each in facts.operators if each.role == "declared"]
-    cases = [text for each in operators for text in cases_of(each)]
     refused = [text for each in operators for text in refused_of(each)]
-    differentiable = [
-        f"{literal(each.name)}: {strings(each.autograd.inputs)}"
-        for each in operators
-        if each.autograd is not None
-    ]
-    tolerances = [
-        f"{literal(each.name)}: {{"
-        + ", ".join(
-            f"torch.{dtype}: ({tolerance.rtol!r}, {tolerance.atol!r})"
-            for dtype, tolerance in sorted(each.operator.tolerances.items())
-        )
-        + "}"
-        for each in operators
-        if each.operator.tolerances
-    ]
+    cases = [text for each in operators for text in cases_of(each)]
+    # A slope is a difference quotient, which narrow dtypes are too coarse for.
+    compared = [each for each in operators if each.autograd and each.operator.reference]
     slopes = [
         text
-        for each in operators
-        if each.autograd is not None and each.operator.reference is not None
+        for each in compared
         for text in cases_of(each)
         if "torch.float32" in str(text) and "float16" not in str(text)
     ]
-    references = [
-        f"{literal(each.name)}: _reference.{extracted.name(each.operator.reference)}"
-        for each in operators
-        if each.autograd is not None and each.operator.reference is not None
-    ]
     tables = [
-        [f"NAMESPACE = {literal(facts.declaration.namespace)}"],
-        table("CASES: list[Case] = [", cases, "]"),
-        table("REFUSED: list[Case] = [", refused, "]") if refused else [],
-        table("TOLERANCES: dict[str, dict[torch.dtype, tuple[float, float]]] = {", tolerances, "}"),
-        table("DIFFERENTIABLE: dict[str, tuple[str, ...]] = {", differentiable, "}"),
-        table("SLOPES: list[Case] = [", slopes, "]") if slopes else [],
-        table("REFERENCES: dict[str, Callable[..., Any]] = {", references, "}") if slopes else [],
+        f"NAMESPACE = {literal(facts.declaration.namespace)}",
+        *table("CASES: list[Case] = [", cases, "]"),
+        *(table("REFUSED: list[Case] = [", refused, "]") if refused else []),
+        *tolerances(operators),
+        *differentiable(operators),
     ]
-    head = [line for group in tables for line in group]
-    tests = (
-        TESTS + (ERROR_TEST if refused else "") + (GRADIENT_TEST if slopes else "") + OPCHECK_TEST
-    )
+    if slopes:
+        functions = [
+            f"{literal(each.name)}: _reference.{extracted.name(each.operator.reference)}"
+            for each in compared
+            if each.operator.reference is not None
+        ]
+        tables += table("SLOPES: list[Case] = [", slopes, "]")
+        tables += table("REFERENCES: dict[str, Callable[..., Any]] = {", functions, "}")
+    tests = (TESTS, ERROR_TEST if refused else "", GRADIENT_TEST if slopes else "", OPCHECK_TEST)
     support = ["Case", "assert_same", "call", "devices", "flat", "make", "overload"]
     support += ["copied", "slopes"] if slopes else []
-    if any("tensor(" in str(each) for each in [*cases, *refused]):
-        support.append("tensor")
+    support += ["tensor"] if any("tensor(" in str(each) for each in [*cases, *refused]) else []
+    of_slopes = [f"from {package} import _reference", f"from {package}._runtime import Binder"]
     return module(
         f"The operators of {options.package}, by the samples of their declaration.",
-        head,
-        tests.strip("\n").splitlines(),
+        tables,
+        "".join(tests).strip("\n").splitlines(),
         source=facts.declaration.source.name,
         imports=[
             [
@@ -159,16 +143,35 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
             ["import pytest", "import torch", imported("support", sorted(support))],
             [
                 f"import {package}  # noqa: F401 - loads the operators",
-                *(
-                    [f"from {package} import _reference", f"from {package}._runtime import Binder"]
-                    if slopes
-                    else []
-                ),
+                *(of_slopes if slopes else []),
             ],
             ["if TYPE_CHECKING:", "    from collections.abc import Callable"] if slopes else [],
         ],
         comments=["# ruff: noqa: SLF001"],
     )
+
+
+def tolerances(operators: Sequence[OperatorFacts]) -> list[str]:
+    """Return the table of rtol and atol by dtype, where the author gave them."""
+    rows = []
+    for each in operators:
+        given = ", ".join(
+            f"torch.{dtype}: ({tolerance.rtol!r}, {tolerance.atol!r})"
+            for dtype, tolerance in sorted(each.operator.tolerances.items())
+        )
+        if given:
+            rows.append(f"{literal(each.name)}: {{{given}}}")
+    return table("TOLERANCES: dict[str, dict[torch.dtype, tuple[float, float]]] = {", rows, "}")
+
+
+def differentiable(operators: Sequence[OperatorFacts]) -> list[str]:
+    """Return the table of the arguments that gradients flow to."""
+    rows = [
+        f"{literal(each.name)}: {strings(each.autograd.inputs)}"
+        for each in operators
+        if each.autograd is not None
+    ]
+    return table("DIFFERENTIABLE: dict[str, tuple[str, ...]] = {", rows, "}")
 
 
 def imported(name: str, names: list[str]) -> str:
