@@ -70,21 +70,18 @@ def read_operator(
     fields: OperatorFields,
     place: Place,
 ) -> Operator:
-    """Turn what the author wrote into data."""
-    unknown = fields.keys() - OperatorFields.__annotations__.keys()
-    if unknown:
-        name = min(unknown)
-        raise FieldError(
-            where=str(place),
-            got=f"a field {name!r}",
-            allowed=nearest_first(name, OperatorFields.__annotations__),
-        )
+    """Turn what the author wrote into data.
+
+    Raises
+    ------
+    SchemaError, FunctionSchemaError, RuleError, DtypeError, CallError, FieldError
+        OPW-D001 to OPW-D009.
+    """
+    check_fields(fields, where=str(place))
     schema = read_schema(text, function, fields.get("mutates", ()), where=str(place))
     where = f"{place}, operator {namespace}::{schema.full_name}"
     if "upstream" not in fields:  # what exists elsewhere has its names already
-        check_word(schema.name, "operator", where=where)
-        for argument in schema.arguments:
-            check_word(argument.name, "argument", where=where)
+        check_names(schema, where=where)
     arguments = [argument.name for argument in schema.arguments]
     deprecated = fields.get("deprecated")
     return Operator(
@@ -118,6 +115,25 @@ def read_operator(
         deprecated=Deprecation(since=deprecated) if isinstance(deprecated, str) else deprecated,
         upstream=read_upstream(fields.get("upstream")),
     )
+
+
+def check_fields(fields: OperatorFields, *, where: str) -> None:
+    """Raise FieldError if a field is not one of an operator's."""
+    unknown = fields.keys() - OperatorFields.__annotations__.keys()
+    if unknown:
+        name = min(unknown)
+        raise FieldError(
+            where=where,
+            got=f"a field {name!r}",
+            allowed=nearest_first(name, OperatorFields.__annotations__),
+        )
+
+
+def check_names(schema: Schema, *, where: str) -> None:
+    """Raise ReservedNameError if a name cannot be one in C++ and Python."""
+    check_word(schema.name, "operator", where=where)
+    for argument in schema.arguments:
+        check_word(argument.name, "argument", where=where)
 
 
 def read_schema(

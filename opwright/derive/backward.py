@@ -88,17 +88,7 @@ def new_operator(
         )
         for name in differentiable
     ]
-    saved: list[Argument] = []
-    arguments: list[BackwardArgument] = [Gradient(name) for name in differentiable]
-    for name in saves:
-        given = operator.schema.argument(name)
-        if given is not None:
-            saved.append(Argument(name=name, type=given.type))
-            arguments.append(SavedArgument(name))
-        else:
-            output = next(o for o in outputs if o.name == name)
-            saved.append(Argument(name=name, type=output.type))
-            arguments.append(SavedOutput(name))
+    saved, passed = saved_values(operator, outputs, saves)
     names = [argument.name for argument in gradients]
     schema = Schema(
         name=f"{operator.schema.name.rstrip('_')}_backward",
@@ -111,7 +101,7 @@ def new_operator(
     )
     autograd = Autograd(
         operator=schema.full_name,
-        arguments=tuple(arguments),
+        arguments=(*(Gradient(name) for name in differentiable), *passed),
         inputs=inputs,
         outputs=differentiable,
     )
@@ -131,6 +121,20 @@ def new_operator(
         python=kernel,
         prototype=None,
     )
+
+
+def saved_values(
+    operator: Operator, outputs: tuple[Output, ...], saves: Sequence[str]
+) -> tuple[list[Argument], list[BackwardArgument]]:
+    """Return the parameters of a backward for what is saved, and what autograd passes for them."""
+    parameters: list[Argument] = []
+    passed: list[BackwardArgument] = []
+    for name in saves:
+        given = operator.schema.argument(name)
+        kind = given.type if given else next(o.type for o in outputs if o.name == name)
+        parameters.append(Argument(name=name, type=kind))
+        passed.append(SavedArgument(name) if given else SavedOutput(name))
+    return parameters, passed
 
 
 def deduplicated(arguments: Sequence[Argument], gradients: Sequence[str]) -> Iterable[Argument]:

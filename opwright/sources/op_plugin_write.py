@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from opwright.sources.gen_opapi import Gen
     from opwright.sources.yaml_text import Value
 
-__all__ = ["DERIVATIVES", "FUNCTIONS", "Written", "op_plugin_files", "write_op_plugin"]
+__all__ = ["DERIVATIVES", "FUNCTIONS", "Written", "op_plugin_files"]
 
 FUNCTIONS = "op_plugin_functions.yaml"
 DERIVATIVES = "derivatives.yaml"
@@ -66,11 +66,6 @@ class Draft:
     sections: dict[str, list[str]] = field(default_factory=dict)
     derivatives: list[str] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-
-
-def write_op_plugin(*declarations: Declaration, newest: str = "2.13") -> dict[str, str]:
-    """Write declarations as YAML files; see `op_plugin_files`."""
-    return dict(op_plugin_files(*declarations, newest=newest).files)
 
 
 def op_plugin_files(*declarations: Declaration, newest: str = "2.13") -> Written:

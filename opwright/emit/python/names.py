@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from opwright.derive.facts import OperatorFacts, SetFacts
 
-__all__ = ["class_name", "overload_expression", "public_names", "public_operators", "test_name"]
+__all__ = ["class_name", "overload_expression", "public_names", "public_operators"]
 
 
 def public_operators(facts: SetFacts) -> tuple[OperatorFacts, ...]:
@@ -54,8 +54,3 @@ def class_name(name: str) -> str:
     words = [word for word in re.split(r"[_.]+", name) if word]
     tail = "_" if name.endswith("_") else ""
     return "".join(word[:1].upper() + word[1:] for word in words) + tail
-
-
-def test_name(name: str) -> str:
-    """Return a name as part of the name of a test."""
-    return name.replace(".", "_").strip("_")

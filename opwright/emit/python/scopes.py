@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 __all__ = ["bound_names", "module_names"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-NEW_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def module_names(node: ast.AST, hidden: frozenset[str] = frozenset()) -> Iterator[ast.Name]:
