@@ -7,16 +7,16 @@ that cannot be written is an error.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.lock import locked
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["cache_folder", "digest", "obtain", "prune"]
 
@@ -89,11 +89,3 @@ def prune(folder: Path) -> None:
                 file.unlink()
         except FileNotFoundError:
             continue  # another process was faster
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock between processes; it ends with the process that holds it."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

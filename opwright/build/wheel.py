@@ -7,7 +7,6 @@ metadata 2.4.
 from __future__ import annotations
 
 import base64
-import fcntl
 import hashlib
 import os
 import re
@@ -15,15 +14,15 @@ import stat
 import sysconfig
 import time
 import zipfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Literal
 
 from opwright import __version__
 from opwright.build.errors import PackageError, WheelError
+from opwright.lock import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["Form", "Metadata", "Tag", "archive_time", "wheel_name", "write_wheel"]
@@ -147,17 +146,6 @@ def write_wheel(folder: Path, files: Mapping[str, bytes], metadata: Metadata, ta
     except OSError as error:
         raise WheelError(where=str(place), got=str(error)) from error
     return place
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder between processes; it ends with the process that holds it."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def archive(

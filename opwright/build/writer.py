@@ -8,20 +8,18 @@ made is never overwritten. A lock keeps two processes from writing at the same t
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from opwright.build.errors import EditedFilesError, WriteError
 from opwright.emit.header import is_edited
+from opwright.lock import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 __all__ = ["MANIFEST", "Changes", "compare_tree", "write_tree"]
@@ -77,7 +75,7 @@ def write_tree(folder: Path, files: Mapping[str, str]) -> Changes:
     contents = as_bytes(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
+        with locked(folder / LOCK):
             manifest = read_manifest(folder)
             refuse_edited(folder, contents, manifest)
             changes = difference(folder, contents, manifest)
@@ -118,17 +116,6 @@ def as_bytes(files: Mapping[str, str]) -> dict[str, bytes]:
 def digest_of(content: bytes) -> str:
     """Return the digest that the manifest has."""
     return hashlib.sha256(content).hexdigest()
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes into the folder; the system frees a dead one's lock."""
-    descriptor = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from opwright.aclnn.signature import CType
 from opwright.declare.errors import CallError
-from opwright.declare.schema import split
+from opwright.declare.schema_text import split
 from opwright.errors import nearest_first
 
 __all__ = ["Actual", "Call", "DtypeOf", "Literal", "Named", "parse_call"]

@@ -26,7 +26,7 @@ def default_value(argument: Argument) -> Default:
 
     Examples
     --------
-    >>> from opwright.declare.schema import parse_schema
+    >>> from opwright.declare.schema_text import parse_schema
     >>> schema = parse_schema("f(int[2] pad=0, str s='a', int r=Mean) -> Tensor", where="")
     >>> [default_value(argument) for argument in schema.arguments]
     [[0, 0], 'a', 1]

@@ -14,7 +14,7 @@ from opwright.declare import shape
 from opwright.declare.checks import RankCheck, SizeCheck, SpanCheck
 from opwright.declare.errors import RuleError, UnknownNameError
 from opwright.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeFunction
-from opwright.declare.schema import split
+from opwright.declare.schema_text import split
 from opwright.declare.scope import Scope, tensor_name
 from opwright.declare.sizes import integer, parsed, read_size
 from opwright.errors import nearest_first

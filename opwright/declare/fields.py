@@ -22,7 +22,7 @@ from opwright.declare.operator import Deprecation, Operator, Upstream
 from opwright.declare.reserved import check_word
 from opwright.declare.rules import Dims, ShapeFunction, read_dtypes
 from opwright.declare.sample import Tolerance
-from opwright.declare.schema import parse_schema, split
+from opwright.declare.schema_text import parse_schema, split
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.errors import DuplicateOperatorError
 from opwright.declare.reserved import check_word
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.project.config import load_operators
 from opwright.project.errors import CannotAddError, CannotWriteError
 from opwright.project.lazy_torch import lazy_torch

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.declare.reserved import CPP_WORDS, RESERVED_NAMESPACES
+from opwright.lock import locked
 from opwright.project.errors import CannotWriteError, FolderExistsError, ProjectNameError
 from opwright.project.template import project_texts
 
@@ -134,17 +135,6 @@ def unfinished_folder(folder: Path) -> Iterator[Path]:
     finally:
         os.close(handle)
         shutil.rmtree(made, ignore_errors=True)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder between processes."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def remove_abandoned(parent: Path, prefix: str) -> None:

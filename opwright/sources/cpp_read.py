@@ -18,7 +18,7 @@ from opwright.declare.rules import (
     ReducedOf,
     SameDtype,
 )
-from opwright.declare.schema import split
+from opwright.declare.schema_text import split
 
 if TYPE_CHECKING:
     from opwright.declare.rules import DtypeRule, ShapeRule

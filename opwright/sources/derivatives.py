@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opwright.declare.backward import BackwardCall, Formula
 from opwright.declare.operator import Operator, Upstream
 from opwright.declare.place import Place
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.sources.errors import EntryError, YamlError
 from opwright.sources.versions import (
     Minor,

@@ -65,7 +65,7 @@ def declaration_module(declaration: Declaration) -> str:
     --------
     >>> from opwright.declare.operator import Declaration, Source
     >>> from opwright.declare.place import Place
-    >>> from opwright.declare.schema import parse_schema
+    >>> from opwright.declare.schema_text import parse_schema
     >>> place = Place("example")
     >>> operator = Operator(schema=parse_schema("neg(Tensor x) -> Tensor", where=""), place=place)
     >>> print(declaration_module(Declaration(namespace="my_ops", version="1.0", place=place,

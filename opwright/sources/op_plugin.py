@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.operator import Declaration, Operator, Source, Upstream
 from opwright.declare.place import Place
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.sources.derivatives import Derivative, read_derivatives
 from opwright.sources.entries import REPEATED, canonical, differences, flat_entry
 from opwright.sources.errors import EntryError, YamlError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.backward import BackwardFunction, BackwardReference
 from opwright.declare.rules import Dims, DtypeSet
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.sources.derivatives import PREFIX, write_derivative
 from opwright.sources.entries import (
     GEN,

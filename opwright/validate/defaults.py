@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from opwright.declare.schema import Base, split
+from opwright.declare.schema import Base
+from opwright.declare.schema_text import split
 from opwright.errors import nearest_first
 from opwright.validate.errors import DefaultError, UnregistrableTypeError
 

@@ -8,7 +8,8 @@ from opwright.declare.dtypes import DTYPES
 from opwright.declare.errors import FieldError, UnknownNameError
 from opwright.declare.rules import Dims
 from opwright.declare.sample import ErrorSample, TensorSpec
-from opwright.declare.schema import Base, split
+from opwright.declare.schema import Base
+from opwright.declare.schema_text import split
 from opwright.errors import nearest_first
 from opwright.validate.errors import MissingArgumentError, SampleShapeError, SampleValueError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.declare.defaults import Default, default_value
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 
 
 @pytest.mark.parametrize(

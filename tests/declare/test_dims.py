@@ -11,7 +11,7 @@ from opwright.declare.dims import bind, resolve
 from opwright.declare.errors import RuleError
 from opwright.declare.requirements import read_requirement
 from opwright.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeRule
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.declare.shape import (
     Argument,
     Binary,

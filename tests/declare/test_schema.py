@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.declare.schema import (
-    Alias,
-    Argument,
-    Base,
-    Result,
-    Schema,
-    ValueType,
-    parse_schema,
-    split,
-)
+from opwright.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
+from opwright.declare.schema_text import parse_schema, split
 
 # torchgen of torch 2.13 reads neither; no custom operator has one.
 READABLE = [base for base in Base if base not in {Base.SYMFLOAT, Base.CONST_QUANTIZER}]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opwright.declare.dims import bind, resolve
 from opwright.declare.rules import Dims, ShapeFunction, reduced
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.declare.shape import Broadcast, Span
 from opwright.derive.evaluate import evaluate
 from opwright.derive.trace import lower

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.declare.errors import DuplicateOperatorError, ReservedNameError, SchemaError
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.project.add import Added, add_schema, add_template
 from opwright.project.config import load_operators, read_project
 from opwright.project.errors import CannotAddError, DeclarationFileError, NoProjectError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from typing import Literal as TypingLiteral
 
 from hypothesis import strategies as st
@@ -23,7 +24,10 @@ from opwright.declare.rules import (
     SameDtype,
 )
 from opwright.declare.sample import ErrorSample, Sample, TensorSpec, Tolerance
-from opwright.declare.schema import Schema, parse_schema
+from opwright.declare.schema_text import parse_schema
+
+if TYPE_CHECKING:
+    from opwright.declare.schema import Schema
 
 NAMES = st.sampled_from(["x", "y", "weight", "a_rather_long_name_of_an_argument", "n", "dims"])
 TYPES = {

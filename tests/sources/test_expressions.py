@@ -24,7 +24,7 @@ from opwright.declare.rules import (
     SameDtype,
     ShapeFunction,
 )
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.derive.evaluate import evaluate
 from opwright.sources.cpp_read import read_dtype, read_size
 from opwright.sources.cpp_write import dtype_text, size_text

@@ -18,7 +18,7 @@ from opwright.declare.operator import Declaration, Operator, Source
 from opwright.declare.operator_set import OperatorSet
 from opwright.declare.place import Place
 from opwright.declare.rules import Dims, Like, ShapeFunction
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.sources.errors import NotWritableError
 from opwright.sources.module_text import declaration_module
 from opwright.sources.python_text import quoted

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from opwright.declare.schema import Base, split
+from opwright.declare.schema import Base
+from opwright.declare.schema_text import split
 from opwright.emit.cpp.checks import checks
 from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.layout import block, flow, message

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opwright.declare.defaults import default_value
 from opwright.declare.operator import Declaration, Operator, Source
 from opwright.declare.place import Place
-from opwright.declare.schema import parse_schema
+from opwright.declare.schema_text import parse_schema
 from opwright.derive.facts import OperatorFacts, SetFacts
 from opwright.emit.options import EmitOptions
 from opwright.emit.python.api import emit_api
