@@ -70,6 +70,7 @@ class Differentiation:
     def __init__(self, registrar: Any) -> None:
         self.registrar = registrar
         self.library = registrar.library
+        self.backwards: dict[str, Backward] = {}
 
     def autograd(self, name: str, slow: Callable[..., Any], inputs: Sequence[str] | None) -> None:
         """Register a kernel that goes on at once where no gradient can flow.
@@ -104,22 +105,21 @@ class Differentiation:
 
         self.autograd(name, slow, None)
 
-    def through_twin(
-        self, name: str, twin: str, inputs: Sequence[str] | None, copied: Sequence[str] = ()
-    ) -> None:
-        """Register a mutating operator: its twin, then copies into the written arguments.
-
-        Parameters
-        ----------
-        copied
-            Written arguments that the backward needs as they were.
-        """
+    def through_twin(self, name: str, twin: str, inputs: Sequence[str] | None) -> None:
+        """Register a mutating operator: its twin, then copies into the written arguments."""
         binder, functional = self.registrar.binder(name), self.registrar.binder(twin)
 
         def slow(values: dict[str, Any]) -> Any:
-            given = values | {each: mapped(torch.clone, values[each]) for each in copied}
-            results = as_list(functional.call(functional.operator, given))
+            backward = self.backwards.get(twin)
+            saved = (
+                {source for kind, source in backward.arguments if kind == "argument"}
+                if backward
+                else ()
+            )
             written = binder.written
+            # What the backward needs as it was are these copies, which nobody writes.
+            copies = {n: mapped(torch.clone, values[n]) for n in written if n in saved}
+            results = as_list(functional.call(functional.operator, values | copies))
             own = results[: len(results) - len(written)]
             for each, value in zip(written, results[len(own) :], strict=True):
                 for target, source in zip(tensors(values[each]), tensors(value), strict=True):
@@ -136,6 +136,8 @@ class Differentiation:
         names
             Of its results.
         """
+        if backward is not None:
+            self.backwards[name] = backward
         node = make_node(self.registrar, name, names, backward)
         # The apply of torch.autograd.Function would hand over to torch.func, whose turn is over.
         base: Any = super(torch.autograd.Function, node)

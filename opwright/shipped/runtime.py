@@ -216,11 +216,13 @@ class Registrar:
         ----------
         unbatched
             Tensors that have no axes in front; if one has a batch, there is a call per element.
+            So there is if the ranks of the others differ, which broadcasting would not align.
         """
         binder = self.binder(name)
 
         def rule(info: BatchInfo, values: dict[str, Any], axes: dict[str, Any]) -> Any:
-            if any(has_axis(axes[each]) for each in unbatched):
+            free = {each: value for each, value in values.items() if each not in unbatched}
+            if any(has_axis(axes[each]) for each in unbatched) or len(ranks(free, axes)) > 1:
                 return loop(binder, info, values, axes)
             size = info.batch_size
             first = {
@@ -345,6 +347,17 @@ def with_batch(value: Any, axis: Any, level: int) -> Any:
 def has_axis(axis: Any) -> bool:
     """Tell whether a value has a batch."""
     return any(map(has_axis, axis)) if isinstance(axis, list) else axis is not None
+
+
+def ranks(values: Mapping[str, Any], axes: Mapping[str, Any]) -> set[int]:
+    """Return how many axes tensors have beside their batch."""
+    found = set()
+    for name, value in values.items():
+        pairs = zip(value, axes[name], strict=True) if isinstance(axes[name], list) else None
+        for item, axis in pairs or [(value, axes[name])]:
+            if isinstance(item, torch.Tensor):
+                found.add(item.ndim - (axis is not None))
+    return found
 
 
 def batch_first(batch: int, value: Any, axis: Any) -> Any:

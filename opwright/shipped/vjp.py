@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch._functorch.eager_transforms import enable_inplace_requires_grad
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,10 +66,47 @@ def vjp(
     flowing = [g for g in wanted if g is not None]
     pulled: Sequence[torch.Tensor | None] = [None] * len(leaves)
     if leaves and flowing:
-        pulled = pull(forward, leaves, flowing)
+        pulled = (
+            pull_written(function, forward, leaves, flowing)
+            if written
+            else pull(forward, leaves, flowing)
+        )
     rest = iter(pulled)
     found = [as_gradient(values[name], rest) for name in inputs]
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def pull_written(
+    function: Callable[..., Any],
+    forward: Callable[..., tuple[torch.Tensor, ...]],
+    leaves: list[torch.Tensor],
+    flowing: list[torch.Tensor],
+) -> Sequence[torch.Tensor | None]:
+    """Return gradients of the leaves of a function that writes what autograd may need.
+
+    Autograd saves copies. In a transformation of torch.func, or when torch.compile traces, it does
+    not see through these; there it refuses a function that needs them.
+    """
+    if any(map(is_followed, (*leaves, *flowing))):
+        try:
+            return pull(forward, leaves, flowing)
+        except RuntimeError as error:
+            if "modified by an inplace operation" not in str(error):
+                raise
+            message = (
+                f"the gradients of {function.__name__} cannot be computed under torch.func or "
+                "torch.compile: it writes over values that they need; let it compute with copies "
+                "of what it writes, as in x.copy_(x.clone() ** 2), or give it a backward function"
+            )
+            raise RuntimeError(message) from error
+    with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda tensor: tensor):
+        return pull(forward, leaves, flowing)
+
+
+def is_followed(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor stands for others: in a transformation, or in a trace."""
+    stands_in = (is_functorch_wrapped_tensor, is_traceable_wrapper_subclass)
+    return isinstance(tensor, FakeTensor) or any(each(tensor) for each in stands_in)
 
 
 def as_gradient(value: Any, rest: Iterator[torch.Tensor | None]) -> Any:  # noqa: ANN401 - any argument

@@ -298,11 +298,30 @@ def run_below(
     results = names.fresh("results")
     call = flow(f"return {redispatch}", arguments, ");")
     run = block([f"auto {results} = [&] {{"], [guard, *call], "}();")
-    places = {
+    places = result_places(operator, results)
+    own = return_arguments(operator, places)
+    return [*run, *record(code, places, graph), *own, f"return {results};"]
+
+
+def result_places(operator: OperatorCode, results: str) -> dict[str, str]:
+    """Return by output where it is among the results."""
+    return {
         output.name: results if len(operator.returned) == 1 else f"std::get<{index}>({results})"
         for index, output in enumerate(operator.returned)
     }
-    return [*run, *record(code, places, graph), f"return {results};"]
+
+
+def return_arguments(operator: OperatorCode, places: Mapping[str, str]) -> list[str]:
+    """Return the statements that put arguments among the results, where these are arguments.
+
+    In a transformation of torch.func what comes from below autograd is another tensor, without
+    history.
+    """
+    return [
+        f"{places[output.name]} = {safe(output.argument)};"
+        for output in operator.returned
+        if output.argument is not None and not operator.facts.argument(output.argument).type.is_list
+    ]
 
 
 def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[str]:
@@ -374,10 +393,7 @@ def unimplemented(code: OperatorCode) -> list[str]:
     guard = "const at::AutoDispatchBelowAutograd guard;"
     results = names.fresh("results")
     opened, closed = (f"auto {results} = [&] {{", "}();") if returned else ("{", "}")
-    new = [
-        results if len(code.returned) == 1 else f"std::get<{output.result}>({results})"
-        for output in code.new
-    ]
+    places = result_places(code, results)
     body = [
         f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
         *block(flow(f"if (!needs_gradient({message(code.qualified)}, ", tensors, ")) {"), early),
@@ -385,8 +401,9 @@ def unimplemented(code: OperatorCode) -> list[str]:
         f"const auto {graph} = c10::make_intrusive<NotImplemented>({message(code.qualified)});",
         *flow(f"{graph}->set_next_edges(torch::autograd::collect_next_edges(", tensors, "));"),
         *block([opened], [guard, *flow(f"{returned}{redispatch}", arguments, ");")], closed),
-        *(f"record_new({place}, {graph});" for place in new),
+        *(f"record_new({places[output.name]}, {graph});" for output in code.new),
         *(f"record_written({name}, {graph});" for name in written),
+        *return_arguments(code, places),
         *([f"return {results};"] if returned else []),
     ]
     head = flow(
