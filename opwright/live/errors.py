@@ -17,6 +17,7 @@ __all__ = [
     "ReferenceDtypeError",
     "ReferenceResultError",
     "ReferenceShapeError",
+    "ReferenceWriteError",
     "RegistrationError",
     "UnknownOperatorError",
     "UnloadedError",
@@ -99,6 +100,14 @@ class ReferenceAliasError(LiveError):
     id = "OPW-L013"
     title = "a result of the reference function shares memory with another tensor"
     usual_fix = "return a copy, for example x.clone(), or annotate the alias in the schema"
+
+
+class ReferenceWriteError(LiveError):
+    """A reference that writes an argument which the schema does not annotate."""
+
+    id = "OPW-L032"
+    title = "the reference function writes an argument that the schema does not annotate"
+    usual_fix = "annotate it, Tensor(a!), or compute a new tensor"
 
 
 class ReferenceArgumentError(LiveError):

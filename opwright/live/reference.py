@@ -16,6 +16,7 @@ from opwright.live.errors import (
     ReferenceDtypeError,
     ReferenceResultError,
     ReferenceShapeError,
+    ReferenceWriteError,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from opwright.live.live_operator import LiveOperator
     from opwright.live.rules import Rules
 
-__all__ = ["cpu_kernel", "new_results"]
+__all__ = ["check_unwritten", "cpu_kernel", "memory", "new_results", "versions"]
 
 
 def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
@@ -43,7 +44,9 @@ def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
         live.rules.check(values)
         values |= {name: cloned(values[name]) for name in live.facts.clones}
         assert operator.reference is not None
+        before = versions(operator, values)
         returned = of_reference.call(operator.reference, values)
+        check_unwritten(before, where=live.where)
         new = new_results(operator, returned, values, where=live.where)
         check_results(live, new, values)
         contiguous = {name: map_tensors(torch.Tensor.contiguous, new[name]) for name in new}
@@ -55,6 +58,33 @@ def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
 def cloned(value: Any) -> Any:  # noqa: ANN401 - any argument
     """Return a copy of a tensor, or of those of a list."""
     return map_tensors(torch.Tensor.clone, value)
+
+
+def versions(operator: Operator, values: Values) -> list[tuple[str, torch.Tensor, int]]:
+    """Return the tensors that the operator must not write, with how often they were written.
+
+    Tensors of inference mode do not count their writes.
+    """
+    return [
+        (argument.name, tensor, tensor._version)  # noqa: SLF001 - documented for extensions, without another name
+        for argument in operator.schema.arguments
+        if argument.type.has_tensors and not argument.is_written
+        for tensor in tensors_in(values[argument.name])
+        if not tensor.is_inference()
+    ]
+
+
+def check_unwritten(before: list[tuple[str, torch.Tensor, int]], *, where: str) -> None:
+    """Raise if a reference wrote an argument that the schema does not annotate.
+
+    Raises
+    ------
+    ReferenceWriteError
+        OPW-L032.
+    """
+    for name, tensor, version in before:
+        if tensor._version != version:  # noqa: SLF001 - as above
+            raise ReferenceWriteError(where=where, got=f"a write of {name!r}")
 
 
 def new_results(

@@ -18,13 +18,14 @@ from opwright.aclnn.prototype import plain_interface
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
 from opwright.derive.facts import FromArgument, FromConstant, FromOutput
-from opwright.live.arguments import Binder
+from opwright.live.arguments import Binder, tensors_in
 from opwright.live.errors import (
+    ReferenceAliasError,
     ReferenceArgumentError,
     ReferenceDtypeError,
     ReferenceShapeError,
 )
-from opwright.live.reference import new_results
+from opwright.live.reference import check_unwritten, memory, new_results, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -126,8 +127,14 @@ def run_reference(facts: OperatorFacts, given: Sequence[object]) -> None:
     values = arguments_of(facts, passed, outputs, where=where)
     operator = facts.operator
     assert operator.reference is not None
+    before = versions(operator, values)
+    owners = {memory(t): name for name, value in values.items() for t in tensors_in(value)}
     returned = Binder.of(facts.schema).call(operator.reference, values)
+    check_unwritten(before, where=where)
     for name, value in new_results(operator, returned, values, where=where).items():
+        if memory(value) in owners:
+            got = f"result {name!r} with the memory of argument {owners[memory(value)]!r}"
+            raise ReferenceAliasError(where=where, got=got)
         write(outputs[name], value, where=f"{where}, result {name!r}")
 
 
