@@ -254,6 +254,16 @@ def differentiate(
     ]
 
 
+def stand_in(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a place of its own in the graph: the gradient of a view is not that of what it views.
+
+    A tensor that this transformation of torch.func does not follow may be part of an outer one's
+    graph, which detach() would leave.
+    """
+    view = tensor.view_as(tensor)
+    return view if view.requires_grad else view.requires_grad_()
+
+
 def differentiable(tensor: torch.Tensor) -> bool:
     """Tell whether a tensor can have a gradient."""
     return tensor.is_floating_point() or tensor.is_complex()
@@ -307,11 +317,7 @@ def vjp(
         stack.enter_context(dispatcher.inner_leaves())
         if writes and not dispatcher.is_transformed():  # torch.func has no such hooks
             stack.enter_context(dispatcher.saving_copies())
-        # A view is a place of its own in the graph: its gradient is not that of what it views.
-        stand_ins = [
-            t.view_as(t) if again and t.requires_grad else t.detach().requires_grad_()
-            for t in leaves
-        ]
+        stand_ins = [stand_in(t) for t in leaves]
         pairs = [(o, g) for o, g in zip(forward(*stand_ins), grads, strict=True) if o.requires_grad]
         if not pairs:
             return [None] * len(leaves)

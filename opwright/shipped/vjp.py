@@ -128,17 +128,23 @@ def pull(
     again = torch.is_grad_enabled()
     # Inside a transformation of torch.func, this is its autograd: leaves are made as it makes them.
     with torch.enable_grad(), enable_inplace_requires_grad(enabled=True):
-        # A view is a place of its own in the graph: its gradient is not that of what it views.
-        stand_ins = [
-            t.view_as(t) if again and t.requires_grad else t.detach().requires_grad_()
-            for t in leaves
-        ]
+        stand_ins = [stand_in(t) for t in leaves]
         results = forward(*stand_ins)
         pairs = [(o, g) for o, g in zip(results, flowing, strict=True) if o.requires_grad]
         if not pairs:
             return [None] * len(leaves)
         reached, grads = zip(*pairs, strict=True)
         return torch.autograd.grad(reached, stand_ins, grads, create_graph=again, allow_unused=True)
+
+
+def stand_in(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a place of its own in the graph: the gradient of a view is not that of what it views.
+
+    A tensor that this transformation of torch.func does not follow may be part of an outer one's
+    graph, which detach() would leave.
+    """
+    view = tensor.view_as(tensor)
+    return view if view.requires_grad else view.requires_grad_()
 
 
 def differentiable(tensor: torch.Tensor) -> bool:

@@ -257,6 +257,9 @@ TRANSFORMS: dict[str, Callable[[Callable[..., torch.Tensor]], Callable[..., Any]
     "vmap of grad": lambda f: torch.vmap(func.grad(f)),
     "vmap of grad of grad": lambda f: torch.vmap(func.grad(slope(f))),
     "grad of grad": lambda f: lambda *given: func.grad(slope(f))(*(t[0] for t in given)),
+    "grad of grad for the last": lambda f: (
+        lambda *given: func.grad(slope(f), argnums=len(given) - 1)(*(t[0] for t in given))
+    ),
     "grad of vmap of grad": lambda f: func.grad(
         lambda *given: torch.vmap(func.grad(f))(*given).pow(2).sum()
     ),
