@@ -18,6 +18,7 @@ from opwright import __version__
 from opwright.build.cache import cache_folder, prune
 from opwright.build.compile import Builder, compile_units, link
 from opwright.build.errors import WheelError
+from opwright.build.inside import refuse_link
 from opwright.build.message import CompilerFailure, describe
 from opwright.build.plugin import check_alone, plugin_files
 from opwright.build.progress import Progress, Step
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
     from opwright.derive.facts import SetFacts
     from opwright.project.config import Project
 
-__all__ = ["BUILD_RECORD", "PLUGIN", "Built", "Request", "build_plugin", "build_wheel"]
+__all__ = [
+    "BUILD_RECORD",
+    "PLUGIN",
+    "Built",
+    "Request",
+    "build_plugin",
+    "build_wheel",
+    "default_out",
+]
 
 # In the package: what the library was made with. metadata.json says what it was made from.
 BUILD_RECORD = "build.json"
@@ -74,6 +83,21 @@ class Built:
 
     wheel: Path
     steps: tuple[Step, ...]
+
+
+def default_out(project: Project) -> Path:
+    """Return the project's folder for wheels.
+
+    Raises
+    ------
+    LeavesFolderError
+        OPW-B023: it is a symbolic link; another place has to be named.
+    """
+    out = project.root / "dist"
+    refuse_link(
+        out, fix="name the folder with -o, or replace the link by a folder; nothing was written"
+    )
+    return out
 
 
 def build_wheel(request: Request, progress: Progress) -> Built:
@@ -192,8 +216,10 @@ def shown(file: Path, project: Project) -> str:
 def write_log(log: Path, failure: CompilerFailure) -> None:
     """Write all that the compiler said."""
     command = " ".join(failure.command)
+    refuse_link(log.parent)
     try:
         log.parent.mkdir(exist_ok=True)
+        log.unlink(missing_ok=True)  # a link of this name is replaced, not followed
         log.write_text(f"{command}\n\n{failure.output}", encoding="utf-8")
     except OSError as error:
         raise WheelError(

@@ -51,7 +51,7 @@ def build(
     # What they import takes a moment; --help of the other verbs does not wait for it.
     from rich.console import Console  # noqa: PLC0415
 
-    from opwright.build.build import Request, build_plugin, build_wheel  # noqa: PLC0415
+    from opwright.build.build import Request, build_plugin, build_wheel, default_out  # noqa: PLC0415
     from opwright.build.progress import Progress  # noqa: PLC0415
     from opwright.project.config import read_project  # noqa: PLC0415
 
@@ -67,7 +67,7 @@ def build(
         project = dataclasses.replace(project, options=options)
     request = Request(
         project=project,
-        out=out or project.root / "dist",
+        out=out or default_out(project),
         may_compile=not no_compile,
         jobs=jobs,
     )

@@ -8,6 +8,7 @@ __all__ = [
     "BuildCacheError",
     "CompileError",
     "EditedFilesError",
+    "LeavesFolderError",
     "LinkError",
     "NoOperatorError",
     "NotCachedError",
@@ -150,3 +151,11 @@ class NoOperatorError(OpwrightError):
         "change torch= and torch_npu= in the declaration, or torch in pyproject.toml, section "
         "[tool.opwright]"
     )
+
+
+class LeavesFolderError(OpwrightError):
+    """A path of a manifest, or a symbolic link, that leads out of the folder to be written."""
+
+    id = "OPW-B023"
+    title = "a path leaves the folder that is written"
+    usual_fix = "replace the symbolic link by a folder; nothing was written or removed"

@@ -135,8 +135,9 @@ def write_wheel(folder: Path, files: Mapping[str, bytes], metadata: Metadata, ta
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
-            # The lock makes it ours, so what a killed process left is overwritten.
+            # The lock makes it ours, so what a killed process left is removed.
             new = folder / f".{place.name}{TEMPORARY}"
+            new.unlink(missing_ok=True)  # a link of this name is not followed either
             try:
                 with new.open("wb") as stream:
                     archive(stream, contents, moment)

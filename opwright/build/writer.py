@@ -3,23 +3,25 @@
 Rules: a file is written only where its content differs, as a private file that is then renamed, so
 a reader and a killed process see the old or the new file. The manifest lists the folder's files
 with their digests; what it no longer lists is removed, nothing else is. What a person edited or
-made is never overwritten. A lock keeps two processes from writing at the same time.
+made is never overwritten. Nothing outside the folder is touched, whatever a manifest lists and
+wherever a symbolic link leads. A lock keeps two processes from writing at the same time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from opwright.build.errors import EditedFilesError, WriteError
+from opwright.build.inside import check_inside, is_inside, refuse_link
 from opwright.emit.header import is_edited
 from opwright.lock import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = ["MANIFEST", "Changes", "compare_tree", "write_tree"]
@@ -69,20 +71,21 @@ def write_tree(folder: Path, files: Mapping[str, str]) -> Changes:
     ------
     EditedFilesError
         OPW-B001: nothing was written; the error names all files.
+    LeavesFolderError
+        OPW-B023: the folder or one in it is a symbolic link, or its manifest lists what is outside.
     WriteError
         OPW-B002.
     """
     contents = as_bytes(files)
-    try:
+    with told(folder):
+        refuse_link(folder)
+        refuse_link(folder / LOCK)
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK):
             manifest = read_manifest(folder)
-            refuse_edited(folder, contents, manifest)
             changes = difference(folder, contents, manifest)
             apply(folder, contents, changes, manifest)
             return changes
-    except OSError as error:
-        raise WriteError(where=str(error.filename or folder), got=str(error.strerror)) from error
 
 
 def compare_tree(folder: Path, files: Mapping[str, str]) -> Changes:
@@ -90,22 +93,29 @@ def compare_tree(folder: Path, files: Mapping[str, str]) -> Changes:
 
     Raises
     ------
-    EditedFilesError
-        OPW-B001.
+    EditedFilesError, LeavesFolderError, WriteError
+        As `write_tree`.
     """
     contents = as_bytes(files)
-    manifest = read_manifest(folder)
-    refuse_edited(folder, contents, manifest)
-    return difference(folder, contents, manifest)
+    with told(folder):
+        refuse_link(folder)
+        return difference(folder, contents, read_manifest(folder))
+
+
+@contextmanager
+def told(folder: Path) -> Iterator[None]:
+    """Raise WriteError for what the system refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(where=str(error.filename or folder), got=str(error.strerror)) from error
 
 
 def as_bytes(files: Mapping[str, str]) -> dict[str, bytes]:
     """Normalise line ends; check that all paths stay inside."""
     contents = {}
     for path, text in sorted(files.items()):
-        parts = PurePosixPath(path)
-        assert not parts.is_absolute(), path
-        assert ".." not in parts.parts, path
+        assert is_inside(path), path
         plain = text.replace("\r\n", "\n").replace("\r", "\n")
         if plain and not plain.endswith("\n"):
             plain += "\n"
@@ -131,7 +141,7 @@ def read_manifest(folder: Path) -> Manifest:
                 for path in paths
             }
         )
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError):
         # A person's file of this name. It is reported as such: nothing lists it.
         return Manifest(digests={})
 
@@ -159,7 +169,16 @@ def refuse_edited(folder: Path, contents: Mapping[str, bytes], manifest: Manifes
 
 
 def difference(folder: Path, contents: Mapping[str, bytes], manifest: Manifest) -> Changes:
-    """Compare the folder with what it is to contain."""
+    """Compare the folder with what it is to contain.
+
+    Raises
+    ------
+    LeavesFolderError, EditedFilesError
+        OPW-B023, OPW-B001.
+    """
+    check_inside(folder, contents, listed_by="the files to be written")
+    check_inside(folder, manifest.digests, listed_by=str(folder / MANIFEST))
+    refuse_edited(folder, contents, manifest)
     written = [path for path, content in contents.items() if read(folder / path) != content]
     return Changes(
         written=tuple(written),

@@ -132,6 +132,18 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert caught.value.where == str(tmp_path / "dist" / "my_ops-1.0-py3-none-any.whl")
 
 
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    target, name = tmp_path / "target", wheel_name(METADATA, Tag.of("pure"))
+    target.write_text("precious")
+    out = tmp_path / "dist"
+    out.mkdir()
+    for each in (name, f".{name}.opwright-new"):
+        (out / each).symlink_to(target)
+    write_wheel(out, FILES, METADATA, Tag.of("pure"))
+    assert target.read_text() == "precious"
+    assert [path.name for path in out.iterdir() if not path.is_symlink()] == [name]
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """RLIMIT_FSIZE stands for it; the wheel that was there stays."""
     old = write_wheel(tmp_path, FILES, METADATA, Tag.of("pure"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.build.errors import EditedFilesError, WriteError
+from opwright.build.errors import EditedFilesError, LeavesFolderError, WriteError
 from opwright.build.writer import MANIFEST, compare_tree, write_tree
 from opwright.emit.header import with_header
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 
@@ -101,6 +103,99 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(WriteError) as caught:
         write_tree(tmp_path / "file", {"a": "1"})
     assert caught.value.got == "File exists"
+
+
+def forge(folder: Path, *paths: str) -> None:
+    """Write a manifest that lists a victim's content under these paths."""
+    listed = dict.fromkeys(paths, hashlib.sha256(b"precious").hexdigest())
+    folder.mkdir(exist_ok=True)
+    (folder / MANIFEST).write_text(json.dumps({"files": listed}))
+
+
+@pytest.mark.parametrize("act", [write_tree, compare_tree])
+@pytest.mark.parametrize("path", ["../victim", "a/../../victim", "{root}/victim", "./a", "", "\0"])
+def test_a_manifest_cannot_name_files_outside(
+    tmp_path: Path, path: str, act: Callable[[Path, Mapping[str, str]], object]
+) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "generated"
+    victim.write_bytes(b"precious")
+    path = path.format(root=tmp_path)
+    forge(folder, path)
+    with pytest.raises(LeavesFolderError) as caught:
+        act(folder, {"a.py": emitted("1\n")})
+    assert caught.value.where == str(folder / MANIFEST)
+    assert caught.value.got == repr(path)
+    assert victim.read_bytes() == b"precious"
+    assert not (folder / "a.py").exists()
+
+
+def test_the_text_of_a_path_that_leaves(tmp_path: Path) -> None:
+    forge(tmp_path, "../victim")
+    with pytest.raises(LeavesFolderError) as caught:
+        write_tree(tmp_path, {})
+    assert str(caught.value) == (
+        "OPW-B023 a path leaves the folder that is written\n"
+        f"  where:   {tmp_path / MANIFEST}\n"
+        "  got:     '../victim'\n"
+        "  fix:     delete the folder: opwright never wrote such a path; nothing was removed"
+    )
+
+
+@pytest.mark.parametrize("act", [write_tree, compare_tree])
+@pytest.mark.parametrize("link", ["generated", "generated/csrc", "generated/csrc/deep"])
+def test_a_linked_folder_is_not_followed(
+    tmp_path: Path, link: str, act: Callable[[Path, Mapping[str, str]], object]
+) -> None:
+    out, folder = tmp_path / "out", tmp_path / "generated"
+    out.mkdir()
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(out)
+    with pytest.raises(LeavesFolderError) as caught:
+        act(folder, {"csrc/deep/a.cpp": "int a;", "b.py": emitted("1\n")})
+    assert caught.value.where == str(tmp_path / link)
+    assert caught.value.got == f"a symbolic link to {out}"
+    assert not list(out.iterdir())
+    assert not (folder / "b.py").exists()
+
+
+def test_nothing_is_removed_behind_a_link(tmp_path: Path) -> None:
+    """The new files are elsewhere; only the manifest names what is behind the link."""
+    out, folder = tmp_path / "out", tmp_path / "generated"
+    out.mkdir()
+    (out / "victim").write_bytes(b"precious")
+    forge(folder, "old/victim")
+    (folder / "old").symlink_to(out)
+    with pytest.raises(LeavesFolderError, match="OPW-B023"):
+        write_tree(folder, {"b.py": emitted("1\n")})
+    assert (out / "victim").read_bytes() == b"precious"
+
+
+def test_a_linked_file_is_replaced_and_its_target_stays(tmp_path: Path) -> None:
+    target, folder = tmp_path / "target", tmp_path / "generated"
+    target.write_text(emitted("1\n"))
+    folder.mkdir()
+    for name in ("a.py", ".a.py.opwright-new"):
+        (folder / name).symlink_to(target)
+    write_tree(folder, {"a.py": emitted("2\n")})
+    assert target.read_text() == emitted("1\n")
+    assert not (folder / "a.py").is_symlink()
+    assert (folder / "a.py").read_text() == emitted("2\n")
+
+
+def test_a_linked_lock_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "generated").mkdir()
+    (tmp_path / "generated/.lock").symlink_to(tmp_path / "made")
+    with pytest.raises(LeavesFolderError, match="OPW-B023"):
+        write_tree(tmp_path / "generated", {})
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("text", ["[]", "5", '{"files": ["a"]}', "\xff"])
+def test_a_manifest_of_another_form_lists_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / MANIFEST).write_text(text, encoding="latin-1")
+    (tmp_path / "a").write_text("a person's")
+    assert write_tree(tmp_path, {"b.json": "{}"}).written == ("b.json",)
+    assert (tmp_path / "a").exists()
 
 
 WRITE = """

@@ -1,0 +1,87 @@
+"""`opwright build`: where it writes, what it refuses, and what it says about its cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from opwright.build.build import write_log
+from opwright.build.command import build
+from opwright.build.errors import LeavesFolderError
+from opwright.build.message import CompilerFailure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+DECLARATION = """
+import opwright as ow
+
+ops = ow.OperatorSet("my_ops", version="1.0")
+
+@ops.operator("twice(Tensor x) -> Tensor", dtypes="float32")
+def twice(x):
+    return x * 2
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "my_ops"
+    root.mkdir()
+    (root / "pyproject.toml").write_text(
+        '[tool.opwright]\ndeclaration = "operators.py"\npackage = "my_ops"\n'
+    )
+    (root / "operators.py").write_text(DECLARATION)
+    return root
+
+
+def run(*arguments: str) -> Result:
+    app = typer.Typer(add_completion=False)
+    app.command()(build)
+    return CliRunner().invoke(app, arguments)
+
+
+def test_a_linked_dist_is_not_followed(project: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (project / "dist").symlink_to(out)
+    result = run(str(project), "--plugin")
+    assert str(result.exception) == (
+        "OPW-B023 a path leaves the folder that is written\n"
+        f"  where:   {project / 'dist'}\n"
+        f"  got:     a symbolic link to {out}\n"
+        "  fix:     name the folder with -o, or replace the link by a folder; nothing was written"
+    )
+    assert not list(out.iterdir())
+    assert run(str(project), "--plugin", "-o", str(project / "dist")).exit_code == 0
+    assert [path.suffix for path in out.iterdir()] == [".whl"]
+
+
+@pytest.mark.parametrize("link", ["plugin", "plugin/my_ops"])
+def test_a_linked_plugin_is_not_followed(project: Path, tmp_path: Path, link: str) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(out)
+    result = run(str(project), "--plugin")
+    assert isinstance(result.exception, LeavesFolderError)
+    assert result.exception.where == str(project / link)
+    assert not list(out.iterdir())
+
+
+def test_the_log_follows_no_link(tmp_path: Path) -> None:
+    failure = CompilerFailure(tmp_path / "a.cpp", ["g++"], 1, "wrong")
+    target = tmp_path / "target"
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/compile.log").symlink_to(target)
+    write_log(tmp_path / "build/compile.log", failure)
+    assert not target.exists()
+    assert (tmp_path / "build/compile.log").read_text() == "g++\n\nwrong"
+    (tmp_path / "linked").symlink_to(tmp_path / "build")
+    with pytest.raises(LeavesFolderError, match="OPW-B023"):
+        write_log(tmp_path / "linked/compile.log", failure)
