@@ -44,7 +44,7 @@ class OperatorFields(TypedDict, total=False):
     mutates: Sequence[str]
     aclnn: str | Literal[False]
     prototype: str | Path | Prototype | Literal[False]
-    requires: Sequence[str]
+    requires: str | Sequence[str]
     shapes: Mapping[str, ShapeRule | str | Callable[..., Sequence[object]]]
     dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
     layouts: Mapping[str, Layout]
@@ -91,7 +91,7 @@ def read_operator(
         doc=inspect.cleandoc(function.__doc__ or "") if function else "",
         call=read_call(fields.get("aclnn"), where=where),
         prototype=read_prototype(fields.get("prototype"), place, where=where),
-        requires=tuple(fields.get("requires", ())),
+        requires=read_requires(fields.get("requires", ())),
         shapes={
             name: read_shape(rule, where=f"{where}, shape of {name!r}")
             for name, rule in fields.get("shapes", {}).items()
@@ -191,6 +191,11 @@ def read_prototype(
             fix="give the REG_OP of one operator",
         )
     return found[0]
+
+
+def read_requires(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Read the field requires; a text alone is one condition."""
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def read_shape(rule: ShapeRule | str | Callable[..., Sequence[object]], *, where: str) -> ShapeRule:

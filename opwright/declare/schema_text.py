@@ -84,6 +84,7 @@ def parse_schema(text: str, *, where: str) -> Schema:
         results=results,
     )
     check_names(schema, where=where)
+    check_defaults(schema, where=where)
     check_aliases(schema, where=where)
     return schema
 
@@ -238,6 +239,21 @@ def check_names(schema: Schema, *, where: str) -> None:
                 got=f"two {kind} named {', '.join(map(repr, twice))}",
                 fix="give each its own name",
             )
+
+
+def check_defaults(schema: Schema, *, where: str) -> None:
+    """Raise if a positional argument without a default comes after one that has a default."""
+    before: Argument | None = None
+    for argument in schema.arguments:
+        if argument.keyword_only:
+            return
+        if argument.default is None and before is not None:
+            raise SchemaError(
+                where=where,
+                got=f"{str(argument)!r} without a default after {str(before)!r}",
+                fix="put arguments without defaults first, or behind '*'",
+            )
+        before = argument if argument.default is not None else before
 
 
 def check_aliases(schema: Schema, *, where: str) -> None:

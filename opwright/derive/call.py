@@ -15,6 +15,8 @@ from opwright.aclnn.signature import AclnnSignature, CType
 from opwright.aclnn.signature import Parameter as CParameter
 from opwright.declare.call import DtypeOf, Literal, Named
 from opwright.declare.errors import CallError
+from opwright.declare.rules import DtypeArgument
+from opwright.declare.schema import Base
 from opwright.derive.facts import (
     AclnnCall,
     DtypeOfTensor,
@@ -156,7 +158,9 @@ def in_order(
     last = [
         argument for argument in schema.arguments if argument.is_written and argument.keyword_only
     ]
-    sources: list[FromArgument | FromOutput] = [FromArgument(each.name) for each in given]
+    sources: list[FromArgument | FromOutput | DtypeOfTensor] = [
+        decided(FromArgument(each.name), schema, outputs) for each in given
+    ]
     sources += [FromOutput(output.name) for output in outputs if output.is_new]
     sources += [FromArgument(argument.name) for argument in last]
     types: Sequence[CType | None] = [natural(each, schema, outputs) for each in sources]
@@ -174,6 +178,20 @@ def in_order(
         for each, ctype in zip(sources, types, strict=True)
         if ctype is not None
     )
+
+
+def decided(
+    source: Source, schema: Schema, outputs: tuple[Output, ...]
+) -> FromArgument | FromOutput | DtypeOfTensor:
+    """Return for a dtype that may be None the output that has it: there it is decided."""
+    assert not isinstance(source, FromConstant)
+    given = schema.argument(source.name)
+    if given is None or given.type.base is not Base.SCALAR_TYPE or not given.type.optional:
+        return source
+    rules = ((output, output.dtype) for output in outputs)
+    having = (o for o, r in rules if isinstance(r, DtypeArgument) and r.name == source.name)
+    output = next(having, None)
+    return source if output is None else DtypeOfTensor(output.name)
 
 
 def generated(
@@ -205,6 +223,7 @@ def generated(
                 fix="make prototype and schema match, or write the call with its parameters",
             )
         sources |= {port: FromArgument(name) for port, name in zip(ports, names, strict=True)}
+    sources |= {name: decided(source, schema, outputs) for name, source in sources.items()}
     tensors = [output for output in outputs if output.type.has_tensors]
     for port, output in zip(prototype.outputs, tensors, strict=False):
         sources.setdefault(

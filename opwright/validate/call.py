@@ -291,6 +291,8 @@ def null_by_value(
     if not isinstance(source, Named) or ctype.is_pointer:
         return
     value_type = type_of(source.name, subject)
+    if decided_by_output(source.name, subject):
+        return
     if value_type is not None and value_type.optional and source.otherwise is None:
         fix = f"say what stands for None: {described(actual)} or 0"
         if ctype is CType.DTYPE and subject.new_outputs():
@@ -298,6 +300,15 @@ def null_by_value(
         yield NullByValueError(
             where=where, got=f"{value_type} {source.name} as {ctype.value}", fix=fix
         )
+
+
+def decided_by_output(name: str, subject: Subject) -> bool:
+    """Tell whether the derived call passes the dtype of an output in place of an argument."""
+    call = subject.operator.call
+    is_written = call is not None and call is not False and call.actuals is not None
+    rules = (subject.operator.dtypes.get(output.name) for output in subject.new_outputs())
+    having = any(isinstance(rule, DtypeArgument) and rule.name == name for rule in rules)
+    return having and not is_written
 
 
 def known_function(subject: Subject) -> Iterator[OpwrightError]:

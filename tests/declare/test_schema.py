@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opwright.declare.errors import SchemaError
 from opwright.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
 from opwright.declare.schema_text import parse_schema, split
 
@@ -64,6 +67,11 @@ def schemas(draw: st.DrawFn) -> Schema:
         draw(arguments(name, "abcdef"[index], keyword_only=index >= star))
         for index, name in enumerate(names)
     )
+    last = max((i for i in range(star) if listed[i].default is None), default=0)
+    listed = tuple(
+        dataclasses.replace(argument, default=None) if index < last else argument
+        for index, argument in enumerate(listed)
+    )
     aliases = [(a.type, a.alias) for a in listed if a.alias is not None]
     results = []
     result_names = draw(st.lists(NAMES, max_size=4, unique=True))
@@ -97,12 +105,17 @@ def test_text_and_data_are_inverse(schema: Schema) -> None:
         "f_(Tensor(a!) x, Tensor(b!)[] y) -> ()",
         "f(Tensor?[] indices, SymInt[2] size=1, int[]? dim=None) -> Tensor[]",
         'f(Tensor x, str mode="a, (b", float p=1e-05, ScalarType? dtype=None) -> (Tensor y)',
-        "f(Tensor x, complex z=1j, Dimname d, Generator? g=None) -> int",
+        "f(Tensor x, Dimname d, complex z=1j, Generator? g=None) -> int",
         "f(Tensor(a!)? x=None) -> Tensor(a!)?",
     ],
 )
 def test_text_comes_back(text: str) -> None:
     assert str(parse_schema(text, where="test")) == text
+
+
+def test_a_default_before_an_argument_without_one_is_an_error() -> None:
+    with pytest.raises(SchemaError, match="'Tensor y' without a default after 'int k=1'"):
+        parse_schema("f(Tensor x, int k=1, Tensor y) -> Tensor", where="test")
 
 
 def test_what_a_schema_knows() -> None:
