@@ -58,7 +58,9 @@ def schemas(draw: st.DrawFn) -> Schema:
     overload = draw(st.sampled_from(["", ".out", ".Scalar"]))
     names = draw(st.lists(NAMES, unique=True, max_size=6))
     parts = ["Tensor first"] + [draw(ARGUMENTS).format(each) for each in names]
+    # Sorting is stable: arguments with defaults come last among those that are passed by place.
     star = draw(st.integers(1, len(parts)))
+    parts[:star] = sorted(parts[:star], key=lambda part: "=" in part)
     if star < len(parts):
         parts.insert(star, "*")
     return parse_schema(f"{name}{overload}({', '.join(parts)}) -> {draw(RESULTS)}", where="drawn")
