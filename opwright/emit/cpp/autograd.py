@@ -27,14 +27,17 @@ if TYPE_CHECKING:
 __all__ = ["autograd_unit"]
 
 
-# What a unit's text has where it uses a function -> the section with the function.
+# The sections with functions -> what a unit's text has where it uses one.
 FUNCTIONS = {
-    "any_defined(": "any defined",
-    "if_defined(": "if defined",
-    "unpack(": "save list",
-    "NotImplemented": "unimplemented",
-    "record_new(": "new unimplemented",
-    "record_written(": "written unimplemented",
+    "any defined": ("any_defined(",),
+    "if defined": ("if_defined(",),
+    "save list": ("unpack(",),
+    "save optional list": ("unpack_optional(",),
+    "unimplemented": ("NotImplemented",),
+    "is differentiable": ("_differentiable(", "record_new(", "record_written("),
+    "if differentiable": ("if_differentiable(",),
+    "new unimplemented": ("record_new(",),
+    "written unimplemented": ("record_written(",),
 }
 
 
@@ -180,7 +183,8 @@ def passed(code: AutogradCode, value: BackwardArgument, argument: Argument) -> s
         return f"grads[{index}].defined() ? grads[{index}] : input_metadata({index}).zeros_like()"
     name = code.saved[value]
     if code.is_list(value):
-        return f"unpack({name})"
+        optional = code.argument(value.name).type.optional_elements
+        return f"unpack{'_optional' if optional else ''}({name})"
     if not code.is_tensor(value):
         return name
     unpacked = f"{name}.unpack({'getptr()' if is_output(code, value) else ''})"
@@ -259,11 +263,11 @@ def save_argument(code: AutogradCode, value: BackwardArgument, graph: str) -> li
     argument = code.argument(value.name)
     name, target = safe(value.name), f"{graph}->{code.saved[value]}"
     if code.is_list(value):
-        if argument.type.optional_elements or argument.type.optional:
+        if argument.type.optional:
             raise CppRuleError(
                 where=f"{code.code.where}, backward",
                 got=f"{value.name!r} of type {argument.type} as a saved value",
-                fix="make it Tensor[]",
+                fix="make it Tensor[] or Tensor?[]",
             )
         return [f"{target} = save({name});"]
     if code.is_tensor(value):
@@ -275,12 +279,8 @@ def save_argument(code: AutogradCode, value: BackwardArgument, graph: str) -> li
 def kept_value(argument: Argument, name: str) -> str:
     """Return the value of an argument that is no tensor, in the form that is kept."""
     kept = kept_type(argument.type, where=name)
-    if argument.type.optional and kept.startswith(
-        ("std::optional<std::vector", "std::optional<std::string")
-    ):
-        inner = kept.removeprefix("std::optional<").removesuffix(">")
-        value = f"{name}->vec()" if "vector" in inner else f"{inner}(*{name})"
-        return f"{name}.has_value() ? {kept}({value}) : std::nullopt"
+    if kept == "std::optional<std::string>":
+        return f"{name}.has_value() ? {kept}(std::string(*{name})) : std::nullopt"
     if kept.startswith("std::vector"):
         return f"{name}.vec()"
     return f"std::string({name})" if kept == "std::string" else name
@@ -330,13 +330,10 @@ def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[st
     for name in code.autograd.outputs:
         output = code.output(name)
         if output.argument is None:
-            lines.append(f"torch::autograd::set_history({places[name]}, {graph});")
+            result = f"if_differentiable({places[name]})"
+            lines.append(f"torch::autograd::set_history({result}, {graph});")
         else:
-            written = safe(output.argument)
-            if len(code.autograd.outputs) > 1 and not code.argument(output.argument).type.is_list:
-                # For one tensor it takes the first gradient; for several, the place of each.
-                written = f"variable_list{{{written}}}"
-            lines.append(f"torch::autograd::rebase_history({written}, {graph});")
+            lines += record_written(code, output.argument, graph)
     for value, member_name in code.saved.items():
         if isinstance(value, SavedOutput):
             output = code.output(value.name)
@@ -346,6 +343,19 @@ def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[st
                 f"{graph}->{member_name} = torch::autograd::SavedVariable({tensor}, {own});"
             )
     return lines
+
+
+def record_written(code: AutogradCode, name: str, graph: str) -> list[str]:
+    """Return the statements that make a written argument part of the graph."""
+    written = safe(name)
+    statement = f"torch::autograd::rebase_history({written}, {graph});"
+    if code.argument(name).type.is_list:
+        return [statement]
+    if len(code.autograd.outputs) == 1:
+        return block([f"if (is_differentiable({written})) {{"], [statement])
+    # For one tensor it takes the first gradient; for several, the place of each.
+    written = f"variable_list{{if_differentiable({written})}}"
+    return [f"torch::autograd::rebase_history({written}, {graph});"]
 
 
 def refusal(code: OperatorCode) -> list[str]:
@@ -463,8 +473,8 @@ def autograd_unit(
     shared = ["using torch::autograd::variable_list;", ""] if derivatives else []
     shared += shared_functions(derivatives, others)
     text = "\n".join(functions).replace(".unpack(", "")
-    for used, name in FUNCTIONS.items():
-        shared += function_lines(name) if used in text else []
+    for name, used in FUNCTIONS.items():
+        shared += function_lines(name) if any(each in text for each in used) else []
     entries = [each.code for each in derivatives] + others
     return namespaced(
         namespace,

@@ -102,6 +102,8 @@ def kept_type(value: ValueType, *, where: str) -> str:
     """Return the type that keeps a value, which is no tensor, beyond the call."""
     if value.is_list and not (value.base is Base.BOOL and value.length is not None):
         inner = known(KEPT_LISTS, value, where=where)
+        if value.optional and inner.startswith("std::vector"):  # OptionalIntArrayRef takes no other
+            return inner.replace("std::vector", "c10::OptionalArray")
     elif value.base is Base.STR:
         inner = "std::string"
     else:

@@ -58,6 +58,24 @@ std::vector<at::Tensor> unpack(const std::vector<torch::autograd::SavedVariable>
   return tensors;
 }
 
+//@ save optional list
+std::vector<torch::autograd::SavedVariable> save(const c10::List<std::optional<at::Tensor>>& tensors) {
+  std::vector<torch::autograd::SavedVariable> saved;
+  for (const std::optional<at::Tensor>& tensor : tensors) {
+    saved.emplace_back(tensor.value_or(at::Tensor()), false);
+  }
+  return saved;
+}
+
+c10::List<std::optional<at::Tensor>> unpack_optional(const std::vector<torch::autograd::SavedVariable>& saved) {
+  c10::List<std::optional<at::Tensor>> tensors;
+  for (const torch::autograd::SavedVariable& variable : saved) {
+    const at::Tensor tensor = variable.unpack();
+    tensors.push_back(tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt);
+  }
+  return tensors;
+}
+
 //@ if defined
 std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
@@ -71,9 +89,14 @@ bool any_defined(const variable_list& tensors) {
 //@ unimplemented
 using torch::autograd::NotImplemented;
 
+//@ is differentiable
 bool is_differentiable(const at::Tensor& tensor) {
   return tensor.defined() && torch::autograd::isDifferentiableType(tensor.scalar_type());
 }
+
+//@ if differentiable
+// A result whose dtype has no gradients keeps its place among the outputs of the node.
+at::Tensor if_differentiable(const at::Tensor& result) { return is_differentiable(result) ? result : at::Tensor(); }
 
 //@ new unimplemented
 void record_new(const at::Tensor& result, const c10::intrusive_ptr<NotImplemented>& node) {

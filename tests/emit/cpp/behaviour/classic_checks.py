@@ -31,6 +31,45 @@ def test_gradients_come_from_the_backward_operator() -> None:
     assert_close(y.grad.cpu(), torch.full((3, 4), 2.5))
 
 
+@torch.library.impl("demo::keep_backward", "CompositeImplicitAutograd")
+def keep_backward(
+    grad: Tensor,
+    dim: list[int] | None,
+    axis: list[int] | None,
+    sizes: list[int] | None,
+    rates: list[float] | None,
+    flags: list[bool] | None,
+    both: list[bool] | None,
+    *rest: list[Tensor],
+) -> Tensor:
+    """Multiply the gradient by the number of elements of each list that was given."""
+    given = [dim, axis, sizes, rates, flags, both]
+    counts = [0 if each is None else len(each) for each in (*given, *rest[-2:])]
+    factor: int = sum(10**place * count for place, count in enumerate(counts))
+    return grad * factor
+
+
+@pytest.mark.parametrize(
+    ("given", "factor"),
+    [
+        ({}, 21_000_000),
+        ({"dim": [1, 2], "axis": [0], "sizes": [3, 4, 5], "rates": [0.5]}, 21_001_312),
+        ({"dim": [], "flags": [True] * 4, "both": [True, False], "mode": "m"}, 21_240_000),
+    ],
+)
+def test_values_of_each_type_reach_the_backward(given: dict[str, object], factor: int) -> None:
+    x = npu(3).requires_grad_()
+    demo.keep(x, **given, parts=[None], others=[x.detach(), x.detach()]).sum().backward()
+    assert x.grad is not None
+    assert_close(x.grad.cpu(), torch.full((3,), float(factor)))
+
+
+def test_a_result_that_has_no_gradients_gets_no_history() -> None:
+    x = npu(3).requires_grad_()
+    assert demo.keep(x, dtype=torch.float64, parts=[], others=[]).requires_grad
+    assert not demo.keep(x, dtype=torch.int64, parts=[], others=[]).requires_grad
+
+
 def test_no_graph_where_nothing_requires_grad() -> None:
     x = npu(3, 4)
     assert demo.scale_add(x, x).grad_fn is None

@@ -130,3 +130,8 @@ def sum_to(
 ) -> None:
     total.copy_(x.sum(list(dim), keepdim) if dim else x.sum())
     torch.add(x, y, out=both)
+
+
+@twin.kernel("aclnnKeep(const aclTensor *x, aclTensor *out)")
+def keep(x: Tensor, out: Tensor) -> None:
+    out.copy_(x)

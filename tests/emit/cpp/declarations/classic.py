@@ -161,3 +161,29 @@ def sum_to(
     keepdim: bool = False,  # noqa: FBT001, FBT002 - as the schema has it
 ) -> tuple[Tensor, Tensor]:
     return x.sum(None if dim is None else list(dim), keepdim), x + y
+
+
+@ops.operator(
+    "keep(Tensor x, *, int[]? dim=None, int[1]? axis=None, SymInt[]? sizes=None,"
+    " float[]? rates=None, bool[]? flags=None, bool[2]? both=None, int[] pad=[], float[] steps=[],"
+    " bool[] marks=[],"
+    ' str? mode=None, str word="w", Scalar? low=None, ScalarType? dtype=None, int? count=None,'
+    " float? eps=None, bool? fast=None, SymInt? size=None, Tensor?[] parts, Tensor[] others)"
+    " -> Tensor",
+    aclnn="aclnnKeep(x, out)",
+    dtypes={"out": "dtype or x"},
+)
+def keep(x: Tensor, *, dtype: torch.dtype | None = None, **_: object) -> Tensor:
+    return x.to(dtype or x.dtype)
+
+
+KEPT = (
+    *("dim", "axis", "sizes", "rates", "flags", "both", "pad", "steps", "marks", "mode", "word"),
+    *("low", "dtype", "count", "eps", "fast", "size", "parts", "others"),
+)
+
+
+@keep.backward(saves=KEPT, inputs=["x"])
+def keep_grad(grad: Tensor, *saved: object) -> Tensor:
+    del saved
+    return grad
