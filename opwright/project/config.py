@@ -157,7 +157,8 @@ def load_operators(project: Project) -> OperatorSet:
     Raises
     ------
     DeclarationFileError
-        OPW-P003: the file raises; an error of the declaration itself comes as it is.
+        OPW-P003: the file raises, or would end the process; an error of the declaration itself
+        comes as it is.
     OperatorSetError
         OPW-P004: no operator set, or several.
     """
@@ -181,9 +182,9 @@ def run_file(file: Path) -> ModuleType:
             # Not the loader's exec_module: it would run old bytecode of a file that was edited
             # twice within one second without changing its length.
             exec(compile(file.read_bytes(), str(file), "exec"), vars(module))  # noqa: S102
-        except OpwrightError:
+        except (OpwrightError, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # SystemExit too: its 0 would say that all is done
             place, got = describe(error, file)
             raise DeclarationFileError(where=place, got=got) from error
     return module
@@ -209,7 +210,7 @@ def importable(file: Path, module: ModuleType) -> Iterator[None]:
             sys.modules[module.__name__] = before[module.__name__]
 
 
-def describe(error: Exception, file: Path) -> tuple[str, str]:
+def describe(error: BaseException, file: Path) -> tuple[str, str]:
     """Return the last line of the file that an exception came through, and the exception."""
     got = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):

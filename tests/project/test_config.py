@@ -126,6 +126,30 @@ def test_a_declaration_that_raises_is_told_with_its_line(root: Path) -> None:
     assert caught.value.got == "ValueError: math domain error"
 
 
+@pytest.mark.parametrize(
+    ("statement", "got"),
+    [
+        ("sys.exit(0)", "SystemExit: 0"),
+        ("sys.exit()", "SystemExit"),
+        ("sys.exit('done')", "SystemExit: done"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("raise BaseExceptionGroup('two', [SystemExit(0)])", "two (1 sub-exception)"),
+    ],
+)
+def test_a_declaration_that_ends_the_process_is_told(root: Path, statement: str, got: str) -> None:
+    (root / "operators.py").write_text(f"{DECLARATION}\nimport sys\n{statement}\n")
+    with pytest.raises(DeclarationFileError) as caught:
+        load_operators(read_project(root))
+    assert caught.value.where == f"{root / 'operators.py'}:{DECLARATION.count(chr(10)) + 3}"
+    assert got in caught.value.got
+
+
+def test_an_interrupted_declaration_stays_interrupted(root: Path) -> None:
+    (root / "operators.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_operators(read_project(root))
+
+
 def test_a_declaration_with_a_syntax_error_is_told_with_its_line(root: Path) -> None:
     (root / "operators.py").write_text("x = 1\ny = (\n")
     with pytest.raises(DeclarationFileError) as caught:
