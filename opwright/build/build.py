@@ -202,6 +202,9 @@ def compile_library(
     with progress.step("link", name) as detail:
         library = link(builder, [unit.object for unit in compiled], name)
         detail.from_cache = library.from_cache
+    damaged = [unit.source.name for unit in compiled if unit.was_damaged]
+    for each in [*damaged, *([name] if library.was_damaged else [])]:
+        progress.note(f"{each}: what the cache had of it was damaged; it was made again")
     return library
 
 

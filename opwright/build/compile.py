@@ -11,6 +11,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.build.cache import digest, obtain
-from opwright.build.errors import BuildCacheError, LinkError, NotCachedError
+from opwright.build.errors import BuildCacheError, LinkError, NotCachedError, ToolError
 from opwright.build.message import CompilerFailure
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Sequence
 
     from opwright.build.toolchain import Toolchain
@@ -86,6 +88,7 @@ class Compiled:
     source: Path
     object: Path
     from_cache: bool
+    was_damaged: bool
     seconds: float
 
 
@@ -95,6 +98,7 @@ class Library:
 
     file: Path
     from_cache: bool
+    was_damaged: bool
 
 
 def compile_units(
@@ -112,8 +116,8 @@ def compile_units(
 
     Raises
     ------
-    CompilerFailure, NotCachedError, BuildCacheError
-        Of the first unit that fails, in the order of `units`; OPW-B015, OPW-B014.
+    CompilerFailure, NotCachedError, BuildCacheError, ToolError
+        Of the first unit that fails, in the order of `units`; OPW-B015, OPW-B014, OPW-B010.
     """
 
     def compile_one(unit: Path) -> Compiled:
@@ -146,8 +150,7 @@ def compile_unit(builder: Builder, source: Path) -> Compiled:
 
     def look() -> Path | None:
         headers = read_record(record)
-        found = None if headers is None else object_for(builder, identity, headers)
-        return found if found is not None and usable(found) else None
+        return None if headers is None else object_for(builder, identity, headers)
 
     def make(private: Path) -> Path:
         if not builder.may_compile:
@@ -160,6 +163,7 @@ def compile_unit(builder: Builder, source: Path) -> Compiled:
             )
             if result.returncode != 0:
                 raise CompilerFailure(source, command, result.returncode, result.stderr)
+            check_made(builder.toolchain, result, private, rules)
             headers = tuple(
                 portable_path(path, builder)
                 for path in read_rules(rules.read_text(encoding="utf-8"), source.parent)
@@ -173,12 +177,35 @@ def compile_unit(builder: Builder, source: Path) -> Compiled:
         return place
 
     try:
-        file, from_cache = obtain(builder.cache, identity, look, make)
+        found = obtain(builder.cache, identity, look, make)
     except OSError as error:
         raise BuildCacheError(where=str(builder.cache), got=str(error)) from error
     return Compiled(
-        source=source, object=file, from_cache=from_cache, seconds=time.monotonic() - started
+        source=source,
+        object=found.file,
+        from_cache=found.from_cache,
+        was_damaged=found.was_damaged,
+        seconds=time.monotonic() - started,
     )
+
+
+def check_made(
+    toolchain: Toolchain, result: subprocess.CompletedProcess[str], *files: Path
+) -> None:
+    """Raise unless a compiler that reports success made its files.
+
+    Raises
+    ------
+    ToolError
+        OPW-B010.
+    """
+    if not all(file.is_file() and file.stat().st_size for file in files):
+        said = (result.stderr or result.stdout).strip() or "no message"
+        raise ToolError(
+            where=shlex.join(toolchain.compiler),
+            got=f"the compiler made no output: exit code 0, {said}",
+            fix="name a C++ compiler in CXX, or unset CXX",
+        )
 
 
 def portable(argument: str, builder: Builder) -> str:
@@ -241,9 +268,11 @@ def read_rules(text: str, folder: Path) -> list[Path]:
 def read_record(record: Path) -> tuple[str, ...] | None:
     """Return the headers that a source read when it was last compiled; None if that is unknown."""
     try:
-        return tuple(json.loads(record.read_text(encoding="utf-8")))
+        headers = json.loads(record.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None  # never compiled, or its process was killed
+    is_record = isinstance(headers, list) and all(isinstance(each, str) for each in headers)
+    return tuple(headers) if is_record else None
 
 
 def write_record(record: Path, headers: Sequence[str]) -> None:
@@ -256,11 +285,6 @@ def write_record(record: Path, headers: Sequence[str]) -> None:
         new.unlink(missing_ok=True)
 
 
-def usable(file: Path) -> bool:
-    """Tell whether a cached file is there; an empty one is what a machine's crash may leave."""
-    return file.is_file() and file.stat().st_size > 0
-
-
 def link(builder: Builder, objects: Sequence[Path], name: str) -> Library:
     """Link objects to a library.
 
@@ -271,8 +295,8 @@ def link(builder: Builder, objects: Sequence[Path], name: str) -> Library:
 
     Raises
     ------
-    LinkError, NotCachedError, BuildCacheError
-        OPW-B013, OPW-B015, OPW-B014.
+    LinkError, NotCachedError, BuildCacheError, ToolError
+        OPW-B013, OPW-B015, OPW-B014, OPW-B010.
     """
     toolchain = builder.toolchain
     libraries = STABLE_LIBRARIES if builder.stable_abi else LIBRARIES
@@ -297,12 +321,11 @@ def link(builder: Builder, objects: Sequence[Path], name: str) -> Library:
         )
         if result.returncode != 0:
             raise LinkError(where=name, got=f"exit code {result.returncode}\n{result.stderr}")
+        check_made(toolchain, result, private)
         return place
 
     try:
-        file, from_cache = obtain(
-            builder.cache, key, lambda: place if usable(place) else None, make
-        )
+        found = obtain(builder.cache, key, lambda: place, make)
     except OSError as error:
         raise BuildCacheError(where=str(builder.cache), got=str(error)) from error
-    return Library(file=file, from_cache=from_cache)
+    return Library(file=found.file, from_cache=found.from_cache, was_damaged=found.was_damaged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,13 +11,17 @@ from typer.testing import CliRunner
 
 from opwright.build.build import write_log
 from opwright.build.command import build
+from opwright.build.compile import Compiled, Library
 from opwright.build.errors import LeavesFolderError
 from opwright.build.message import CompilerFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from typer.testing import Result
+
+    from opwright.build.compile import Builder
 
 DECLARATION = """
 import opwright as ow
@@ -85,3 +90,36 @@ def test_the_log_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path / "build")
     with pytest.raises(LeavesFolderError, match="OPW-B023"):
         write_log(tmp_path / "linked/compile.log", failure)
+
+
+def test_what_was_damaged_is_told(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "library"
+    library.write_bytes(b"\x7fELF")
+
+    def compiled(
+        builder: Builder, units: Sequence[Path], jobs: int, done: Callable[[Compiled], None]
+    ) -> tuple[Compiled, ...]:
+        del builder, jobs, done
+        return tuple(
+            Compiled(
+                source=unit,
+                object=library,
+                from_cache=False,
+                was_damaged=unit.name == "operators.cpp",
+                seconds=0.0,
+            )
+            for unit in units
+        )
+
+    monkeypatch.setattr("opwright.build.build.compile_units", compiled)
+    monkeypatch.setattr(
+        "opwright.build.build.link",
+        lambda *_: Library(file=library, from_cache=False, was_damaged=True),
+    )
+    result = run(str(project), "--json")
+    assert json.loads(result.output)["notes"][-2:] == [
+        "operators.cpp: what the cache had of it was damaged; it was made again",
+        "libmy_ops.so: what the cache had of it was damaged; it was made again",
+    ]

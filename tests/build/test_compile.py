@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -184,6 +185,86 @@ def test_damaged_entries_are_made_again(builder: Builder) -> None:
         record.write_text("[")
     assert cached(builder) == {"one.cpp": False, "two.cpp": False}
     assert cached(builder) == {"one.cpp": True, "two.cpp": True}
+
+
+def test_a_changed_object_is_made_again_and_told(builder: Builder) -> None:
+    """Its length and time stay: only its content tells."""
+    first = {unit.source.name: unit.object for unit in run(builder)}
+    contents = {name: file.read_bytes() for name, file in first.items()}
+    stamp = first["one.cpp"].stat()
+    first["one.cpp"].write_bytes(contents["one.cpp"][:-1] + b"\1")
+    os.utime(first["one.cpp"], ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    told = {unit.source.name: (unit.from_cache, unit.was_damaged) for unit in run(builder)}
+    assert told == {"one.cpp": (False, True), "two.cpp": (True, False)}
+    assert {name: file.read_bytes() for name, file in first.items()} == contents
+    assert not any(unit.was_damaged for unit in run(builder))
+
+
+def test_a_changed_library_is_made_again_and_told(builder: Builder) -> None:
+    first = linked(builder)
+    content = first.file.read_bytes()
+    first.file.write_bytes(content[:-1])
+    again = linked(builder)
+    assert (again.from_cache, again.was_damaged) == (False, True)
+    assert again.file.read_bytes() == content
+
+
+def test_an_object_without_its_digest_is_made_again(builder: Builder) -> None:
+    """What a process leaves that was killed between the two, and a cache of an older opwright."""
+    for unit in run(builder):
+        unit.object.with_name(f"{unit.object.name}.sha256").unlink()
+    assert [(unit.from_cache, unit.was_damaged) for unit in run(builder)] == [(False, False)] * 2
+    assert cached(builder) == {"one.cpp": True, "two.cpp": True}
+
+
+@pytest.mark.parametrize("text", ["5", "[1]", "{}", "\xff"])
+def test_a_record_of_another_form_is_made_again(builder: Builder, text: str) -> None:
+    run(builder)
+    for record in builder.cache.glob("*.headers"):
+        record.write_text(text, encoding="latin-1")
+    assert cached(builder) == {"one.cpp": False, "two.cpp": False}
+
+
+def test_a_cache_of_others_is_used_and_not_written(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What os.access says stands for the permissions, which root does not have to respect."""
+    first = linked(builder)
+    link_to_it = tmp_path / "linked"
+    link_to_it.symlink_to(builder.cache)
+    old = time.time() - LIFETIME - 1
+    for file in builder.cache.iterdir():
+        os.utime(file, (old, old))
+    before = {file: file.stat().st_mtime_ns for file in builder.cache.iterdir()}
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    other = dataclasses.replace(builder, cache=link_to_it, may_compile=False)
+    assert linked(other).from_cache
+    prune(link_to_it)
+    assert {file: file.stat().st_mtime_ns for file in builder.cache.iterdir()} == before
+    assert first.file.exists()
+
+
+def with_compiler(builder: Builder, script: Path, text: str) -> Builder:
+    script.write_text(text)
+    script.chmod(0o755)
+    toolchain = dataclasses.replace(builder.toolchain, compiler=(str(script),))
+    return dataclasses.replace(builder, toolchain=toolchain)
+
+
+def test_a_compiler_that_makes_nothing(builder: Builder, tmp_path: Path) -> None:
+    idle = with_compiler(builder, tmp_path / "idle", "#!/bin/sh\nexit 0\n")
+    with pytest.raises(ToolError) as caught:
+        run(idle)
+    assert str(caught.value) == (
+        "OPW-B010 a tool of the build is missing\n"
+        f"  where:   {tmp_path / 'idle'}\n"
+        "  got:     the compiler made no output: exit code 0, no message\n"
+        "  fix:     name a C++ compiler in CXX, or unset CXX"
+    )
+    objects = [unit.object for unit in run(builder)]
+    with pytest.raises(ToolError, match="made no output"):
+        link(idle, objects, "libboth.so")
+    assert not list(builder.cache.glob("*.so*"))
 
 
 SCRIPT = """
