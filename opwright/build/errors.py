@@ -6,6 +6,7 @@ from opwright.errors import DiagnosticsError, OpwrightError
 
 __all__ = [
     "BuildCacheError",
+    "CommandLineError",
     "CompileError",
     "EditedFilesError",
     "LeavesFolderError",
@@ -159,3 +160,11 @@ class LeavesFolderError(OpwrightError):
     id = "OPW-B023"
     title = "a path leaves the folder that is written"
     usual_fix = "replace the symbolic link by a folder; nothing was written or removed"
+
+
+class CommandLineError(OpwrightError):
+    """CXX or CXXFLAGS that a shell could not read either."""
+
+    id = "OPW-B024"
+    title = "not a command line"
+    usual_fix = "close the quotation mark, put a backslash before it, or unset the variable"

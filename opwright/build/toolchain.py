@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.build.errors import ToolError, VersionPairError
+from opwright.build.errors import CommandLineError, ToolError, VersionPairError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,8 +83,8 @@ def find_toolchain(environ: Mapping[str, str], wanted_torch: str) -> Toolchain:
 
     Raises
     ------
-    ToolError, VersionPairError
-        OPW-B010, OPW-B011.
+    ToolError, VersionPairError, CommandLineError
+        OPW-B010, OPW-B011, OPW-B024.
     """
     compiler = find_compiler(environ)
     folders = {name: package_folder(name) for name in ("torch", "torch_npu")}
@@ -99,7 +99,7 @@ def find_toolchain(environ: Mapping[str, str], wanted_torch: str) -> Toolchain:
     return Toolchain(
         compiler=compiler,
         compiler_version=describe_compiler(compiler),
-        flags=tuple(shlex.split(environ.get("CXXFLAGS", ""))),
+        flags=words(environ, "CXXFLAGS"),
         torch=folders["torch"],
         torch_npu=folders["torch_npu"],
         torch_version=versions["torch"],
@@ -109,14 +109,23 @@ def find_toolchain(environ: Mapping[str, str], wanted_torch: str) -> Toolchain:
 
 def find_compiler(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command of the C++ compiler, behind ccache if that is there and not named."""
-    command = tuple(shlex.split(environ.get("CXX") or "g++"))
+    command = words(environ, "CXX") or ("g++",)
     path = environ.get("PATH")
-    if not command or shutil.which(command[0], path=path) is None:
+    if shutil.which(command[0], path=path) is None:
         raise ToolError(where="CXX", got=f"no program {' '.join(command)!r}")
     has_ccache = shutil.which("ccache", path=path) is not None
     if has_ccache and Path(command[0]).name != "ccache":
         return ("ccache", *command)
     return command
+
+
+def words(environ: Mapping[str, str], variable: str) -> tuple[str, ...]:
+    """Split a variable as a shell does; one that is not set has no words."""
+    text = environ.get(variable, "")
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise CommandLineError(where=variable, got=f"{text!r}: {error}") from error
 
 
 def describe_compiler(command: tuple[str, ...]) -> str:

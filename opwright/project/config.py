@@ -12,7 +12,6 @@ stable-abi = false             # may be left out
 from __future__ import annotations
 
 import importlib.util
-import keyword
 import os
 import re
 import sys
@@ -31,6 +30,7 @@ from opwright.project.errors import (
     NoProjectError,
     OperatorSetError,
 )
+from opwright.project.names import name_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,9 +138,12 @@ def check_section(section: Mapping[str, object], *, where: str) -> None:
         if not isinstance(value, kind):
             raise ConfigError(where=f"{where}, {key}", got=repr(value), fix=f"give {TYPES[kind]}")
     package, torch = str(section["package"]), str(section.get("torch", "2.13"))
-    if not package.isidentifier() or keyword.iskeyword(package):
+    fault = name_fault(package)
+    if fault is not None:
         raise ConfigError(
-            where=f"{where}, package", got=repr(package), fix="use letters, digits and _"
+            where=f"{where}, package",
+            got=fault.got,
+            fix=fault.fix or "use a letter, then letters, digits and _",
         )
     if not TORCH.fullmatch(torch):
         raise ConfigError(

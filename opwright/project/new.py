@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import keyword
 import os
-import re
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.declare.reserved import CPP_WORDS, RESERVED_NAMESPACES
 from opwright.lock import locked
 from opwright.project.errors import CannotWriteError, FolderExistsError, ProjectNameError
+from opwright.project.names import name_fault
 from opwright.project.template import project_texts
 
 if TYPE_CHECKING:
@@ -30,13 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_name", "make_project"]
 
-# ASCII, because it becomes a C++ namespace and part of the wheel's file name.
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-# Top-level modules that a package must not hide: of the project itself, and what it runs with.
-TAKEN = frozenset(
-    {"operators", "tests", "csrc", "generated", "plugin", "dist", "build"}
-    | {"torch", "torch_npu", "torchair", "torchgen", "opwright", "numpy", "pytest", "setuptools"}
-)
 EXECUTABLE = frozenset({".ci/run"})
 UNFINISHED = ".unfinished"
 
@@ -86,22 +76,9 @@ def check_name(name: str, *, where: str) -> None:
     ProjectNameError
         OPW-P010.
     """
-    if not NAME.fullmatch(name):
-        raise ProjectNameError(where=where, got=repr(name))
-    reasons = {
-        "a word of Python": keyword.iskeyword(name) or keyword.issoftkeyword(name),
-        "a word of C++": name in CPP_WORDS,
-        "a module of Python itself": name in sys.stdlib_module_names,
-        "a namespace of PyTorch or torch_npu": name in RESERVED_NAMESPACES,
-        "a module that the project needs": name in TAKEN,
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            raise ProjectNameError(
-                where=where,
-                got=f"{name!r}, {reason}",
-                fix=f"choose another, such as {name}_ops",
-            )
+    fault = name_fault(name)
+    if fault is not None:
+        raise ProjectNameError(where=where, got=fault.got, fix=fault.fix)
 
 
 def kind(path: Path) -> str:

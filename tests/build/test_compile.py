@@ -29,6 +29,7 @@ from opwright.build.compile import (
 )
 from opwright.build.errors import (
     BuildCacheError,
+    CommandLineError,
     LinkError,
     NotCachedError,
     SymbolsError,
@@ -351,6 +352,26 @@ def test_no_compiler() -> None:
         "  got:     no program 'no-such-compiler -x'\n"
         "  fix:     install a C++ compiler (for example the package g++), or name one in CXX"
     )
+
+
+@pytest.mark.parametrize("variable", ["CXX", "CXXFLAGS"])
+def test_an_open_quotation_mark(variable: str) -> None:
+    with pytest.raises(CommandLineError) as caught:
+        find_toolchain({"PATH": os.environ["PATH"], variable: 'g++ "-DX'}, "2.13")
+    assert str(caught.value) == (
+        "OPW-B024 not a command line\n"
+        f"  where:   {variable}\n"
+        "  got:     'g++ \"-DX': No closing quotation\n"
+        "  fix:     close the quotation mark, put a backslash before it, or unset the variable"
+    )
+
+
+def test_an_empty_compiler_is_the_usual_one() -> None:
+    found = find_toolchain(
+        {"PATH": os.environ["PATH"], "CXX": " ", "CXXFLAGS": "-DX='a b'"}, "2.13"
+    )
+    assert found.compiler[-1] == "g++"
+    assert found.flags == ("-DX=a b",)
 
 
 def test_another_torch() -> None:

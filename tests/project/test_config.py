@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from opwright.declare.reserved import RESERVED_NAMESPACES
 from opwright.project.config import load_operators, read_project
 from opwright.project.errors import (
     ConfigError,
     DeclarationFileError,
     NoProjectError,
     OperatorSetError,
+    ProjectNameError,
 )
+from opwright.project.names import TAKEN
+from opwright.project.new import check_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +114,35 @@ def test_what_is_wrong_in_the_section_is_told(root: Path, section: str, got: str
     with pytest.raises(ConfigError) as caught:
         read_project(root)
     assert got in caught.value.got
+
+
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        *(
+            (name, f"'{name}', a module that the project needs")
+            for name in sorted(TAKEN - RESERVED_NAMESPACES)
+        ),
+        ("json", "'json', a module of Python itself"),
+        ("aten", "'aten', a namespace of PyTorch or torch_npu"),
+        ("match", "'match', a word of Python"),
+        ("namespace", "'namespace', a word of C++"),
+        ("../evil", "'../evil'"),
+        ("my.ops", "'my.ops'"),
+        ("öps", "'öps'"),
+        ("_ops", "'_ops'"),
+        ("", "''"),
+    ],
+)
+def test_a_package_has_a_name_that_new_would_give(root: Path, name: str, got: str) -> None:
+    write(root, f'declaration = "operators.py"\npackage = "{name}"')
+    with pytest.raises(ConfigError) as caught:
+        read_project(root)
+    assert caught.value.where == f"{root / 'pyproject.toml'}, [tool.opwright], package"
+    assert caught.value.got == got
+    with pytest.raises(ProjectNameError) as named:
+        check_name(name, where="opwright new")
+    assert named.value.got == got
 
 
 def test_a_declaration_that_is_not_there_is_told(root: Path) -> None:
