@@ -21,6 +21,7 @@ from opwright.aclnn.scan import (
     Call,
     bare_name,
     plain_code,
+    quoted,
     read_chain,
     read_literal,
     read_nested,
@@ -293,6 +294,5 @@ def initialiser(kind: str, value: Default | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str) and kind != "Type":
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
+        return quoted(value)
     return str(value)

@@ -11,6 +11,7 @@ __all__ = [
     "Call",
     "bare_name",
     "plain_code",
+    "quoted",
     "quoted_name",
     "read_chain",
     "read_literal",
@@ -31,6 +32,11 @@ HEXADECIMAL = re.compile(r"(0[xX][0-9a-fA-F]+)[lLuU]*")
 CLOSING = {"(": ")", "{": "}", "[": "]"}
 DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)(.*)", re.DOTALL)
 OBJECT_MACRO = re.compile(r"\s+([A-Za-z_]\w*)(?:\s+(.*\S))?\s*", re.DOTALL)
+# Octal escapes end after three digits; hexadecimal ones take every digit that follows.
+ESCAPES = {
+    **{code: f"\\{code:03o}" for code in (*range(0x20), 0x7F)},
+    **str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}),
+}
 LINE = re.compile(r"[^\n]*?(?:\\\n[^\n]*?)*(?:\n|\Z)")
 
 
@@ -185,13 +191,22 @@ def read_literal(text: str) -> Literals | None:
         digits = text.rstrip("fFlLuU")
         return float(digits) if re.search(r"[.eE]", digits) else int(digits)
     if len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1].encode().decode("unicode_escape")
+        return text[1:-1].encode("latin-1", "backslashreplace").decode("unicode_escape")
     if text.startswith("{") and text.endswith("}"):
         _, parts = read_arguments(f"{text[1:-1]})", 0, where="")
         values = [read_literal(part) for part in parts]
         if all(isinstance(value, bool | int | float | str) for value in values):
             return tuple(value for value in values if isinstance(value, bool | int | float | str))
     return None
+
+
+def quoted(text: str) -> str:
+    r"""Write a string literal of C++, of which `read_literal` is the inverse.
+
+    >>> print(quoted('a "b"\r\n'))
+    "a \"b\"\015\n"
+    """
+    return f'"{text.translate(ESCAPES)}"'
 
 
 def read_nested(text: str) -> tuple[tuple[int, ...], ...] | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from opwright.aclnn.signature import CType
 from opwright.declare.errors import CallError
 from opwright.declare.schema_text import split
+from opwright.declare.texts import check_value
 from opwright.errors import nearest_first
 
 __all__ = ["Actual", "Call", "DtypeOf", "Literal", "Named", "parse_call"]
@@ -141,4 +142,6 @@ def read_literal(text: str, *, where: str) -> Literal:
         raise CallError(where=where, got=f"parameter {text!r}") from error
     if value is not None and not isinstance(value, bool | int | float | str):
         raise CallError(where=where, got=f"parameter {text!r}", fix="write one value")
+    if isinstance(value, str):
+        check_value(value, where=where)
     return Literal(value)

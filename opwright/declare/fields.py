@@ -23,6 +23,7 @@ from opwright.declare.reserved import check_word
 from opwright.declare.rules import Dims, ShapeFunction, read_dtypes
 from opwright.declare.sample import Tolerance
 from opwright.declare.schema_text import parse_schema, split
+from opwright.declare.texts import check_document
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def read_operator(
         OPW-D001 to OPW-D009.
     """
     check_fields(fields, where=str(place))
+    check_texts(text, function, fields, where=str(place))
     schema = read_schema(text, function, fields.get("mutates", ()), where=str(place))
     where = f"{place}, operator {namespace}::{schema.full_name}"
     if "upstream" not in fields:  # what exists elsewhere has its names already
@@ -127,6 +129,28 @@ def check_fields(fields: OperatorFields, *, where: str) -> None:
             got=f"a field {name!r}",
             allowed=nearest_first(name, OperatorFields.__annotations__),
         )
+
+
+def check_texts(
+    schema: str | None,
+    function: Callable[..., object] | None,
+    fields: OperatorFields,
+    *,
+    where: str,
+) -> None:
+    """Raise FieldError if a text has characters that no source code can have."""
+    rules = fields.get("shapes", {}).values()
+    texts: dict[str, Sequence[object]] = {
+        "schema": [schema],
+        "docstring": [function and function.__doc__],
+        "requires": read_requires(fields.get("requires", ())),
+        "shapes": [rule.text if isinstance(rule, Dims) else rule for rule in rules],
+        "aclnn": [fields.get("aclnn")],
+    }
+    for field, values in texts.items():
+        for value in values:
+            if isinstance(value, str):
+                check_document(value, where=f"{where}, {field}")
 
 
 def check_names(schema: Schema, *, where: str) -> None:

@@ -10,6 +10,7 @@ from opwright.declare.checks import MemberCheck, ValueCheck
 from opwright.declare.errors import RuleError, UnknownNameError
 from opwright.declare.schema import Base
 from opwright.declare.sizes import is_whole, parsed, size
+from opwright.declare.texts import check_value
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
@@ -110,5 +111,7 @@ def member(
         kind = given.type.base
         if not isinstance(element, ast.Constant) or not isinstance(element.value, PLAIN[kind]):
             raise RuleError(where=where, got=repr(text), fix=f"give values of type {kind.value}")
+        if isinstance(element.value, str):
+            check_value(element.value, where=where)
         literals.append(element.value)
     return MemberCheck(argument=name, values=tuple(literals), pattern=text)

@@ -29,7 +29,7 @@ NAMES = st.from_regex(r"[a-z]\w{0,9}", fullmatch=True).filter(str.isascii)
 TYPES = st.lists(
     st.sampled_from(["DT_FLOAT", "DT_BF16", "DT_STRING", "FloatingDataType", "ALL"]), unique=True
 ).map(tuple)
-TEXTS = st.text(alphabet=st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=12)
+TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=12)
 DEFAULTS: dict[str, st.SearchStrategy[Default]] = {
     "Int": st.integers(-(2**31), 2**31),
     "Float": st.floats(allow_nan=False, allow_infinity=False),

@@ -70,6 +70,11 @@ CASES = {
         '"f(Tensor x) -> Tensor", backward="reference"', "x"
     )
     + "f.backward()(print)",
+    "OPW-D009 control character in a docstring": (
+        "def f(x): return x\nf.__doc__ = 'a\\x00b'\nops.operator('f(Tensor x) -> Tensor')(f)"
+    ),
+    "OPW-D009 half a character in a condition": F.format("requires='n in (\\ud800)'"),
+    "OPW-D009 NUL in a constant": F.format("aclnn=r\"aclnnF(x, '\\x00', out)\""),
     "OPW-D009 dtypes of no tensor": 'ops.declare("f(int n) -> Tensor", dtypes="int8")',
 }
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.scan import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -59,6 +61,9 @@ def block(head: Sequence[str], body: Iterable[str], end: str = "}") -> list[str]
 
 
 def message(text: str) -> str:
-    """Return a string literal."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    r"""Return a string literal.
+
+    >>> print(message('a "b"\r\n'))
+    "a \"b\"\015\n"
+    """
+    return quoted(text)

@@ -83,7 +83,7 @@ def emit_pyproject(facts: SetFacts, options: EmitOptions) -> str:
 
 def toml(text: str) -> str:
     """Return a string of TOML, whose escapes are those of JSON."""
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def emit_metadata(facts: SetFacts, options: EmitOptions, files: Mapping[str, str]) -> str:

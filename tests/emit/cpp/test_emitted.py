@@ -136,6 +136,16 @@ def test_parts_that_the_stable_abi_lacks_are_named_with_their_reason() -> None:
     assert ("scale_add", "kernel") not in of
 
 
+def test_no_control_character_of_a_text_is_in_the_source(tmp_path: Path) -> None:
+    text = """@ops.operator('f(Tensor x, str mode) -> Tensor', requires=[r"mode in ('\\r\\x1b7',)"],
+    aclnn=r"aclnnF(x, mode, '\\r\\x7f', out)")
+def f(x, mode): return x
+"""
+    operators = emit_cpp(facts_of_text(tmp_path, text), OPTIONS)["csrc/operators.cpp"]
+    assert r'mode == "\015\0337"' in operators
+    assert r'std::string("\015\177")' in operators
+
+
 CASES = (
     (
         "@ops.operator('f(Tensor x, Stream s) -> Tensor')\ndef f(x, s): return x\n",
