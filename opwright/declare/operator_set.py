@@ -137,6 +137,8 @@ class OperatorSet:
         self.place = place
         self.declared: dict[str, Operator] = {}
         self.loaded: Loaded | None = None
+        self.changes = 0  # how often operators were added or changed, and when it was loaded
+        self.loaded_changes = 0
 
     def operator(
         self, schema: str | None = None, **fields: Unpack[OperatorFields]
@@ -243,16 +245,22 @@ class OperatorSet:
     def load(self) -> Loaded:
         """Register all operators in this process, or return the handle if they are.
 
+        What was declared since is registered as well.
+
         Returns
         -------
         loaded
             The handle; `unload()` or leaving its `with` block removes all registrations.
         """
+        loaded = self.loaded
+        if loaded is not None and self.loaded_changes == self.changes and not loaded.is_removed:
+            return loaded
         from opwright.live.loading import load  # noqa: PLC0415 - imports torch; declaring does not
 
-        if self.loaded is None or self.loaded.is_removed:
-            self.loaded = load(self.freeze())
-        return self.loaded
+        changes = self.changes
+        self.loaded = loaded = load(self.freeze())
+        self.loaded_changes = changes
+        return loaded
 
     def add(self, operator: Operator) -> None:
         """Add an operator.
@@ -269,6 +277,7 @@ class OperatorSet:
                 got=f"a declaration at {known.place}",
             )
         self.declared[operator.name] = operator
+        self.changes += 1
 
     def change(
         self,
@@ -295,6 +304,7 @@ class OperatorSet:
         self.declared[name] = dataclasses.replace(
             known, backward=backward or known.backward, vmap=vmap or known.vmap
         )
+        self.changes += 1
 
 
 def read_source(path: Path) -> str:

@@ -17,7 +17,7 @@ import torch
 
 from opwright.derive import derive
 from opwright.errors import OpwrightError, nearest_first
-from opwright.live import arrival, dispatcher
+from opwright.live import arrival, dispatcher, twin
 from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
 from opwright.live.autograd import differentiable_arguments, slow_path
 from opwright.live.batching import batching_kernel
@@ -68,12 +68,9 @@ class Loaded:
     @property
     def is_removed(self) -> bool:
         """Whether the operators are gone; a set that was loaded again is not."""
-        if self.is_current:
-            return False
-        if self.successor is None:
-            with lock:  # it may be about to be replaced
-                return self.successor is None
-        return self.successor.is_removed
+        # Without the lock: declared operators call each other while a set comes or goes.
+        successor = self.successor
+        return not self.is_current if successor is None else successor.is_removed
 
     def overload(self, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
         """Return an operator of the set, as torch.ops has it.
@@ -103,16 +100,16 @@ class Loaded:
 
     def unload(self) -> None:
         """Remove all registrations; a second call does nothing, nor does one of a replaced set."""
+        finish_tasks()
         with lock:
             if self.is_current:
+                self.is_current = False
                 self.remove()
 
     def remove(self) -> None:
         """Remove the registrations."""
-        self.is_current = False
         loaded_sets.pop(self.declaration.namespace, None)
         self.overloads.clear()
-        finish_tasks()
         self.registrations.remove()
         dispatcher.clear_caches()
 
@@ -142,6 +139,8 @@ def load(declaration: Declaration) -> Loaded:
     """
     check(declaration)
     facts = derive(declaration)
+    if replaces_references(declaration):
+        finish_tasks()
     with lock:
         known = loaded_sets.get(declaration.namespace)
         if known is not None and known.declaration == declaration:
@@ -157,8 +156,17 @@ def load(declaration: Declaration) -> Loaded:
         loaded = Loaded(facts, registered(facts, operators))
         if known is not None:
             known.successor = loaded
+            known.is_current = False
         loaded_sets[declaration.namespace] = loaded
         return loaded
+
+
+def replaces_references(declaration: Declaration) -> bool:
+    """Tell whether operators that are loaded change; tasks of the NPU may be about to run them."""
+    known = loaded_sets.get(declaration.namespace)
+    return known is not None and any(
+        operator not in declaration.operators for operator in known.declaration.operators
+    )
 
 
 def registered(facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrations:
@@ -276,7 +284,13 @@ def register_later(
 
 
 def finish_tasks() -> None:
-    """Let the NPU finish: the twin looks a reference up when its task runs."""
+    """Let the NPU finish: the twin looks a reference up when its task runs.
+
+    Never under the lock: a reference that calls an operator may need it. Nor in a task, which
+    would wait for itself.
+    """
+    if twin.is_in_task():
+        return
     torch_npu = sys.modules.get(arrival.NAME)
     if torch_npu is not None and arrival.is_imported() and torch_npu.npu.is_initialized():
         torch_npu.npu.synchronize()

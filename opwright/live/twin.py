@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -35,7 +36,14 @@ if TYPE_CHECKING:
     from opwright.live.arguments import Values
     from opwright.live.registration import Removable
 
-__all__ = ["is_twin", "register_references"]
+__all__ = ["is_in_task", "is_twin", "register_references"]
+
+running = threading.local()
+
+
+def is_in_task() -> bool:
+    """Tell whether this thread runs a reference as a task of the NPU."""
+    return getattr(running, "depth", 0) > 0
 
 
 def is_twin() -> bool:
@@ -89,7 +97,11 @@ def reference_of(operators: Sequence[OperatorFacts]) -> Callable[..., None]:
     @functools.wraps(reference)
     def run(*given: object) -> None:
         facts = next((each for each in operators if passes(each, given)), operators[0])
-        run_reference(facts, given)
+        running.depth = getattr(running, "depth", 0) + 1
+        try:
+            run_reference(facts, given)
+        finally:
+            running.depth -= 1
 
     return run
 

@@ -363,3 +363,80 @@ def test_torch_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         [sys.executable, "-c", dedent(WITHOUT)], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
+
+
+def test_an_operator_declared_after_a_call_is_loaded() -> None:
+    ops = small("opwright_after_call")
+
+    @ops.operator("first(Tensor x) -> Tensor", aclnn="aclnnAfterCallFirst(x, out)")
+    def first(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    assert first(torch.ones(1)).item() == 2
+    early = ops.loaded
+
+    second = ops.operator("second(Tensor x) -> Tensor", aclnn="aclnnAfterCallSecond(x, out)")(
+        lambda x: x + 2
+    )
+
+    assert second(torch.ones(1)).item() == 3
+    assert first(torch.ones(1)).item() == 2
+    assert early is not None
+    assert not early.is_removed
+    ops.load().unload()
+    assert early.is_removed
+
+
+NESTED = """
+    import opwright.twin, torch, torch_npu, faulthandler, importlib, sys, time
+    import opwright as ow
+    from pathlib import Path
+
+    faulthandler.dump_traceback_later(60, exit=True)
+    path = Path(sys.argv[1]) / "opwright_nested.py"
+    text = '''
+    import time
+    import opwright as ow
+    ops = ow.OperatorSet("opwright_nested")
+    @ops.operator("inner(Tensor x) -> Tensor", shapes={"x": "*s"})
+    def inner(x):
+        return x + FACTOR
+    @ops.operator("outer(Tensor x) -> Tensor", shapes={"x": "*s"})
+    def outer(x):
+        time.sleep(0.1)
+        return inner(x) * 2
+    '''
+    sys.path.insert(0, str(path.parent))
+    path.write_text(text.replace("FACTOR", "1"))
+    import opwright_nested as module
+
+    x = torch.ones(2).npu()
+    for factor in range(2, 5):
+        queued = [module.outer(x) for _ in range(3)]
+        path.write_text(text.replace("FACTOR", str(factor)) + "#" * factor)
+        importlib.reload(module)
+        module.ops.load()
+        # They run the old function, which finds the new one of the other operator.
+        assert queued[-1].cpu()[0].item() in (2 * factor, 2 * (factor + 1))
+        assert module.outer(x).cpu().tolist() == [2 * (factor + 1)] * 2
+    queued = [module.outer(x) for _ in range(3)]
+    module.ops.load().unload()
+    assert queued[-1].cpu().tolist() == [10, 10]
+    print("fine")
+"""
+
+
+def run_script(text: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own, which may hang or crash."""
+    return subprocess.run(
+        [sys.executable, "-c", dedent(text), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+
+
+def test_queued_references_that_call_operators_finish_before_a_change(tmp_path: Path) -> None:
+    result = run_script(NESTED, tmp_path)
+    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
