@@ -9,8 +9,8 @@ vjp         the reference of another operator, differentiated
 from __future__ import annotations
 
 import ast
+import functools
 import math
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -21,13 +21,13 @@ from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.errors import BackwardResultError
 from opwright.live.live_operator import packed
 from opwright.live.reference import new_results
+from opwright.shipped.vjp import vjp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
     from opwright.derive.facts import OperatorFacts, PythonKernel
-    from opwright.live.arguments import Values
     from opwright.live.live_operator import LiveOperator
 
 __all__ = ["composite_kernel", "is_opaque", "mixes_gradients", "opaque_kernels"]
@@ -169,17 +169,44 @@ def vjp_kernel(live: LiveOperator, python: PythonKernel) -> Callable[..., object
     of = live.set.operator(python.of)
     assert of is not None
     assert of.autograd is not None
-    inputs, outputs = of.autograd.inputs, of.autograd.outputs
-    count = len(outputs)
+    outputs = [of.output(name) for name in of.autograd.outputs]
+    places = [o.result if o.is_new else o.argument for o in outputs if o is not None]
+    count = len(places)
     saved = [a.name for a in of.schema.arguments if not (a.is_written and a.keyword_only)]
+    differentiate = partial(
+        vjp,
+        complete_reference(of, where=live.where),
+        positional=Binder.of(of.schema).positional,
+        written=[a.name for a in of.schema.mutated],
+        inputs=of.autograd.inputs,
+        outputs=[place for place in places if place is not None],
+    )
 
     def kernel(*args: object, **kwargs: object) -> object:
         given = list(live.binder.bind(args, kwargs).values())
-        flowing = dict(zip(outputs, given[:count], strict=True))
         values = dict(zip(saved, given[count:], strict=True))
-        return packed(differentiate(of, values, flowing, inputs, where=live.where))
+        return differentiate(values, gradients=given[:count])
 
     return kernel
+
+
+def complete_reference(facts: OperatorFacts, *, where: str) -> Callable[..., object]:
+    """Return the reference of an operator with all results of the schema, in a tuple."""
+    operator = facts.operator
+    reference, binder = operator.reference, Binder.of(operator.schema)
+    assert reference is not None
+    returned = sorted(
+        (output for output in facts.outputs if output.result is not None),
+        key=lambda output: output.result or 0,
+    )
+
+    @functools.wraps(reference)
+    def run(*args: object, **kwargs: object) -> tuple[object, ...]:
+        values = binder.bind(args, kwargs)
+        new = new_results(operator, binder.call(reference, values), values, where=where)
+        return tuple(new[o.name] if o.is_new else values[o.argument or ""] for o in returned)
+
+    return run
 
 
 def is_opaque(live: LiveOperator) -> bool:
@@ -213,115 +240,12 @@ def opaque_kernels(
 
     def fake(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
-        return packed([map_gradients(torch.empty_like, values[names[name]]) for name in inputs])
+        return packed([empty_gradient(values[names[name]]) for name in inputs])
 
     return kernel, fake
 
 
-def differentiate(
-    facts: OperatorFacts,
-    values: Values,
-    flowing: dict[str, Any],
-    inputs: Sequence[str],
-    *,
-    where: str,
-) -> list[Any]:
-    """Return the gradients of the inputs for gradients of the outputs.
-
-    Gradients can be differentiated again: where an input is part of a graph, so is what stands for
-    it here.
-    """
-    leaves = [t for name in inputs for t in tensors_in(values[name]) if differentiable(t)]
-    wanted = [g for value in flowing.values() for g in listed(value)]
-
-    def forward(*stand_ins: torch.Tensor) -> list[torch.Tensor]:
-        left = iter(stand_ins)
-        replaced = values | {
-            name: map_tensors(lambda t: next(left) if differentiable(t) else t, values[name])
-            for name in inputs
-        }
-        results = run(facts, replaced, where=where)
-        found = [t for name in flowing for t in listed(results[name])]
-        return [t for t, g in zip(found, wanted, strict=True) if g is not None and t is not None]
-
-    grads = [g for g in wanted if g is not None]
-    writes = bool(facts.schema.mutated)
-    flows = bool(leaves and grads)
-    found = iter(vjp(forward, leaves, grads, writes=writes) if flows else [None] * len(leaves))
-    return [
-        map_gradients(lambda t: next(found) if differentiable(t) else None, values[name])
-        for name in inputs
-    ]
-
-
-def stand_in(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a place of its own in the graph: the gradient of a view is not that of what it views.
-
-    A tensor that this transformation of torch.func does not follow may be part of an outer one's
-    graph, which detach() would leave.
-    """
-    view = tensor.view_as(tensor)
-    return view if view.requires_grad else view.requires_grad_()
-
-
-def differentiable(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor can have a gradient."""
-    return tensor.is_floating_point() or tensor.is_complex()
-
-
-def listed(value: Any) -> list[torch.Tensor | None]:  # noqa: ANN401 - any output
-    """Return the tensors of an output, and None for those that are not there."""
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def map_gradients(function: Callable[[torch.Tensor], torch.Tensor | None], value: Any) -> Any:  # noqa: ANN401 - any argument
-    """Return the gradients of an argument; a list of them has zeros where there is none."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if not isinstance(value, list | tuple):
-        return None
-    gradients = [(t, None if t is None else function(t)) for t in value]
-    return [torch.zeros_like(t) if g is None and t is not None else g for t, g in gradients]
-
-
-def run(facts: OperatorFacts, values: Values, *, where: str) -> dict[str, Any]:
-    """Run a reference function; what it writes are copies."""
-    operator = facts.operator
-    assert operator.reference is not None
-    written = {
-        a.name: map_tensors(torch.Tensor.clone, values[a.name]) for a in facts.schema.mutated
-    }
-    values = values | written
-    returned = Binder.of(operator.schema).call(operator.reference, values)
-    new = new_results(operator, returned, values, where=where)
-    return {o.name: new[o.name] if o.is_new else values[o.argument or ""] for o in facts.outputs}
-
-
-def vjp(
-    forward: Callable[..., list[torch.Tensor]],
-    leaves: list[torch.Tensor],
-    grads: list[torch.Tensor],
-    *,
-    writes: bool,
-) -> Sequence[torch.Tensor | None]:
-    """Return gradients of the leaves; the function's results are in the order of `grads`.
-
-    Parameters
-    ----------
-    writes
-        Whether the function writes into tensors, which autograd may need as they were before.
-    """
-    again = torch.is_grad_enabled()
-    with ExitStack() as stack:
-        stack.enter_context(torch.enable_grad())
-        stack.enter_context(dispatcher.inner_leaves())
-        if writes and not dispatcher.is_transformed():  # torch.func has no such hooks
-            stack.enter_context(dispatcher.saving_copies())
-        stand_ins = [stand_in(t) for t in leaves]
-        pairs = [(o, g) for o, g in zip(forward(*stand_ins), grads, strict=True) if o.requires_grad]
-        if not pairs:
-            return [None] * len(leaves)
-        outputs, flowing = zip(*pairs, strict=True)
-        return torch.autograd.grad(
-            outputs, stand_ins, flowing, create_graph=again, allow_unused=True
-        )
+def empty_gradient(value: Any) -> Any:  # noqa: ANN401 - any argument
+    """Return what has the shape of the gradient of an argument."""
+    has_one = isinstance(value, torch.Tensor | list | tuple)
+    return map_tensors(torch.empty_like, value) if has_one else None

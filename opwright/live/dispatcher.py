@@ -25,7 +25,6 @@ __all__ = [
     "clear_caches",
     "forget",
     "from_functional",
-    "inner_leaves",
     "is_functional",
     "is_transformed",
     "key_of",
@@ -36,7 +35,6 @@ __all__ = [
     "overload",
     "packet",
     "replace_functional",
-    "saving_copies",
     "to_functional",
     "with_autograd",
     "without_batch_axis",
@@ -129,36 +127,6 @@ def is_transformed() -> bool:
 
 
 @contextmanager
-def saving_copies() -> Iterator[None]:
-    """Have autograd save copies, so that what is saved may be overwritten.
-
-    torch.func forbids hooks for the code that it transforms; a kernel below it is not that code.
-    """
-    autograd: Any = torch._C._autograd
-    forbidden = autograd._saved_tensors_hooks_get_disabled_error_message()
-    if forbidden is not None:
-        autograd._saved_tensors_hooks_enable()
-    try:
-        with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda tensor: tensor):
-            yield
-    finally:
-        if forbidden is not None:
-            autograd._saved_tensors_hooks_disable(forbidden)
-
-
-@contextmanager
-def inner_leaves() -> Iterator[None]:
-    """Let leaves of a graph be made inside a transformation."""
-    functorch: Any = torch._C._functorch
-    before = functorch.get_inplace_requires_grad_allowed()
-    functorch.set_inplace_requires_grad_allowed(True)
-    try:
-        yield
-    finally:
-        functorch.set_inplace_requires_grad_allowed(before)
-
-
-@contextmanager
 def one_transformation() -> Iterator[None]:
     """Let autograd record a call at the transformation that runs; the others have their turn."""
     functorch: Any = torch._C._functorch
@@ -183,6 +151,15 @@ def without_batch_axis(value: torch.Tensor, level: int) -> tuple[torch.Tensor, i
 def add_batch_axis(value: torch.Tensor, axis: int, level: int) -> torch.Tensor:
     """Make an axis the batch."""
     return torch._C._functorch._add_batch_dim(value, axis, level)
+
+
+kept_kernels: list[object] = []
+
+
+def keep_kernel(namespace: str, name: str, key: str) -> None:
+    """Keep a registered kernel for good."""
+    operator = f"{namespace}::{name}"
+    kept_kernels.append(torch.library.get_kernel(operator, key))
 
 
 # What torch remembers about operators beside the dispatcher.

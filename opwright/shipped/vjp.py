@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -99,8 +100,26 @@ def pull_written(
                 "of what it writes, as in x.copy_(x.clone() ** 2), or give it a backward function"
             )
             raise RuntimeError(message) from error
-    with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda tensor: tensor):
+    with saving_copies():
         return pull(forward, leaves, flowing)
+
+
+@contextmanager
+def saving_copies() -> Iterator[None]:
+    """Have autograd save copies, so that what is saved may be overwritten.
+
+    torch.func forbids hooks for the code that it transforms; a kernel below it is not that code.
+    """
+    core: Any = torch._C._autograd  # noqa: SLF001 - there is no public name for this
+    forbidden = core._saved_tensors_hooks_get_disabled_error_message()  # noqa: SLF001
+    if forbidden is not None:
+        core._saved_tensors_hooks_enable()  # noqa: SLF001
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda tensor: tensor):
+            yield
+    finally:
+        if forbidden is not None:
+            core._saved_tensors_hooks_disable(forbidden)  # noqa: SLF001
 
 
 def is_followed(tensor: torch.Tensor) -> bool:
@@ -115,8 +134,9 @@ def as_gradient(value: Any, rest: Iterator[torch.Tensor | None]) -> Any:  # noqa
         return next(rest) if differentiable(value) else None
     if not isinstance(value, list | tuple):
         return None
-    pairs = [(t, next(rest) if differentiable(t) else None) for t in value]
-    return [torch.zeros_like(t) if g is None else g for t, g in pairs]
+    found = [next(rest) if t is not None and differentiable(t) else None for t in value]
+    pairs = zip(found, value, strict=True)
+    return [torch.zeros_like(t) if g is None and t is not None else g for g, t in pairs]
 
 
 def pull(

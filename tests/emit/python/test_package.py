@@ -70,13 +70,18 @@ def tree(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def site(name: str, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel and return the folder that it was installed in."""
-    wheels, folder = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp(f"site_{name}")
+    return installed(tree, tmp_path_factory, is_stable=name in STABLE)
+
+
+def installed(tree: Path, factory: pytest.TempPathFactory, *, is_stable: bool) -> Path:
+    """Build the wheel of a tree and return the folder that it was installed in."""
+    wheels, folder = factory.mktemp("wheels"), factory.mktemp("site")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
     with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(*pip, "wheel", ".", "--no-build-isolation", "--no-deps", "-w", str(wheels), cwd=tree)
     (wheel,) = wheels.glob("*.whl")
-    tag = "py3-none" if name in STABLE else f"cp{sys.version_info[0]}{sys.version_info[1]}-cp"
+    tag = "py3-none" if is_stable else f"cp{sys.version_info[0]}{sys.version_info[1]}-cp"
     assert f"-{tag}" in wheel.name
     run(*pip, "install", "--no-deps", "--target", str(folder), str(wheel), cwd=tree)
     return folder
@@ -125,6 +130,7 @@ def test_another_torch_is_one_clear_sentence(name: str, site: Path) -> None:
 
 
 TRANSFORMS = """
+torch.manual_seed(0)
 x, w = torch.rand(3, 2, 4), torch.rand(4)
 one = lambda x, w: p.center(x, w, shift=w)[0]
 plain = lambda x, w: (x - x.mean(-1, keepdim=True)) * w + w
@@ -221,3 +227,93 @@ def test_a_source_tree_says_that_it_is_not_built(name: str, tree: Path) -> None:
         f"{name} has no library lib{name}.so beside it: this is its source; build and install the "
         "wheel, or run from another folder\n"
     )
+
+
+WRITES = """
+import warnings
+import writes as p
+warnings.simplefilter("ignore")  # torch_npu's
+f = torch.func
+
+def square(x, y):
+    return x.copy_(x.clone() ** 2 * y)
+
+def update(x, y):
+    x.mul_(0.5).add_(y)
+    return x * y
+
+def exchange(x, y):
+    before = x.clone()
+    x.copy_(y)
+    y.copy_(before)
+
+def height(call):
+    def function(x, y):
+        x, y = x * 1, y * 1
+        result = call(x, y)
+        parts = [x, y] if result is None else [x, y, result]
+        return sum((i + 1) * t.pow(3).sum() for i, t in enumerate(parts))
+    return function
+
+def result_only(call):
+    return lambda x, y: call(x * 1, y * 1).pow(3).sum()
+
+def once(g):
+    def run(x, y):
+        leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
+        return torch.cat(torch.autograd.grad(g(*leaves), leaves))
+    return run
+
+def twice(g):
+    def run(x, y):
+        leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
+        slopes = torch.autograd.grad(g(*leaves), leaves, create_graph=True)
+        return torch.cat(torch.autograd.grad(sum(s.pow(2).sum() for s in slopes), leaves))
+    return run
+
+def of_both(transform):
+    return lambda g: lambda x, y: torch.cat(transform(g, argnums=(0, 1))(x, y))
+
+again = lambda g: lambda x, y: f.grad(g)(x, y).pow(2).sum()
+ways = {
+    "once": once, "twice": twice, "grad": of_both(f.grad), "jacrev": of_both(f.jacrev),
+    "grad of grad": lambda g: of_both(f.grad)(again(g)),
+    "vmap of grad": lambda g: lambda x, y: torch.vmap(f.grad(g))(x[None], y[None]),
+}
+torch.manual_seed(0)
+x, y = torch.rand(3) + 0.5, torch.rand(3) + 0.5
+operators = {"square_": square, "update_": update, "exchange_": exchange}
+for name, plain in operators.items():
+    for way, transform in ways.items():
+        for of in (height, result_only) if name != "exchange_" else (height,):
+            want = transform(of(plain))(x, y)
+            try:
+                same = torch.allclose(transform(of(getattr(p, name)))(x, y), want, rtol=1e-3)
+            except RuntimeError as error:
+                same = "refused" if str(error).startswith(REFUSED) else error
+            print(name, way, of.__name__, same)
+b, v = torch.rand(3, 3, 4), torch.rand(3, 4)
+print("ranks", torch.allclose(torch.vmap(p.plus)(b, v), b + v[:, None]))
+view, other = (torch.rand(4, requires_grad=True) * 1)[:3], y.clone()
+try:
+    p.exchange_(view, other)
+    print("view", torch.allclose(view, y))
+except RuntimeError as error:
+    print("view", "a view that needs a gradient" in str(error))
+"""
+
+
+@pytest.mark.parametrize("is_stable", [False, True], ids=["classic", "stable"])
+def test_gradients_of_what_writes_are_right_or_refused(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, *, is_stable: bool
+) -> None:
+    facts = facts_of(DECLARATIONS / "writes.py")
+    write_tree(tmp_path, emit_all(facts, EmitOptions(package="writes", stable_abi=is_stable)))
+    site = installed(tmp_path, tmp_path_factory, is_stable=is_stable)
+    refusal = 'REFUSED = "the gradients of square_ cannot be computed"\n'
+    lines = python(site, refusal + WRITES).splitlines()
+    assert len(lines) == 32
+    assert [line for line in lines if not line.endswith((" True", "refused"))] == []
+    # Only torch.func's ways through an operator that writes over what its gradient needs.
+    refused = [line.split()[:2] for line in lines if line.endswith("refused")]
+    assert all(name == "square_" and way not in {"once", "twice"} for name, way in refused)
