@@ -1,7 +1,8 @@
 """`opwright add`: one more operator at the end of a project's declaration file.
 
 What is in the file stays byte for byte. The new content is first run as a file of its own, so that
-nothing is written that could not be loaded.
+nothing is written that could not be loaded. A lock on the file's folder keeps two processes from
+adding at the same time, of which one would undo what the other did.
 """
 
 from __future__ import annotations
@@ -9,17 +10,15 @@ from __future__ import annotations
 import ast
 import dataclasses
 import io
-import os
 import shutil
-import tempfile
 import tokenize
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.declare.errors import DuplicateOperatorError
 from opwright.declare.reserved import check_word
 from opwright.declare.schema_text import parse_schema
+from opwright.lock import locked
 from opwright.project.config import load_operators
 from opwright.project.errors import CannotAddError, CannotWriteError
 from opwright.project.lazy_torch import lazy_torch
@@ -28,11 +27,16 @@ from opwright.project.template import operator_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from opwright.project.config import Project
     from opwright.project.template import Template
 
 __all__ = ["Added", "add_schema", "add_template"]
+
+
+# Ends the new content's file. It is a module that Python can run.
+TEMPORARY = ".opwright-new.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +113,12 @@ def add(
     project: Project, operator: str, function: str, declaration: Callable[[Names], str]
 ) -> Added:
     """Append a declaration; the operator and its function must be new."""
-    with lazy_torch():  # nothing here calls a reference
-        return add_lazily(project, operator, function, declaration)
+    folder = project.declaration.resolve().parent
+    try:
+        with locked(folder), lazy_torch():  # nothing here calls a reference
+            return add_lazily(project, operator, function, declaration)
+    except OSError as error:
+        raise CannotWriteError(where=str(project.declaration), got=str(error)) from error
 
 
 def add_lazily(
@@ -189,17 +197,15 @@ def names_in(tree: ast.Module, *, where: str) -> Names:
 
 def replace(project: Project, file: Path, content: bytes) -> None:
     """Replace a declaration file by a content that can be loaded."""
+    # Beside the file, so that it imports its neighbours and can be renamed over it. The lock makes
+    # the name ours: what is there is of a process that was killed.
+    new = file.with_name(f".{file.stem}{TEMPORARY}")
+    new.unlink(missing_ok=True)
     try:
-        # Beside the file, so that it imports its neighbours and can be renamed over it.
-        handle, path = tempfile.mkstemp(prefix=f".{file.stem}.", suffix=".py", dir=file.parent)
-        new = Path(path)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            shutil.copymode(file, new)
-            load_operators(dataclasses.replace(project, declaration=new))
-            new.replace(file)
-        finally:
-            new.unlink(missing_ok=True)
-    except OSError as error:
-        raise CannotWriteError(where=str(file), got=str(error)) from error
+        with new.open("xb") as stream:
+            stream.write(content)
+        shutil.copymode(file, new)
+        load_operators(dataclasses.replace(project, declaration=new))
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -176,6 +177,46 @@ def test_a_file_that_cannot_be_loaded(project: Path, text: str) -> None:
     file.write_text(file.read_text() + text)
     line = len(file.read_text().splitlines())
     assert refused(project, SCALE, DeclarationFileError).where == f"{file}:{line}"
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from opwright.project.add import add_schema
+from opwright.project.config import read_project
+add_schema(read_project(Path(sys.argv[1])), f"{sys.argv[2]}(Tensor x) -> Tensor")
+"""
+
+
+def start(project: Path, name: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(project), name])
+
+
+def test_several_at_once_undo_nothing(project: Path) -> None:
+    names = [f"at_once_{index}" for index in range(4)]
+    processes = [start(project, name) for name in names]
+    assert [process.wait() for process in processes] == [0] * len(names)
+    assert operators(project).keys() == {"softcap", *names}
+
+
+def test_killed_in_between(project: Path) -> None:
+    """The file stays; what the process left is removed by the next."""
+    file = project / "operators.py"
+    text = file.read_text()
+    slow = "if __file__.endswith('-new.py'):\n    __import__('time').sleep(60)\n"
+    file.write_text(f"{text}\n{slow}")
+    with start(project, "killed") as process:
+        deadline = time.monotonic() + 30
+        while not (left := list(project.glob(".operators*"))):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)  # waits for another process's file
+        process.kill()
+    assert file.read_text() == f"{text}\n{slow}"
+    assert [each.exists() for each in left] == [True]
+    file.write_text(text)
+    add(project, SCALE)
+    assert operators(project).keys() == {"softcap", "scale"}
+    assert not list(project.glob(".operators*"))
 
 
 def test_no_project(tmp_path: Path) -> None:
