@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import TYPE_CHECKING
 
 from opwright.declare import shape
 from opwright.declare.checks import MemberCheck, ValueCheck
 from opwright.declare.errors import RuleError, UnknownNameError
 from opwright.declare.schema import Base
-from opwright.declare.sizes import is_whole, parsed, size
+from opwright.declare.sizes import MAX_INT, is_whole, parsed, size
 from opwright.declare.texts import check_value
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from opwright.declare.checks import Check, Comparison
     from opwright.declare.scope import Scope
 
@@ -37,6 +40,10 @@ PLAIN: dict[Base, type[int | float | str]] = {
     Base.FLOAT: float,
     Base.STR: str,
 }
+
+
+# What holds the numbers in C++.
+HOLDERS: dict[type[int | float | str], str] = {int: "int64", float: "double"}
 
 
 def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...]:
@@ -109,9 +116,20 @@ def member(
     literals: list[int | float | str] = []
     for element in values.elts:
         kind = given.type.base
-        if not isinstance(element, ast.Constant) or not isinstance(element.value, PLAIN[kind]):
-            raise RuleError(where=where, got=repr(text), fix=f"give values of type {kind.value}")
+        if not isinstance(element, ast.Constant) or not is_value(element.value, PLAIN[kind]):
+            held = "" if kind is Base.STR else f" that {HOLDERS[PLAIN[kind]]} holds"
+            fix = f"give values of type {kind.value}{held}"
+            raise RuleError(where=where, got=repr(text), fix=fix)
         if isinstance(element.value, str):
             check_value(element.value, where=where)
         literals.append(element.value)
     return MemberCheck(argument=name, values=tuple(literals), pattern=text)
+
+
+def is_value(value: object, kind: type[int | float | str]) -> TypeGuard[int | float | str]:
+    """Tell whether a literal is of a type, and C++ can hold it."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        return False
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str) or abs(value) <= MAX_INT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import TYPE_CHECKING
 
 from opwright.declare import shape
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Schema
     from opwright.declare.scope import Scope
 
-__all__ = ["integer", "is_whole", "parsed", "read_size", "size"]
+__all__ = ["MAX_INT", "integer", "is_whole", "parsed", "read_size", "size"]
 
 
 OPERATIONS: dict[type[ast.operator], shape.Operation] = {
@@ -24,6 +25,10 @@ OPERATIONS: dict[type[ast.operator], shape.Operation] = {
     ast.Mod: "%",
 }
 
+
+# The least int64 is no literal of C++.
+MAX_INT = 2**63 - 1
+MAX_DEPTH = 100
 
 FUNCTIONS: dict[str, shape.Operation] = {"min": "min", "max": "max", "ceildiv": "ceildiv"}
 
@@ -40,6 +45,8 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
     """Turn an expression into a size."""
     match node:
         case ast.Constant(float(value)):
+            if not math.isfinite(value):
+                raise RuleError(where=where, got=repr(value), fix="write a finite number")
             return shape.Const(value)
         case ast.Constant():
             return shape.Const(integer(node, where=where))
@@ -48,17 +55,11 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
         case ast.Name(name):
             return named(name, scope, where=where)
         case ast.BinOp(left, operator, right) if type(operator) in OPERATIONS:
-            return shape.Binary(
-                OPERATIONS[type(operator)],
-                size(left, scope, where=where),
-                size(right, scope, where=where),
-            )
+            return binary(OPERATIONS[type(operator)], left, right, scope, where=where)
         case ast.Call(ast.Name("len"), [ast.Name(name)], []):
             return shape.Length(list_name(name, scope, where=where))
         case ast.Call(ast.Name(name), [left, right], []) if name in FUNCTIONS:
-            return shape.Binary(
-                FUNCTIONS[name], size(left, scope, where=where), size(right, scope, where=where)
-            )
+            return binary(FUNCTIONS[name], left, right, scope, where=where)
         case ast.Attribute(ast.Name(tensor), "ndim"):
             return shape.Rank(tensor_name(tensor, scope, where=where))
         case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), index):
@@ -73,6 +74,17 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
             *("x.shape[i]", "x.ndim", "len(list)", "list[i]"),
         ),
     )
+
+
+def binary(
+    operation: shape.Operation, left: ast.expr, right: ast.expr, scope: Scope, *, where: str
+) -> shape.Binary:
+    """Turn an operation into a size."""
+    operands = size(left, scope, where=where), size(right, scope, where=where)
+    if operation in {"//", "%", "ceildiv"} and operands[1] == shape.Const(0):
+        got = f"a division by 0: {ast.unparse(left)} {operation} {ast.unparse(right)}"
+        raise RuleError(where=where, got=got, fix="divide by another number")
+    return shape.Binary(operation, *operands)
 
 
 def is_whole(value: shape.Size, schema: Schema) -> bool:
@@ -92,9 +104,26 @@ def is_whole(value: shape.Size, schema: Schema) -> bool:
 def parsed(text: str, *, where: str) -> ast.expr:
     """Parse an expression with Python's grammar."""
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        node = ast.parse(text.strip(), mode="eval").body
+    except (RecursionError, MemoryError) as error:
+        raise too_deep(text, where=where) from error
     except SyntaxError as error:
         raise RuleError(where=where, got=repr(text)) from error
+    level: list[ast.AST] = [node]
+    for _ in range(MAX_DEPTH):
+        level = [child for each in level for child in ast.iter_child_nodes(each)]
+    if level:
+        raise too_deep(text, where=where)
+    return node
+
+
+def too_deep(text: str, *, where: str) -> RuleError:
+    """Return the error for an expression that nothing could walk through."""
+    return RuleError(
+        where=where,
+        got=f"{text[:40]!r}…, more than {MAX_DEPTH} operations in each other",
+        fix="compute the size in fewer steps, or write a shape function",
+    )
 
 
 def integer(node: ast.expr, *, where: str) -> int:
@@ -103,6 +132,10 @@ def integer(node: ast.expr, *, where: str) -> int:
         value = ast.literal_eval(node)
     except ValueError as error:
         raise RuleError(where=where, got=repr(ast.unparse(node)), fix="write a number") from error
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise RuleError(where=where, got=repr(value), fix="write a whole number")
+    if abs(value) > MAX_INT:
+        raise RuleError(
+            where=where, got=f"{value}, which int64 cannot hold", fix="write a lesser one"
+        )
     return value

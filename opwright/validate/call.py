@@ -6,6 +6,7 @@ What a value can be passed as is what the live tier's native reader accepts
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, assert_never
 
@@ -97,6 +98,8 @@ def camel_case(name: str) -> str:
 
 def passed_as(value_type: ValueType) -> tuple[CType, ...]:
     """Return the C types that a value can be passed as."""
+    if value_type.base is Base.SYMBOOL and value_type.is_list:
+        return ()  # its elements may be nodes of a graph, and nothing reads them
     base = SYMBOLIC.get(value_type.base, value_type.base)
     return (LISTS if value_type.is_list else PASSED).get(base, ())
 
@@ -252,6 +255,7 @@ def c_types(subject: Subject) -> Iterator[OpwrightError]:
             allowed = [each.value for each in can]
             yield PassedTypeError(where=where, got=got, allowed=allowed, fix=fix)
         else:
+            yield from out_of_range(actual, ctype or can[0], where)
             yield from null_by_value(actual, ctype or can[0], subject, where)
 
 
@@ -281,6 +285,31 @@ def possible(actual: Actual, subject: Subject) -> tuple[CType, ...] | None:
         case Named(name):
             value_type = type_of(name, subject)
             return None if value_type is None else passed_as(value_type)
+
+
+def out_of_range(actual: Actual, ctype: CType, where: str) -> Iterator[OpwrightError]:
+    """Check that a C type can hold a constant, or what stands for None."""
+    constant = actual.source.otherwise if isinstance(actual.source, Named) else actual.source
+    if not isinstance(constant, Literal) or not isinstance(constant.value, int | float):
+        return
+    value = constant.value
+    if isinstance(value, float):
+        fits, allowed = math.isfinite(value), "a finite number"
+    else:
+        low, high = bounds(ctype)
+        fits, allowed = low <= value <= high, f"{low} to {high}"
+    if not fits:
+        got = f"the constant {value!r} for {ctype.value}"
+        yield PassedTypeError(where=where, got=got, allowed=[allowed], fix="write one of these")
+
+
+def bounds(ctype: CType) -> tuple[int, int]:
+    """Return the least and the greatest whole number; what is no integer takes it from int64."""
+    bits = next((b for b in (64, 32, 16, 8) if ctype.value.endswith(f"int{b}_t")), 64)
+    if ctype.value.startswith("uint"):
+        # Above that a literal of C++ needs a suffix.
+        return 0, min(2**bits, 2**63) - 1
+    return max(-(2 ** (bits - 1)), 1 - 2**63), 2 ** (bits - 1) - 1
 
 
 def null_by_value(

@@ -7,6 +7,7 @@ registered (torch/csrc/jit/frontend/function_schema_parser.cpp, verified by regi
 from __future__ import annotations
 
 import ast
+import math
 from typing import TYPE_CHECKING
 
 from opwright.declare.schema import Base
@@ -102,8 +103,12 @@ def fits(text: str, base: Base) -> bool:
     if isinstance(value, bool):
         return base in BOOLS or base is Base.SCALAR
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            return base in FLOATS
         return base in INTEGERS | FLOATS or base is Base.SCALAR
     if isinstance(value, float):
+        if not math.isfinite(value):
+            return False
         return base in FLOATS or base is Base.SCALAR
     if isinstance(value, complex):
         return base is Base.COMPLEX

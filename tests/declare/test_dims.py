@@ -148,7 +148,7 @@ SIZES = st.recursive(
         st.sampled_from(["+", "-", "*", "//", "%", "min", "max", "ceildiv"]),
         inner,
         inner,
-    ),
+    ).filter(lambda size: size.right != Const(0)),  # a division by it is refused
     max_leaves=8,
 )
 

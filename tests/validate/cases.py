@@ -105,6 +105,8 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D011 list of tensors": lambda: one("f(Tensor x, Tensor[] xs=[]) -> Tensor"),
     "OPW-D011 list without brackets": lambda: one("f(Tensor x, int[] pad=1) -> Tensor"),
     "OPW-D011 reduction that PyTorch cannot read": lambda: one("f(Tensor x, int r=Sum) -> Tensor"),
+    "OPW-D011 more than int64": lambda: one("f(Tensor x, int n=9223372036854775808) -> Tensor"),
+    "OPW-D011 more than double": lambda: one("f(Tensor x, float n=1e999) -> Tensor"),
     "OPW-D061 type that the dispatcher refuses": lambda: one(
         "f(Tensor x, Dimname n) -> Tensor", few_arguments_and_name, aclnn=False
     ),
@@ -149,6 +151,16 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         SCALE, shapes={"x": "*batch, N"}, requires=["M % 8 == 0"]
     ),
     "OPW-D004 size that cannot be read": lambda: one(SCALE, shapes={"out": "x.shape[0] / 2"}),
+    "OPW-D004 truth value as a size": lambda: one(SCALE, shapes={"out": "True"}),
+    "OPW-D004 size beyond int64": lambda: one(SCALE, shapes={"out": "9223372036854775808"}),
+    "OPW-D004 division by 0": lambda: one(SCALE, shapes={"out": "x.shape[0] // 0"}),
+    "OPW-D004 infinite number": lambda: one(SCALE, requires=["factor < 1e999"]),
+    "OPW-D004 infinite value": lambda: one(SCALE, requires=["factor in (1.0, 1e999)"]),
+    "OPW-D004 value beyond int64": lambda: one(
+        "f(Tensor x, int n) -> Tensor", requires=["n in (1, 9223372036854775808)"]
+    ),
+    "OPW-D004 deep expression": lambda: one(SCALE, shapes={"out": "1" + " + 1" * 5000}),
+    "OPW-D004 deep parentheses": lambda: one(SCALE, shapes={"out": "-" * 9000 + "1"}),
     "OPW-D014 pattern of a list": lambda: one(
         "cat(Tensor[] x, int dim) -> Tensor",
         shapes={"x": "N, D", "out": "dim"},
@@ -190,6 +202,16 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D024 argument that is not passed": lambda: one(SCALE, aclnn="aclnnScale(x, out)"),
     "OPW-D025 C type": lambda: one(SCALE, aclnn="aclnnScale(x, int64_t factor, out)"),
     "OPW-D025 constant": lambda: one(SCALE, aclnn="aclnnScale(x, double factor, bool 1.5, out)"),
+    "OPW-D025 constant beyond the type": lambda: one(
+        SCALE, aclnn="aclnnScale(x, double factor, int8_t 128, out)"
+    ),
+    "OPW-D025 what stands for None beyond int64": lambda: one(
+        "f(Tensor x, int? n=None) -> Tensor", aclnn="aclnnF(x, n or 9223372036854775808, out)"
+    ),
+    "OPW-D025 infinite constant": lambda: one(
+        SCALE, aclnn="aclnnScale(x, double factor, double 1e999, out)"
+    ),
+    "OPW-D025 list of SymBool": lambda: one("f(Tensor x, SymBool[] b) -> Tensor"),
     "OPW-D025 type that cannot be passed": lambda: one("f(Tensor x, QScheme n) -> Tensor"),
     "OPW-D025 known function": lambda: one(
         "f(Tensor x, str s) -> Tensor", aclnn="aclnnLeakyRelu(x, s, out)"

@@ -195,7 +195,10 @@ def shape(rule: Shape | ShapeFunction | Cpp | None, scope: Scope, *, where: str)
             )
         return f"c10::SymDimVector({rule.text})"
     if rule is None or isinstance(rule, ShapeFunction):
-        raise CppRuleError(where=where, got="a Python function that branches on sizes")
+        got = (
+            "a Python function that branches on sizes, or uses a list, a float or what may be None"
+        )
+        raise CppRuleError(where=where, got=got)
     if all(not isinstance(item, Span | Sizes | Broadcast | Reduced) for item in rule):
         return f"{{{', '.join(item_sizes(rule, scope))}}}"
     if len(rule) == 1:

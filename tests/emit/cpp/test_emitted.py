@@ -171,6 +171,15 @@ def f(x): return x
         "branches on sizes",
     ),
     (
+        """@ops.operator('f(Tensor[] x) -> Tensor', dtypes={'out': 'float32'},
+    shapes={'out': lambda x: list(x[0].shape)})
+def f(x): return x[0]
+""",
+        OPTIONS,
+        CppRuleError,
+        "or uses a list",
+    ),
+    (
         "@ops.operator('f(Tensor x, Scalar s) -> Tensor')\ndef f(x, s): return x\n",
         STABLE,
         CppTypeError,
