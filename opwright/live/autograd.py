@@ -20,6 +20,7 @@ from opwright.derive.functional import functional_twin
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.composite import composite_kernel, is_opaque, mixes_gradients
+from opwright.live.current import require_current
 from opwright.live.errors import ForwardGradientError, NotDifferentiableError, OutGradientError
 from opwright.live.live_operator import packed
 
@@ -199,6 +200,7 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         call: Recorded = context.call
         if all(grad is None for grad in grads):
             return (None,) * (1 + len(call.places))
+        require_current(live, backward)
         arguments = backward_arguments(autograd, backward, call, context.saved_tensors, grads)
         returned = Binder.of(backward.schema).call(live.other(backward.name), arguments)
         results = returned if isinstance(returned, tuple) else (returned,)

@@ -27,6 +27,7 @@ __all__ = [
     "from_functional",
     "is_functional",
     "is_transformed",
+    "keep_kernel",
     "key_of",
     "names_in",
     "namespace_exists",
@@ -153,13 +154,21 @@ def add_batch_axis(value: torch.Tensor, axis: int, level: int) -> torch.Tensor:
     return torch._C._functorch._add_batch_dim(value, axis, level)
 
 
+# The dispatcher calls a kernel through a pointer that it read without a lock. Each load
+# so leaves its Python functions behind.
+# A key of the dispatch table that has the kernel of an alias key.
+RUNTIME_KEYS = {
+    "CompositeExplicitAutograd": "CPU",
+    "CompositeImplicitAutograd": "CPU",
+    "FuncTorchBatchedDecomposition": "FuncTorchBatched",
+}
 kept_kernels: list[object] = []
 
 
 def keep_kernel(namespace: str, name: str, key: str) -> None:
-    """Keep a registered kernel for good."""
+    """Keep a kernel for good: another thread may be in it when it is replaced or removed."""
     operator = f"{namespace}::{name}"
-    kept_kernels.append(torch.library.get_kernel(operator, key))
+    kept_kernels.append(torch.library.get_kernel(operator, RUNTIME_KEYS.get(key, key)))
 
 
 # What torch remembers about operators beside the dispatcher.

@@ -19,6 +19,7 @@ __all__ = [
     "ReferenceShapeError",
     "ReferenceWriteError",
     "RegistrationError",
+    "ReplacedError",
     "UnknownOperatorError",
     "UnloadedError",
     "VmapMutationError",
@@ -148,6 +149,14 @@ class ForwardGradientError(LiveError):
     id = "OPW-L023"
     title = "the operator has no forward-mode gradient"
     usual_fix = "use reverse mode: torch.autograd.grad, torch.func.vjp, torch.func.jacrev"
+
+
+class ReplacedError(LiveError):
+    """A gradient is asked of a call whose operator was loaded again, or unloaded, since."""
+
+    id = "OPW-L024"
+    title = "the operator that the graph recorded is not loaded any more"
+    usual_fix = "compute the result again, then its gradient"
 
 
 class VmapMutationError(LiveError):

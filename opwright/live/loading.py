@@ -22,6 +22,7 @@ from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
 from opwright.live.autograd import differentiable_arguments, slow_path
 from opwright.live.batching import batching_kernel
 from opwright.live.composite import composite_kernel, is_opaque, opaque_kernels
+from opwright.live.current import current_sets
 from opwright.live.errors import NamespaceTakenError, UnknownOperatorError, UnloadedError
 from opwright.live.factory import factory_kernel, needs_factory
 from opwright.live.fake import fake_kernel
@@ -99,7 +100,11 @@ class Loaded:
         return self.overloads.setdefault(name, dispatcher.overload(namespace, name))
 
     def unload(self) -> None:
-        """Remove all registrations; a second call does nothing, nor does one of a replaced set."""
+        """Remove all registrations; a second call does nothing, nor does one of a replaced set.
+
+        No other thread may be in a call of its operators: the dispatcher frees their schemas. That
+        holds as well where a set is loaded again with other schemas, but not with the same ones.
+        """
         finish_tasks()
         with lock:
             if self.is_current:
@@ -109,6 +114,7 @@ class Loaded:
     def remove(self) -> None:
         """Remove the registrations."""
         loaded_sets.pop(self.declaration.namespace, None)
+        current_sets.pop(self.declaration.namespace, None)
         self.overloads.clear()
         self.registrations.remove()
         dispatcher.clear_caches()
@@ -151,13 +157,17 @@ def load(declaration: Declaration) -> Loaded:
                 got=f"the namespace of {known.declaration.place}",
             )
         operators = [LiveOperator.of(each, facts) for each in facts.operators]
-        if known is not None:
-            known.remove()
-        loaded = Loaded(facts, registered(facts, operators))
+        if known is None:
+            loaded = Loaded(facts, registered(facts, operators))
+        else:
+            loaded = Loaded(facts, replaced(known, facts, operators))
         if known is not None:
             known.successor = loaded
             known.is_current = False
+            known.overloads.clear()
+            dispatcher.clear_caches()
         loaded_sets[declaration.namespace] = loaded
+        current_sets[declaration.namespace] = facts
         return loaded
 
 
@@ -169,9 +179,40 @@ def replaces_references(declaration: Declaration) -> bool:
     )
 
 
-def registered(facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrations:
-    """Register the operators; if that fails, nothing stays."""
-    registrations = Registrations(facts.declaration.namespace)
+def replaced(known: Loaded, facts: SetFacts, operators: Sequence[LiveOperator]) -> Registrations:
+    """Register the operators instead of those of a set; if that fails, the old ones stay.
+
+    Operators whose schemas did not change are never away: their kernels are put over the old ones.
+    """
+    before = known.registrations
+    if forms(known.facts) == forms(facts):
+        new = registered(facts, operators, before)
+        before.remove()
+        return new
+    known.remove()
+    try:
+        return registered(facts, operators)
+    except BaseException:
+        old = [LiveOperator.of(each, known.facts) for each in known.facts.operators]
+        known.registrations = registered(known.facts, old)
+        loaded_sets[known.declaration.namespace] = known
+        current_sets[known.declaration.namespace] = known.facts
+        raise
+
+
+def forms(facts: SetFacts) -> dict[str, object]:
+    """Return what of each operator cannot be changed while it is registered."""
+    return {
+        each.schema.full_name: (str(each.schema), set(tags(each.operator)), each.python is None)
+        for each in facts.operators
+    }
+
+
+def registered(
+    facts: SetFacts, operators: Sequence[LiveOperator], over: Registrations | None = None
+) -> Registrations:
+    """Register the operators, over others of the same schemas; if that fails, nothing stays."""
+    registrations = Registrations(facts.declaration.namespace, over)
     try:
         for live in operators:
             registrations.define(live.facts.schema, tags(live.facts.operator), where=live.where)

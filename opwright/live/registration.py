@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -27,14 +28,14 @@ class Removable(Protocol):
 class Registrations:
     """The registrations of one set in torch's dispatcher; `remove` undoes them all."""
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, over: Registrations | None = None) -> None:
         self.namespace = namespace
-        self.is_first = not dispatcher.namespace_exists(namespace)
-        library: Any = torch.library.Library  # it has no types
-        self.library = library(namespace, "FRAGMENT")
-        self.taken = set(dispatcher.names_in(namespace))
-        self.names: list[str] = []
+        self.is_over = over is not None
+        self.definitions: Definitions = over.definitions if over else Definitions(namespace)
+        self.definitions.users += 1
+        self.library = new_library(namespace)
         self.handles: list[Removable] = []
+        self.is_removed = False
 
     def define(self, schema: Schema, tags: Iterable[torch.Tag], *, where: str) -> None:
         """Register a schema.
@@ -44,24 +45,32 @@ class Registrations:
         RegistrationError
             OPW-L002.
         """
-        if f"{self.namespace}::{schema.full_name}" in self.taken:
+        definitions = self.definitions
+        if definitions.schemas.get(schema.full_name) == str(schema):
+            return
+        if f"{self.namespace}::{schema.full_name}" in definitions.taken:
             got = "an operator of this name that something else registered"
             raise RegistrationError(where=where, got=got)
         try:
-            self.library.define(str(schema), tags=tuple(tags))
+            definitions.library.define(str(schema), tags=tuple(tags))
         except (RuntimeError, ValueError) as error:
             message = str(error).partition("\n")[0]
             fix = "correct the schema or the tags"
             raise RegistrationError(where=where, got=message, fix=fix) from error
-        self.names.append(schema.full_name)
+        definitions.schemas[schema.full_name] = str(schema)
 
     def implement(self, name: str, function: Callable[..., object], key: str) -> None:
         """Register a kernel in Python."""
-        self.library.impl(name, function, key)
+        with warnings.catch_warnings():
+            if self.is_over:
+                warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
+            self.library.impl(name, function, key, allow_override=self.is_over)
+        dispatcher.keep_kernel(self.namespace, name, key)
 
     def fake(self, name: str, function: Callable[..., object]) -> None:
         """Register what runs for meta and fake tensors."""
         self.library._register_fake(name, function)  # noqa: SLF001 - torch.library.register_fake needs a global registry
+        dispatcher.keep_kernel(self.namespace, name, "Meta")
 
     def keep(self, handle: Removable) -> None:
         """Remove a registration together with the others."""
@@ -71,10 +80,47 @@ class Registrations:
         """Undo all registrations, the last one first."""
         while self.handles:
             self.handles.pop().remove()
-        self.library._destroy()  # noqa: SLF001 - a Library has no public end
-        # What runs when the object itself goes must not touch operators of the same names by then.
-        self.library._op_defs.clear()  # noqa: SLF001
-        self.library._op_impls.clear()  # noqa: SLF001
+        if self.is_removed:
+            return
+        self.is_removed = True
+        end_library(self.library)
+        self.definitions.users -= 1
+        if not self.definitions.users:
+            self.definitions.remove()
+
+
+class Definitions:
+    """The schemas of a set, which stay when their kernels are replaced.
+
+    The dispatcher reads a schema without a lock during a call, so a call that runs must not lose
+    it.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.is_first = not dispatcher.namespace_exists(namespace)
+        self.library = new_library(namespace)
+        self.taken = set(dispatcher.names_in(namespace))
+        self.schemas: dict[str, str] = {}
+        self.users = 0
+
+    def remove(self) -> None:
+        """Remove the operators."""
+        end_library(self.library)
         is_last = not any(dispatcher.names_in(self.namespace))
-        dispatcher.forget(self.namespace, self.names, remove_namespace=self.is_first and is_last)
-        self.names.clear()
+        dispatcher.forget(self.namespace, self.schemas, remove_namespace=self.is_first and is_last)
+        self.schemas.clear()
+
+
+def new_library(namespace: str) -> Any:  # noqa: ANN401 - torch.library has no types
+    """Return what registers operators of a namespace."""
+    library: Any = torch.library.Library
+    return library(namespace, "FRAGMENT")
+
+
+def end_library(library: Any) -> None:  # noqa: ANN401 - torch.library has no types
+    """Undo what was registered with a library."""
+    library._destroy()  # noqa: SLF001 - a Library has no public end
+    # What runs when the object itself goes must not touch operators of the same names by then.
+    library._op_defs.clear()  # noqa: SLF001
+    library._op_impls.clear()  # noqa: SLF001

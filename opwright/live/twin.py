@@ -11,7 +11,7 @@ import ctypes
 import functools
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from opwright.derive.facts import AclnnCall, OperatorFacts, SetFacts
     from opwright.live.arguments import Values
     from opwright.live.registration import Removable
+    from opwright.twin.kernels.registry import Registration
 
 __all__ = ["is_in_task", "is_twin", "register_references"]
 
@@ -73,20 +74,57 @@ def register_references(
         if each.role == "declared" and each.call is not None and each.operator.reference:
             functions.setdefault(each.call.function, []).append(each)
     for function, operators in functions.items():
-        if has_function(function):
+        known = registry.find(function)
+        is_own = known is not None and is_reference_of(known.function, facts)
+        if has_function(function) and not is_own:
             continue
         call = operators[0].call
         assert call is not None
         registration = Registration(
             interface=plain_interface(call.signature),
-            function=reference_of(operators),
+            function=reference_of(operators, facts),
             owner=registry,
         )
+        if known is not None:
+            registry.remove(known)
         registry.add(registration)
-        yield registration
+        yield Reference(registration, known)
 
 
-def reference_of(operators: Sequence[OperatorFacts]) -> Callable[..., None]:
+class Reference:
+    """The handle of a reference; the older one that it replaced is back unless that was removed."""
+
+    handles: ClassVar[dict[int, Reference]] = {}
+
+    def __init__(self, registration: Registration, older: Registration | None) -> None:
+        self.registration = registration
+        self.older = Reference.handles.get(id(older)) if older else None
+        self.is_removed = False
+        Reference.handles[id(registration)] = self
+
+    def remove(self) -> None:
+        """Remove the reference; a second call does nothing."""
+        if self.is_removed:
+            return
+        self.is_removed = True
+        Reference.handles.pop(id(self.registration), None)
+        registry = self.registration.owner
+        is_current = any(
+            registry.find(signature.name) is self.registration
+            for signature in self.registration.interface.functions
+        )
+        self.registration.remove()
+        if is_current and self.older is not None and not self.older.is_removed:
+            registry.add(self.older.registration)
+        self.older = None
+
+
+def is_reference_of(function: Callable[..., object], facts: SetFacts) -> bool:
+    """Tell whether a function is a reference of the set as it was loaded before."""
+    return getattr(function, "opwright_namespace", None) == facts.declaration.namespace
+
+
+def reference_of(operators: Sequence[OperatorFacts], facts: SetFacts) -> Callable[..., None]:
     """Return the reference of an aclnn function that some operators call.
 
     Several operators of one function differ in the constants that they pass; these choose.
@@ -96,13 +134,14 @@ def reference_of(operators: Sequence[OperatorFacts]) -> Callable[..., None]:
 
     @functools.wraps(reference)
     def run(*given: object) -> None:
-        facts = next((each for each in operators if passes(each, given)), operators[0])
+        chosen = next((each for each in operators if passes(each, given)), operators[0])
         running.depth = getattr(running, "depth", 0) + 1
         try:
-            run_reference(facts, given)
+            run_reference(chosen, given)
         finally:
             running.depth -= 1
 
+    vars(run)["opwright_namespace"] = facts.declaration.namespace
     return run
 
 

@@ -19,10 +19,12 @@ import torch
 from torch._library.simple_registry import singleton
 
 import opwright as ow
+from opwright.live import loading
 from opwright.live.errors import (
     CppRuleError,
     NamespaceTakenError,
     RegistrationError,
+    ReplacedError,
     UnknownOperatorError,
     UnloadedError,
 )
@@ -440,3 +442,104 @@ def run_script(text: str, *arguments: object) -> subprocess.CompletedProcess[str
 def test_queued_references_that_call_operators_finish_before_a_change(tmp_path: Path) -> None:
     result = run_script(NESTED, tmp_path)
     assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
+
+
+CALLED = """
+    import opwright.twin, torch, torch_npu, importlib, sys, threading
+    from pathlib import Path
+
+    path = Path(sys.argv[1]) / "opwright_called.py"
+    text = '''
+    import opwright as ow
+    ops = ow.OperatorSet("opwright_called")
+    @ops.operator("one(Tensor x) -> Tensor", shapes={"x": "*s"}, backward="reference")
+    def one(x):
+        return x + FACTOR
+    '''
+    sys.path.insert(0, str(path.parent))
+    path.write_text(text.replace("FACTOR", "1"))
+    import opwright_called as module
+
+    module.ops.load()
+    done, wrong = threading.Event(), []
+
+    def call(through_torch):
+        while not done.is_set():
+            x = torch.ones(4)
+            try:
+                y = torch.ops.opwright_called.one(x) if through_torch else module.one(x)
+                if not 2 <= y[0].item() <= 101:
+                    wrong.append(y)
+            except RuntimeError as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=call, args=(bool(k % 2),)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for factor in range(2, 100):
+        path.write_text(text.replace("FACTOR", str(factor)) + "#" * factor)
+        importlib.reload(module)
+        module.ops.load()
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not [each for each in wrong if "was removed while it was called" not in str(each)], wrong
+    print("fine")
+"""
+
+
+def test_operators_are_replaced_while_threads_call_them(tmp_path: Path) -> None:
+    result = run_script(CALLED, tmp_path)
+    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
+
+
+@pytest.mark.parametrize(
+    "schema", ["times(Tensor x) -> Tensor", "times(Tensor x, int n=1) -> Tensor"]
+)
+def test_a_set_that_cannot_be_registered_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: str
+) -> None:
+    path = tmp_path / "failing.py"
+    write(path, namespace="opwright_failing", function="Failing", factor=2)
+    module = run_module(path)
+    before = sorted(state()["operators"])
+    text = path.read_text().replace("times(Tensor x) -> Tensor", schema).replace("x * 2", "x * 3")
+    if "int n" in schema:
+        text = text.replace("def times(x)", "def times(x, n)").replace("(x, out)", "(x, n, out)")
+    path.write_text(text)
+    register, failures = loading.register_npu_kernels, [RuntimeError("no room")]
+
+    def fail_once(*args: Any) -> None:  # noqa: ANN401 - as the function
+        register(*args)
+        if failures:
+            raise failures.pop()
+
+    monkeypatch.setattr(loading, "register_npu_kernels", fail_once)
+    with pytest.raises(RuntimeError, match="no room"):
+        run_module(path)
+    with module.ops.load() as loaded:
+        assert loaded is module.ops.loaded
+        assert sorted(state()["operators"]) == before
+        for device in ("cpu", "npu"):
+            x = torch.ones(2, device=device, requires_grad=True)
+            result = torch.ops.opwright_failing.times(x)
+            assert result.tolist() == [2, 2]
+            result.sum().backward()
+            assert x.grad is not None
+            assert x.grad.tolist() == [2, 2]
+
+
+def test_a_graph_does_not_use_the_backward_of_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.py"
+    write(path, namespace="opwright_graphs", function="Graphs", factor=2)
+    first = run_module(path)
+    x = torch.ones(2, requires_grad=True)
+    old = first.times(x).sum()
+    write(path, namespace="opwright_graphs", function="Graphs", factor=5)
+    second = run_module(path)
+    with pytest.raises(ReplacedError, match=r"OPW-L024(.|\n)*loaded again"):
+        old.backward()
+    new = second.times(x).sum()
+    second.ops.loaded.unload()
+    with pytest.raises(ReplacedError, match=r"OPW-L024(.|\n)*unloaded"):
+        new.backward()
