@@ -258,6 +258,8 @@ def c_parameter(parameter: Parameter, schema: Schema, outputs: tuple[Output, ...
     is_null = isinstance(source, FromConstant) and source.value is None
     if given is not None and given.type.optional and isinstance(source, FromArgument):
         is_null = source.otherwise is None
+    if parameter.ctype is CType.TENSOR_LIST:
+        is_null = True  # torch_npu passes an empty list as null
     name = name.removesuffix("Optional")
     if is_ref and parameter.ctype.is_tensor and not name.endswith("Ref"):
         name = f"{name}Ref"

@@ -51,6 +51,9 @@ def test_an_unknown_function_is_called_as_the_generator_of_cann_declares_it() ->
     assert signature("f_(Tensor(a!) x, float s) -> Tensor(a!)") == (
         "aclnnF(aclTensor *xRef, double s)"
     )
+    assert signature("f(Tensor[] xs) -> Tensor", shapes={"out": "1"}, dtypes={"out": "int8"}) == (
+        "aclnnF(const aclTensorList *xsOptional, aclTensor *out)"
+    )
 
 
 def test_a_function_of_cann_is_called_in_the_order_of_the_schema_with_its_own_types() -> None:

@@ -102,7 +102,11 @@ Signature* object_function(const char* name) {
 }
 
 inline std::string recent_error() {
-  static const auto get = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "aclGetRecentErrMsg"));
+  // torch_npu is loaded with its libraries, but not into the global scope.
+  static const auto get = [] {
+    void* loaded = dlopen("libascendcl.so", RTLD_LAZY | RTLD_NOLOAD);
+    return reinterpret_cast<const char* (*)()>(dlsym(loaded == nullptr ? RTLD_DEFAULT : loaded, "aclGetRecentErrMsg"));
+  }();
   const char* text = get == nullptr ? nullptr : get();
   return text == nullptr ? "" : text;
 }
