@@ -39,7 +39,7 @@ demo: setup
 
 test: setup lint native-tests
 	@echo "[5/5] tests"
-	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 setup: native $(STAMPS)/package
 

@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.twin,
     pytest.mark.build,
     pytest.mark.slow,
-    pytest.mark.xdist_group("cpp_extension_wheel"),
 ]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cpp_extension_wheel"

@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.twin,
     pytest.mark.build,
     pytest.mark.compile,
-    pytest.mark.xdist_group("operator_kit"),
 ]
 
 LIMIT = 600  # seconds

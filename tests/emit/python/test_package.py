@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.twin,
     pytest.mark.build,
     pytest.mark.slow,
-    pytest.mark.xdist_group("emitted_packages"),
 ]
 
 LIMIT = 600  # seconds
