@@ -167,7 +167,7 @@ def native_dtype(rule: DtypeRule, places: dict[str, int]) -> tuple[Any, ...]:
         case DtypeArgument(name, otherwise):
             return ("argument", places[name], native_dtype(otherwise, places))
         case Cpp():
-            raise NotImplementedError(rule.text)  # is_native told the caller
+            raise AssertionError(rule)  # is_native told the caller
         case _:
             assert_never(rule)
 

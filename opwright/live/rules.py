@@ -17,6 +17,7 @@ from opwright.declare.checks import (
     ValueCheck,
     arguments_of_check,
 )
+from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.rules import (
     Cpp,
     DtypeArgument,
@@ -208,9 +209,7 @@ def require(condition: Any, message: Callable[[], str]) -> None:  # noqa: ANN401
 
 def c_name(dtype: torch.dtype) -> str:
     """Return what C++ calls a dtype."""
-    from opwright.emit.cpp.types import DTYPES  # noqa: PLC0415 - for messages only; emitters take time to import
-
-    return DTYPES[str(dtype).removeprefix("torch.")]
+    return SCALAR_TYPES[str(dtype).removeprefix("torch.")]
 
 
 def is_known(rule: DtypeRule, values: Values) -> bool:

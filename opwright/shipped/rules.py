@@ -103,11 +103,26 @@ def broadcast(*shapes: Sequence[Any]) -> Sequence[Any]:
     return wide
 
 
+def wrap(axis: int, rank: int) -> int:
+    """Return an axis counted from the first; a tensor without axes has 0 and -1, as in PyTorch."""
+    wide = max(rank, 1)
+    if not -wide <= axis < wide:
+        message = f"axis {axis} of a tensor with {rank} axes"
+        raise IndexError(message)
+    return axis % wide
+
+
 def reduced(tensor: torch.Tensor, dims: Any, *, keepdim: bool = False) -> tuple[Any, ...]:  # noqa: ANN401 - None, an int or ints
-    """Return a shape after a reduction; without dims over all axes."""
+    """Return a shape after a reduction; without dims over all axes.
+
+    Raises
+    ------
+    IndexError
+        The tensor has no such axis.
+    """
     shape = tuple(tensor.shape)
     given = () if dims is None else as_list(dims)
-    axes = {axis % len(shape) for axis in given} if given else set(range(len(shape)))
+    axes = {wrap(axis, len(shape)) for axis in given} if given else set(range(len(shape)))
     return tuple(
         1 if axis in axes else size
         for axis, size in enumerate(shape)

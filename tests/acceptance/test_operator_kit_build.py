@@ -245,28 +245,49 @@ def test_two_builds_at_once(workshop: Workshop) -> None:
 # What can go wrong
 
 
+# Compiles nothing: says that it was started, and stays until it is stopped.
+SLOW_COMPILER = """\
+#!/bin/sh
+case " $* " in
+  *" -c "*) touch "$STARTED"; exec sleep 600 ;;
+  *) exec g++ "$@" ;;
+esac
+"""
+
+
 def test_stopped_builds(workshop: Workshop, tmp_path: Path) -> None:
     """Stopped at whatever moment, a build leaves nothing that the next one stumbles over."""
     command = [sys.executable, "-m", "opwright", "build", "--stable-abi", "-o", "dist"]
     for file in ("operators.py", "pyproject.toml"):
         (tmp_path / file).write_bytes((workshop.project / file).read_bytes())
     other = Workshop(project=tmp_path, cache=tmp_path / "cache")
-    moments = {"INT": (0.8,), "KILL": (0.3, 0.6, 1.2)}
-    for name, seconds in [(key, each) for key, value in moments.items() for each in value]:
-        process = subprocess.Popen(
+    compiler, started = tmp_path / "slow_compiler", tmp_path / "started"
+    compiler.write_text(SLOW_COMPILER, encoding="utf-8")
+    compiler.chmod(0o755)
+
+    def start(**variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             command,
             cwd=tmp_path,
-            env=os.environ | {"XDG_CACHE_HOME": str(other.cache)},
+            env=os.environ | {"XDG_CACHE_HOME": str(other.cache)} | variables,
             start_new_session=True,
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    for seconds in (0.3, 0.6, 1.2):
+        process = start()
         time.sleep(seconds)  # the moment is the parameter
-        os.killpg(process.pid, getattr(signal, f"SIG{name}"))
-        _, told = process.communicate(timeout=LIMIT)
-        if name == "INT":
-            assert process.returncode in {0, 130}  # a quick machine is done by then
-            assert "Traceback" not in told
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=LIMIT)
+    process = start(CXX=str(compiler), STARTED=str(started))
+    while not started.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)  # waits for the compiler's file
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    assert "Traceback" not in told
     other.opwright(*command[3:])
     (wheel,) = (tmp_path / "dist").iterdir()
     assert wheel.read_bytes() == workshop.wheel("stable").read_bytes()

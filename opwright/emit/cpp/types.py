@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.schema import Base, ValueType
 from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.names import safe
@@ -12,7 +11,7 @@ from opwright.emit.cpp.names import safe
 if TYPE_CHECKING:
     from opwright.declare.schema import Argument, Schema
 
-__all__ = ["DTYPES", "declared", "kept_type", "result_type", "taken_type"]
+__all__ = ["declared", "kept_type", "result_type", "taken_type"]
 
 SINGLE = {
     Base.TENSOR: "at::Tensor",
@@ -58,7 +57,6 @@ RESULTS = {
     Base.SCALAR: "at::Scalar",
 }
 BY_REFERENCE = ("at::Tensor", "at::Scalar", "c10::List<")
-DTYPES = SCALAR_TYPES  # under this name for opwright.live.rules
 
 
 def taken_type(value: ValueType, *, where: str) -> str:
