@@ -47,6 +47,7 @@ KIT = {
     "build": ("opwright.build.command", "build"),
     "import": ("opwright.sources.command", "import_"),
     "export": ("opwright.sources.command", "export"),
+    "graph": ("opwright.graph.command", "graph"),
 }
 
 

@@ -1,0 +1,62 @@
+"""Captured graphs for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from opwright.graph.facts import gather, moved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from opwright.graph.model import CapturedGraph
+
+__all__ = ["to_json"]
+
+
+def to_json(graphs: Iterable[CapturedGraph]) -> str:
+    """Return an array with an object per graph; tasks are named by their place in "tasks"."""
+    return json.dumps([described(graph) for graph in graphs], indent=2)
+
+
+def described(graph: CapturedGraph) -> Mapping[str, object]:
+    """Return the graph's tasks and what is counted and measured about them."""
+    facts = gather(graph)
+    return {
+        "model": graph.model,
+        "device": graph.device,
+        "counts": {
+            "launches": len(facts.numbers),
+            "copies": len(facts.copies),
+            "streams": len(facts.per_stream),
+            "event_edges": len(facts.edges),
+            "external_waits": facts.external,
+            "task_groups": len(facts.groups),
+            "bodies": len({body for task in graph.tasks for body in task.bodies}),
+            "blocks": len(facts.blocks),
+            "bytes": sum(block.size for block in facts.blocks),
+            "most_bytes_at_a_time": facts.most_alive,
+        }
+        | moved_in_total(graph),
+        "streams": [
+            {"stream": stream, "launches": count} for stream, count in facts.per_stream.items()
+        ],
+        "copies": facts.copies,
+        "edges": [asdict(edge) for edge in facts.edges],
+        "launch_waits": [
+            {"task": place, "launches": waits.launches, "external_events": waits.external}
+            for place, waits in facts.waits.items()
+        ],
+        "blocks": [asdict(block) | {"input": block.is_input} for block in facts.blocks],
+        "tasks": [asdict(task) for task in graph.tasks],
+    }
+
+
+def moved_in_total(graph: CapturedGraph) -> dict[str, int]:
+    """Return the bytes that a replay reads and writes."""
+    return {
+        f"bytes_{name}": sum(moved(task, written=written) for task in graph.tasks)
+        for name, written in (("read", False), ("written", True))
+    }

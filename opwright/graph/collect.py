@@ -1,0 +1,69 @@
+"""Run a command on the twin and gather the graphs that it captures."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opwright.graph.read import read_graphs
+from opwright.twin.launch import CommandNotFoundError, launch_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.graph.model import CapturedGraph
+    from opwright.twin.settings import TwinSettings
+
+__all__ = ["FOLDER_VARIABLE", "Run", "run_and_collect"]
+
+# Read by libascendcl (native/runtime/settings.cpp): folder for the JSON of each capture that ends.
+FOLDER_VARIABLE = "OPWRIGHT_GRAPH_DUMP"
+KILLED = 128  # a shell's exit code for a command that a signal ended is this plus the signal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A command that has ended.
+
+    Parameters
+    ----------
+    code
+        Its exit code.
+    graphs
+        In the order in which their captures ended, process after process.
+    """
+
+    code: int
+    graphs: tuple[CapturedGraph, ...]
+
+
+def run_and_collect(command: Sequence[str], settings: TwinSettings) -> Run:
+    """Run a command on the twin with this process's standard streams.
+
+    Raises
+    ------
+    CommandNotFoundError, ToolkitMissingError, DumpError
+        OPW-T021, OPW-T010, OPW-G001.
+    """
+    with tempfile.TemporaryDirectory(prefix="opwright-graph-") as folder:
+        environment = launch_environment(os.environ, settings) | {FOLDER_VARIABLE: folder}
+        program = shutil.which(command[0], path=environment.get("PATH"))
+        if program is None:
+            raise CommandNotFoundError(where="opwright graph", got=repr(command[0]))
+        done = subprocess.run([program, *command[1:]], env=environment, check=False)
+        files = sorted(Path(folder).glob("*.json"), key=in_order)
+        graphs = tuple(graph for file in files for graph in read_graphs(file))
+    return Run(
+        code=done.returncode if done.returncode >= 0 else KILLED - done.returncode, graphs=graphs
+    )
+
+
+def in_order(file: Path) -> tuple[int, ...]:
+    """Return the numbers in a file's name: process, then place of the capture."""
+    return tuple(map(int, re.findall(r"\d+", file.stem)))

@@ -1,0 +1,338 @@
+"""A captured graph as a drawing: one SVG file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from opwright.graph.edges import Waits
+from opwright.graph.facts import gather
+from opwright.graph.layout import LANE_WIDTH, MARGIN, lay_out
+from opwright.graph.model import is_copy
+from opwright.graph.text import (
+    argument_text,
+    launch_summary,
+    memory_summary,
+    operator_text,
+    size_text,
+    title_text,
+    users_text,
+    waits_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.graph.facts import Facts
+    from opwright.graph.layout import Arrow, Band, Bar, Box, Layout
+    from opwright.graph.memory import Block
+    from opwright.graph.model import CapturedGraph, Task
+
+__all__ = ["to_svg"]
+
+STYLE = """
+text { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 11px; fill: #1f2328; }
+.title { font-size: 15px; font-weight: bold; }
+.small { font-size: 9px; fill: #57606a; }
+.paper { fill: #ffffff; }
+.lane { stroke: #d0d7de; stroke-width: 2; }
+.box { stroke: #57606a; stroke-width: 0.6; }
+.kernel { fill: #cfe3ff; }
+.copy { fill: #ffd58a; }
+.memset { fill: #e3d7f5; }
+.host { fill: #c9ecd0; }
+.conditional { fill: #f7c6d9; }
+.other { fill: #e6e8eb; }
+.record, .wait, .reset { fill: #ffffff; }
+.edge { fill: none; stroke: #c0392b; stroke-width: 1.4; }
+.tip { fill: #c0392b; }
+.band { fill: #f3f0e6; stroke: #b8a97a; stroke-dasharray: 4 3; }
+.live { stroke: #8c959f; }
+.written { fill: #c0392b; }
+.read { fill: #2f6fb2; }
+.rule { stroke: #d0d7de; }
+"""
+LEGEND = (
+    *(("kernel", "kernel"), ("copy", "copy"), ("memset", "memory set")),
+    *(("host", "host function"), ("conditional", "conditional"), ("other", "other task")),
+)
+LEAST_FOR_TEXT = 12.0  # pixels of a row; lower ones have their text in the tooltip alone
+CHARACTER = 6.7  # pixels; width of a character of 11 pixels height
+LINE = 16.0  # pixels between lines of a table
+MOST_IN_TABLE = 200  # blocks; of more the largest are listed
+# Characters that XML 1.0 cannot hold.
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_svg(graph: CapturedGraph, number: int) -> str:
+    """Return the drawing of a graph; `number` is its place in the list of all, from 1."""
+    facts = gather(graph)
+    layout = lay_out(graph, facts)
+    listed = listed_blocks(facts.blocks)
+    height = layout.bottom + (len(listed) + 4) * LINE + 2 * MARGIN
+    root = ET.Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"0 0 {pixels(layout.width)} {pixels(height)}",
+            "width": pixels(layout.width),
+            "height": pixels(height),
+        },
+    )
+    add(root, "title", clean(title_text(graph, number)))
+    add(root, "style", STYLE)
+    arrow_tip(root)
+    add(root, "rect", None, {"class": "paper", "width": "100%", "height": "100%"})
+    draw_head(root, graph, facts, number)
+    for band in layout.bands:
+        draw_band(root, band, layout)
+    draw_lanes(root, layout)
+    for bar in layout.bars:
+        draw_bar(root, bar, layout, facts)
+    for box in layout.boxes:
+        draw_box(root, box, graph, facts)
+    for arrow in layout.arrows:
+        draw_arrow(root, arrow, graph)
+    draw_table(root, listed, facts, layout)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def add(
+    parent: ET.Element, tag: str, text: str | None, attributes: Mapping[str, str] | None = None
+) -> ET.Element:
+    """Append an element."""
+    element = ET.SubElement(parent, tag, dict(attributes or {}))
+    element.text = text
+    return element
+
+
+def add_text(parent: ET.Element, x: float, y: float, text: str, kind: str = "") -> None:
+    """Append a line of text whose base line starts at the point."""
+    add(
+        parent,
+        "text",
+        clean(text),
+        {"x": pixels(x), "y": pixels(y)} | ({"class": kind} if kind else {}),
+    )
+
+
+def clean(text: str) -> str:
+    """Return the text without what XML cannot hold."""
+    return FORBIDDEN.sub("\ufffd", text)
+
+
+def pixels(value: float) -> str:
+    """Write a coordinate.
+
+    >>> pixels(12.0), pixels(2.25)
+    ('12', '2.2')
+    """
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def cut(text: str, width: float) -> str:
+    """Shorten a text to a width in pixels."""
+    most = max(int(width / CHARACTER), 1)
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def arrow_tip(root: ET.Element) -> None:
+    """Define the tip of an event edge."""
+    marker = add(
+        add(root, "defs", None),
+        "marker",
+        None,
+        {
+            "id": "tip",
+            "viewBox": "0 0 8 8",
+            "refX": "7",
+            "refY": "4",
+            "markerWidth": "6",
+            "markerHeight": "6",
+            "orient": "auto",
+        },
+    )
+    add(marker, "path", None, {"class": "tip", "d": "M0 0 L8 4 L0 8 z"})
+
+
+def draw_head(root: ET.Element, graph: CapturedGraph, facts: Facts, number: int) -> None:
+    """Draw the title, the overview and the legend."""
+    add_text(root, MARGIN, 26, title_text(graph, number), "title")
+    overview = (
+        f"{launch_summary(graph)}; copies: {len(facts.copies)}; streams: {len(facts.per_stream)}; "
+        f"event edges: {len(facts.edges)}"
+    )
+    add_text(root, MARGIN, 46, overview)
+    add_text(root, MARGIN, 62, f"memory: {memory_summary(graph, facts)}")
+    x = MARGIN
+    for kind, name in LEGEND:
+        attributes = {"class": f"box {kind}", "x": pixels(x), "y": "72", "width": "10"}
+        add(root, "rect", None, attributes | {"height": "10"})
+        add_text(root, x + 14, 81, name, "small")
+        x += 24 + len(name) * CHARACTER
+
+
+def draw_lanes(root: ET.Element, layout: Layout) -> None:
+    """Draw a line and a name per stream, and the name of the memory."""
+    for stream, left in layout.lanes.items():
+        add_text(root, left, layout.top - 10, f"stream {stream}")
+        x = pixels(left + LANE_WIDTH / 2)
+        ends = {"y1": pixels(layout.top - 4), "y2": pixels(layout.bottom + 4)}
+        add(root, "line", None, {"class": "lane", "x1": x, "x2": x} | ends)
+    if layout.bars:
+        add_text(root, layout.memory_x, layout.top - 22, "memory: red written, blue read", "small")
+
+
+def draw_band(root: ET.Element, band: Band, layout: Layout) -> None:
+    """Draw what stands behind the rows of a section that repeats."""
+    left = MARGIN / 2
+    attributes = {
+        "class": "band",
+        "x": pixels(left),
+        "y": pixels(band.y),
+        "width": pixels(layout.width - 2 * left),
+        "height": pixels(band.height),
+    }
+    note = f"{band.section.times} times; the first is drawn"
+    add(add(root, "rect", None, attributes), "title", note)
+    add_text(root, layout.memory_x - 34, band.y + 12, f"\u00d7{band.section.times}")
+
+
+def draw_box(root: ET.Element, box: Box, graph: CapturedGraph, facts: Facts) -> None:
+    """Draw a task: a launch as a wide box, a record or wait as a narrow one."""
+    task = graph.tasks[box.place]
+    is_launch = box.place in facts.numbers
+    width = LANE_WIDTH if is_launch else LANE_WIDTH * 0.45
+    x = box.x + (LANE_WIDTH - width) / 2
+    gap = 0.5 if box.height < LEAST_FOR_TEXT else 2
+    group = add(root, "g", None)
+    add(group, "title", clean(tooltip(box.place, task, facts)))
+    attributes = {
+        "class": f"box {'copy' if is_copy(task) else task.kind}",
+        "x": pixels(x),
+        "y": pixels(box.y + gap),
+        "width": pixels(width),
+        "height": pixels(box.height - 2 * gap),
+        "rx": "3" if is_launch else pixels((box.height - 2 * gap) / 2),
+    }
+    add(group, "rect", None, attributes)
+    if box.height >= LEAST_FOR_TEXT:
+        label = (
+            f"#{facts.numbers[box.place]} {operator_text(task)}" if is_launch else event_text(task)
+        )
+        add_text(group, x + 8, box.y + box.height / 2 + 4, cut(label, width - 14))
+
+
+def event_text(task: Task) -> str:
+    """Name a record, wait or reset, and its event."""
+    event = "" if task.event is None else f" e{task.event}"
+    outside = " (outside)" if task.kind == "wait" and task.waits_for is None else ""
+    return f"{task.kind}{event}{outside}"
+
+
+def tooltip(place: int, task: Task, facts: Facts) -> str:
+    """Return all that is known about a task, over several lines."""
+    if place not in facts.numbers:
+        return event_text(task)
+    waits = waits_text(facts.waits.get(place, Waits()), facts.numbers)
+    return "\n".join(
+        [
+            f"#{facts.numbers[place]} {operator_text(task)}, stream {task.stream}",
+            *map(argument_text, task.arguments),
+            *([f"waits for {waits}"] if waits else []),
+        ]
+    )
+
+
+def draw_arrow(root: ET.Element, arrow: Arrow, graph: CapturedGraph) -> None:
+    """Draw an event edge, from the side of the record that faces the wait."""
+    half = LANE_WIDTH * 0.225
+    begin, end = (box.x + LANE_WIDTH / 2 for box in (arrow.record, arrow.wait))
+    toward = 1 if end >= begin else -1
+    begin += toward * half
+    end -= toward * half if end != begin - half else -half
+    from_y, to_y = (box.y + box.height / 2 for box in (arrow.record, arrow.wait))
+    bend = toward * LANE_WIDTH * 0.3
+    path = (
+        f"M{pixels(begin)} {pixels(from_y)} C{pixels(begin + bend)} {pixels(from_y)} "
+        f"{pixels(end - bend)} {pixels(to_y)} {pixels(end)} {pixels(to_y)}"
+    )
+    line = add(root, "path", None, {"class": "edge", "d": path, "marker-end": "url(#tip)"})
+    record, wait = (graph.tasks[box.place] for box in (arrow.record, arrow.wait))
+    add(line, "title", f"stream {wait.stream} waits for stream {record.stream}")
+
+
+def draw_bar(root: ET.Element, bar: Bar, layout: Layout, facts: Facts) -> None:
+    """Draw a block of memory: when it lives, when it is written and read."""
+    group = add(root, "g", None)
+    add(group, "title", block_tooltip(bar, facts))
+    x = pixels(bar.x)
+    ends = {"y1": pixels(bar.top), "y2": pixels(bar.bottom)}
+    add(group, "line", None, {"class": "live", "x1": x, "x2": x} | ends)
+    size = min(layout.bar_width, 9.0) / 2 * 0.8
+    for y in bar.written:
+        corner = {"x": pixels(bar.x - size), "y": pixels(y - size)}
+        side = pixels(2 * size)
+        add(group, "rect", None, {"class": "written", "width": side, "height": side} | corner)
+    for y in bar.read:
+        center = {"cx": x, "cy": pixels(y), "r": pixels(size * 0.8)}
+        add(group, "circle", None, {"class": "read"} | center)
+    if layout.bar_width >= LEAST_FOR_TEXT:
+        text_x, text_y = bar.x + 3, layout.top - 2
+        turned = {"transform": f"rotate(-60 {pixels(text_x)} {pixels(text_y)})", "class": "small"}
+        point = {"x": pixels(text_x), "y": pixels(text_y)}
+        add(group, "text", bar.name, point | turned)
+
+
+def block_tooltip(bar: Bar, facts: Facts) -> str:
+    """Return all that is known about a block, over several lines."""
+    block = bar.block
+    return (
+        f"{bar.name}: {block.address:#x}, {size_text(block.size)}\n"
+        f"written by {users_text(block.writers, facts.numbers) or 'none'}\n"
+        f"read by {users_text(block.readers, facts.numbers) or 'none'}"
+    )
+
+
+def listed_blocks(blocks: Sequence[Block]) -> list[tuple[str, Block]]:
+    """Return name and block for the table, in the order of their first use."""
+    named = [(f"m{number}", block) for number, block in enumerate(blocks, start=1)]
+    smallest = sorted((block.size for block in blocks), reverse=True)[:MOST_IN_TABLE][-1:]
+    return [each for each in named if each[1].size >= smallest[0]][:MOST_IN_TABLE]
+
+
+def draw_table(
+    root: ET.Element, listed: Sequence[tuple[str, Block]], facts: Facts, layout: Layout
+) -> None:
+    """Draw the table of the memory below the rows."""
+    if not listed:
+        return
+    columns = (MARGIN, MARGIN + 60, MARGIN + 190, MARGIN + 280, MARGIN + 430)
+    y = layout.bottom + 2 * LINE
+    head = ("block", "address", "size", "first written by", "read by")
+    if len(listed) < len(facts.blocks):
+        add_text(root, MARGIN, y, f"the {len(listed)} largest of {len(facts.blocks)} blocks")
+        y += LINE
+    rows = [
+        head,
+        *(
+            (
+                name,
+                f"{block.address:#x}",
+                size_text(block.size),
+                "input" if block.is_input else users_text(block.writers[:1], facts.numbers),
+                users_text(block.readers, facts.numbers),
+            )
+            for name, block in listed
+        ),
+    ]
+    for index, row in enumerate(rows):
+        for x, cell in zip(columns, row, strict=True):
+            add_text(root, x, y, cell)
+        if not index:
+            ends = {"x1": pixels(MARGIN), "x2": pixels(layout.width - MARGIN)}
+            below = {"y1": pixels(y + 4), "y2": pixels(y + 4)}
+            add(root, "line", None, {"class": "rule"} | ends | below)
+        y += LINE

@@ -1,0 +1,122 @@
+"""Values as people write them, the same in the report and in the drawing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from opwright.errors import counted
+from opwright.graph.facts import moved
+from opwright.graph.model import is_copy, launches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.graph.edges import Waits
+    from opwright.graph.facts import Facts
+    from opwright.graph.model import Argument, CapturedGraph, Kind, Task
+
+__all__ = [
+    "argument_text",
+    "launch_summary",
+    "memory_summary",
+    "operator_text",
+    "size_text",
+    "title_text",
+    "users_text",
+    "waits_text",
+]
+
+KIND_NAMES: Mapping[Kind, tuple[str, str]] = {
+    "kernel": ("kernel", "kernels"),
+    "copy": ("memory copy", "memory copies"),
+    "memset": ("memory set", "memory sets"),
+    "host": ("host function", "host functions"),
+    "conditional": ("conditional", "conditionals"),
+    "other": ("other task", "other tasks"),
+}
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+STEP = 1024
+MOST_NAMED = 8  # launches; of a longer list the first are named
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes.
+
+    >>> size_text(512), size_text(1536)
+    ('512 B', '1.5 KiB')
+    """
+    value = float(size)
+    for unit in UNITS:
+        if value < STEP or unit == UNITS[-1]:
+            break
+        value /= STEP
+    return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
+
+
+def title_text(graph: CapturedGraph, number: int) -> str:
+    """Name a graph: its number in the list, its model and its device."""
+    device = "" if graph.device is None else f" on npu:{graph.device}"
+    return f"graph {number} (model {graph.model}){device}"
+
+
+def launch_summary(graph: CapturedGraph) -> str:
+    """Count the launches, and each kind if there are several."""
+    kinds = Counter(graph.tasks[place].kind for place in launches(graph))
+    parts = [
+        f"{kinds[kind]} {names[kinds[kind] > 1]}"
+        for kind, names in KIND_NAMES.items()
+        if kinds[kind]
+    ]
+    total = counted(sum(kinds.values()), "launch").replace("launchs", "launches") or "no launches"
+    return total if len(parts) < 2 else f"{total}: {', '.join(parts)}"  # noqa: PLR2004 - several
+
+
+def operator_text(task: Task) -> str:
+    """Name a launch, with what is special about it."""
+    notes = [
+        *(["copy"] if is_copy(task) else []),
+        *([] if task.group is None else [f"group {task.group}"]),
+        *([f"bodies: {', '.join(f'model {body}' for body in task.bodies)}"] if task.bodies else []),
+    ]
+    return f"{task.name} ({', '.join(notes)})" if notes else task.name
+
+
+def argument_text(argument: Argument) -> str:
+    """Write an argument; a tensor with its address.
+
+    >>> from opwright.graph.model import Argument
+    >>> argument_text(Argument(name="out", text="float32[2]", address=4096))
+    'out float32[2] @0x1000'
+    """
+    address = "" if argument.address is None else f" @{argument.address:#x}"
+    return f"{argument.name} {argument.text}{address}"
+
+
+def waits_text(waits: Waits, numbers: Mapping[int, int]) -> str:
+    """Name what a launch waits for: launches by number, events from outside by handle."""
+    parts = [f"#{numbers[place]}" for place in waits.launches]
+    parts += ["event from outside" + (f" {each}" if each else "") for each in waits.external]
+    return ", ".join(parts)
+
+
+def users_text(places: Sequence[int], numbers: Mapping[int, int]) -> str:
+    """List launches by number; of many the first."""
+    found = [f"#{numbers[place]}" for place in places if place in numbers]
+    more = f", ... ({len(found)})" if len(found) > MOST_NAMED else ""
+    return ", ".join(found[:MOST_NAMED]) + more
+
+
+def memory_summary(graph: CapturedGraph, facts: Facts) -> str:
+    """Sum up the memory."""
+    if not graph.detailed:
+        return "not in this dump"
+    total = sum(block.size for block in facts.blocks)
+    read, written = (
+        size_text(sum(moved(task, written=written) for task in graph.tasks))
+        for written in (False, True)
+    )
+    return (
+        f"{counted(len(facts.blocks), 'block') or 'no blocks'}, {size_text(total)}, of which at "
+        f"most {size_text(facts.most_alive)} at a time; a replay reads {read}, writes {written}"
+    )
