@@ -1,0 +1,219 @@
+// native/opapi/ops/kv_cache.cpp
+// Writes into caches of keys and values, which lie as [B, N, S, D] or in pages; `slot` counts tokens over all pages. A
+// slot below 0 is not written.
+#include "opapi/opapi.h"
+
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+
+constexpr int64_t kBlockBytes = 32;  // of the innermost dimension of a cache in blocks (NZ)
+
+at::Tensor computed(const at::Tensor& tensor) { return tensor.to(at::kFloat); }
+
+// ---- pages
+
+// A view of a cache as [pages, page size, ...] whose rows take one token's values in the shape of the other dimensions.
+struct Pages {
+  at::Tensor tokens;
+};
+
+void write(Pages pages, const at::Tensor& values, const at::Tensor& slots, const char* name) {
+  const int64_t size = pages.tokens.size(1);
+  const at::Tensor used = slots.ge(0).nonzero().squeeze(1);
+  const at::Tensor slot = slots.index_select(0, used);
+  if (slot.numel() == 0) return;
+  const auto highest = slot.max().item<int64_t>();
+  require(highest < pages.tokens.size(0) * size, ACLNN_ERR_PARAM_INVALID, "slot ", highest, " is beyond the ",
+          pages.tokens.size(0), " pages of ", size, " tokens of '", name, "'");
+  at::DimVector shape(pages.tokens.sizes().slice(1));
+  shape[0] = slot.size(0);
+  const at::Tensor rows = values.index_select(0, used).to(pages.tokens.scalar_type()).reshape(shape);
+  pages.tokens.index_put_({slot.floor_divide(size), slot.remainder(size)}, rows);
+}
+
+// [pages, page size, N, D], or, if `heads_first`, [pages, N, page size, D].
+Pages plain_pages(const at::Tensor& cache, bool heads_first) { return {heads_first ? cache.transpose(1, 2) : cache}; }
+
+// Blocks of the joined heads, [pages, N * D / block, page size, block], or of each, [pages, N, D / block, page size,
+// block].
+Pages block_pages(const at::Tensor& cache) { return {cache.movedim(-2, 1)}; }
+
+// ---- scattering finished keys and values
+
+void scatter(const at::Tensor& tokens, at::Tensor& cache, const at::Tensor& slots, const std::string& cache_mode,
+             const std::string& scatter_mode, const char* name) {
+  const bool blocks = cache_mode == "PA_NZ";
+  require(blocks || cache_mode.empty() || cache_mode == "Norm", ACLNN_ERR_PARAM_INVALID, "parameter 'cacheMode' is '",
+          cache_mode, "'; available are Norm and PA_NZ");
+  const bool heads_first = scatter_mode == "NHSD";
+  require(heads_first || scatter_mode.empty() || scatter_mode == "None", ACLNN_ERR_PARAM_INVALID,
+          "parameter 'scatterMode' is '", scatter_mode, "'; available are None and NHSD");
+  require(tokens.dim() == 3 && slots.dim() == 1 && slots.size(0) == tokens.size(0), ACLNN_ERR_PARAM_INVALID,
+          "parameter '", name, "' has shape ", tokens.sizes(), ", slotMapping ", slots.sizes(),
+          "; available are [tokens, N, D] and [tokens] (without compression)");
+  require(cache.dim() == 4 || (blocks && cache.dim() == 5), ACLNN_ERR_PARAM_INVALID, "the cache of '", name,
+          "' has shape ", cache.sizes(), "; it must have 4 dimensions, or 5 in mode PA_NZ");
+  const Pages pages = blocks ? block_pages(cache) : plain_pages(cache, heads_first);
+  const int64_t room = c10::multiply_integers(pages.tokens.sizes().slice(2));
+  require(room == tokens.size(1) * tokens.size(2), ACLNN_ERR_PARAM_INVALID, "the cache of '", name, "' has shape ",
+          cache.sizes(), " with ", room, " values for each token; '", name, "' has shape ", tokens.sizes());
+  write(pages, tokens, slots, name);
+}
+
+void refuse_compression(std::initializer_list<std::pair<const OptionalTensor&, const char*>> parameters) {
+  for (const auto& [tensor, name] : parameters) {
+    require(!tensor, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is given; compressed caches are not available");
+  }
+}
+
+// ---- normalised and rotated keys
+
+// Pairs of neighbours become the halves of the result, each turned by its angle.
+at::Tensor rotate(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
+  const at::Tensor even = x.slice(-1, 0, std::nullopt, 2), odd = x.slice(-1, 1, std::nullopt, 2);
+  const at::Tensor halves = at::cat({even, odd}, -1);
+  return halves.mul(computed(cos)).add_(at::cat({odd.neg(), even}, -1).mul_(computed(sin)));
+}
+
+at::Tensor normalize(const at::Tensor& x, const at::Tensor& gamma, double epsilon) {
+  return x.mul(x.square().mean(-1, true).add_(epsilon).rsqrt_()).mul_(computed(gamma));
+}
+
+struct Quantization {
+  const OptionalTensor &scale, &offset;
+  const char* name;
+};
+
+at::Tensor stored(const at::Tensor& values, const at::Tensor& cache, const Quantization& quantization) {
+  require(quantization.scale.has_value() == (cache.scalar_type() == at::kChar), ACLNN_ERR_PARAM_INVALID,
+          "the cache has dtype ", cache.scalar_type(), "; it must be int8 if and only if parameter '",
+          quantization.name, "' is given");
+  require(!quantization.offset, ACLNN_ERR_PARAM_INVALID, "parameter '", quantization.name,
+          "' comes with an offset; only symmetric quantization is available");
+  if (!quantization.scale) return values;
+  return values.mul(computed(*quantization.scale)).round_().clamp_(-128, 127);
+}
+
+// One slot for each token, from one for each page of a sequence, of which only the page counts.
+at::Tensor slots_of_pages(const at::Tensor& index, int64_t batches, int64_t length, int64_t page_size) {
+  const at::Tensor token = at::arange(length);
+  const at::Tensor first = index.view({batches, -1}).index_select(1, token.floor_divide(page_size));
+  const at::Tensor slots = first.floor_divide(page_size).mul_(page_size).add_(token.remainder(page_size));
+  return slots.masked_fill(first.lt(0), -1).view(-1);
+}
+
+// values: [B, 1, S, D].
+void store(const at::Tensor& values, at::Tensor& cache, const at::Tensor& index, const std::string& mode,
+           const Quantization& quantization, const char* name) {
+  const int64_t batches = values.size(0), length = values.size(2), width = values.size(3);
+  require(cache.dim() == 4 && cache.size(3) == width, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ",
+          cache.sizes(), "; it must have 4 dimensions, the last of ", width);
+  const at::Tensor rows = stored(values, cache, quantization).reshape({batches * length, width});
+  if (mode.empty() || mode == "Norm") {
+    require(index.dim() == 2 && index.size(0) == batches && index.size(1) == length && cache.size(0) == batches &&
+                cache.size(1) == 1,
+            ACLNN_ERR_PARAM_INVALID, "index has shape ", index.sizes(), ", '", name, "' ", cache.sizes(),
+            "; in mode Norm they must be [", batches, ", ", length, "] and [", batches, ", 1, positions, ", width, "]");
+    const int64_t positions = cache.size(2);
+    require(index.numel() == 0 || index.max().item<int64_t>() < positions, ACLNN_ERR_PARAM_INVALID, "index ",
+            index.max().item<int64_t>(), " is beyond the ", positions, " positions of '", name, "'");
+    const at::Tensor slots = index.add(at::arange(batches).mul_(positions).unsqueeze(1)).masked_fill_(index.lt(0), -1);
+    return write({cache.squeeze(1)}, rows, slots.view(-1), name);
+  }
+  const bool blocks = mode == "PA_NZ" || mode == "PA_BLK_NZ", by_page = mode == "PA_BLK_BNSD" || mode == "PA_BLK_NZ";
+  require(blocks || by_page || mode == "PA" || mode == "PA_BNSD", ACLNN_ERR_PARAM_INVALID, "parameter 'cacheMode' is '",
+          mode, "'; it must be Norm, PA, PA_BNSD, PA_NZ, PA_BLK_BNSD or PA_BLK_NZ");
+  const int64_t page_size = cache.size(1);
+  const int64_t needed = batches * (by_page ? (length + page_size - 1) / page_size : length);
+  require(index.numel() == needed, ACLNN_ERR_PARAM_INVALID, "index has shape ", index.sizes(), "; in mode ", mode,
+          " it must have ", needed, " elements");
+  const at::Tensor slots = by_page ? slots_of_pages(index.reshape(-1), batches, length, page_size) : index.reshape(-1);
+  if (!blocks) return write({cache}, rows, slots, name);
+  // The cache is declared as [pages, page size, 1, D], but holds [pages, D / block, page size, block].
+  const int64_t block = kBlockBytes / static_cast<int64_t>(cache.element_size());
+  require(width % block == 0, ACLNN_ERR_PARAM_INVALID, "the last dimension of '", name, "' is ", width,
+          "; in blocks it must be a multiple of ", block);
+  write(block_pages(cache.view({cache.size(0), width / block, page_size, block})), rows, slots, name);
+}
+
+struct Operands {
+  const at::Tensor &kv, &gamma, &cos, &sin, &index;
+  at::Tensor &key_cache, &value_cache;
+  Quantization key, value;
+  double epsilon;
+  const std::string& mode;
+};
+
+void store_both(const Operands& operands, const at::Tensor& key, const at::Tensor& value, bool wants_values,
+                at::Tensor& key_out, at::Tensor& value_out) {
+  store(key, operands.key_cache, operands.index, operands.mode, operands.key, "kCacheRef");
+  store(value, operands.value_cache, operands.index, operands.mode, operands.value, "ckvCacheRef");
+  if (!wants_values) return;
+  assign(key_out, key);
+  assign(value_out, value);
+}
+
+void check(const Operands& operands, int64_t width) {
+  const at::Tensor& kv = operands.kv;
+  require(kv.dim() == 4 && kv.size(1) == 1 && kv.size(3) == width, ACLNN_ERR_PARAM_INVALID, "kv has shape ", kv.sizes(),
+          "; it must be [B, 1, S, ", width, "]");
+}
+
+// kv holds what is normalised, the compressed value, and behind it what is rotated, the key.
+void split_cache(const Operands& operands, bool wants_values, at::Tensor& key_out, at::Tensor& value_out) {
+  const int64_t value_width = operands.gamma.size(0), key_width = operands.cos.size(-1);
+  check(operands, value_width + key_width);
+  const at::Tensor kv = computed(operands.kv);
+  const at::Tensor value = normalize(kv.narrow(3, 0, value_width), operands.gamma, operands.epsilon);
+  const at::Tensor key = rotate(kv.narrow(3, value_width, key_width), operands.cos, operands.sin);
+  store_both(operands, key, value, wants_values, key_out, value_out);
+}
+
+// kv is the key: normalised, and its first part rotated. The value is stored as it is.
+void key_cache(const Operands& operands, const at::Tensor& v, bool wants_values, at::Tensor& key_out,
+               at::Tensor& value_out) {
+  const int64_t rotated = operands.cos.size(-1), width = operands.gamma.size(0);
+  check(operands, width);
+  const at::Tensor key = normalize(computed(operands.kv), operands.gamma, operands.epsilon);
+  const at::Tensor turned = rotate(key.narrow(3, 0, rotated), operands.cos, operands.sin);
+  const at::Tensor joined = at::cat({turned, key.narrow(3, rotated, width - rotated)}, 3);
+  store_both(operands, joined, computed(v), wants_values, key_out, value_out);
+}
+
+}  // namespace
+
+#define CACHE_IN                                                                                                    \
+  (In, kv)(In, gamma)(In, cos)(In, sin)(Index, index)(Ref, kCacheRef)(Ref, ckvCacheRef)(OptIn, kRopeScaleOptional)( \
+      OptIn, cKvScaleOptional)(OptIn, kRopeOffsetOptional)(OptIn, cKvOffsetOptional)
+#define CACHE_OUT (Double, epsilon)(Text, cacheModeOptional)(Bool, isOutputKv)(OptOut, kRopeOut)(OptOut, cKvOut)
+#define OPERANDS                                            \
+  {kv,                                                      \
+   gamma,                                                   \
+   cos,                                                     \
+   sin,                                                     \
+   index,                                                   \
+   kCacheRef,                                               \
+   ckvCacheRef,                                             \
+   {kRopeScaleOptional, kRopeOffsetOptional, "kRopeScale"}, \
+   {cKvScaleOptional, cKvOffsetOptional, "cKvScale"},       \
+   epsilon,                                                 \
+   cacheModeOptional}
+
+ACLNN(KvRmsNormRopeCache, CACHE_IN CACHE_OUT, split_cache(OPERANDS, isOutputKv, kRopeOut, cKvOut))
+ACLNN(KvRmsNormRopeCacheV2, CACHE_IN(OptIn, vOptional) CACHE_OUT,
+      vOptional ? key_cache(OPERANDS, *vOptional, isOutputKv, kRopeOut, cKvOut)
+                : split_cache(OPERANDS, isOutputKv, kRopeOut, cKvOut))
+
+ACLNN(
+    ScatterPaKvCache,
+    (In, key)(Ref, keyCacheRef)(Index, slotMapping)(OptIn, value)(OptOut, valueCacheRef)(OptIn, compressLensOptional)(
+        OptIn, compressSeqOffsetOptional)(OptIn, seqLensOptional)(Text, cacheModeOptional)(Text, scatterModeOptional)(
+        OptInts, stridesOptional)(OptInts, offsetsOptional),
+    refuse_compression({{compressLensOptional, "compressLens"},
+                        {compressSeqOffsetOptional, "compressSeqOffset"},
+                        {seqLensOptional, "seqLens"}});
+    scatter(key, keyCacheRef, slotMapping, cacheModeOptional, scatterModeOptional, "key");
+    if (value && value->numel() > 0) {
+      scatter(*value, valueCacheRef, slotMapping, cacheModeOptional, scatterModeOptional, "value");
+    })
