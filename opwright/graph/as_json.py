@@ -27,6 +27,7 @@ def described(graph: CapturedGraph) -> Mapping[str, object]:
     return {
         "model": graph.model,
         "device": graph.device,
+        "bodies": graph.bodies,
         "counts": {
             "launches": len(facts.numbers),
             "copies": len(facts.copies),
@@ -34,7 +35,7 @@ def described(graph: CapturedGraph) -> Mapping[str, object]:
             "event_edges": len(facts.edges),
             "external_waits": facts.external,
             "task_groups": len(facts.groups),
-            "bodies": len({body for task in graph.tasks for body in task.bodies}),
+            "bodies": len(graph.bodies),
             "blocks": len(facts.blocks),
             "bytes": sum(block.size for block in facts.blocks),
             "most_bytes_at_a_time": facts.most_alive,

@@ -89,5 +89,4 @@ def task_key(graph: CapturedGraph, place: int) -> Hashable:
         task.group is None,
         tuple((argument.name, argument.text) for argument in task.arguments),
         None if task.waits_for is None else place - task.waits_for,
-        task.bodies,
     )

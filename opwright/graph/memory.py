@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from opwright.graph.model import Access, CapturedGraph
 
-__all__ = ["Block", "memory_blocks", "most_alive"]
+__all__ = ["MOST_LISTED", "Block", "largest", "memory_blocks", "most_alive"]
+
+MOST_LISTED = 40  # blocks; of more the largest are listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +50,13 @@ class Block:
 
 
 def memory_blocks(graph: CapturedGraph) -> tuple[Block, ...]:
-    """Return the blocks in the order of their first use, then of their addresses."""
+    """Return the blocks of device memory in the order of their first use, then of addresses."""
     touching = sorted(
         (
             (access, place)
             for place, task in enumerate(graph.tasks)
             for access in task.accesses
-            if access.size
+            if access.size and not access.host
         ),
         key=lambda each: each[0].address,
     )
@@ -92,3 +94,10 @@ def most_alive(blocks: Sequence[Block]) -> int:
         change[block.first] += block.size
         change[block.last + 1] -= block.size
     return max(accumulate(change))
+
+
+def largest(blocks: Sequence[Block], most: int) -> dict[int, Block]:
+    """Return number, from 1 -> block of the largest ones, in the order of the blocks."""
+    numbered = dict(enumerate(blocks, start=1))
+    by_size = sorted(numbered, key=lambda number: -numbered[number].size)
+    return {number: numbered[number] for number in sorted(by_size[:most])}

@@ -39,19 +39,25 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """A range of device memory that a task reads or writes.
+    """A range of memory that a task reads or writes.
 
     Parameters
     ----------
     size
         Bytes.
     written
-        Whether the task writes it; a range that is read and written occurs twice.
+        Whether the task writes it; an operator that works in place writes.
+    parameter
+        Of the C function; None if the dump does not say.
+    host
+        Whether it is pinned memory of the host.
     """
 
     address: int
     size: int
     written: bool
+    parameter: str | None = None
+    host: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +81,6 @@ class Task:
         Handle of the event of a record, wait or reset.
     group
         Number of the task group, whose arguments can be updated between replays.
-    bodies
-        Model numbers of the graphs that a conditional task may run.
     """
 
     stream: int
@@ -87,7 +91,6 @@ class Task:
     waits_for: int | None = None
     event: int | None = None
     group: int | None = None
-    bodies: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,8 @@ class CapturedGraph:
         Number of the model, as aclmdlRIGetId gives it.
     device
         Number of the device; None if the dump does not say (those of CANN do not).
+    bodies
+        Model numbers of the graphs that its conditional tasks may run, in the order of the tasks.
     detailed
         Whether the dump has arguments and memory.
     tasks
@@ -108,6 +113,7 @@ class CapturedGraph:
 
     model: int
     device: int | None
+    bodies: tuple[int, ...] = ()
     detailed: bool
     tasks: tuple[Task, ...]
 

@@ -27,9 +27,10 @@ The twin adds to `args`:
 "Waits For"               Task Id of the record that a wait waits for; left out for one outside of
                           the graph
 "Task Group"              number of the task group
-"Body Model Ids"          array of the "Model Id" of each body of a conditional task
-"Arguments"               object: parameter -> text; "float32[2, 3] @0x7f00" is a tensor
-"Memory"                  array of {"Address": "0x7f00", "Bytes": 24, "Access": "read" | "write"}
+"Arguments"               object: parameter -> text or number; a tensor is "float32[2, 3]", maybe
+                          with its address, as in "float32[2, 3] @0x7f00"
+"Memory"                  array of {"Parameter": "self", "Address": "0x7f00", "Bytes": 24,
+                          "Access": "read" | "write"}, with "Host": true for pinned host memory
 ========================  ==========================================================================
 
 The last two are there with bit 0 of the flags (verbose), which torch.npu.NPUGraph.debug_dump sets.
@@ -37,7 +38,11 @@ The first event is no task but names the graph; it has a row of its own, and a l
 torch_npu's tools add up `ts` and `dur` of all events::
 
     {"name": "process_name", "pid": "77 aclGraph", "tid": "graph", "ts": 0, "dur": 0, "ph": "M",
-     "args": {"name": "NPU graph 1 on npu:0", "Model Id": 1, "Device Id": 0, "Verbose": true}}
+     "args": {"name": "NPU graph 1 on npu:0", "Model Id": 1, "Device Id": 0, "Verbose": true,
+              "Body Model Ids": []}}
+
+"Body Model Ids" are those of the graphs that its conditional tasks may run; each has a dump of its
+own.
 
 A file without it (a dump of CANN), or with the events that torch_npu's alignment adds, is read too.
 
@@ -106,6 +111,7 @@ class Found:
 
     entries: list[Entry] = field(default_factory=list)
     device: int | None = None
+    bodies: tuple[int, ...] = ()
     detailed: bool = False
 
 
@@ -156,6 +162,7 @@ def read_event(event: Json, models: dict[int, Found]) -> None:
         args = take(event, "args", dict, "an object")
         found = models.setdefault(take(args, "Model Id", int, "a number"), Found())
         found.device = take(args, "Device Id", int, "a number")
+        found.bodies = read_bodies(args)
         found.detailed = found.detailed or take(args, "Verbose", bool, "true or false")
 
 
@@ -175,15 +182,15 @@ def read_entry(event: Mapping[str, Json]) -> Entry:
     task_type = take(args, "Task Type", str, "a text")
     kind = "kernel" if task_type.startswith("KERNEL_") else KINDS.get(task_type, "other")
     handle = HANDLE.search(name) if kind in ("record", "wait", "reset") else None
+    accesses = read_memory(args)
     task = Task(
         stream=take(args, "Stream Id", int, "a number"),
         name=name[: handle.start()] if handle else name,
         kind=kind,
-        arguments=read_arguments(args),
-        accesses=read_memory(args),
+        arguments=read_arguments(args, accesses),
+        accesses=accesses,
         event=int(handle[1]) if handle else None,
         group=take(args, "Task Group", int, "a number") if "Task Group" in args else None,
-        bodies=read_bodies(args),
     )
     return Entry(
         model=take(args, "Model Id", int, "a number"),
@@ -194,20 +201,24 @@ def read_entry(event: Mapping[str, Json]) -> Entry:
     )
 
 
-def read_arguments(args: Mapping[str, Json]) -> tuple[Argument, ...]:
-    """Read the arguments of a launch; a tensor's address stands behind an @."""
+def read_arguments(args: Mapping[str, Json], accesses: Sequence[Access]) -> tuple[Argument, ...]:
+    """Read the arguments of a launch; where an address is not in the text, the memory has it."""
     if "Arguments" not in args:
         return ()
+    addresses: dict[str | None, set[int]] = defaultdict(set)
+    for access in accesses:
+        addresses[access.parameter].add(access.address)
     found = []
-    values = take(args, "Arguments", dict, "an object")
-    for name in values:
-        text = take(values, name, str, "a text")
-        tensor = TENSOR.fullmatch(text)
-        found.append(
-            Argument(name=name, text=tensor["text"], address=int(tensor["address"], 16))
-            if tensor
-            else Argument(name=name, text=text)
-        )
+    for name, value in take(args, "Arguments", dict, "an object").items():
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise FormError(key=repr(name), found=value, wanted="a text or a number")
+        tensor = TENSOR.fullmatch(str(value))
+        if tensor:
+            address: int | None = int(tensor["address"], 16)
+        else:
+            (address,) = addresses[name] if len(addresses[name]) == 1 else (None,)
+        text = tensor["text"] if tensor else str(value)
+        found.append(Argument(name=name, text=text, address=address))
     return tuple(found)
 
 
@@ -228,7 +239,15 @@ def read_memory(args: Mapping[str, Json]) -> tuple[Access, ...]:
         size = take(item, "Bytes", int, "a number")
         if size < 0:
             raise FormError(key="'Bytes'", found=size, wanted="0 or more")
-        found.append(Access(address=int(address, 16), size=size, written=access == "write"))
+        found.append(
+            Access(
+                address=int(address, 16),
+                size=size,
+                written=access == "write",
+                parameter=take(item, "Parameter", str, "a text") if "Parameter" in item else None,
+                host=take(item, "Host", bool, "true or false") if "Host" in item else False,
+            )
+        )
     return tuple(found)
 
 
@@ -260,7 +279,11 @@ def assemble(model: int, found: Found, *, where: str) -> CapturedGraph:
         for index in order
     )
     return CapturedGraph(
-        model=model, device=found.device, detailed=found.detailed, tasks=tuple(tasks)
+        model=model,
+        device=found.device,
+        bodies=found.bodies,
+        detailed=found.detailed,
+        tasks=tuple(tasks),
     )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Section", "sections"]
 
+LEAST = 3  # entries that a section has to save; fewer are easier to read as they are
 LONGEST = 256  # entries of a section that is looked for; a model's layer has fewer launches
 
 
@@ -25,11 +26,13 @@ class Section:
     times: int = 1
 
 
-def sections(keys: Sequence[Hashable], longest: int = LONGEST) -> tuple[Section, ...]:
+def sections(
+    keys: Sequence[Hashable], *, least: int = LEAST, longest: int = LONGEST
+) -> tuple[Section, ...]:
     """Split a sequence into sections that together cover it once and in order.
 
     From the left, the section with which the most entries are saved is taken, the shortest of
-    those; entries that save nothing become sections that occur once.
+    those; what saves less than `least` entries becomes part of sections that occur once.
     """
     number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     numbers = [number_of[key] for key in keys]
@@ -38,7 +41,7 @@ def sections(keys: Sequence[Hashable], longest: int = LONGEST) -> tuple[Section,
     single = 0  # where the entries start that have not repeated
     while place < len(numbers):
         best = most_saving(numbers, place, longest)
-        if best.times == 1:
+        if (best.times - 1) * best.length < least:
             place += 1
             continue
         if single < place:

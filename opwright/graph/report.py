@@ -14,6 +14,7 @@ from rich.text import Text
 from opwright.errors import counted
 from opwright.graph.edges import Waits
 from opwright.graph.facts import gather, moved, task_key
+from opwright.graph.memory import MOST_LISTED, largest
 from opwright.graph.model import is_copy
 from opwright.graph.repeats import Section, sections
 from opwright.graph.text import (
@@ -25,6 +26,7 @@ from opwright.graph.text import (
     title_text,
     users_text,
     waits_text,
+    writers_text,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ __all__ = ["to_text"]
 
 PIPE_WIDTH = 200  # columns where there is no terminal: an address is not broken over two lines
 MOST_LAUNCHES = 60  # a longer list shows sections that repeat once
-MOST_BLOCKS = 40  # of a longer list the largest are shown
 MOST_NAMED = 8  # of a longer list the first are named
 
 
@@ -81,9 +82,8 @@ def overview(graph: CapturedGraph, facts: Facts) -> Table:
     if facts.groups:
         launches = ", ".join(f"{group}: {count}" for group, count in facts.groups.items())
         table.add_row("task groups", f"{len(facts.groups)} (launches in {launches})")
-    bodies = sorted({body for task in graph.tasks for body in task.bodies})
-    if bodies:
-        table.add_row("bodies", ", ".join(f"model {body}" for body in bodies))
+    if graph.bodies:
+        table.add_row("bodies", ", ".join(f"model {body}" for body in graph.bodies))
     table.add_row("memory", memory_summary(graph, facts))
     return table
 
@@ -159,21 +159,19 @@ def launch_row(graph: CapturedGraph, facts: Facts, place: int) -> Iterator[Text]
 
 def memory_table(facts: Facts) -> Table:
     """Return the blocks; of many the largest, in the order of their first use."""
-    largest = sorted(facts.blocks, key=lambda block: -block.size)[:MOST_BLOCKS]
     title = None
-    if len(facts.blocks) > MOST_BLOCKS:
-        title = f"the {MOST_BLOCKS} largest of {len(facts.blocks)} blocks of memory"
+    if len(facts.blocks) > MOST_LISTED:
+        title = f"the {MOST_LISTED} largest of {len(facts.blocks)} blocks of memory"
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), title=title, title_justify="left")
     table.add_column("block", no_wrap=True)
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("written by", overflow="fold")
     table.add_column("read by", overflow="fold")
-    for block in facts.blocks:
-        if block in largest:
-            table.add_row(
-                f"{block.address:#x}",
-                size_text(block.size),
-                ("input; " if block.is_input else "") + users_text(block.writers, facts.numbers),
-                users_text(block.readers, facts.numbers),
-            )
+    for block in largest(facts.blocks, MOST_LISTED).values():
+        table.add_row(
+            f"{block.address:#x}",
+            size_text(block.size),
+            writers_text(block, facts.numbers),
+            users_text(block.readers, facts.numbers),
+        )
     return table

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 from opwright.graph.edges import Waits
 from opwright.graph.facts import gather
 from opwright.graph.layout import LANE_WIDTH, MARGIN, lay_out
+from opwright.graph.memory import MOST_LISTED, largest
 from opwright.graph.model import is_copy
 from opwright.graph.text import (
     argument_text,
@@ -19,10 +20,11 @@ from opwright.graph.text import (
     title_text,
     users_text,
     waits_text,
+    writers_text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from opwright.graph.facts import Facts
     from opwright.graph.layout import Arrow, Band, Bar, Box, Layout
@@ -48,7 +50,7 @@ text { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 11px; f
 .edge { fill: none; stroke: #c0392b; stroke-width: 1.4; }
 .tip { fill: #c0392b; }
 .band { fill: #f3f0e6; stroke: #b8a97a; stroke-dasharray: 4 3; }
-.live { stroke: #8c959f; }
+.live { stroke: #8c959f; stroke-opacity: 0.6; }
 .written { fill: #c0392b; }
 .read { fill: #2f6fb2; }
 .rule { stroke: #d0d7de; }
@@ -60,7 +62,8 @@ LEGEND = (
 LEAST_FOR_TEXT = 12.0  # pixels of a row; lower ones have their text in the tooltip alone
 CHARACTER = 6.7  # pixels; width of a character of 11 pixels height
 LINE = 16.0  # pixels between lines of a table
-MOST_IN_TABLE = 200  # blocks; of more the largest are listed
+# Left edge of each column of the table of memory -> width that its texts have.
+TABLE = {16.0: 54.0, 76.0: 124.0, 206.0: 84.0, 296.0: 224.0, 526.0: 320.0}
 # Characters that XML 1.0 cannot hold.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -69,14 +72,16 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
     """Return the drawing of a graph; `number` is its place in the list of all, from 1."""
     facts = gather(graph)
     layout = lay_out(graph, facts)
-    listed = listed_blocks(facts.blocks)
+    listed = largest(facts.blocks, MOST_LISTED)
     height = layout.bottom + (len(listed) + 4) * LINE + 2 * MARGIN
+    heads = head_lines(graph, facts, number)
+    width = max(layout.width, max(map(len, heads)) * CHARACTER + 2 * MARGIN)
     root = ET.Element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {pixels(layout.width)} {pixels(height)}",
-            "width": pixels(layout.width),
+            "viewBox": f"0 0 {pixels(width)} {pixels(height)}",
+            "width": pixels(width),
             "height": pixels(height),
         },
     )
@@ -84,7 +89,7 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
     add(root, "style", STYLE)
     arrow_tip(root)
     add(root, "rect", None, {"class": "paper", "width": "100%", "height": "100%"})
-    draw_head(root, graph, facts, number)
+    draw_head(root, heads)
     for band in layout.bands:
         draw_band(root, band, layout)
     draw_lanes(root, layout)
@@ -157,15 +162,23 @@ def arrow_tip(root: ET.Element) -> None:
     add(marker, "path", None, {"class": "tip", "d": "M0 0 L8 4 L0 8 z"})
 
 
-def draw_head(root: ET.Element, graph: CapturedGraph, facts: Facts, number: int) -> None:
-    """Draw the title, the overview and the legend."""
-    add_text(root, MARGIN, 26, title_text(graph, number), "title")
-    overview = (
-        f"{launch_summary(graph)}; copies: {len(facts.copies)}; streams: {len(facts.per_stream)}; "
+def head_lines(graph: CapturedGraph, facts: Facts, number: int) -> tuple[str, str, str]:
+    """Return the title and the overview."""
+    counts = (
+        f"copies: {len(facts.copies)}; streams: {len(facts.per_stream)}; "
         f"event edges: {len(facts.edges)}"
     )
-    add_text(root, MARGIN, 46, overview)
-    add_text(root, MARGIN, 62, f"memory: {memory_summary(graph, facts)}")
+    return (
+        title_text(graph, number),
+        f"{launch_summary(graph)}; {counts}",
+        f"memory: {memory_summary(graph, facts)}",
+    )
+
+
+def draw_head(root: ET.Element, heads: tuple[str, str, str]) -> None:
+    """Draw the title, the overview and the legend."""
+    for y, text, kind in zip((26, 46, 62), heads, ("title", "", ""), strict=True):
+        add_text(root, MARGIN, y, text, kind)
     x = MARGIN
     for kind, name in LEGEND:
         attributes = {"class": f"box {kind}", "x": pixels(x), "y": "72", "width": "10"}
@@ -270,7 +283,8 @@ def draw_bar(root: ET.Element, bar: Bar, layout: Layout, facts: Facts) -> None:
     add(group, "title", block_tooltip(bar, facts))
     x = pixels(bar.x)
     ends = {"y1": pixels(bar.top), "y2": pixels(bar.bottom)}
-    add(group, "line", None, {"class": "live", "x1": x, "x2": x} | ends)
+    thickness = {"stroke-width": pixels(min(1.0, layout.bar_width / 6))}
+    add(group, "line", None, {"class": "live", "x1": x, "x2": x} | ends | thickness)
     size = min(layout.bar_width, 9.0) / 2 * 0.8
     for y in bar.written:
         corner = {"x": pixels(bar.x - size), "y": pixels(y - size)}
@@ -296,22 +310,12 @@ def block_tooltip(bar: Bar, facts: Facts) -> str:
     )
 
 
-def listed_blocks(blocks: Sequence[Block]) -> list[tuple[str, Block]]:
-    """Return name and block for the table, in the order of their first use."""
-    named = [(f"m{number}", block) for number, block in enumerate(blocks, start=1)]
-    smallest = sorted((block.size for block in blocks), reverse=True)[:MOST_IN_TABLE][-1:]
-    return [each for each in named if each[1].size >= smallest[0]][:MOST_IN_TABLE]
-
-
-def draw_table(
-    root: ET.Element, listed: Sequence[tuple[str, Block]], facts: Facts, layout: Layout
-) -> None:
+def draw_table(root: ET.Element, listed: Mapping[int, Block], facts: Facts, layout: Layout) -> None:
     """Draw the table of the memory below the rows."""
     if not listed:
         return
-    columns = (MARGIN, MARGIN + 60, MARGIN + 190, MARGIN + 280, MARGIN + 430)
     y = layout.bottom + 2 * LINE
-    head = ("block", "address", "size", "first written by", "read by")
+    head = ("block", "address", "size", "written by", "read by")
     if len(listed) < len(facts.blocks):
         add_text(root, MARGIN, y, f"the {len(listed)} largest of {len(facts.blocks)} blocks")
         y += LINE
@@ -319,18 +323,18 @@ def draw_table(
         head,
         *(
             (
-                name,
+                f"m{number}",
                 f"{block.address:#x}",
                 size_text(block.size),
-                "input" if block.is_input else users_text(block.writers[:1], facts.numbers),
+                writers_text(block, facts.numbers),
                 users_text(block.readers, facts.numbers),
             )
-            for name, block in listed
+            for number, block in listed.items()
         ),
     ]
     for index, row in enumerate(rows):
-        for x, cell in zip(columns, row, strict=True):
-            add_text(root, x, y, cell)
+        for x, cell in zip(TABLE, row, strict=True):
+            add_text(root, x, y, cut(cell, TABLE[x]))
         if not index:
             ends = {"x1": pixels(MARGIN), "x2": pixels(layout.width - MARGIN)}
             below = {"y1": pixels(y + 4), "y2": pixels(y + 4)}

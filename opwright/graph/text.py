@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.graph.edges import Waits
     from opwright.graph.facts import Facts
+    from opwright.graph.memory import Block
     from opwright.graph.model import Argument, CapturedGraph, Kind, Task
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "title_text",
     "users_text",
     "waits_text",
+    "writers_text",
 ]
 
 KIND_NAMES: Mapping[Kind, tuple[str, str]] = {
@@ -77,7 +79,6 @@ def operator_text(task: Task) -> str:
     notes = [
         *(["copy"] if is_copy(task) else []),
         *([] if task.group is None else [f"group {task.group}"]),
-        *([f"bodies: {', '.join(f'model {body}' for body in task.bodies)}"] if task.bodies else []),
     ]
     return f"{task.name} ({', '.join(notes)})" if notes else task.name
 
@@ -120,3 +121,11 @@ def memory_summary(graph: CapturedGraph, facts: Facts) -> str:
         f"{counted(len(facts.blocks), 'block') or 'no blocks'}, {size_text(total)}, of which at "
         f"most {size_text(facts.most_alive)} at a time; a replay reads {read}, writes {written}"
     )
+
+
+def writers_text(block: Block, numbers: Mapping[int, int]) -> str:
+    """List who writes a block; of an input it is what comes after."""
+    written = users_text(block.writers, numbers)
+    if not block.is_input:
+        return written
+    return f"input, then {written}" if written else "input"

@@ -8,13 +8,16 @@ from typing import Any
 Event = dict[str, Any]
 
 
-def head(model: int = 1, device: int = 0, *, verbose: bool = True) -> Event:
+def head(
+    model: int = 1, device: int = 0, *, verbose: bool = True, bodies: tuple[int, ...] = ()
+) -> Event:
     """Return the event that names a graph."""
     args = {
         "name": f"NPU graph {model} on npu:{device}",
         "Model Id": model,
         "Device Id": device,
         "Verbose": verbose,
+        "Body Model Ids": list(bodies),
     }
     pid = "77 aclGraph"
     return {
