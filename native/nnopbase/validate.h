@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nnopbase/objects.h"
+#include "runtime/task.h"
 
 namespace opwright {
 
@@ -19,6 +21,9 @@ OPWRIGHT_API void validate(const aclTensor& tensor, const char* name);
 constexpr int kNoOperands = -1;
 OPWRIGHT_API void begin_operands() noexcept;
 OPWRIGHT_API int device_of_operands() noexcept;
+
+// Adds the memory that a validated tensor covers. Null and empty tensors cover none.
+OPWRIGHT_API void add_range(const aclTensor* tensor, const char* name, bool written, std::vector<MemoryRange>& ranges);
 
 // "float32[2, 3]"
 OPWRIGHT_API std::string summary(const aclTensor& tensor);

@@ -13,10 +13,14 @@
 #include <c10/util/Exception.h>
 
 #include <memory>
+#include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "nnopbase/executor.h"
+#include "nnopbase/validate.h"
 #include "opapi/kinds.h"
 #include "opapi/sequence.h"
 #include "runtime/call.h"
@@ -53,6 +57,7 @@ class Executor final : public aclOpExecutor {
  public:
   using Kinds = typename Op::Kinds;
   using Stored = typename Kinds::Stored;
+  using Values = typename Kinds::Values;
   using Indices = std::make_index_sequence<Kinds::kCount>;
 
   explicit Executor(Stored stored) : stored_(std::move(stored)), threads_(caller_threads()) {}
@@ -65,14 +70,32 @@ class Executor final : public aclOpExecutor {
 
   const char* name() const noexcept override { return Op::kName; }
   std::string trace_args() const override { return describe(Indices()); }
+  std::vector<MemoryRange> memory_ranges() override { return ranges(Indices()); }
+  const char* capture_obstacle() const noexcept override { return obstacle(Indices()); }
+  void expect_replays() override { replayed_ = true; }
   std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Executor>(stored_); }
   std::vector<std::vector<aclTensor*>> tensors() override { return collect(Indices()); }
   size_t input_count() const override { return count(Indices()); }
 
  private:
   template <size_t... I>
-  void attempt(const Opening& opening, std::index_sequence<I...>) {
-    typename Kinds::Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
+  void attempt(const Opening& opening, std::index_sequence<I...> indices) {
+    if (ready_) {
+      // Out of ready_ while it runs: a run that throws may have left it in any state.
+      Values values = *std::exchange(ready_, std::nullopt);
+      compute(values, indices);
+      ready_ = std::move(values);
+      return;
+    }
+    Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
+    compute(values, indices);
+    // A replay comes with the same tensors: opening them costs more than a small operator.
+    const bool steady = (true && ... && Kinds::template At<I>::steady(std::get<I>(values), std::get<I>(stored_)));
+    if (replayed_ && steady) ready_ = std::move(values);
+  }
+
+  template <size_t... I>
+  void compute(Values& values, std::index_sequence<I...>) {
     try {
       Op::run(Kinds::template At<I>::get(std::get<I>(values))...);
     } catch (const c10::Error&) {
@@ -94,6 +117,28 @@ class Executor final : public aclOpExecutor {
   }
 
   template <size_t... I>
+  std::vector<MemoryRange> ranges(std::index_sequence<I...>) {
+    std::vector<MemoryRange> result;
+    (add_ranges<typename Kinds::template At<I>>(std::get<I>(stored_), Op::kParams[I], result), ...);
+    return result;
+  }
+
+  template <class Kind>
+  static void add_ranges(typename Kind::Stored& stored, const char* name, std::vector<MemoryRange>& ranges) {
+    std::vector<std::vector<aclTensor*>> tensors;
+    Kind::each_tensor(stored, tensors);
+    for (const auto& list : tensors) {
+      for (const aclTensor* tensor : list) add_range(tensor, name, Kind::kRole == kind::Role::kOutput, ranges);
+    }
+  }
+
+  template <size_t... I>
+  static constexpr const char* obstacle(std::index_sequence<I...>) {
+    constexpr bool dynamic = (false || ... || std::is_same_v<typename Kinds::template At<I>, kind::DynamicOut>);
+    return dynamic ? "the shape of its result depends on values, so it has to run before the host can go on" : nullptr;
+  }
+
+  template <size_t... I>
   std::vector<std::vector<aclTensor*>> collect(std::index_sequence<I...>) {
     std::vector<std::vector<aclTensor*>> tensors;
     (Kinds::template At<I>::each_tensor(std::get<I>(stored_), tensors), ...);
@@ -107,6 +152,8 @@ class Executor final : public aclOpExecutor {
 
   Stored stored_;
   int threads_;
+  bool replayed_ = false;
+  std::optional<Values> ready_;  // opened by the run before
 };
 
 // Phase 1.

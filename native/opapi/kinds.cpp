@@ -1,6 +1,8 @@
 // native/opapi/kinds.cpp
 #include "opapi/kinds.h"
 
+#include <ATen/Functions.h>
+#include <ATen/ScalarOps.h>
 #include <ATen/core/Formatting.h>
 #include <c10/util/strides.h>
 
@@ -27,11 +29,23 @@ OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as) {
   return {std::move(seen), std::move(memory)};
 }
 
+bool is_steady(const OpenTensor& tensor, const StoredTensor& stored) {
+  if (!stored.desc) return !tensor.seen.defined();
+  if (tensor.memory.defined()) return false;
+  const aclTensor& desc = *stored.desc;
+  const at::Tensor& seen = tensor.seen;
+  return seen.sizes() == at::IntArrayRef(desc.sizes.data(), desc.sizes.size()) &&
+         seen.strides() == at::IntArrayRef(desc.strides.data(), desc.strides.size()) &&
+         seen.storage_offset() == desc.offset &&
+         seen.storage().data() == (desc.data == nullptr ? nullptr : memory::alias_of(desc.data));
+}
+
 void check_shape(const OpenTensor& tensor, const StoredTensor& stored, const char* name) {
   if (!stored.desc || !tensor.seen.defined()) return;
   const at::IntArrayRef wanted(stored.desc->sizes.data(), stored.desc->sizes.size());
-  require(tensor.seen.sizes() == wanted, ACLNN_ERR_PARAM_INVALID, "output '", name, "' has shape ",
-          to_string(stored.desc->sizes), ", but the operator produces ", tensor.seen.sizes());
+  if (tensor.seen.sizes() == wanted) return;
+  fail(ACLNN_ERR_PARAM_INVALID, "output '", name, "' has shape ", to_string(stored.desc->sizes),
+       ", but the operator produces ", tensor.seen.sizes());
 }
 
 void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name) {
@@ -74,6 +88,19 @@ void DynamicOut::close(const Value& value, const Stored& stored, const char* nam
   const c10::DimVector strides = c10::contiguous_strides(result.sizes());
   stored.caller->sizes.assign(result.sizes().data(), result.sizes().size());
   stored.caller->strides.assign(strides.data(), strides.size());
+}
+
+const at::Tensor& ScalarOperand::beside(const at::Tensor& other) {
+  const at::ScalarType common = at::result_type(other, value_);
+  if (tensor_.defined() && common_ == common) return tensor_;
+  common_ = common;
+  tensor_ = at::native::wrapped_scalar_tensor(value_);
+  // Half-precision kernels take the number as it is. Elsewhere TensorIterator would convert it in each run.
+  if (!is_half(common) && tensor_.scalar_type() != common) {
+    tensor_ = tensor_.to(common);
+    tensor_.unsafeGetTensorImpl()->set_wrapped_number(true);
+  }
+  return tensor_;
 }
 
 std::string Scalar::describe(const at::Scalar& value) {

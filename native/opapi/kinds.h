@@ -49,6 +49,8 @@ struct OpenTensor {
 
 OPWRIGHT_API StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool required);
 OPWRIGHT_API OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as);
+// True if the tensor can serve the next run as it is: no temporary, and the run did not change its geometry.
+OPWRIGHT_API bool is_steady(const OpenTensor& tensor, const StoredTensor& stored);
 // Checks the shape and writes a temporary back.
 OPWRIGHT_API void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name);
 
@@ -72,6 +74,7 @@ struct TensorKind {
     return open_tensor(stored, index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype);
   }
   static Body get(Value& value) { return value.seen; }
+  static bool steady(const Value& value, const Stored& stored) { return is_steady(value, stored); }
   static void close(const Value& value, const Stored& stored, const char* name) {
     if constexpr (kTheRole == Role::kOutput) close_output(value, stored, name);
   }
@@ -103,6 +106,7 @@ struct OptionalTensorKind : TensorKind<false, Role::kInput, kIndex> {
     return value;
   }
   static Body get(Value& value) { return value.seen; }
+  static bool steady(const Value& value, const StoredTensor& stored) { return is_steady(value.open, stored); }
   static void close(const Value&, const StoredTensor&, const char*) {}
 };
 using OptIn = OptionalTensorKind<false>;
@@ -126,6 +130,7 @@ struct DynamicOut {
   OPWRIGHT_API static Stored keep(aclTensor* tensor, const char* name);
   OPWRIGHT_API static Value open(const Stored& stored, const char*, const Opening&);
   static Body get(Value& value) { return value.seen; }
+  static bool steady(const Value&, const Stored&) { return false; }
   OPWRIGHT_API static void close(const Value& value, const Stored& stored, const char* name);
   static void each_tensor(Stored& stored, std::vector<std::vector<aclTensor*>>& tensors) {
     tensors.push_back({&stored.desc});
@@ -164,6 +169,12 @@ struct TensorListKind {
     return value;
   }
   static Body get(Value& value) { return value.seen; }
+  static bool steady(const Value& value, const Stored& stored) {
+    for (size_t i = 0; i < stored.size(); ++i) {
+      if (!is_steady({value.seen[i], value.open[i].memory}, stored[i])) return false;
+    }
+    return true;
+  }
   static void close(const Value& value, const Stored& stored, const char* name) {
     for (size_t i = 0; i < stored.size(); ++i) {
       Element::close({value.seen[i], value.open[i].memory}, stored[i], name);
@@ -207,6 +218,7 @@ struct ValueKind {
   using Body = BodyType;
   static Value open(const Stored& stored, const char*, const Opening&) { return &stored; }
   static Body get(Value& value) { return *value; }
+  static bool steady(const Value&, const Stored&) { return true; }
   static void close(const Value&, const Stored&, const char*) {}
   static void each_tensor(Stored&, std::vector<std::vector<aclTensor*>>&) {}
 };
@@ -246,6 +258,35 @@ struct Scalar : ValueKind<const aclScalar*, at::Scalar, const at::Scalar&> {
     return scalar(*value);
   }
   OPWRIGHT_API static std::string describe(const at::Scalar& value);
+};
+
+// A scalar as a tensor operand, in dtype promotion the same as a Python number. ATen's own Scalar overloads with out=
+// go through a temporary result; the Tensor overloads write into `out`, and replays find the operand made.
+class OPWRIGHT_API ScalarOperand {
+ public:
+  explicit ScalarOperand(const at::Scalar& value) : value_(value) {}
+  // For an operation with `other`: in the dtype that both will have, unless ATen computes with more precision.
+  const at::Tensor& beside(const at::Tensor& other);
+
+ private:
+  at::Scalar value_;
+  at::ScalarType common_ = at::kDouble;
+  at::Tensor tensor_;
+};
+
+struct Operand {
+  using C = const aclScalar*;
+  using Stored = at::Scalar;
+  using Value = ScalarOperand;
+  using Body = ScalarOperand&;
+  static constexpr Role kRole = Role::kValue;
+  static Stored keep(const aclScalar* value, const char* name) { return Scalar::keep(value, name); }
+  static Value open(const Stored& stored, const char*, const Opening&) { return ScalarOperand(stored); }
+  static Body get(Value& value) { return value; }
+  static bool steady(const Value&, const Stored&) { return true; }
+  static void close(const Value&, const Stored&, const char*) {}
+  static void each_tensor(Stored&, std::vector<std::vector<aclTensor*>>&) {}
+  static std::string describe(const Stored& value) { return Scalar::describe(value); }
 };
 
 struct OptScalar : ValueKind<const aclScalar*, std::optional<at::Scalar>, const std::optional<at::Scalar>&> {

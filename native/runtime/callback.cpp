@@ -91,8 +91,8 @@ void launch_callback(aclrtCallback function, void* data, bool blocking, const st
             stream->id(), "; call aclrtSubscribeReport first");
     mailbox = subscriptions().by_thread.at(subscription->thread);
   }
-  auto callback = std::make_shared<Callback>(Callback{function, data});
-  stream->submit(make_bookkeeping("aclrtLaunchCallback", [mailbox, callback, blocking] {
+  stream->submit(make_bookkeeping("aclrtLaunchCallback", [mailbox, function, data, blocking] {
+    const auto callback = std::make_shared<Callback>(Callback{function, data});  // one for each replay
     std::unique_lock<std::mutex> lock(mailbox->mutex);
     mailbox->waiting.push_back(callback);
     mailbox->changed.notify_all();

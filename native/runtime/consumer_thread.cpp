@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "runtime/capture/capture.h"
 #include "runtime/device.h"
 
 namespace opwright {
@@ -25,8 +26,14 @@ bool on_consumer_thread() noexcept {
   return consumer;
 }
 
+void require_default_stream_usable() {
+  require_no_capture_here("work cannot go to the default stream", ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT);
+}
+
 void fail_on_stream(const char* function, aclrtStream stream, const Error& error) {
-  stream_of(stream)->submit(make_task(function, [error] { throw error; }));
+  const auto target = stream_of(stream);
+  if (const auto sink = target->sink()) return sink->spoil(function, error);
+  target->submit(make_task(function, [error] { throw error; }));
 }
 
 }  // namespace opwright

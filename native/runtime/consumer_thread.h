@@ -18,6 +18,9 @@ OPWRIGHT_API bool on_consumer_thread() noexcept;
 // Enqueues a task called `function` that fails with `error`.
 OPWRIGHT_API void fail_on_stream(const char* function, aclrtStream stream, const Error& error);
 
+// Throws 107031 while the calling thread may not use the default stream because a graph is being captured.
+OPWRIGHT_API void require_default_stream_usable();
+
 // `call` for functions that enqueue work on a stream.
 template <class Body, class... Args>
 int call_on_stream(const char* function, aclrtStream stream, Body&& body, const Args&... args) noexcept {
@@ -25,6 +28,7 @@ int call_on_stream(const char* function, aclrtStream stream, Body&& body, const 
       function,
       [&] {
         try {
+          if (stream == nullptr) require_default_stream_usable();
           std::forward<Body>(body)();
         } catch (const Error& error) {
           if (!on_consumer_thread()) throw;

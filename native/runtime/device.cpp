@@ -1,6 +1,7 @@
 // native/runtime/device.cpp
 #include "runtime/device.h"
 
+#include "runtime/capture/capture.h"
 #include "runtime/memory.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
@@ -48,6 +49,7 @@ std::shared_ptr<Stream> Device::default_stream() {
 }
 
 void Device::reset() {
+  abandon_captures(id_);
   synchronize_device(id_, std::nullopt);
   {
     const std::lock_guard<std::mutex> lock(mutex_);

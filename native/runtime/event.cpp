@@ -1,7 +1,12 @@
 // native/runtime/event.cpp
 #include "runtime/event.h"
 
+#include <unistd.h>
+
+#include "acl/acl_rt_types.h"
+#include "runtime/capture/capture.h"
 #include "runtime/gil.h"
+#include "runtime/settings.h"
 #include "runtime/trace.h"
 
 namespace opwright {
@@ -49,31 +54,129 @@ double Completion::time() const {
   return time_;
 }
 
+void ExternalFlag::set() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  set_ = true;
+  changed_.notify_all();
+}
+
+void ExternalFlag::clear() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  set_ = false;
+}
+
+bool ExternalFlag::is_set() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return set_;
+}
+
+void ExternalFlag::wait(const void* event) const {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto done = [&] { return set_; };
+  if (done()) return;
+  require(!settings().sync, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "external event ", event,
+          " is not recorded, and in sync mode nothing can record it while this waits; update and record before the "
+          "replay, or leave sync mode");
+  constexpr std::chrono::seconds kLong(10);
+  if (changed_.wait_for(lock, kLong, done)) return;
+  const std::string line = text("opwright: a stream has been waiting for external event ", event, " for ",
+                                kLong.count(), " s; a captured graph waits until its update has recorded the event\n");
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+  changed_.wait(lock, done);
+}
+
+Event::Event(uint32_t flags)
+    : flags_(flags), external_((flags & ACL_EVENT_EXTERNAL) != 0 ? std::make_shared<ExternalFlag>() : nullptr) {}
+
 void Event::record(const std::shared_ptr<Stream>& stream) {
+  if (external()) {
+    stream->submit(make_bookkeeping("aclrtRecordEvent", [flag = external_] { flag->set(); }));
+    return;
+  }
+  if (const auto capture = capture_of(*stream)) {
+    const size_t point = capture->record(*stream, this);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    captured_ = CapturedRecord{capture, point};
+    return;
+  }
   auto completion = std::make_shared<Completion>(stream);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     last_ = completion;
+    captured_.reset();
   }
   stream->submit(std::make_unique<RecordTask>(std::move(completion)));
 }
 
-void Event::make_wait(Stream& stream) {
+void Event::make_wait(const std::shared_ptr<Stream>& stream) {
+  if (external()) {
+    stream->submit(make_bookkeeping("aclrtStreamWaitEvent",
+                                    [flag = external_, event = static_cast<const void*>(this)] { flag->wait(event); }));
+    return;
+  }
+  size_t point = 0;
+  if (const auto captured = recording_capture(point)) {
+    require(*captured != nullptr, ACL_ERROR_RT_EVENT_CAPTURED,
+            "the event was recorded inside of a capture that is over; record it again outside");
+    (*captured)->wait(stream, point);
+    return;
+  }
+  if (const auto capture = capture_of(*stream)) {
+    const std::string reason =
+        text("stream ", stream->id(), " is being captured and waits for an event that was not recorded in the capture");
+    capture->invalidate(reason);
+    fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY, reason,
+         ": a replay could not wait for it. Record it on a captured stream, or use an external event");
+  }
   std::shared_ptr<Completion> completion = last();
   if (completion == nullptr || completion->finished()) return;
-  if (completion->stream().get() == &stream) return;  // its own order already holds
-  stream.submit(make_bookkeeping("aclrtStreamWaitEvent",
-                                 [completion = std::move(completion)] { completion->wait(std::nullopt); }));
+  if (completion->stream() == stream) return;  // its own order already holds
+  stream->submit(make_bookkeeping("aclrtStreamWaitEvent",
+                                  [completion = std::move(completion)] { completion->wait(std::nullopt); }));
 }
 
-void Event::reset() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  last_.reset();
+void Event::reset(const std::shared_ptr<Stream>& stream) {
+  if (external()) {
+    stream->submit(make_bookkeeping("aclrtResetEvent", [flag = external_] { flag->clear(); }));
+    return;
+  }
+  size_t point = 0;
+  if (recording_capture(point)) return;  // each replay records anew
+  const std::weak_ptr<Completion> target = last();
+  // In stream order: a reset that is enqueued behind a record must not take the record away before it happened.
+  stream->submit(make_bookkeeping("aclrtResetEvent", [self = shared_from_this(), target] {
+    const std::lock_guard<std::mutex> lock(self->mutex_);
+    if (self->last_ == target.lock()) self->last_.reset();
+  }));
 }
 
 std::shared_ptr<Completion> Event::last() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return last_;
+}
+
+bool Event::complete() const {
+  if (external()) return external_->is_set();
+  const auto completion = last();
+  return completion == nullptr || completion->finished();
+}
+
+void Event::require_not_captured(const char* why) const {
+  size_t point = 0;
+  const auto captured = recording_capture(point);
+  if (!captured) return;
+  const std::string reason = text(why, " an event that was recorded inside of a capture");
+  if (*captured != nullptr) (*captured)->invalidate(reason);
+  fail(ACL_ERROR_RT_EVENT_CAPTURED, reason, ": nothing has happened there. Use events that were recorded outside");
+}
+
+std::optional<std::shared_ptr<Capture>> Event::recording_capture(size_t& point) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!captured_) return std::nullopt;
+  point = captured_->point;
+  auto capture = captured_->capture.lock();
+  if (capture != nullptr && !capture->ongoing()) capture = nullptr;
+  return capture;
 }
 
 }  // namespace opwright

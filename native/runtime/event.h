@@ -1,6 +1,10 @@
 // native/runtime/event.h
 // Events. Each record makes a new completion; a wait keeps the completion of the last record before it, so recording
 // or destroying the event later does not disturb the wait.
+//
+// Inside of a capture a record makes a point of the captured graph, and waits for it are edges of the graph. Events
+// created as external are different: they hold one flag that records set, waits await and resets clear when they run,
+// in captured graphs and outside. So work outside can release a running graph.
 #pragma once
 
 #include <condition_variable>
@@ -10,6 +14,8 @@
 #include "runtime/stream.h"
 
 namespace opwright {
+
+class Capture;
 
 // The point in a stream at which an event was recorded.
 class OPWRIGHT_API Completion {
@@ -33,24 +39,56 @@ class OPWRIGHT_API Completion {
   double time_ = 0;
 };
 
-class OPWRIGHT_API Event {
+// The state of an external event.
+class ExternalFlag {
  public:
-  explicit Event(uint32_t flags) : flags_(flags) {}
+  void set();
+  void clear();
+  bool is_set() const;
+  // `event` names it in the line that appears when this takes long.
+  void wait(const void* event) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool set_ = false;
+};
+
+class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
+ public:
+  explicit Event(uint32_t flags);
 
   uint32_t flags() const noexcept { return flags_; }
+  bool external() const noexcept { return external_ != nullptr; }
 
   void record(const std::shared_ptr<Stream>& stream);
   // Later tasks of `stream` start only after the last record. No wait if the event was never recorded.
-  void make_wait(Stream& stream);
-  // Forgets the record.
-  void reset();
+  void make_wait(const std::shared_ptr<Stream>& stream);
+  // Forgets the record, in the order of the stream.
+  void reset(const std::shared_ptr<Stream>& stream);
   // The last record, or nullptr.
   std::shared_ptr<Completion> last() const;
+  // True if nothing is recorded that has not completed.
+  bool complete() const;
+  // For calls that look at the event from outside. Throws 107028 if its last record is part of a capture, and spoils
+  // that capture if it goes on.
+  void require_not_captured(const char* why) const;
 
  private:
+  struct CapturedRecord {
+    std::weak_ptr<Capture> capture;
+    size_t point;
+  };
+
+  // The capture that the last record is part of, nullptr if that is over; nullopt if the last record is an ordinary
+  // one.
+  std::optional<std::shared_ptr<Capture>> recording_capture(size_t& point) const;
+
   const uint32_t flags_;
+  const std::shared_ptr<ExternalFlag> external_;
   mutable std::mutex mutex_;
   std::shared_ptr<Completion> last_;
+  std::optional<CapturedRecord> captured_;
 };
 
 }  // namespace opwright

@@ -43,6 +43,12 @@ class Handles {
     return object;
   }
 
+  // For objects whose handle may be gone already, or never was given out.
+  void remove_if_live(const void* handle) {
+    const std::unique_lock<std::shared_mutex> lock(mutex_);
+    live_.erase(handle);
+  }
+
   std::vector<std::shared_ptr<T>> all() const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     std::vector<std::shared_ptr<T>> objects;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "runtime/memory_space.h"
@@ -14,8 +15,12 @@ namespace {
 
 constexpr size_t kReturnToSystem = 256 << 10;  // freed blocks from this size on give their pages back
 
-void release_locked(DeviceMemory& state, std::map<uintptr_t, size_t>::iterator it) {
-  const auto [begin, bytes] = *it;
+std::atomic<uint64_t> serials{0};
+std::atomic<uint64_t> release_count{0};
+
+void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterator it) {
+  const uintptr_t begin = it->first;
+  const size_t bytes = it->second.bytes;
   if (bytes >= kReturnToSystem) {
     // Whole pages only: a neighbour may share the first and the last one.
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -23,6 +28,7 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, size_t>::iterator i
     const uintptr_t last = (begin + bytes) / page * page;
     if (last > first) madvise(space().alias(first), last - first, MADV_DONTNEED);
   }
+  note_release();
   state.used -= bytes;
   state.heap.give(begin, bytes);
   state.allocations.erase(it);
@@ -39,7 +45,7 @@ void* allocate(int device, size_t size) {
   if (state.used + bytes > space().memory()) over_limit(device, size, state);
   const uintptr_t begin = state.heap.take(bytes, kAlignment);
   if (begin == 0) over_limit(device, size, state);
-  state.allocations[begin] = bytes;
+  state.allocations[begin] = {bytes, next_serial()};
   state.charge(bytes);
   return reinterpret_cast<void*>(begin);
 }
@@ -61,6 +67,24 @@ void release_all(int device) {
   DeviceMemory& state = space().device(device);
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   while (!state.allocations.empty()) release_locked(state, state.allocations.begin());
+}
+
+uint64_t releases() noexcept { return release_count.load(); }
+void note_release() noexcept { release_count.fetch_add(1); }
+uint64_t next_serial() noexcept { return serials.fetch_add(1) + 1; }
+
+uint64_t serial_of(const void* address) {
+  if (!is_device_address(address)) return 0;
+  const uintptr_t value = number(address);
+  DeviceMemory& state = space().owner(value);
+  const std::shared_lock<std::shared_mutex> lock(state.mutex);
+  const auto allocation = entry_at(state.allocations, value);
+  if (allocation != state.allocations.end() && value < allocation->first + allocation->second.bytes) {
+    return allocation->second.serial;
+  }
+  const auto mapping = entry_at(state.mappings, value);
+  const bool mapped = mapping != state.mappings.end() && value < mapping->first + mapping->second.size;
+  return mapped ? mapping->second.serial : 0;
 }
 
 size_t used_bytes(int device) {
@@ -91,8 +115,8 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
   {
     const std::shared_lock<std::shared_mutex> lock(state.mutex);
     const auto allocation = entry_at(state.allocations, begin);
-    if (allocation != state.allocations.end() && begin < allocation->first + allocation->second &&
-        size <= allocation->first + allocation->second - begin) {
+    if (allocation != state.allocations.end() && begin < allocation->first + allocation->second.bytes &&
+        size <= allocation->first + allocation->second.bytes - begin) {
       return space().alias(begin);
     }
     // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
@@ -114,9 +138,9 @@ std::string describe(const void* address) {
   DeviceMemory& state = space().owner(value);
   const std::shared_lock<std::shared_mutex> lock(state.mutex);
   const auto allocation = entry_at(state.allocations, value);
-  if (allocation != state.allocations.end() && value < allocation->first + allocation->second) {
+  if (allocation != state.allocations.end() && value < allocation->first + allocation->second.bytes) {
     return text("device ", device_of(address), ", ", value - allocation->first, " bytes into an allocation of ",
-                allocation->second, " bytes");
+                allocation->second.bytes, " bytes");
   }
   const auto mapping = entry_at(state.mappings, value);
   if (mapping != state.mappings.end() && value < mapping->first + mapping->second.size) {

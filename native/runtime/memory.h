@@ -28,6 +28,12 @@ OPWRIGHT_API void release(void* address);
 // Drops every allocation of the device.
 OPWRIGHT_API void release_all(int device);
 
+// How often memory of any device was freed or unmapped. As long as it stays the same, what was allocated still is.
+OPWRIGHT_API uint64_t releases() noexcept;
+// The serial number of the allocation or mapping that the address lies in; 0 if there is none. Memory that was freed
+// and allocated again has another one.
+OPWRIGHT_API uint64_t serial_of(const void* address);
+
 OPWRIGHT_API size_t used_bytes(int device);
 OPWRIGHT_API size_t peak_bytes(int device);
 OPWRIGHT_API size_t total_bytes();

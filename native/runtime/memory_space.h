@@ -15,10 +15,17 @@ namespace opwright::memory {
 
 struct Physical;  // virtual_memory.cpp
 
+// Serial numbers tell memory from other memory that came to lie at the same address later.
+struct Allocation {
+  size_t bytes;
+  uint64_t serial;
+};
+
 // A physical block, or a part of it, in a reserved range.
 struct Mapping {
   size_t size;
   std::shared_ptr<Physical> block;
+  uint64_t serial;
 };
 
 // One device's part of the windows. The mutex guards everything in it.
@@ -29,9 +36,9 @@ struct DeviceMemory {
   mutable std::shared_mutex mutex;
   FreeList heap;
   FreeList addresses;
-  std::map<uintptr_t, size_t> allocations;   // aclrtMalloc: begin -> bytes
-  std::map<uintptr_t, size_t> reservations;  // aclrtReserveMemAddress
-  std::map<uintptr_t, Mapping> mappings;     // aclrtMapMem
+  std::map<uintptr_t, Allocation> allocations;  // aclrtMalloc, by begin
+  std::map<uintptr_t, size_t> reservations;     // aclrtReserveMemAddress
+  std::map<uintptr_t, Mapping> mappings;        // aclrtMapMem
   size_t used = 0;
   size_t peak = 0;
 
@@ -76,6 +83,11 @@ inline Space& space() {
   static Space* const instance = new Space();  // device addresses stay valid in static destructors
   return *instance;
 }
+
+// Of the next allocation or mapping; never 0.
+uint64_t next_serial() noexcept;
+// Counts a release (memory.h).
+void note_release() noexcept;
 
 inline uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 

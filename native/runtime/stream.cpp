@@ -50,9 +50,23 @@ Stream::~Stream() {
 }
 
 const Task* Stream::current_task() noexcept { return running_task; }
+const Task* Stream::exchange_current_task(const Task* task) noexcept { return std::exchange(running_task, task); }
 Stream* Stream::current() noexcept { return worker_of; }
 
+void Stream::divert(std::shared_ptr<TaskSink> sink) {
+  const std::lock_guard<std::mutex> lock(sink_mutex_);
+  diverted_.store(sink != nullptr);
+  sink_ = std::move(sink);
+}
+
+std::shared_ptr<TaskSink> Stream::sink() const {
+  if (!diverted_.load()) return nullptr;
+  const std::lock_guard<std::mutex> lock(sink_mutex_);
+  return sink_;
+}
+
 void Stream::submit(TaskPtr task) {
+  if (const auto taker = sink()) return taker->take(*this, std::move(task));
   if (sync_) {
     if (running_on == this) {
       require(task->is_bookkeeping(), ACL_ERROR_RT_STREAM_CONTEXT, kOwnStream);

@@ -14,6 +14,7 @@
 
 #include "runtime/task.h"
 #include "runtime/task_queue.h"
+#include "runtime/task_sink.h"
 
 namespace opwright {
 
@@ -38,8 +39,13 @@ class OPWRIGHT_API Stream {
   int32_t id() const noexcept { return id_; }
   uint32_t priority() const noexcept { return priority_; }
 
-  // Enqueues; in sync mode runs the task before returning.
+  // Enqueues; in sync mode runs the task before returning; while the stream is diverted hands it to the sink.
   void submit(TaskPtr task);
+
+  // From now on `sink` gets what is submitted; nullptr ends that.
+  void divert(std::shared_ptr<TaskSink> sink);
+  // Who gets what is submitted, or nullptr.
+  std::shared_ptr<TaskSink> sink() const;
 
   // True when every task submitted so far has finished.
   bool idle() const noexcept { return completed_.load() == submitted_.load(); }
@@ -64,6 +70,8 @@ class OPWRIGHT_API Stream {
 
   // The task that the calling thread executes, or nullptr. For fault messages.
   static const Task* current_task() noexcept;
+  // Makes `task` the calling thread's current task; returns the one before. For tasks that consist of tasks.
+  static const Task* exchange_current_task(const Task* task) noexcept;
   // The stream whose worker the calling thread is, or nullptr.
   static Stream* current() noexcept;
 
@@ -92,6 +100,10 @@ class OPWRIGHT_API Stream {
   std::atomic<uint64_t> aborted_{0};  // tasks up to this number are dropped if they have not started
   std::atomic<int> waiters_{0};
   std::atomic<bool> failed_{false};
+
+  std::atomic<bool> diverted_{false};  // spares undiverted streams the mutex
+  mutable std::mutex sink_mutex_;
+  std::shared_ptr<TaskSink> sink_;
 
   std::mutex inline_mutex_;  // sync mode: one task at a time
   std::atomic<FailureMode> failure_mode_{FailureMode::kStop};

@@ -2,12 +2,22 @@
 // A unit of work on a stream.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/error.h"
 
 namespace opwright {
+
+// Memory that a task reads or writes.
+struct MemoryRange {
+  const void* address;
+  size_t bytes;
+  bool written;
+  const char* what;  // the parameter
+};
 
 class OPWRIGHT_API Task {
  public:
@@ -24,6 +34,15 @@ class OPWRIGHT_API Task {
 
   // Inside of a JSON object for the trace.
   virtual std::string trace_args() const { return std::string(); }
+
+  // What it touches; empty for tasks that touch no memory of a caller.
+  virtual std::vector<MemoryRange> memory_ranges() { return {}; }
+
+  // Why the task cannot be part of a captured graph, or nullptr.
+  virtual const char* capture_obstacle() const noexcept { return nullptr; }
+
+  // Told once to a task of a captured graph: it will run many times, with the same arguments, never twice at once.
+  virtual void expect_replays() {}
 
   // Bookkeeping (event records, waits, callbacks) runs even after a task failed; work is skipped then.
   virtual bool is_bookkeeping() const noexcept { return false; }

@@ -153,7 +153,7 @@ void map(void* address, size_t size, size_t offset, void* handle) {
                             block->descriptor, static_cast<off_t>(offset));
   require(mapped != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot map ", size,
           " bytes: ", std::strerror(errno));
-  state.mappings.emplace(begin, Mapping{size, std::move(block)});
+  state.mappings.emplace(begin, Mapping{size, std::move(block), next_serial()});
 }
 
 void unmap(void* address) {
@@ -165,6 +165,7 @@ void unmap(void* address) {
   void* const restored = mmap(space().alias(it->first), it->second.size, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   require(restored != MAP_FAILED, ACL_ERROR_INTERNAL_ERROR, "the host cannot unmap: ", std::strerror(errno));
+  note_release();
   state.mappings.erase(it);
 }
 

@@ -236,6 +236,15 @@ class Executor final : public aclOpExecutor {
     }
     return result;
   }
+  std::vector<MemoryRange> memory_ranges() override {
+    std::vector<MemoryRange> result;
+    for (Kept& kept : arguments_) {
+      auto* const tensors = std::get_if<Tensors>(&kept.value);
+      if (tensors == nullptr) continue;
+      for (const auto& tensor : *tensors) add_range(tensor ? &*tensor : nullptr, kept.name, !kept.input, result);
+    }
+    return result;
+  }
   size_t input_count() const override {
     size_t count = 0;
     for (const Kept& kept : arguments_) count += size_t{kept.input};

@@ -72,41 +72,41 @@ void divide_rounding(at::Tensor& out, const at::Tensor& self, const at::Tensor& 
 // out = function(self, other): NAME, and NAME ## s with a scalar operand.
 #define BINARY(NAME, FUNCTION) ACLNN(NAME, (In, self)(In, other)(Out, out), FUNCTION(out, self, other))
 #define BINARY_SCALAR(NAME, FUNCTION) \
-  ACLNN(NAME, (In, self)(Scalar, other)(Out, out), FUNCTION(out, self, operand(other)))
+  ACLNN(NAME, (In, self)(Operand, other)(Out, out), FUNCTION(out, self, other.beside(self)))
 #define IN_PLACE(NAME, FUNCTION) ACLNN(Inplace##NAME, (Ref, selfRef)(In, other), FUNCTION(selfRef, selfRef, other))
 #define IN_PLACE_SCALAR(NAME, FUNCTION) \
-  ACLNN(Inplace##NAME, (Ref, selfRef)(Scalar, other), FUNCTION(selfRef, selfRef, operand(other)))
+  ACLNN(Inplace##NAME, (Ref, selfRef)(Operand, other), FUNCTION(selfRef, selfRef, other.beside(selfRef)))
 
 ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
-ACLNN(Adds, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::add_out(out, self, operand(other), alpha))
-ACLNN(AddV3, (Scalar, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, operand(self), other, alpha))
+ACLNN(Adds, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other.beside(self), alpha))
+ACLNN(AddV3, (Operand, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self.beside(other), other, alpha))
 ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha))
-ACLNN(InplaceAdds, (Ref, selfRef)(Scalar, other)(Scalar, alpha), selfRef.add_(other, alpha))
+ACLNN(InplaceAdds, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.add_(other.beside(selfRef), alpha))
 ACLNN(AddRelu, (In, self)(In, other)(Scalar, alpha)(Out, out), at::_add_relu_out(out, self, other, alpha))
 ACLNN(InplaceAddRelu, (Ref, selfRef)(In, other)(Scalar, alpha), at::_add_relu_(selfRef, other, alpha))
 
 ACLNN(Sub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other, alpha))
-ACLNN(Subs, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, operand(other), alpha))
+ACLNN(Subs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other.beside(self), alpha))
 ACLNN(InplaceSub, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.sub_(other, alpha))
-ACLNN(InplaceSubs, (Ref, selfRef)(Scalar, other)(Scalar, alpha), selfRef.sub_(other, alpha))
+ACLNN(InplaceSubs, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.sub_(other.beside(selfRef), alpha))
 ACLNN(Rsub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, other, self, alpha))
-ACLNN(Rsubs, (In, self)(Scalar, other)(Scalar, alpha)(Out, out), at::sub_out(out, operand(other), self, alpha))
+ACLNN(Rsubs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, other.beside(self), self, alpha))
 
 BINARY(Mul, at::mul_out)
 BINARY_SCALAR(Muls, at::mul_out)
 ACLNN(InplaceMul, (Ref, selfRef)(In, other), selfRef.mul_(other))
-ACLNN(InplaceMuls, (Ref, selfRef)(Scalar, other), selfRef.mul_(other))
+ACLNN(InplaceMuls, (Ref, selfRef)(Operand, other), selfRef.mul_(other.beside(selfRef)))
 
 BINARY(Div, at::div_out)
 BINARY_SCALAR(Divs, at::div_out)
 ACLNN(InplaceDiv, (Ref, selfRef)(In, other), selfRef.div_(other))
-ACLNN(InplaceDivs, (Ref, selfRef)(Scalar, other), selfRef.div_(other))
+ACLNN(InplaceDivs, (Ref, selfRef)(Operand, other), selfRef.div_(other.beside(selfRef)))
 
 ACLNN(DivMod, (In, self)(In, other)(Int32, mode)(Out, out), divide_rounding(out, self, other, mode))
-ACLNN(DivMods, (In, self)(Scalar, other)(Int32, mode)(Out, out), divide_rounding(out, self, operand(other), mode))
+ACLNN(DivMods, (In, self)(Operand, other)(Int32, mode)(Out, out), divide_rounding(out, self, other.beside(self), mode))
 ACLNN(InplaceDivMod, (Ref, selfRef)(In, other)(Int32, mode), divide_rounding(selfRef, selfRef, other, mode))
-ACLNN(InplaceDivMods, (Ref, selfRef)(Scalar, other)(Int32, mode),
-      divide_rounding(selfRef, selfRef, operand(other), mode))
+ACLNN(InplaceDivMods, (Ref, selfRef)(Operand, other)(Int32, mode),
+      divide_rounding(selfRef, selfRef, other.beside(selfRef), mode))
 
 BINARY(FloorDivide, floor_divide)
 BINARY_SCALAR(FloorDivides, floor_divide)
@@ -120,7 +120,7 @@ IN_PLACE_SCALAR(FmodScalar, fmod)
 
 BINARY(RemainderTensorTensor, remainder)
 BINARY_SCALAR(RemainderTensorScalar, remainder)
-ACLNN(RemainderScalarTensor, (Scalar, self)(In, other)(Out, out), remainder(out, operand(self), other))
+ACLNN(RemainderScalarTensor, (Operand, self)(In, other)(Out, out), remainder(out, self.beside(other), other))
 IN_PLACE(RemainderTensorTensor, remainder)
 IN_PLACE_SCALAR(RemainderTensorScalar, remainder)
 
@@ -154,9 +154,10 @@ BINARY(LogAddExp2, at::logaddexp2_out)
 
 BINARY(XLogYTensor, at::xlogy_out)
 BINARY_SCALAR(XLogYScalarOther, at::xlogy_out)
-ACLNN(XLogYScalarSelf, (Scalar, self)(In, other)(Out, out), at::xlogy_out(out, operand(self), other))
-ACLNN(InplaceXLogYScalarOther, (Ref, selfRef)(Scalar, other), selfRef.xlogy_(other))
+ACLNN(XLogYScalarSelf, (Operand, self)(In, other)(Out, out), at::xlogy_out(out, self.beside(other), other))
+ACLNN(InplaceXLogYScalarOther, (Ref, selfRef)(Operand, other), selfRef.xlogy_(other.beside(selfRef)))
 
 ACLNN(LeftShift, (In, self)(In, shiftBits)(Out, out), at::bitwise_left_shift_out(out, self, shiftBits))
-ACLNN(LeftShifts, (In, self)(Scalar, shiftBits)(Out, out), at::bitwise_left_shift_out(out, self, operand(shiftBits)))
+ACLNN(LeftShifts, (In, self)(Operand, shiftBits)(Out, out),
+      at::bitwise_left_shift_out(out, self, shiftBits.beside(self)))
 ACLNN(RightShift, (In, input)(In, shiftBits)(Out, out), at::bitwise_right_shift_out(out, input, shiftBits))

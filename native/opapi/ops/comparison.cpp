@@ -18,11 +18,11 @@ void is_finite(at::Tensor& out, const at::Tensor& self) {
 
 }  // namespace
 
-#define COMPARISON(NAME, FUNCTION)                                                               \
-  ACLNN(NAME##Tensor, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other))     \
-  ACLNN(NAME##Scalar, (In, self)(Scalar, other)(Out, out), at::FUNCTION##_out(out, self, other)) \
-  ACLNN(Inplace##NAME##Tensor, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other))            \
-  ACLNN(Inplace##NAME##Scalar, (Ref, selfRef)(Scalar, other), selfRef.FUNCTION##_(other))
+#define COMPARISON(NAME, FUNCTION)                                                                             \
+  ACLNN(NAME##Tensor, (In, self)(In, other)(Out, out), at::FUNCTION##_out(out, self, other))                   \
+  ACLNN(NAME##Scalar, (In, self)(Operand, other)(Out, out), at::FUNCTION##_out(out, self, other.beside(self))) \
+  ACLNN(Inplace##NAME##Tensor, (Ref, selfRef)(In, other), selfRef.FUNCTION##_(other))                          \
+  ACLNN(Inplace##NAME##Scalar, (Ref, selfRef)(Operand, other), selfRef.FUNCTION##_(other.beside(selfRef)))
 
 COMPARISON(Eq, eq)
 COMPARISON(Ne, ne)
@@ -31,7 +31,7 @@ COMPARISON(Le, le)
 COMPARISON(Gt, gt)
 COMPARISON(Ge, ge)
 // The only caller is ge(scalar, tensor), which passes (tensor, scalar): scalar >= tensor.
-ACLNN(LessScalar, (In, self)(Scalar, other)(Out, out), at::le_out(out, self, other))
+ACLNN(LessScalar, (In, self)(Operand, other)(Out, out), at::le_out(out, self, other.beside(self)))
 
 // out: one boolean.
 ACLNN(Equal, (In, self)(In, other)(Out, out), out.fill_(at::equal(self, other)))

@@ -5,6 +5,7 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
+#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 
 using namespace opwright;
@@ -29,6 +30,7 @@ std::shared_ptr<Event> event_of(aclrtEvent event) {
 }
 
 double time_of(const Event& event, const char* which) {
+  event.require_not_captured("cannot measure the time of");
   const auto completion = event.last();
   require(completion != nullptr && completion->finished(), ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, which,
           completion == nullptr ? " was not recorded" : " has not completed; synchronize first");
@@ -56,32 +58,28 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
-  return call(
-      "aclrtRecordEvent", [&] { event_of(event)->record(stream_of(stream)); }, arg("event", event),
-      arg("stream", stream));
+  return call_on_stream(
+      "aclrtRecordEvent", stream, [&] { event_of(event)->record(stream_of(stream)); }, arg("event", event));
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
-  return call(
-      "aclrtResetEvent",
-      [&] {
-        // In stream order: a reset that is enqueued behind a record must not take the record away before it happened.
-        stream_of(stream)->submit(make_bookkeeping("aclrtResetEvent", [target = event_of(event)] { target->reset(); }));
-      },
-      arg("event", event), arg("stream", stream));
+  return call_on_stream(
+      "aclrtResetEvent", stream, [&] { event_of(event)->reset(stream_of(stream)); }, arg("event", event));
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
-  return call(
-      "aclrtStreamWaitEvent", [&] { event_of(event)->make_wait(*stream_of(stream)); }, arg("stream", stream),
-      arg("event", event));
+  return call_on_stream(
+      "aclrtStreamWaitEvent", stream, [&] { event_of(event)->make_wait(stream_of(stream)); }, arg("event", event));
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   return call(
       "aclrtSynchronizeEvent",
       [&] {
-        const auto completion = event_of(event)->last();
+        const auto target = event_of(event);
+        target->require_not_captured("cannot wait for");
+        require(!target->external(), ACL_ERROR_RT_PARAM_INVALID, "the host cannot wait for an external event");
+        const auto completion = target->last();
         if (completion == nullptr) return;
         completion->wait(std::nullopt);
         const auto stream = completion->stream();
@@ -95,10 +93,11 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* statu
   return call(
       "aclrtQueryEventStatus",
       [&] {
-        const auto completion = event_of(event)->last();
+        const auto target = event_of(event);
+        target->require_not_captured("cannot query");
         // Never recorded counts as complete, as for CUDA; torch's Event.query() relies on it.
-        out(status, "status") = completion == nullptr || completion->finished() ? ACL_EVENT_RECORDED_STATUS_COMPLETE
-                                                                                : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+        out(status, "status") =
+            target->complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
       },
       arg("event", event));
 }
@@ -107,9 +106,9 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
   return call(
       "aclrtQueryEventWaitStatus",
       [&] {
-        const auto completion = event_of(event)->last();
-        out(status, "status") = completion == nullptr || completion->finished() ? ACL_EVENT_WAIT_STATUS_COMPLETE
-                                                                                : ACL_EVENT_WAIT_STATUS_NOT_READY;
+        const auto target = event_of(event);
+        target->require_not_captured("cannot query");
+        out(status, "status") = target->complete() ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
       },
       arg("event", event));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "acl/acl_rt.h"
+#include "runtime/capture/capture.h"
 #include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 #include "runtime/host_memory.h"
@@ -48,6 +49,8 @@ Sides sides_of(aclrtMemcpyKind kind) {
   fail(ACL_ERROR_RT_PARAM_INVALID, "copy kind ", static_cast<int>(kind), " does not exist");
 }
 
+constexpr char kSynchronous[] = "a synchronous copy or fill runs at once";
+
 // Where the host reaches the range, after checking that it is what the copy kind says.
 char* reach(const void* address, size_t size, Side side, const char* what) {
   const bool on_device = memory::is_device_address(address);
@@ -64,10 +67,51 @@ struct Copy {
   char* destination;
   const char* source;
   size_t count;
-  bool pageable_source;  // host memory that the caller may reuse as soon as an asynchronous call returns
+  bool pageable;  // host memory that the caller may reuse as soon as an asynchronous call returns
+  MemoryRange written;
+  MemoryRange read;
 
   void run() const { std::memmove(destination, source, count); }
 };
+
+class CopyTask final : public Task {
+ public:
+  CopyTask(const char* name, const Copy& copy) : name_(name), copy_(copy) {}
+
+  void run() override { copy_.run(); }
+  const char* name() const noexcept override { return name_; }
+  std::string trace_args() const override {
+    return text("\"dst\":\"", copy_.written.address, "\",\"src\":\"", copy_.read.address, "\",\"count\":", copy_.count);
+  }
+  std::vector<MemoryRange> memory_ranges() override { return {copy_.written, copy_.read}; }
+
+ private:
+  const char* const name_;  // a string literal
+  const Copy copy_;
+};
+
+class FillTask final : public Task {
+ public:
+  FillTask(void* address, char* target, int32_t value, size_t count)
+      : address_(address), target_(target), value_(value), count_(count) {}
+
+  void run() override { std::memset(target_, value_, count_); }
+  const char* name() const noexcept override { return "aclrtMemsetAsync"; }
+  std::string trace_args() const override {
+    return text("\"devPtr\":\"", address_, "\",\"value\":", value_, ",\"count\":", count_);
+  }
+  std::vector<MemoryRange> memory_ranges() override { return {{address_, count_, true, "devPtr"}}; }
+
+ private:
+  void* const address_;
+  char* const target_;
+  const int32_t value_;
+  const size_t count_;
+};
+
+bool is_pageable(const void* address) {
+  return !memory::is_device_address(address) && !host_memory::is_pinned(address);
+}
 
 Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
   require_not_forked();
@@ -79,24 +123,34 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
   copy.destination = reach(dst, count, destination_side, "destination");
   copy.source = reach(src, count, source_side, "source");
   copy.count = count;
-  copy.pageable_source = !memory::is_device_address(src) && !host_memory::is_pinned(src);
+  copy.pageable = is_pageable(src);
+  copy.written = {dst, count, true, "dst"};
+  copy.read = {src, count, false, "src"};
   return copy;
 }
 
+// CANN turns asynchronous copies of pageable memory into synchronous ones, which a capture does not allow.
+void require_asynchronous(const void* dst, const void* src) {
+  if (!is_pageable(dst) && !is_pageable(src)) return;
+  require_no_capture_here("an asynchronous copy needs pinned host memory, but this memory is pageable",
+                          ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC);
+}
+
 void enqueue(const Copy& copy, Stream& stream) {
-  if (!copy.pageable_source) {
-    stream.submit(make_task("aclrtMemcpyAsync", [copy] { copy.run(); }));
+  constexpr char kName[] = "aclrtMemcpyAsync";
+  if (!copy.pageable || stream.sink() != nullptr) {
+    stream.submit(std::make_unique<CopyTask>(kName, copy));
     return;
   }
   // A large source is copied in place of being staged: the stream is drained, which keeps the order.
   constexpr size_t kMostStaged = 64 << 10;
   if (copy.count > kMostStaged) {
-    stream.submit(make_task("aclrtMemcpyAsync", [copy] { copy.run(); }));
+    stream.submit(std::make_unique<CopyTask>(kName, copy));
     stream.wait(std::nullopt);
     return;
   }
   std::vector<char> staged(copy.source, copy.source + copy.count);
-  stream.submit(make_task("aclrtMemcpyAsync", [copy, staged = std::move(staged)]() mutable {
+  stream.submit(make_task(kName, [copy, staged = std::move(staged)]() mutable {
     std::memcpy(copy.destination, staged.data(), staged.size());
   }));
 }
@@ -203,6 +257,7 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, a
       "aclrtMemcpy",
       [&] {
         const Copy copy = prepare(dst, destMax, src, count, kind);
+        require_no_capture_here(kSynchronous);
         if (const auto failure = take_unread_failure()) throw Error(failure->code, failure->text);
         copy.run();
       },
@@ -212,7 +267,12 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, a
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   return call_on_stream(
-      "aclrtMemcpyAsync", stream, [&] { enqueue(prepare(dst, destMax, src, count, kind), *stream_of(stream)); },
+      "aclrtMemcpyAsync", stream,
+      [&] {
+        const Copy copy = prepare(dst, destMax, src, count, kind);
+        require_asynchronous(dst, src);
+        enqueue(copy, *stream_of(stream));
+      },
       arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
 
@@ -223,10 +283,11 @@ aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* sr
       [&] {
         // "Condition": pageable host memory makes the copy synchronous.
         const Copy copy = prepare(dst, destMax, src, count, kind);
+        require_asynchronous(dst, src);
         const auto target = stream_of(stream);
-        target->submit(make_task("aclrtMemcpyAsyncWithCondition", [copy] { copy.run(); }));
-        const bool pageable_destination = !memory::is_device_address(dst) && !host_memory::is_pinned(dst);
-        if (copy.pageable_source || pageable_destination) synchronize(*target, std::nullopt);
+        target->submit(std::make_unique<CopyTask>("aclrtMemcpyAsyncWithCondition", copy));
+        const bool waits = copy.pageable || is_pageable(dst);
+        if (waits && target->sink() == nullptr) synchronize(*target, std::nullopt);
       },
       arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
@@ -236,6 +297,7 @@ aclError aclrtMemcpyBatch(void** dsts, size_t* destMaxs, void** srcs, size_t* si
   return call(
       "aclrtMemcpyBatch",
       [&] {
+        require_no_capture_here(kSynchronous);
         for (size_t i = 0; i < numBatches; ++i) {
           out(failIndex, "failIndex") = i;
           prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT).run();
@@ -252,6 +314,7 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
         const auto target = stream_of(stream);
         for (size_t i = 0; i < numBatches; ++i) {
           out(failIndex, "failIndex") = i;
+          require_asynchronous(dsts[i], srcs[i]);
           enqueue(prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT), *target);
         }
       },
@@ -260,8 +323,13 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
   return call(
-      "aclrtMemset", [&] { std::memset(prepare_fill(devPtr, maxCount, count), value, count); }, arg("devPtr", devPtr),
-      arg("value", value), arg("count", count));
+      "aclrtMemset",
+      [&] {
+        char* const target = prepare_fill(devPtr, maxCount, count);
+        require_no_capture_here(kSynchronous);
+        std::memset(target, value, count);
+      },
+      arg("devPtr", devPtr), arg("value", value), arg("count", count));
 }
 
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
@@ -269,7 +337,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
       "aclrtMemsetAsync", stream,
       [&] {
         char* const target = prepare_fill(devPtr, maxCount, count);
-        stream_of(stream)->submit(make_task("aclrtMemsetAsync", [=] { std::memset(target, value, count); }));
+        stream_of(stream)->submit(std::make_unique<FillTask>(devPtr, target, value, count));
       },
       arg("devPtr", devPtr), arg("value", value), arg("count", count));
 }

@@ -4,6 +4,7 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
+#include "runtime/capture/capture.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 
@@ -21,6 +22,17 @@ FailureMode failure_mode_of(uint64_t mode) {
   require(mode == ACL_CONTINUE_ON_FAILURE || mode == ACL_STOP_ON_FAILURE, ACL_ERROR_RT_PARAM_INVALID, "failure mode ",
           mode, " does not exist; allowed: 0 (continue), 1 (stop)");
   return mode == ACL_STOP_ON_FAILURE ? FailureMode::kStop : FailureMode::kContinue;
+}
+
+void wait_for(aclrtStream stream, Stream::Timeout timeout) {
+  const auto target = stream_of(stream);
+  require_not_captured(*target, "cannot wait for");
+  synchronize(*target, timeout);
+}
+
+void wait_for_device(Stream::Timeout timeout) {
+  require_no_capture_here("cannot wait for the device");
+  synchronize_device(current_device().id(), timeout);
 }
 
 std::atomic<uint64_t>& value_at(void* address) {
@@ -61,7 +73,10 @@ aclError aclrtDestroyStream(aclrtStream stream) {
       [&] {
         require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
         require_not_forked();
-        streams().find(stream)->wait(std::nullopt);
+        const auto target = streams().find(stream);
+        require(target->sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED, "stream ", target->id(),
+                " is being captured; end the capture first");
+        target->wait(std::nullopt);
         streams().remove(stream);
       },
       arg("stream", stream));
@@ -73,36 +88,39 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
       [&] {
         require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
         require_not_forked();
+        require(streams().find(stream)->sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED,
+                "the stream is being captured; end the capture first");
         streams().remove(stream)->abort_pending();
       },
       arg("stream", stream));
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
-  return call("aclrtSynchronizeStream", [&] { synchronize(*stream_of(stream), std::nullopt); }, arg("stream", stream));
+  return call("aclrtSynchronizeStream", [&] { wait_for(stream, std::nullopt); }, arg("stream", stream));
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return call(
-      "aclrtSynchronizeStreamWithTimeout", [&] { synchronize(*stream_of(stream), timeout_of(timeout)); },
-      arg("stream", stream), arg("timeout", timeout));
+      "aclrtSynchronizeStreamWithTimeout", [&] { wait_for(stream, timeout_of(timeout)); }, arg("stream", stream),
+      arg("timeout", timeout));
 }
 
 aclError aclrtSynchronizeDevice() {
-  return call("aclrtSynchronizeDevice", [&] { synchronize_device(current_device().id(), std::nullopt); });
+  return call("aclrtSynchronizeDevice", [&] { wait_for_device(std::nullopt); });
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   return call(
-      "aclrtSynchronizeDeviceWithTimeout", [&] { synchronize_device(current_device().id(), timeout_of(timeout)); },
-      arg("timeout", timeout));
+      "aclrtSynchronizeDeviceWithTimeout", [&] { wait_for_device(timeout_of(timeout)); }, arg("timeout", timeout));
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   return call(
       "aclrtStreamQuery",
       [&] {
-        out(status, "status") = stream_of(stream)->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+        const auto target = stream_of(stream);
+        require_not_captured(*target, "cannot query");
+        out(status, "status") = target->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
       },
       arg("stream", stream));
 }

@@ -1,0 +1,109 @@
+// native/runtime/capture/capture.h
+// An ongoing capture: the streams that take part hand their tasks over, which are recorded instead of run.
+//
+// A stream takes part when the capture began on it, or when it waits for an event that was recorded in the capture.
+// All forked streams have to be joined into the first one before the capture ends.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "acl/acl_rt_types.h"
+#include "runtime/capture/graph.h"
+#include "runtime/handle.h"
+#include "runtime/stream.h"
+
+namespace opwright {
+
+class Event;
+
+class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_from_this<Capture> {
+ public:
+  // Records into `graph`, which must be empty.
+  static std::shared_ptr<Capture> begin(const std::shared_ptr<Stream>& origin, std::shared_ptr<Graph> graph,
+                                        aclmdlRICaptureMode mode);
+  // Ends the capture that began on `origin`, in any case, and answers its graph. Throws what spoiled the capture.
+  std::shared_ptr<Graph> end(const Stream& origin);
+  // Gives the capture up: its streams run again what they get.
+  void abandon() noexcept;
+
+  void take(Stream& stream, TaskPtr task) override;
+  void spoil(const char* function, const Error& error) override;
+
+  // Records a point that other streams can wait for, and join the capture by that.
+  size_t record(const Stream& stream, const Event* event);
+  void wait(const std::shared_ptr<Stream>& stream, size_t point);
+
+  void begin_group(const Stream& stream);
+  std::shared_ptr<TaskGroup> end_group(const Stream& stream);
+  void add_condition(std::shared_ptr<Condition> condition);
+  void add_conditional(Stream& stream, std::shared_ptr<Condition> condition, aclmdlRICondTaskType type,
+                       std::vector<std::shared_ptr<Graph>> bodies);
+
+  const std::shared_ptr<Graph>& graph() const noexcept { return graph_; }
+  aclmdlRICaptureMode mode() const noexcept { return mode_; }
+  std::thread::id thread() const noexcept { return thread_; }
+  bool ongoing() const;
+  bool valid() const;
+  // After the first call nothing is recorded any more, and the end answers `why`.
+  void invalidate(const std::string& why);
+
+ private:
+  struct LaneState {
+    std::shared_ptr<Stream> stream;
+    std::vector<size_t> seen;  // by lane: how many of its nodes have run for sure when this lane gets here
+    size_t work = 0;           // nodes up to and including the last task
+    std::shared_ptr<TaskGroup> open_group;
+    size_t open_group_index = Node::kNoGroup;
+  };
+  struct PointState {
+    std::vector<size_t> seen;
+  };
+
+  Capture(std::shared_ptr<Graph> graph, aclmdlRICaptureMode mode);
+  size_t join(const std::shared_ptr<Stream>& stream);
+  size_t lane_of(const Stream& stream) const;
+  void push(size_t lane, Node node);
+  void require_valid() const;
+  void require_complete() const;
+  void leave();
+
+  const std::shared_ptr<Graph> graph_;
+  const aclmdlRICaptureMode mode_;
+  const std::thread::id thread_;
+
+  mutable std::mutex mutex_;  // everything below, and the graph
+  std::vector<LaneState> lanes_;
+  std::unordered_map<const Stream*, size_t> lane_numbers_;
+  std::vector<PointState> points_;
+  std::optional<std::string> spoiled_;
+  bool over_ = false;
+};
+
+Handles<Graph>& graphs();
+
+// The capture that the stream takes part in, or nullptr.
+OPWRIGHT_API std::shared_ptr<Capture> capture_of(const Stream& stream);
+
+// The capture that records into `graph`; throws 107029 if there is none.
+std::shared_ptr<Capture> capture_into(const Graph& graph);
+
+// How the calling thread takes the captures of the process; exchanged by aclmdlRICaptureThreadExchangeMode.
+aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode) noexcept;
+
+// For calls that would wait for a stream. Throws 107027 if it is being captured, which spoils the capture.
+void require_not_captured(const Stream& stream, const char* why);
+
+// For calls that CANN counts as unsafe while a capture goes on: they wait for the device, or read host memory that the
+// caller may reuse. Throws 107030 unless the capture modes allow it, and spoils the captures that forbid it.
+void require_no_capture_here(const char* why, int code = ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
+
+// The device is reset: its captures end without a graph.
+void abandon_captures(int device) noexcept;
+
+}  // namespace opwright

@@ -1,0 +1,52 @@
+// native/runtime/capture/task_group.h
+// Tasks of a captured graph that can be replaced between and during launches, because an operator keeps host values
+// (sequence lengths) in them. An update runs the host side of the operator again, on a stream of its own.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/capture/graph.h"
+#include "runtime/handle.h"
+#include "runtime/stream.h"
+
+namespace opwright {
+
+class TaskGroup {
+ public:
+  TaskGroup(std::weak_ptr<Graph> graph, size_t lane) : graph_(std::move(graph)), lane_(lane) {}
+
+  void add(size_t position) { positions_.push_back(position); }
+  std::shared_ptr<Graph> graph() const { return graph_.lock(); }
+
+  // Between the two no other update can begin. Throws 107033 if one is going on.
+  void claim();
+  void unclaim() noexcept { claimed_.store(false); }
+
+  // Throws 107033 unless `tasks` can take the place of the group's: the same operators in the same order.
+  void check(const std::vector<TaskPtr>& tasks) const;
+  void replace(std::vector<TaskPtr> tasks);
+
+  // Held while a task of the group runs or is looked at.
+  std::mutex& mutex() const noexcept { return mutex_; }
+
+ private:
+  const std::weak_ptr<Graph> graph_;
+  const size_t lane_;
+  std::vector<size_t> positions_;
+  mutable std::mutex mutex_;
+  std::atomic<bool> claimed_{false};
+};
+
+Handles<TaskGroup>& task_groups();
+
+// Holds the task of `node` in place; empty for nodes outside of groups.
+std::unique_lock<std::mutex> lock_group(const Graph& graph, const Node& node);
+
+void begin_update(Stream& stream, std::shared_ptr<TaskGroup> group);
+// Replaces the tasks in the order of the stream: a launch that waits for an event recorded after this sees the new
+// ones.
+void end_update(Stream& stream);
+
+}  // namespace opwright
