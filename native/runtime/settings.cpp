@@ -67,6 +67,7 @@ Settings read() {
   result.device_memory = memory.empty() ? default_memory(*soc) : parse_size(memory);
   result.sync = integer("OPWRIGHT_SYNC", variable("OPWRIGHT_SYNC", "0"), 0, 1) == 1;
   result.trace_file = variable("OPWRIGHT_TRACE", "");
+  result.graph_dump_folder = variable("OPWRIGHT_GRAPH_DUMP", "");
   result.log_level = integer("ASCEND_GLOBAL_LOG_LEVEL",
                              variable("ASCEND_GLOBAL_LOG_LEVEL", std::to_string(ACL_ERROR).c_str()), 0, kLogNothing);
   return result;

@@ -17,6 +17,7 @@ struct Settings {
   uint64_t device_memory;            // OPWRIGHT_MEMORY: bytes per device
   bool sync;                         // OPWRIGHT_SYNC: run each task at its call
   std::string trace_file;            // OPWRIGHT_TRACE: Chrome trace, empty for none
+  std::string graph_dump_folder;     // OPWRIGHT_GRAPH_DUMP: for the JSON of each capture, empty for none
   int log_level;                     // ASCEND_GLOBAL_LOG_LEVEL: 0 debug … 3 error, 4 none
 };
 

@@ -31,9 +31,9 @@ def head(
     }
 
 
-def task(number: int, stream: int, name: str, task_type: str, **more: Any) -> Event:  # noqa: ANN401 - JSON
+def task(number: int, stream: int, name: str, task_type: str, **more: object) -> Event:
     """Return the event of a task; `Waits_For` stands for the key "Waits For"."""
-    args = {"Model Id": 1, "Stream Id": stream, "Task Id": number, "Task Type": task_type}
+    args: Event = {"Model Id": 1, "Stream Id": stream, "Task Id": number, "Task Type": task_type}
     args |= {key.replace("_", " "): value for key, value in more.items()}
     return {
         "name": name,
@@ -47,8 +47,8 @@ def task(number: int, stream: int, name: str, task_type: str, **more: Any) -> Ev
 
 
 def kernel(
-    number: int, stream: int, name: str, *tensors: tuple[str, int, str], **more: Any
-) -> Event:  # noqa: ANN401 - JSON
+    number: int, stream: int, name: str, *tensors: tuple[str, int, str], **more: object
+) -> Event:
     """Return the event of an operator; a tensor is a parameter, an address and an access."""
     arguments = {parameter: f"float32[2, 3] @{address:#x}" for parameter, address, _ in tensors}
     memory = [

@@ -5,6 +5,7 @@
 #include "acl/acl_mdl.h"
 #include "runtime/call.h"
 #include "runtime/capture/condition.h"
+#include "runtime/capture/dump.h"
 #include "runtime/capture/replay.h"
 #include "runtime/capture/task_group.h"
 #include "runtime/device.h"
@@ -99,7 +100,9 @@ aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
         const auto target = stream_of(stream);
         const auto capture = capture_on(*target);
         try {
-          result = capture->end(*target).get();
+          const auto graph = capture->end(*target);
+          dump::write_if_wanted(*graph);
+          result = graph.get();
         } catch (const Error&) {
           if (!capture->ongoing()) {
             forget(*capture->graph());
@@ -238,6 +241,20 @@ aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, 
       arg("type", params.type), arg("size", params.size), arg("stream", stream));
 }
 
-#define NO_PRINT "printing a captured graph is not part of this version of the twin"
-OPWRIGHT_REFUSE(aclError, aclmdlRIDebugPrint, (aclmdlRI), NO_PRINT)
-OPWRIGHT_REFUSE(aclError, aclmdlRIDebugJsonPrint, (aclmdlRI, const char*, uint32_t), NO_PRINT)
+// CANN writes this to its log.
+aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {
+  return call("aclmdlRIDebugPrint", [&] { dump::print(*ready_graph(modelRI)); }, arg("modelRI", modelRI));
+}
+
+aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char* path, uint32_t flags) {
+  constexpr uint32_t kVerbose = 1;
+  return call(
+      "aclmdlRIDebugJsonPrint",
+      [&] {
+        out(path, "path");
+        require((flags & ~kVerbose) == 0, ACL_ERROR_RT_PARAM_INVALID, "flags ", flags,
+                " do not exist; allowed: 0, 1 (verbose)");
+        dump::write_json(*ready_graph(modelRI), path, (flags & kVerbose) != 0);
+      },
+      arg("modelRI", modelRI), arg("path", path), arg("flags", flags));
+}

@@ -39,7 +39,9 @@ class ConditionTask final : public Task {
 
   std::string trace_args() const override {
     constexpr const char* kTypes[] = {"if", "while", "switch"};
-    return text("\"type\":\"", kTypes[type_], "\",\"bodies\":", bodies_.size());
+    std::string bodies;
+    for (const auto& body : bodies_) bodies += text(bodies.empty() ? "graph " : ", graph ", body->id());
+    return text("\"type\":\"", kTypes[type_], "\",\"bodies\":\"", bodies, "\"");
   }
 
   std::vector<MemoryRange> memory_ranges() override {
