@@ -26,10 +26,21 @@ BATCH, HEADS, QUERIES, KEYS, WIDTH = 3, 4, 6, 8, 16
 HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 LAYOUTS = {  # of the query, and of the result
     name: (name.partition("_")[0], name.rpartition("_")[2])
-    for name in (
-        "BSH BSND BNSD BNSD_BSND BSH_BNSD BSND_BNSD BSH_NBSD BSND_NBSD BNSD_NBSD "
-        "TND NTD TND_NTD NTD_TND"
-    ).split()
+    for name in [
+        "BSH",
+        "BSND",
+        "BNSD",
+        "BNSD_BSND",
+        "BSH_BNSD",
+        "BSND_BNSD",
+        "BSH_NBSD",
+        "BSND_NBSD",
+        "BNSD_NBSD",
+        "TND",
+        "NTD",
+        "TND_NTD",
+        "NTD_TND",
+    ]
 }
 FORMS = {
     "BNSD": lambda heads: heads,
@@ -202,7 +213,7 @@ def paged(heads: torch.Tensor, table: torch.Tensor, form: str) -> torch.Tensor:
     if form == "joined":  # [pages, page size, H]
         return cache.transpose(1, 2).flatten(2)
     if form == "blocks":  # [pages, N, D / 16, page size, 16]
-        return cache.unflatten(3, (-1, 16)).transpose(2, 3)
+        return cache.view(*cache.shape[:3], -1, 16).transpose(2, 3)
     return cache
 
 
@@ -211,7 +222,7 @@ def paged(heads: torch.Tensor, table: torch.Tensor, form: str) -> torch.Tensor:
     ("layout", "queries"), [("BNSD", 1), ("BSH", 1), ("BSND", 3), ("BNSD_NBSD", 3), ("TND", 2)]
 )
 def test_pages(form: str, layout: str, queries: int) -> None:
-    """Keys in the pages that the block table lists; lengths are those of each sequence in TND too."""
+    """Keys in the pages that the block table lists; lengths are not ends, in TND neither."""
     before, after = LAYOUTS[layout]
     width = 32
     query = normal(BATCH, HEADS, queries, width)
@@ -252,10 +263,10 @@ def test_compressed_masks(layout: str, mode: int) -> None:
     query_lengths, key_lengths = [6, 3, 5], [8, 8, 2]
     query, key, value = (normal(BATCH, HEADS, KEYS, WIDTH, seed=i) for i in range(3))
     packed = layout == "TND"
-    tensors = (query, key, value)
+    tensors = [query, key, value]
     if packed:
         lengths = (query_lengths, key_lengths, key_lengths)
-        tensors = tuple(map(pack, tensors, lengths, [layout] * 3))
+        tensors = list(map(pack, tensors, lengths, [layout] * 3))
     out, lse = fused(
         *tensors,
         num_heads=HEADS,
@@ -282,7 +293,9 @@ def test_compressed_masks(layout: str, mode: int) -> None:
 
 @pytest.mark.parametrize("mode", [0, 1])
 @pytest.mark.parametrize(
-    "shape", [(QUERIES, KEYS), (1, QUERIES, KEYS), (BATCH, 1, QUERIES, KEYS), (1, 1, 16, 32)], ids=str
+    "shape",
+    [(QUERIES, KEYS), (1, QUERIES, KEYS), (BATCH, 1, QUERIES, KEYS), (1, 1, 16, 32)],
+    ids=str,
 )
 def test_whole_masks(shape: tuple[int, ...], mode: int) -> None:
     """Masks of the scores, also filled up; mode 0 adds the band, mode 1 does not."""
@@ -376,11 +389,11 @@ def test_shared_prefix() -> None:
         num_heads=HEADS,
         input_layout="BNSD",
     )
-    joined = [
+    keys, values = (
         torch.cat((prefix[:, :, :3].expand(BATCH, -1, -1, -1), tensor), 2)
         for prefix, tensor in ((key_prefix, key), (value_prefix, value))
-    ]
-    agree(out, attend_all(query, *joined)[0].half())
+    )
+    agree(out, attend_all(query, keys, values)[0].half())
 
 
 def test_padding_before_the_sequence() -> None:
@@ -486,12 +499,12 @@ def test_scaled_dot_product_attention(
 ) -> None:
     """torch_npu takes this operator for it when nothing wants a gradient."""
     mask = some((KEYS, KEYS), torch.bool) | torch.eye(KEYS, dtype=torch.bool) if masked else None
-    tensors = [normal(BATCH, HEADS, KEYS, WIDTH, dtype=dtype, seed=i) for i in range(3)]
-    attention = partial(functional.scaled_dot_product_attention, is_causal=causal)
-    expected = attention(*(tensor.double() for tensor in tensors), attn_mask=mask).to(dtype)
+    q, k, v = (normal(BATCH, HEADS, KEYS, WIDTH, dtype=dtype, seed=i) for i in range(3))
+    attention = functional.scaled_dot_product_attention
+    expected = attention(q.double(), k.double(), v.double(), mask, is_causal=causal).to(dtype)
     on_npu = mask if mask is None else mask.to("npu")
     with torch.no_grad():
-        agree(attention(*map(to_npu, tensors), attn_mask=on_npu), expected)
+        agree(attention(to_npu(q), to_npu(k), to_npu(v), on_npu, is_causal=causal), expected)
 
 
 REFUSED: dict[str, dict[str, object]] = {

@@ -50,7 +50,7 @@ def by_sequence(
 ) -> torch.Tensor:
     """The reference: each sequence on its own."""
     results = []
-    for q, k, v in zip(query.split(QUERIES), key.split(KEYS), value.split(KEYS), strict=True):
+    for q, k, v in zip(*map(torch.split, (query, key, value), (QUERIES, KEYS, KEYS)), strict=True):
         groups = q.size(1) // k.size(1)
         k, v = (tensor.repeat_interleave(groups, 1) for tensor in (k, v))  # noqa: PLW2901
         scores = torch.einsum("qnd,knd->nqk", q, k) * SCALE
@@ -65,10 +65,10 @@ def by_sequence(
 
 
 def attention(version: int, **options: object) -> Attention:
-    """npu_fusion_attention of the version that torch_npu 2.13 calls it by; it has one result here."""
+    """npu_fusion_attention, or its third version; of its results the first."""
     operator = {1: torch_npu.npu_fusion_attention, 3: torch_npu.npu_fusion_attention_v3}[version]
     lengths: list[object] = [ends(QUERIES), ends(KEYS)]
-    if version == 3:  # noqa: PLR2004
+    if version == 3:
         lengths = [torch.tensor(length) for length in lengths]  # on the host
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **more: object) -> object:
@@ -117,7 +117,7 @@ def test_results_and_gradients(version: int, key_heads: int, softmax_layout: str
 @pytest.mark.parametrize("mode", [2, 3, 4, 6])
 def test_sparse_modes(mode: int) -> None:
     """The corner that a mask starts from is that of each sequence."""
-    options = {"prefix": [3] * len(QUERIES)} if mode == 6 else {}  # noqa: PLR2004
+    options = {"prefix": [3] * len(QUERIES)} if mode == 6 else {}
     run = on_both(
         1,
         mode,
@@ -172,7 +172,7 @@ def test_statistics(softmax_layout: str) -> None:
         softmax_layout=softmax_layout,
     )
     wanted = []
-    for q, k in zip(query.split(QUERIES), key.split(KEYS), strict=True):
+    for q, k in zip(*map(torch.split, (query, key), (QUERIES, KEYS)), strict=True):
         scores = torch.einsum("qnd,knd->nqk", q, k) * SCALE
         top = scores.amax(2)
         both = torch.stack((top, (scores - top.unsqueeze(2)).exp().sum(2)))  # [2, N, S]
@@ -203,7 +203,7 @@ def test_dropout() -> None:
     for length in lengths:
         own = weights[start : start + length, :, start : start + length].detach()
         kept = own > 0
-        assert abs(kept.float().mean().item() - 0.75) < 0.03  # noqa: PLR2004
+        assert abs(kept.float().mean().item() - 0.75) < 0.03
         assert torch.allclose(own[kept], torch.tensor(1 / length / 0.75, device="npu"))
         start += length
     (grad,) = torch.autograd.grad(weights.sum(), value)
