@@ -80,7 +80,7 @@ MODES = {"eager": eager, "npugraph_ex": npugraph_ex, "reduce-overhead": reduce_o
 
 
 # torch_npu 2.13.0: npugraph_ex and TorchAir patch the same operators, so a process can use one of them.
-PROCESSES = (("eager", "npugraph_ex"), ("reduce-overhead",))
+PROCESSES = (("meta", "eager", "npugraph_ex"), ("reduce-overhead",))
 
 
 def verify(*cases: Case) -> None:
@@ -108,6 +108,8 @@ def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
     """Run every case in some modes; print what holds, and return the exit code."""
     failures = 0
     for mode, case, dynamic in itertools.product(modes, cases, (False, True)):
+        if mode == "meta" and not dynamic:
+            continue  # there is no compiled form whose shapes could be fixed
         title = f"{mode:<16} {'dynamic' if dynamic else 'static':<8} {case.name:<24}"
         try:
             told = verify_case(case, mode, dynamic=dynamic)
@@ -125,6 +127,8 @@ def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
 def verify_case(case: Case, mode: str, *, dynamic: bool) -> str:
     """Run a case in a mode; return what was compared."""
     torch.manual_seed(0)
+    if mode == "meta":
+        return verify_shapes(case)
     torch.compiler.reset()
     with counted_graphs() as graphs:
         calls = run(case, MODES[mode](case.model, dynamic=dynamic), dynamic=dynamic)
@@ -132,6 +136,19 @@ def verify_case(case: Case, mode: str, *, dynamic: bool) -> str:
         message = f"{graphs.replays} replays of a graph in {calls} calls"
         raise Mismatch(message)
     return f"{calls} calls compared, {graphs.replays} replays"
+
+
+def verify_shapes(case: Case) -> str:
+    """Run a model on tensors without values and compare the shapes and dtypes of its results."""
+    for size in case.sizes:
+        values = case.inputs(size)
+        got = case.model(*pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to("meta"), values))
+        want = case.reference(*values)
+        facts = [[(t.shape, t.dtype) for t in pytree.tree_leaves(results)] for results in (got, want)]
+        if facts[0] != facts[1]:
+            message = f"Meta says {facts[0]}, the reference returns {facts[1]}"
+            raise Mismatch(message)
+    return f"shapes of {len(case.sizes)} calls compared"
 
 
 def run(case: Case, model: Callable[..., Any], *, dynamic: bool) -> int:

@@ -1,0 +1,13 @@
+"""What the device kernel computes, for the twin; on hardware the operator package has the kernel."""
+
+from pathlib import Path
+
+import torch
+
+from opwright import twin
+
+
+@twin.kernel(Path(__file__).parent / "op_host" / "my_inplace.cpp")
+def my_inplace(x, y, z):
+    x.add_(y)
+    torch.mul(x, y, out=z)

@@ -1,0 +1,3 @@
+"""The plugin: importing it before the model runs is all that a program does."""
+
+import step4_meta  # noqa: F401
