@@ -212,12 +212,12 @@ def read_arguments(args: Mapping[str, Json], accesses: Sequence[Access]) -> tupl
     for name, value in take(args, "Arguments", dict, "an object").items():
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise FormError(key=repr(name), found=value, wanted="a text or a number")
-        tensor = TENSOR.fullmatch(str(value))
-        if tensor:
-            address: int | None = int(tensor["address"], 16)
-        else:
-            (address,) = addresses[name] if len(addresses[name]) == 1 else (None,)
-        text = tensor["text"] if tensor else str(value)
+        text = str(value)
+        address: int | None = None
+        if tensor := TENSOR.fullmatch(text):
+            text, address = tensor["text"], int(tensor["address"], 16)
+        elif len(addresses[name]) == 1 and not text.startswith("0x"):
+            (address,) = addresses[name]
         found.append(Argument(name=name, text=text, address=address))
     return tuple(found)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -64,8 +63,6 @@ CHARACTER = 6.7  # pixels; width of a character of 11 pixels height
 LINE = 16.0  # pixels between lines of a table
 # Left edge of each column of the table of memory -> width that its texts have.
 TABLE = {16.0: 54.0, 76.0: 124.0, 206.0: 84.0, 296.0: 224.0, 526.0: 320.0}
-# Characters that XML 1.0 cannot hold.
-FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_svg(graph: CapturedGraph, number: int) -> str:
@@ -85,7 +82,7 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
             "height": pixels(height),
         },
     )
-    add(root, "title", clean(title_text(graph, number)))
+    add(root, "title", title_text(graph, number))
     add(root, "style", STYLE)
     arrow_tip(root)
     add(root, "rect", None, {"class": "paper", "width": "100%", "height": "100%"})
@@ -118,14 +115,9 @@ def add_text(parent: ET.Element, x: float, y: float, text: str, kind: str = "") 
     add(
         parent,
         "text",
-        clean(text),
+        text,
         {"x": pixels(x), "y": pixels(y)} | ({"class": kind} if kind else {}),
     )
-
-
-def clean(text: str) -> str:
-    """Return the text without what XML cannot hold."""
-    return FORBIDDEN.sub("\ufffd", text)
 
 
 def pixels(value: float) -> str:
@@ -221,7 +213,7 @@ def draw_box(root: ET.Element, box: Box, graph: CapturedGraph, facts: Facts) -> 
     x = box.x + (LANE_WIDTH - width) / 2
     gap = 0.5 if box.height < LEAST_FOR_TEXT else 2
     group = add(root, "g", None)
-    add(group, "title", clean(tooltip(box.place, task, facts)))
+    add(group, "title", tooltip(box.place, task, facts))
     attributes = {
         "class": f"box {'copy' if is_copy(task) else task.kind}",
         "x": pixels(x),

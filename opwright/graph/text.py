@@ -22,6 +22,7 @@ __all__ = [
     "launch_summary",
     "memory_summary",
     "operator_text",
+    "printable",
     "size_text",
     "title_text",
     "users_text",
@@ -80,7 +81,8 @@ def operator_text(task: Task) -> str:
         *(["copy"] if is_copy(task) else []),
         *([] if task.group is None else [f"group {task.group}"]),
     ]
-    return f"{task.name} ({', '.join(notes)})" if notes else task.name
+    name = printable(task.name)
+    return f"{name} ({', '.join(notes)})" if notes else name
 
 
 def argument_text(argument: Argument) -> str:
@@ -91,7 +93,7 @@ def argument_text(argument: Argument) -> str:
     'out float32[2] @0x1000'
     """
     address = "" if argument.address is None else f" @{argument.address:#x}"
-    return f"{argument.name} {argument.text}{address}"
+    return printable(f"{argument.name} {argument.text}{address}")
 
 
 def waits_text(waits: Waits, numbers: Mapping[int, int]) -> str:
@@ -129,3 +131,12 @@ def writers_text(block: Block, numbers: Mapping[int, int]) -> str:
     if not block.is_input:
         return written
     return f"input, then {written}" if written else "input"
+
+
+def printable(text: str) -> str:
+    r"""Return the text without what would steer a terminal or what XML cannot hold.
+
+    >>> printable("aclnn\x1b[31mAdd") == "aclnn\ufffd[31mAdd"
+    True
+    """
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)

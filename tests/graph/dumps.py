@@ -93,6 +93,44 @@ FORKED = [
     ),
 ]
 
+# Two bodies, host memory, a task that the report does not know, and an event from outside.
+MIXED = [
+    head(4, 1, bodies=(5, 6)),
+    *(
+        event | {"args": event["args"] | {"Model Id": 4}}
+        for event in (
+            task(0, 3, "EVENT_WAIT", "EVENT_WAIT"),
+            task(
+                1,
+                3,
+                "aclrtMemcpyAsync",
+                "MEMCPY_ASYNC",
+                Arguments={"dst": "0x1000", "src": "0x7f00", "count": 2048},
+                Memory=[
+                    {"Parameter": "dst", "Address": "0x1000", "Bytes": 2048, "Access": "write"},
+                    {
+                        "Parameter": "src",
+                        "Address": "0x7f00",
+                        "Bytes": 2048,
+                        "Access": "read",
+                        "Host": True,
+                    },
+                ],
+            ),
+            task(2, 3, "EVENT_RESET", "EVENT_RESET"),
+            task(
+                3,
+                3,
+                "aclmdlRIAddCondTask",
+                "CONDITION_OP",
+                Arguments={"type": "if", "bodies": "graph 5, graph 6"},
+            ),
+            task(4, 3, "aclrtLaunchHostFunc", "HOSTFUNC_CALLBACK", Arguments={}),
+            task(5, 3, "<&\x00>", "NOP"),
+        )
+    ),
+]
+
 
 def text(events: list[Event]) -> str:
     """Return the file."""

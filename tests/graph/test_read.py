@@ -161,7 +161,11 @@ def changed(key: str, *, value: object) -> str:
         ("[3]", "d.json, event 0", "the event is 3 instead of an object"),
         (without("Stream Id"), "d.json, event 0", "'Stream Id' is None instead of a number"),
         (without("Task Type"), "d.json, event 0", "'Task Type' is None instead of a text"),
-        (changed("Task Id", value=True), "d.json, event 0", "'Task Id' is True instead of a number"),
+        (
+            changed("Task Id", value=True),
+            "d.json, event 0",
+            "'Task Id' is True instead of a number",
+        ),
         (changed("Memory", value={}), "d.json, event 0", "'Memory' is {} instead of an array"),
         (
             changed("Memory", value=[1]),
@@ -241,9 +245,13 @@ JSON_VALUES = st.recursive(
 def test_any_value_of_any_key_is_read_or_refused(key: str, value: object, place: int) -> None:
     events = json.loads(text(FORKED))
     events[place]["args"][key] = value
+    assert outcome(json.dumps(events)) in ("8 tasks", "d.json")
+
+
+def outcome(content: str) -> str:
+    """Count the tasks, or name the file that the refusal names."""
     try:
-        graphs = parse_graphs(json.dumps(events), where="d.json")
+        graphs = parse_graphs(content, where="d.json")
     except DumpError as error:
-        refusal = error
-        graphs = ()
-    assert refusal.where.startswith("d.json") if not graphs else tasks(graphs) == 8
+        return error.where.split(",", maxsplit=1)[0]
+    return f"{sum(len(graph.tasks) for graph in graphs)} tasks"
