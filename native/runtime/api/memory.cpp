@@ -137,7 +137,7 @@ void require_asynchronous(const void* dst, const void* src) {
 }
 
 void enqueue(const Copy& copy, Stream& stream) {
-  constexpr char kName[] = "aclrtMemcpyAsync";
+  static constexpr char kName[] = "aclrtMemcpyAsync";
   if (!copy.pageable || stream.sink() != nullptr) {
     stream.submit(std::make_unique<CopyTask>(kName, copy));
     return;
