@@ -56,6 +56,14 @@ void merge(std::vector<size_t>& into, const std::vector<size_t>& from) {
   for (size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
+// The parent's capture failed: nobody can end those of its bodies for good.
+void abandon_bodies(const Graph& graph) noexcept {
+  for (const auto& capture : ongoing_captures().all()) {
+    const auto& bodies = graph.bodies;
+    if (std::find(bodies.begin(), bodies.end(), capture->graph()) != bodies.end()) capture->abandon();
+  }
+}
+
 size_t at_or_zero(const std::vector<size_t>& values, size_t index) { return index < values.size() ? values[index] : 0; }
 
 }  // namespace
@@ -261,6 +269,7 @@ std::shared_ptr<Graph> Capture::end(const Stream& origin) {
     require_complete();
   } catch (const Error&) {
     leave();
+    abandon_bodies(*graph_);
     throw;
   }
   leave();
@@ -270,7 +279,9 @@ std::shared_ptr<Graph> Capture::end(const Stream& origin) {
 
 void Capture::abandon() noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!over_) leave();
+  if (over_) return;
+  leave();
+  abandon_bodies(*graph_);
 }
 
 std::shared_ptr<Capture> capture_of(const Stream& stream) { return std::dynamic_pointer_cast<Capture>(stream.sink()); }
