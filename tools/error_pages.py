@@ -32,6 +32,7 @@ GROUPS = {
     "P": "Projects",
     "K": "aclnn functions and kernels of the twin",
     "T": "The twin",
+    "G": "NPU graphs",
 }
 HEAD = """# Errors
 

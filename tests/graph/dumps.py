@@ -53,8 +53,7 @@ def kernel(
     arguments = {parameter: f"float32[2, 3] @{address:#x}" for parameter, address, _ in tensors}
     memory = [
         {"Address": f"{address:#x}", "Bytes": 24, "Access": each, "Parameter": parameter}
-        for parameter, address, access in tensors
-        for each in access.split("+")
+        for parameter, address, each in tensors
     ]
     return task(number, stream, name, "KERNEL_AICORE", Arguments=arguments, Memory=memory, **more)
 
@@ -80,7 +79,7 @@ FORKED = [
         ("other", 0x1000, "read"),
         ("out", 0x3000, "write"),
     ),
-    kernel(4, 3, "aclnnInplaceRelu", ("selfRef", 0x2000, "read+write")),
+    kernel(4, 3, "aclnnInplaceRelu", ("selfRef", 0x2000, "write")),
     task(5, 5, "EVENT_RECORD_1", "EVENT_RECORD"),
     task(6, 3, "EVENT_WAIT_1", "EVENT_WAIT", Waits_For=5),
     kernel(

@@ -30,7 +30,7 @@ def test_a_forked_graph() -> None:
     assert facts.groups == {0: 1}
     assert facts.blocks == (
         Block(address=0x1000, size=24, writers=(7,), readers=(0, 3)),
-        Block(address=0x2000, size=24, writers=(0, 4), readers=(3, 4)),
+        Block(address=0x2000, size=24, writers=(0, 4), readers=(3,)),
         Block(address=0x3000, size=24, writers=(3,), readers=(7,)),
     )
     assert [block.is_input for block in facts.blocks] == [True, False, False]
@@ -72,7 +72,7 @@ def test_the_bytes_that_a_launch_moves() -> None:
         (0, 0),
         (0, 0),
         (48, 24),
-        (24, 24),
+        (0, 24),
         (0, 0),
         (0, 0),
         (24, 24),
@@ -98,6 +98,28 @@ def test_ranges_that_overlap_are_one_block_and_neighbours_are_two() -> None:
         Block(address=100, size=15, writers=(0,), readers=(1,)),
         Block(address=115, size=5, writers=(), readers=(2,)),
     )
+
+
+def test_a_block_that_one_task_updates_is_an_input() -> None:
+    (read_first,) = memory_blocks(
+        CapturedGraph(
+            model=1,
+            device=0,
+            detailed=True,
+            tasks=(
+                Task(
+                    stream=1,
+                    name="aclnnAbs",
+                    kind="kernel",
+                    accesses=tuple(
+                        Access(address=8, size=4, written=written) for written in (True, False)
+                    ),
+                ),
+            ),
+        )
+    )
+    assert read_first == Block(address=8, size=4, writers=(0,), readers=(0,))
+    assert read_first.is_input
 
 
 def test_of_many_blocks_the_largest_are_listed_in_order() -> None:
