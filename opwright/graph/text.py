@@ -114,13 +114,15 @@ def memory_summary(graph: CapturedGraph, facts: Facts) -> str:
     """Sum up the memory."""
     if not graph.detailed:
         return "not in this dump"
+    if not facts.blocks:
+        return "no blocks"
     total = sum(block.size for block in facts.blocks)
     read, written = (
         size_text(sum(moved(task, written=written) for task in graph.tasks))
         for written in (False, True)
     )
     return (
-        f"{counted(len(facts.blocks), 'block') or 'no blocks'}, {size_text(total)}, of which at "
+        f"{counted(len(facts.blocks), 'block')}, {size_text(total)}, of which at "
         f"most {size_text(facts.most_alive)} at a time; a replay reads {read}, writes {written}"
     )
 

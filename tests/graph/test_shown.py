@@ -69,6 +69,13 @@ def test_a_summary_says_that_it_has_no_memory() -> None:
     assert "memory       not in this dump" in to_text(read([head(verbose=False)]), 1)
 
 
+def test_an_empty_graph_is_shown() -> None:
+    lines = to_text(read([head()]), 3, width=WIDTH).splitlines()
+    assert lines[:2] == ["graph 3 (model 1) on npu:0", "  launches     no launches"]
+    assert lines[-1] == "  memory       no blocks"
+    assert "no launches" in to_svg(read([head()]), 3)
+
+
 def boxes(drawing: ET.Element, kind: str) -> list[ET.Element]:
     wanted = f"box {kind}"
     return [
