@@ -121,12 +121,11 @@ void Event::make_wait(const std::shared_ptr<Stream>& stream) {
     (*captured)->wait(stream, point);
     return;
   }
-  if (const auto capture = capture_of(*stream)) {
-    const std::string reason =
-        text("stream ", stream->id(), " is being captured and waits for an event that was not recorded in the capture");
-    capture->invalidate(reason);
-    fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY, reason,
-         ": a replay could not wait for it. Record it on a captured stream, or use an external event");
+  if (capture_of(*stream) != nullptr) {
+    if (last() == nullptr) return;  // never recorded: nothing to wait for, outside of captures too
+    fail(ACL_ERROR_RT_CAPTURE_DEPENDENCY, "stream ", stream->id(),
+         " is being captured and waits for an event that was not recorded in the capture: a replay could not wait for "
+         "it. Record it on a captured stream, or use an external event");
   }
   std::shared_ptr<Completion> completion = last();
   if (completion == nullptr || completion->finished()) return;
@@ -163,11 +162,9 @@ bool Event::complete() const {
 
 void Event::require_not_captured(const char* why) const {
   size_t point = 0;
-  const auto captured = recording_capture(point);
-  if (!captured) return;
-  const std::string reason = text(why, " an event that was recorded inside of a capture");
-  if (*captured != nullptr) (*captured)->invalidate(reason);
-  fail(ACL_ERROR_RT_EVENT_CAPTURED, reason, ": nothing has happened there. Use events that were recorded outside");
+  require(!recording_capture(point), ACL_ERROR_RT_EVENT_CAPTURED, why,
+          " an event that was recorded inside of a capture: nothing has happened there. Use events that were recorded "
+          "outside");
 }
 
 std::optional<std::shared_ptr<Capture>> Event::recording_capture(size_t& point) const {

@@ -70,8 +70,7 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   std::shared_ptr<Completion> last() const;
   // True if nothing is recorded that has not completed.
   bool complete() const;
-  // For calls that look at the event from outside. Throws 107028 if its last record is part of a capture, and spoils
-  // that capture if it goes on.
+  // For calls that look at the event from outside. Throws 107028 if its last record is part of a capture.
   void require_not_captured(const char* why) const;
 
  private:

@@ -129,11 +129,14 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
   return copy;
 }
 
-// CANN turns asynchronous copies of pageable memory into synchronous ones, which a capture does not allow.
-void require_asynchronous(const void* dst, const void* src) {
+// CANN turns asynchronous copies of pageable memory into synchronous ones. A captured stream takes none in any mode: a
+// replay would read memory that may be gone.
+void require_asynchronous(const void* dst, const void* src, const Stream& stream) {
   if (!is_pageable(dst) && !is_pageable(src)) return;
-  require_no_capture_here("an asynchronous copy needs pinned host memory, but this memory is pageable",
-                          ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC);
+  static constexpr char kPageable[] = "an asynchronous copy needs pinned host memory, but this memory is pageable";
+  require(capture_of(stream) == nullptr, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, kPageable,
+          "; a captured graph cannot keep it. Use tensor.pin_memory(), or copy before the capture");
+  require_no_capture_here(kPageable, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC);
 }
 
 void enqueue(const Copy& copy, Stream& stream) {
@@ -270,8 +273,9 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
       "aclrtMemcpyAsync", stream,
       [&] {
         const Copy copy = prepare(dst, destMax, src, count, kind);
-        require_asynchronous(dst, src);
-        enqueue(copy, *stream_of(stream));
+        const auto target = stream_of(stream);
+        require_asynchronous(dst, src, *target);
+        enqueue(copy, *target);
       },
       arg("dst", dst), arg("src", src), arg("count", count), arg("kind", kind));
 }
@@ -283,8 +287,8 @@ aclError aclrtMemcpyAsyncWithCondition(void* dst, size_t destMax, const void* sr
       [&] {
         // "Condition": pageable host memory makes the copy synchronous.
         const Copy copy = prepare(dst, destMax, src, count, kind);
-        require_asynchronous(dst, src);
         const auto target = stream_of(stream);
+        require_asynchronous(dst, src, *target);
         target->submit(std::make_unique<CopyTask>("aclrtMemcpyAsyncWithCondition", copy));
         const bool waits = copy.pageable || is_pageable(dst);
         if (waits && target->sink() == nullptr) synchronize(*target, std::nullopt);
@@ -314,7 +318,7 @@ aclError aclrtMemcpyBatchAsync(void** dsts, size_t* destMaxs, void** srcs, size_
         const auto target = stream_of(stream);
         for (size_t i = 0; i < numBatches; ++i) {
           out(failIndex, "failIndex") = i;
-          require_asynchronous(dsts[i], srcs[i]);
+          require_asynchronous(dsts[i], srcs[i], *target);
           enqueue(prepare(dsts[i], destMaxs[i], srcs[i], sizes[i], ACL_MEMCPY_DEFAULT), *target);
         }
       },

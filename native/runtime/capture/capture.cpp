@@ -135,8 +135,7 @@ void Capture::take(Stream& stream, TaskPtr task) {
   require_valid();
   const size_t lane = lane_of(stream);
   if (const char* const obstacle = task->capture_obstacle()) {
-    spoiled_ = text(task->name(), " cannot be captured: ", obstacle);
-    fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, *spoiled_);
+    fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, "cannot be captured: ", obstacle);
   }
   task->expect_replays();
   if (trace::enabled()) {
@@ -152,11 +151,14 @@ void Capture::take(Stream& stream, TaskPtr task) {
   push(lane, std::move(node));
 }
 
-void Capture::spoil(const char* function, const Error& error) { invalidate(text(function, ": ", error.text())); }
-
-void Capture::invalidate(const std::string& why) {
+void Capture::spoil(const char* function, const Error& error) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!spoiled_) spoiled_ = why;
+  if (!spoiled_) spoiled_ = text(function, ": ", error.text());
+}
+
+std::optional<std::string> Capture::spoiled() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return spoiled_;
 }
 
 bool Capture::ongoing() const {
@@ -185,8 +187,10 @@ void Capture::wait(const std::shared_ptr<Stream>& stream, size_t point) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_valid();
   if (other != nullptr && other.get() != this) {
-    spoiled_ = text("stream ", stream->id(), " waits for an event of this capture, but takes part in another one");
-    fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, *spoiled_);
+    const std::string reason =
+        text("stream ", stream->id(), " waits for an event of this capture, but takes part in another one");
+    if (!spoiled_) spoiled_ = "aclrtStreamWaitEvent: " + reason;
+    fail(ACL_ERROR_STREAM_CAPTURE_CONFLICT, reason);
   }
   const size_t lane = other == nullptr ? join(stream) : lane_of(*stream);
   if (graph_->points[point].lane == lane) return;  // its own order already holds
@@ -298,24 +302,20 @@ aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode) noexcept { re
 void require_not_captured(const Stream& stream, const char* why) {
   const auto capture = capture_of(stream);
   if (capture == nullptr) return;
-  const std::string reason = text(why, " stream ", stream.id(), ", which is being captured");
-  capture->invalidate(reason);
-  fail(ACL_ERROR_RT_STREAM_CAPTURED, reason,
-       ": nothing has run there yet. Do it before or after the capture; .item(), .cpu(), printing a tensor and "
-       "synchronize() all wait");
+  const std::optional<std::string> spoiled = capture->spoiled();
+  fail(ACL_ERROR_RT_STREAM_CAPTURED, why, " stream ", stream.id(),
+       ", which is being captured: nothing has run there yet. Do it before or after the capture; .item(), .cpu(), "
+       "printing a tensor and synchronize() all wait",
+       spoiled ? ". The capture was spoiled before that: " : "", spoiled.value_or(""));
 }
 
 void require_no_capture_here(const char* why, int code) {
   if (ongoing_captures().count.load() == 0) return;
-  bool forbidden = false;
   for (const auto& capture : ongoing_captures().all()) {
-    if (!forbids_here(*capture)) continue;
-    capture->invalidate(why);
-    forbidden = true;
+    require(!forbids_here(*capture), code, why,
+            "; that is not allowed while a graph is being captured in this mode. Do it before or after the capture, or "
+            "capture with capture_error_mode='thread_local' or 'relaxed' if it is another thread's business");
   }
-  require(!forbidden, code, why,
-          "; that is not allowed while a graph is being captured in this mode. Do it before or after the capture, or "
-          "capture with capture_error_mode='thread_local' or 'relaxed' if it is another thread's business");
 }
 
 void abandon_captures(int device) noexcept {

@@ -50,8 +50,8 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   std::thread::id thread() const noexcept { return thread_; }
   bool ongoing() const;
   bool valid() const;
-  // After the first call nothing is recorded any more, and the end answers `why`.
-  void invalidate(const std::string& why);
+  // What made the capture useless, if anything did: nothing is recorded any more, and the end answers it.
+  std::optional<std::string> spoiled() const;
 
  private:
   struct LaneState {
@@ -96,11 +96,11 @@ std::shared_ptr<Capture> capture_into(const Graph& graph);
 // How the calling thread takes the captures of the process; exchanged by aclmdlRICaptureThreadExchangeMode.
 aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode) noexcept;
 
-// For calls that would wait for a stream. Throws 107027 if it is being captured, which spoils the capture.
+// For calls that would wait for a stream. Throws 107027 if it is being captured, which goes on, as in CANN.
 void require_not_captured(const Stream& stream, const char* why);
 
 // For calls that CANN counts as unsafe while a capture goes on: they wait for the device, or read host memory that the
-// caller may reuse. Throws 107030 unless the capture modes allow it, and spoils the captures that forbid it.
+// caller may reuse. Throws 107030 unless the capture modes allow it; the captures go on, as in CANN.
 void require_no_capture_here(const char* why, int code = ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
 
 // The device is reset: its captures end without a graph.
