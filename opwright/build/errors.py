@@ -9,6 +9,7 @@ __all__ = [
     "CommandLineError",
     "CompileError",
     "EditedFilesError",
+    "ExistingOperatorsError",
     "LeavesFolderError",
     "LinkError",
     "NoOperatorError",
@@ -160,6 +161,14 @@ class LeavesFolderError(OpwrightError):
     id = "OPW-B023"
     title = "a path leaves the folder that is written"
     usual_fix = "replace the symbolic link by a folder; nothing was written or removed"
+
+
+class ExistingOperatorsError(OpwrightError):
+    """A set of operators that another library has: there is nothing to build."""
+
+    id = "OPW-B025"
+    title = "the operators of the set exist already"
+    usual_fix = "ship the module itself; what it declares is registered when it calls load()"
 
 
 class CommandLineError(OpwrightError):

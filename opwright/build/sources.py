@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.build.errors import StableAbiError, StableAbiLimitsError
+from opwright.build.errors import ExistingOperatorsError, StableAbiError, StableAbiLimitsError
 from opwright.build.versions import for_version
 from opwright.derive import derive
 from opwright.emit.all import emit_all
@@ -63,10 +63,15 @@ def read_sources(project: Project, options: EmitOptions, *, cpp: bool = True) ->
     ------
     OpwrightError
         What is wrong with the declaration (OPW-D...), its file (OPW-P...), or what cannot be
-        emitted (OPW-E...); OPW-B022: no operator is for this version of torch.
+        emitted (OPW-E...); OPW-B022: no operator is for this version of torch; OPW-B025: the
+        operators are another library's.
     """
     with lazy_torch():
         declaration = load_operators(project).freeze()
+        if declaration.existing:
+            where = f"{declaration.place}, operator set {declaration.namespace}"
+            got = ", ".join(operator.name for operator in declaration.operators)
+            raise ExistingOperatorsError(where=where, got=got)
         warnings = check(declaration)
         declaration, left_out = for_version(declaration, options.torch)
         if left_out:

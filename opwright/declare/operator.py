@@ -143,6 +143,8 @@ class Declaration:
         Version of the package that ships them.
     torch, torch_npu
         Version specifiers of what they work with; None for the pair of the build.
+    existing
+        Whether the operators are another library's: what that lacks in graphs is declared.
     """
 
     namespace: str
@@ -152,6 +154,7 @@ class Declaration:
     doc: str = ""
     torch: str | None = None
     torch_npu: str | None = None
+    existing: bool = False
     operators: tuple[Operator, ...] = ()
 
     def operator(self, name: str) -> Operator | None:

@@ -108,6 +108,9 @@ class OperatorSet:
     torch, torch_npu
         Version specifiers (`">=2.13,<2.14"`) of what they work with; the minor version of the build
         if none are given.
+    existing
+        True if the operators are another library's and work eagerly, as those of torch_npu
+        (namespace `npu`): `load` adds what they lack in graphs, Meta and functionalization.
 
     Examples
     --------
@@ -127,13 +130,16 @@ class OperatorSet:
         version: str = "0.1.0",
         torch: str | None = None,
         torch_npu: str | None = None,
+        existing: bool = False,
     ) -> None:
         place = caller()
-        check_namespace(namespace, where=str(place))
+        if not existing:
+            check_namespace(namespace, where=str(place))
         self.namespace = namespace
         self.version = version
         self.torch = torch
         self.torch_npu = torch_npu
+        self.existing = existing
         self.place = place
         self.declared: dict[str, Operator] = {}
         self.loaded: Loaded | None = None
@@ -234,6 +240,7 @@ class OperatorSet:
             version=self.version,
             torch=self.torch,
             torch_npu=self.torch_npu,
+            existing=self.existing,
             place=self.place,
             source=Source(
                 name=path.name,

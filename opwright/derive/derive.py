@@ -36,17 +36,17 @@ def derive(declaration: Declaration) -> SetFacts:
         operators=tuple(
             facts
             for operator in declaration.operators
-            for facts in derive_operator(operator, declaration.namespace, declared)
+            for facts in derive_operator(operator, declaration, declared)
         ),
     )
 
 
 def derive_operator(
-    operator: Operator, namespace: str, declared: Mapping[str, Operator]
+    operator: Operator, declaration: Declaration, declared: Mapping[str, Operator]
 ) -> Iterator[OperatorFacts]:
     """Return the facts of an operator, of its functional twin and of its backward."""
-    where = f"{operator.place}, operator {namespace}::{operator.name}"
-    facts = own_facts(operator, where=where)
+    where = f"{operator.place}, operator {declaration.namespace}::{operator.name}"
+    facts = own_facts(operator, where=where, existing=declaration.existing)
     backward = derive_backward(operator, facts.outputs, declared)
     if backward is not None:
         facts = dataclasses.replace(facts, autograd=backward[0])
@@ -61,14 +61,20 @@ def derive_operator(
         yield backward[1]
 
 
-def own_facts(operator: Operator, *, where: str) -> OperatorFacts:
-    """Return the facts of an operator without what is derived beside it."""
+def own_facts(operator: Operator, *, where: str, existing: bool) -> OperatorFacts:
+    """Return the facts of an operator without what is derived beside it.
+
+    Parameters
+    ----------
+    existing
+        Whether another library has it: then it has kernels, and calls nothing of ours.
+    """
     schema = operator.schema
     outputs, checks = derive_outputs(operator, where=where)
     is_composite = operator.call is False
-    prototype = prototype_of(operator, outputs)
+    prototype = None if existing else prototype_of(operator, outputs)
     call = None
-    if operator.call is not False:
+    if operator.call is not False and not existing:
         call = derive_call(schema, outputs, operator.call, prototype, where=where)
     python = PythonKernel(kind="reference", function=operator.reference) if is_composite else None
     return OperatorFacts(

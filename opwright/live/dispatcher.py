@@ -25,6 +25,8 @@ __all__ = [
     "clear_caches",
     "forget",
     "from_functional",
+    "has_fake",
+    "has_kernel",
     "is_functional",
     "is_transformed",
     "keep_kernel",
@@ -57,6 +59,17 @@ def names_in(namespace: str) -> list[str]:
     """Return the operators of a namespace, with it."""
     prefix = f"{namespace}::"
     return [name for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix)]
+
+
+def has_kernel(operator: Any, key: str) -> bool:  # noqa: ANN401 - torch.ops has no types
+    """Tell whether an operator has a kernel of a dispatch key."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), key)
+
+
+def has_fake(namespace: str, name: str) -> bool:
+    """Tell whether an operator has a kernel for fake tensors that torch.library registered."""
+    entry = fake_registry._data.get(f"{namespace}::{name}")
+    return entry is not None and bool(entry.fake_impl.kernels)
 
 
 def below_autograd() -> AbstractContextManager[None]:

@@ -56,7 +56,8 @@ def functional(subject: Subject) -> Iterator[OpwrightError]:
 
 def namespace(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
     """Check the namespace, also where the set was not made by an OperatorSet."""
-    if declaration.namespace in RESERVED_NAMESPACES or not declaration.namespace.isidentifier():
+    reserved_names = () if declaration.existing else RESERVED_NAMESPACES
+    if declaration.namespace in reserved_names or not declaration.namespace.isidentifier():
         error = ReservedNameError(
             where=f"{declaration.place}, namespace",
             got=repr(declaration.namespace),

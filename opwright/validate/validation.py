@@ -35,6 +35,8 @@ THEMES = (
     *(reference, backward, samples, metadata),
 )
 OPERATOR_RULES = tuple(rule for theme in THEMES for rule in theme.RULES)
+# Of operators that another library calls and prepares for graphs itself.
+EXISTING_RULES = tuple(r for t in THEMES if t not in {call, prototype} for r in t.RULES)
 SET_RULES = (*names.SET_RULES, *metadata.SET_RULES)
 
 
@@ -56,7 +58,7 @@ def validate(
     for subject in subjects(declaration):
         found += [
             diagnostic(error, subject.operator.place, as_errors)
-            for rule in OPERATOR_RULES
+            for rule in (EXISTING_RULES if declaration.existing else OPERATOR_RULES)
             for error in rule(subject)
         ]
     return tuple(sorted(found, key=lambda each: each.place))

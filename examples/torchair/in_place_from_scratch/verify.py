@@ -30,9 +30,17 @@ def inputs(size):
 
 
 verify(
-    Case(name="my_inplace", model=model, reference=reference, inputs=inputs, writes=(0,)),
+    Case(
+        name="my_inplace",
+        operator="MyInplace",
+        model=model,
+        reference=reference,
+        inputs=inputs,
+        writes=(0,),
+    ),
     Case(
         name="my_inplace of a view",
+        operator="MyInplace",
         model=model_of_a_view,
         reference=reference_of_a_view,
         inputs=inputs,

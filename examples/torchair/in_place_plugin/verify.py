@@ -23,5 +23,12 @@ def inputs(size):
 
 
 verify(
-    Case(name="scatter_pa_cache", model=model, reference=reference, inputs=inputs, writes=(0,)),
+    Case(
+        name="scatter_pa_cache",
+        operator="ScatterPaCache",
+        model=model,
+        reference=reference,
+        inputs=inputs,
+        writes=(0,),
+    ),
 )

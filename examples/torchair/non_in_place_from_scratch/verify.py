@@ -1,6 +1,5 @@
 """Checks my_op in each mode against plain PyTorch. PYTHONPATH chooses the form: by_hand or declared."""
 
-
 import torch
 
 
@@ -28,6 +27,12 @@ def inputs_without_y(size):
 
 
 verify(
-    Case(name="my_op", model=model, reference=reference, inputs=inputs),
-    Case(name="my_op, y is None", model=model, reference=reference, inputs=inputs_without_y),
+    Case(name="my_op", operator="MyOp", model=model, reference=reference, inputs=inputs),
+    Case(
+        name="my_op, y is None",
+        operator="MyOp",
+        model=model,
+        reference=reference,
+        inputs=inputs_without_y,
+    ),
 )

@@ -27,5 +27,11 @@ def inputs(size):
 
 
 verify(
-    Case(name="group_norm_swish_grad", model=model, reference=reference, inputs=inputs),
+    Case(
+        name="group_norm_swish_grad",
+        operator="GroupNormSwishGrad",
+        model=model,
+        reference=reference,
+        inputs=inputs,
+    ),
 )
