@@ -14,7 +14,7 @@ import tempfile
 import traceback
 import warnings
 import weakref
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,15 +105,23 @@ def verify(*cases: Case) -> None:
 
 
 def verify_in_processes() -> int:
-    """Run this program once for each of the processes that all modes need; return the exit code."""
+    """Run this program once for each of the processes that all modes need; return the exit code.
+
+    Warnings and logs of a process are printed if it fails.
+    """
     command = [sys.executable, *sys.argv]
-    children = [
-        subprocess.Popen([*command, *modes], stdout=subprocess.PIPE, text=True)
-        for modes in PROCESSES
-    ]
-    for child in children:
-        print(child.communicate()[0], end="", flush=True)
-    return max(child.returncode for child in children)
+    with ExitStack() as stack:
+        logs = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in PROCESSES]
+        children = [
+            subprocess.Popen([*command, *modes], stdout=subprocess.PIPE, stderr=log, text=True)
+            for modes, log in zip(PROCESSES, logs, strict=True)
+        ]
+        for child, log in zip(children, logs, strict=True):
+            print(child.communicate()[0], end="", flush=True)
+            if child.returncode:
+                log.seek(0)
+                sys.stderr.write(log.read())
+    return max(abs(child.returncode) for child in children)
 
 
 def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
