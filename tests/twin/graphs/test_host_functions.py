@@ -1,0 +1,104 @@
+"""Host functions and torch_npu's own prints and files from inside of a captured graph."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.graphs.captures import capture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+npu = torch_npu.npu
+
+
+@pytest.fixture
+def stream() -> Iterator[torch_npu.npu.Stream]:
+    """Run host functions on torch_npu's thread for them."""
+    made = npu.Stream()
+    npu._subscribe_report(made)
+    yield made
+    npu._unsubscribe_report(made)
+
+
+def test_a_host_function_runs_at_each_replay(stream: torch_npu.npu.Stream) -> None:
+    calls: list[int] = []
+    x = torch.zeros(4).to("npu")
+
+    def step() -> torch.Tensor:
+        y = x + 1
+        npu._launch_host_func(npu.current_stream(), calls.append, len(calls))
+        return y * 2
+
+    graph, y = capture(step, stream=stream)
+    assert calls == []
+    for count in range(1, 6):
+        x.fill_(count)
+        graph.replay()
+        assert y.tolist() == [2 * (count + 1)] * 4
+        assert calls == [0] * count
+
+
+def test_a_host_function_keeps_its_place(stream: torch_npu.npu.Stream) -> None:
+    pinned = torch.zeros(4).pin_memory()
+    seen: list[list[float]] = []
+    x = torch.zeros(4).to("npu")
+
+    def step() -> None:
+        for _ in range(3):
+            x.add_(1)
+            pinned.copy_(x, non_blocking=True)
+            npu._launch_host_func(npu.current_stream(), lambda t: seen.append(t.tolist()), pinned)
+
+    graph, _ = capture(step, stream=stream)
+    graph.replay()
+    graph.replay()
+    npu.synchronize()
+    assert seen == [[value] * 4 for value in range(1, 7)]
+
+
+def test_prints(capfd: pytest.CaptureFixture[str]) -> None:
+    x = torch.arange(6.0).reshape(2, 3).to("npu")
+    graph, _ = capture(lambda: torch.ops.npu.print_npugraph_tensor(x * 2, tensor_name="twice"))
+    assert "twice" not in capfd.readouterr().out
+    for value in (1.0, 4.0):
+        x.fill_(value)
+        graph.replay()
+        npu.synchronize()
+        printed = wait_for(capfd)
+        assert "twice=tensor([[" in printed
+        assert f"{2 * value:g}." in printed
+        assert "shape=(2, 3), dtype=torch.float32" in printed
+
+
+def wait_for(capfd: pytest.CaptureFixture[str]) -> str:
+    """Read until a whole line is there: torch_npu prints on a thread of its own."""
+    text = ""
+    for _ in range(500):
+        text += capfd.readouterr().out
+        if "dtype" in text:
+            break
+        threading.Event().wait(0.01)
+    return text
+
+
+def test_files(tmp_path: Path) -> None:
+    x = torch.zeros(3).to("npu")
+    path = tmp_path / "x.pt"
+    graph, _ = capture(lambda: torch.ops.npu.save_npugraph_tensor(x + 1, save_path=str(path), overwrite=True))
+    written = tmp_path / "x_device_0.pt"
+    for value in range(3):
+        x.fill_(value)
+        graph.replay()
+        npu.synchronize()
+        for _ in range(500):
+            if written.exists() and torch.load(written)[0] == value + 1:
+                break
+            threading.Event().wait(0.01)
+        assert torch.load(written).tolist() == [value + 1] * 3
