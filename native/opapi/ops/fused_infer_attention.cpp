@@ -1,119 +1,15 @@
 // native/opapi/ops/fused_infer_attention.cpp
 // Attention for inference: every sequence has its own number of queries and keys, and keys may lie in pages of a cache.
 // Sequence lengths and the block table's meaning come from the host; updates of captured graphs replace them.
-#include <algorithm>
 #include <limits>
-#include <string_view>
 
 #include "opapi/ops/attention.h"
 #include "opapi/ops/max_workspace.h"
+#include "opapi/ops/sequences.h"
 
 namespace {
 
 using namespace opapi::attention;
-
-struct Layout {
-  std::string_view name, input, output;
-};
-
-constexpr Layout kLayouts[] = {
-    {"BSH", "BSH", "BSH"},         {"BSND", "BSND", "BSND"},      {"BNSD", "BNSD", "BNSD"},
-    {"TND", "TND", "TND"},         {"NTD", "NTD", "NTD"},         {"NSD", "NSD", "NSD"},
-    {"BNSD_BSND", "BNSD", "BSND"}, {"BSH_BNSD", "BSH", "BNSD"},   {"BSND_BNSD", "BSND", "BNSD"},
-    {"NTD_TND", "NTD", "TND"},     {"TND_NTD", "TND", "NTD"},     {"BSH_NBSD", "BSH", "NBSD"},
-    {"BSND_NBSD", "BSND", "NBSD"}, {"BNSD_NBSD", "BNSD", "NBSD"},
-};
-
-const Layout& layout_named(const std::string& name) {
-  const auto* found =
-      std::find_if(std::begin(kLayouts), std::end(kLayouts), [&](const Layout& layout) { return layout.name == name; });
-  if (found != std::end(kLayouts)) return *found;
-  std::string names;
-  for (const Layout& layout : kLayouts) names += (names.empty() ? "" : ", ") + std::string(layout.name);
-  fail(ACLNN_ERR_PARAM_INVALID, "parameter 'inputLayout' is '", name, "'; it must be one of ", names);
-}
-
-bool is_packed(std::string_view form) { return form == "TND" || form == "NTD"; }
-
-// A view as [B, N, S, D]; packed sequences lie one after the other in S.
-at::Tensor by_head(const at::Tensor& tensor, std::string_view form, int64_t heads, const char* name) {
-  const int64_t dims = form == "BSH" || is_packed(form) || form == "NSD" ? 3 : 4;
-  require(tensor.dim() == dims, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sizes(), "; ",
-          form, " has ", dims, " dimensions");
-  at::Tensor view = tensor;
-  if (form == "BSH") {
-    require(tensor.size(2) % heads == 0, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sizes(),
-            "; its last dimension must be a multiple of the ", heads, " heads");
-    view = tensor.unflatten(2, {heads, tensor.size(2) / heads}).transpose(1, 2);
-  } else if (form == "BSND") {
-    view = tensor.transpose(1, 2);
-  } else if (form == "NBSD") {
-    view = tensor.transpose(0, 1);
-  } else if (form == "TND") {
-    view = tensor.transpose(0, 1).unsqueeze(0);
-  } else if (form == "NTD" || form == "NSD") {
-    view = tensor.unsqueeze(0);
-  }
-  require(view.size(1) == heads, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has ", view.size(1), " heads in ",
-          form, ", but ", heads, " are declared");
-  return view;
-}
-
-// ---- sequences: where the rows of each lie in [B, N, S, D]
-
-struct Span {
-  int64_t batch, start, length;
-};
-
-at::Tensor rows(const at::Tensor& heads, const Span& span) {
-  return heads.narrow(0, span.batch, 1).narrow(2, span.start, span.length);
-}
-
-// From the ends of sequences that lie one after the other.
-std::vector<Span> packed_spans(at::OptionalIntArrayRef ends, int64_t tokens, const char* name) {
-  require(ends.has_value() && !ends->empty(), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-          "' is needed for packed sequences: the end of each");
-  std::vector<Span> spans;
-  int64_t start = 0;
-  for (const int64_t end : *ends) {
-    require(start <= end && end <= tokens, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", *ends,
-            "; the ends must not decrease nor exceed the ", tokens, " tokens");
-    spans.push_back({0, start, end - start});
-    start = end;
-  }
-  return spans;
-}
-
-// One length for all, or at least one for each of `batches` sequences; all of `limit` if none is given.
-std::vector<int64_t> lengths_of(at::OptionalIntArrayRef given, int64_t batches, int64_t limit, const char* name) {
-  if (!given || given->empty()) return std::vector<int64_t>(batches, limit);
-  const int64_t count = static_cast<int64_t>(given->size());
-  require(count == 1 || count >= batches, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has ", count,
-          " lengths; it must have 1, or one for each of the ", batches, " sequences");
-  std::vector<int64_t> lengths;
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    const int64_t length = (*given)[count == 1 ? 0 : batch];
-    require(0 <= length && length <= limit, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", *given,
-            "; lengths must be between 0 and ", limit);
-    lengths.push_back(length);
-  }
-  return lengths;
-}
-
-// From lengths of sequences that are padded to `limit` rows: behind, or, if `padding` says how much is behind, before.
-std::vector<Span> padded_spans(at::OptionalIntArrayRef given, int64_t batches, int64_t limit,
-                               const OptionalTensor& padding, const char* name) {
-  std::vector<Span> spans;
-  const bool before = padding && given && !given->empty();
-  const int64_t behind = before ? std::max<int64_t>(padding->item<int64_t>(), 0) : 0;
-  for (const int64_t length : lengths_of(given, batches, limit, name)) {
-    const int64_t start = before ? limit - behind - length : 0;
-    require(start >= 0, ACLNN_ERR_PARAM_INVALID, "a sequence of ", length, " and ", behind, " rows of padding (", name,
-            ") exceed the ", limit, " rows");
-    spans.push_back({static_cast<int64_t>(spans.size()), start, length});
-  }
-  return spans;
-}
 
 // ---- keys and values
 
@@ -295,63 +191,88 @@ at::Tensor with_prefix(const OptionalTensor& prefix, at::OptionalIntArrayRef len
   return at::cat({heads.narrow(2, 0, used), keys}, 2);
 }
 
+// Everything that the sequences share; tensors are views by head.
+struct Call {
+  const Operands& operands;
+  const Options& options;
+  std::string_view form;
+  at::Tensor query;
+  std::vector<Span> queries, keys;
+  Masking masking;
+};
+
+std::vector<Span> query_spans(const Operands& operands, const at::Tensor& query, bool packed) {
+  constexpr const char* kName = "actualSeqLengths";
+  if (packed) return packed_spans(operands.query_lengths, query.size(2), kName);
+  // A single query is never padding.
+  const auto lengths = query.size(2) == 1 ? at::OptionalIntArrayRef() : operands.query_lengths;
+  return padded_spans(lengths, query.size(0), query.size(2), operands.query_padding, kName);
+}
+
+Call call_of(const Operands& operands, const Options& options, const Layout& layout) {
+  const bool packed = is_packed(layout.input);
+  const at::Tensor query = by_head(operands.query, layout.input, options.heads, "query");
+  std::vector<Span> queries = query_spans(operands, query, packed);
+  const auto batches = static_cast<int64_t>(queries.size());
+  std::vector<Span> keys = key_spans(operands, layout, batches, options.key_heads);
+  require(keys.size() == queries.size(), ACLNN_ERR_PARAM_INVALID, "there are lengths of ", batches,
+          " sequences of queries and ", keys.size(), " of keys");
+  Masking masking = masking_of(operands, options, packed, batches, query.size(2));
+  return {operands, options, layout.input, query, std::move(queries), std::move(keys), std::move(masking)};
+}
+
+Problem problem_of(const Call& call, size_t i) {
+  const Operands& operands = call.operands;
+  const Options& options = call.options;
+  const auto fetch = [&](const std::vector<at::Tensor>& tensors, const char* name) {
+    const Keys keys{tensors, call.form, options.key_heads, name};
+    return keys_of(keys, operands.block_table, options.page_size, i, call.keys[i]);
+  };
+  Problem problem;
+  problem.query = rows(call.query, call.queries[i]);
+  problem.key = with_prefix(operands.key_prefix, operands.prefix_length, fetch(operands.key, "key"), call.form);
+  problem.value = with_prefix(operands.value_prefix, operands.prefix_length, fetch(operands.value, "value"), call.form);
+  if (operands.query_rope) {
+    const at::Tensor rope = by_head(*operands.query_rope, call.form, options.heads, "queryRope");
+    problem.query = at::cat({problem.query, rows(rope, call.queries[i])}, 3);
+    problem.key = at::cat({problem.key, fetch({*operands.key_rope}, "keyRope")}, 3);
+  }
+  require(problem.query.size(3) == problem.key.size(3) && problem.key.size(2) == problem.value.size(2),
+          ACLNN_ERR_PARAM_INVALID, "query and key have heads of ", problem.query.size(3), " and ", problem.key.size(3),
+          ", key and value ", problem.key.size(2), " and ", problem.value.size(2), " tokens; each must be equal");
+  for (at::Tensor* tensor : {&problem.query, &problem.key, &problem.value}) *tensor = computed(*tensor);
+  problem.scale = options.scale;
+  const int64_t queries = problem.query.size(2), keys = problem.key.size(2);
+  const auto sequence = static_cast<int64_t>(i);
+  OptionalTensor mask = call.masking.mask;
+  if (mask && call.masking.sparsity.mode <= 1) mask = part_of(*mask, sequence, queries, keys, "attenMask");
+  problem.hidden = hidden_keys(call.masking.sparsity, mask, std::nullopt, queries, keys);
+  if (operands.pse) problem.position = part_of(*operands.pse, sequence, queries, keys, "pseShift");
+  problem.scale_position = false;
+  if (operands.sink) problem.sink = computed(*operands.sink);
+  return problem;
+}
+
 void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable> unavailable, at::Tensor& out,
             at::Tensor& softmax_lse) {
+  constexpr float kNoResult = std::numeric_limits<float>::infinity();
   if (options.key_heads == 0) options.key_heads = options.heads;
   check_operands(operands, options, unavailable);
   const Layout& layout = layout_named(options.layout);
-  const bool packed = is_packed(layout.input);
-  const at::Tensor query = by_head(operands.query, layout.input, options.heads, "query");
-  // A single query is never padding.
-  const std::vector<Span> queries =
-      packed ? packed_spans(operands.query_lengths, query.size(2), "actualSeqLengths")
-             : padded_spans(query.size(2) == 1 ? at::OptionalIntArrayRef() : operands.query_lengths, query.size(0),
-                            query.size(2), operands.query_padding, "actualSeqLengths");
-  const auto batches = static_cast<int64_t>(queries.size());
-  const std::vector<Span> keys = key_spans(operands, layout, batches, options.key_heads);
-  require(keys.size() == queries.size(), ACLNN_ERR_PARAM_INVALID, "there are lengths of ", batches,
-          " sequences of queries and ", keys.size(), " of keys");
-  const Masking masking = masking_of(operands, options, packed, batches, query.size(2));
-  const std::vector<at::Tensor> key_rope_list{or_undefined(operands.key_rope)};
-  const Keys key{operands.key, layout.input, options.key_heads, "key"};
-  const Keys value{operands.value, layout.input, options.key_heads, "value"};
-  const Keys key_rope{key_rope_list, layout.input, options.key_heads, "keyRope"};
-
+  const Call call = call_of(operands, options, layout);
   out.zero_();  // what padding gets
   at::Tensor out_heads = by_head(out, layout.output, options.heads, "attentionOut");
   at::Tensor lse_heads;
   if (options.wants_lse) {
-    softmax_lse.fill_(std::numeric_limits<float>::infinity());  // marks rows without a result
-    lse_heads = packed ? by_head(softmax_lse, "TND", options.heads, "softmaxLse") : softmax_lse;
+    softmax_lse.fill_(kNoResult);
+    lse_heads = is_packed(layout.input) ? by_head(softmax_lse, "TND", options.heads, "softmaxLse") : softmax_lse;
   }
-  for (size_t i = 0; i < queries.size(); ++i) {
-    const auto sequence = static_cast<int64_t>(i);
-    const auto fetch = [&](const Keys& of) { return keys_of(of, operands.block_table, options.page_size, i, keys[i]); };
-    Problem problem;
-    problem.query = rows(query, queries[i]);
-    problem.key = with_prefix(operands.key_prefix, operands.prefix_length, fetch(key), layout.input);
-    problem.value = computed(with_prefix(operands.value_prefix, operands.prefix_length, fetch(value), layout.input));
-    if (operands.query_rope) {
-      const at::Tensor rope = by_head(*operands.query_rope, layout.input, options.heads, "queryRope");
-      problem.query = at::cat({problem.query, rows(rope, queries[i])}, 3);
-      problem.key = at::cat({problem.key, fetch(key_rope)}, 3);
-    }
-    problem.query = computed(problem.query);
-    problem.key = computed(problem.key);
-    problem.scale = options.scale;
-    const int64_t query_count = problem.query.size(2), key_count = problem.key.size(2);
-    OptionalTensor mask = masking.mask;
-    if (mask && masking.sparsity.mode <= 1) mask = part_of(*mask, sequence, query_count, key_count, "attenMask");
-    problem.hidden = hidden_keys(masking.sparsity, mask, std::nullopt, query_count, key_count);
-    if (operands.pse) problem.position = part_of(*operands.pse, sequence, query_count, key_count, "pseShift");
-    problem.scale_position = false;
-    if (operands.sink) problem.sink = computed(*operands.sink);
-    const Result result = forward(problem);
-    rows(out_heads, queries[i]).copy_(result.out);
-    if (lse_heads.defined()) {
-      const at::Tensor lse = result.sum.log().add_(result.highest);
-      rows(lse_heads, queries[i]).copy_(lse.masked_fill_(result.blind, std::numeric_limits<float>::infinity()));
-    }
+  for (size_t i = 0; i < call.queries.size(); ++i) {
+    const Result result = forward(problem_of(call, i));
+    rows(out_heads, call.queries[i]).copy_(result.out);
+    if (!lse_heads.defined()) continue;
+    const at::Tensor lse = result.sum.log().add_(result.highest).masked_fill_(result.blind, kNoResult);
+    rows(lse_heads, call.queries[i]).copy_(lse);
   }
 }
 
@@ -403,14 +324,13 @@ const OptionalTensor kNone;
 #define PARAMS_V5 FIRST_IN ROPE_IN SINK_IN STARTS ATTRIBUTES(Int, queryQuantMode)(Int, pseType) RESULTS
 
 ACLNN(FusedInferAttentionScoreV2, PARAMS_V2, ATTEND(kNone, kNone, kNone, 0, FIRST_UNAVAILABLE))
-ACLNN(FusedInferAttentionScoreV3, PARAMS_V3,
-      ATTEND(queryRopeOptional, keyRopeOptional, kNone, 0, FIRST_UNAVAILABLE, UNAVAILABLE(keyRopeAntiquantScale)))
+ACLNN(FusedInferAttentionScoreV3, PARAMS_V3, ATTEND(queryRopeOptional, keyRopeOptional, kNone, 0, FIRST_UNAVAILABLE))
 ACLNN(FusedInferAttentionScoreV4, PARAMS_V4,
       ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, 0, FIRST_UNAVAILABLE,
-             UNAVAILABLE(keyRopeAntiquantScale), UNAVAILABLE(dequantScaleQuery)))
+             UNAVAILABLE(dequantScaleQuery)))
 ACLNN(FusedInferAttentionScoreV5, PARAMS_V5,
       ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, pseType, FIRST_UNAVAILABLE,
-             UNAVAILABLE(keyRopeAntiquantScale), UNAVAILABLE(dequantScaleQuery)))
+             UNAVAILABLE(dequantScaleQuery)))
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV3, PARAMS_V3)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV4, PARAMS_V4)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV5, PARAMS_V5)

@@ -103,6 +103,16 @@ def test_sparse_modes(mode: int, queries: int) -> None:
     check_gradients(run, query, key, value)
 
 
+def test_sparse_modes_need_a_mask() -> None:
+    """Without one, every score counts in every mode, as documented."""
+    query, key = some((1, 2, 3, WIDTH), torch.float32), some((1, 2, 5, WIDTH), torch.float32)
+    on_npu = [tensor.to("npu") for tensor in (query, key, key)]
+    expected = reference(query, key, key, torch.zeros(3, 5, dtype=torch.bool), None)
+    for mode in (0, 2, 3, 4):
+        options = {"scale": 0.3, "sparse_mode": mode, "pre_tockens": 0, "next_tockens": 0}
+        agree(torch_npu.npu_fusion_attention(*on_npu, 2, "BNSD", **options)[0], expected)
+
+
 @pytest.mark.parametrize(
     "shape", [(QUERIES, KEYS), (1, 1, QUERIES, KEYS), (BATCH, HEADS, QUERIES, KEYS)]
 )

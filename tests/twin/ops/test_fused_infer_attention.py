@@ -545,6 +545,8 @@ def test_refusals(why: str, options: dict[str, object]) -> None:
 def test_refused_dtypes_and_tables() -> None:
     operator = partial(torch_npu.npu_fused_infer_attention_score, input_layout="BNSD")
     query = normal(BATCH, HEADS, KEYS, WIDTH)
+    wide = normal(BATCH, HEADS, KEYS, 2 * WIDTH)
+    rejects("query and key have heads of 16 and 32", operator, query, wide, query, num_heads=HEADS)
     rejects("must be float16 or bfloat16", operator, *[query.float()] * 3, num_heads=HEADS)
     rejects("quantised attention", operator, query, *[query.to(torch.int8)] * 2, num_heads=HEADS)
     pages = partial(
