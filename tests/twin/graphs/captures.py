@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -31,7 +32,7 @@ def check_usable(*streams: torch_npu.npu.Stream) -> None:
             assert (torch.arange(3.0).to("npu") * 2).cpu().tolist() == [0, 2, 4]
     for options in ({}, *({"stream": stream} for stream in streams)):
         x = torch.zeros(3, device="npu")
-        graph, y = capture(lambda x=x: x + 1, **options)
+        graph, y = capture(partial(torch.add, x, 1), **options)
         x.fill_(4)
         graph.replay()
         assert y.cpu().tolist() == [5, 5, 5]

@@ -19,14 +19,20 @@ pytestmark = pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream
 def model() -> nn.Module:
     torch.manual_seed(0)
     layers = nn.Sequential(
-        nn.Linear(16, 32), nn.LayerNorm(32), nn.GELU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4)
+        nn.Linear(16, 32),
+        nn.LayerNorm(32),
+        nn.GELU(),
+        nn.Linear(32, 32),
+        nn.ReLU(),
+        nn.Linear(32, 4),
     )
     return layers.to("npu")
 
 
 def train(module: nn.Module, steps: int = 8) -> list[torch.Tensor]:
+    """Return the gradients of each step."""
     optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
-    losses = []
+    gradients = []
     for seed in range(steps):
         generator = torch.Generator().manual_seed(seed)
         x = torch.randn(8, 16, generator=generator).to("npu")
@@ -34,9 +40,10 @@ def train(module: nn.Module, steps: int = 8) -> list[torch.Tensor]:
         optimizer.zero_grad(set_to_none=True)
         loss = nn.functional.mse_loss(module(x), target)
         loss.backward()  # type: ignore[no-untyped-call]
-        losses.append(torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None]))
+        found = [parameter.grad for parameter in module.parameters()]
+        gradients.append(torch.cat([grad.flatten() for grad in found if grad is not None]))
         optimizer.step()
-    return losses
+    return gradients
 
 
 def test_training_equals_eager_bit_for_bit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,15 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 npu = torch_npu.npu
+# torch_npu 2.13.0 has no public names for these; its documentation calls them by the private ones.
+subscribe, unsubscribe = npu._subscribe_report, npu._unsubscribe_report  # noqa: SLF001
+launch_host_func = npu._launch_host_func  # noqa: SLF001
 
 
 @pytest.fixture
 def stream() -> Iterator[torch_npu.npu.Stream]:
     """Run host functions on torch_npu's thread for them."""
     made = npu.Stream()
-    npu._subscribe_report(made)
+    subscribe(made)
     yield made
-    npu._unsubscribe_report(made)
+    unsubscribe(made)
 
 
 def test_a_host_function_runs_at_each_replay(stream: torch_npu.npu.Stream) -> None:
@@ -33,7 +37,7 @@ def test_a_host_function_runs_at_each_replay(stream: torch_npu.npu.Stream) -> No
 
     def step() -> torch.Tensor:
         y = x + 1
-        npu._launch_host_func(npu.current_stream(), calls.append, len(calls))
+        launch_host_func(npu.current_stream(), calls.append, len(calls))
         return y * 2
 
     graph, y = capture(step, stream=stream)
@@ -54,7 +58,7 @@ def test_a_host_function_keeps_its_place(stream: torch_npu.npu.Stream) -> None:
         for _ in range(3):
             x.add_(1)
             pinned.copy_(x, non_blocking=True)
-            npu._launch_host_func(npu.current_stream(), lambda t: seen.append(t.tolist()), pinned)
+            launch_host_func(npu.current_stream(), lambda t: seen.append(t.tolist()), pinned)
 
     graph, _ = capture(step, stream=stream)
     graph.replay()
@@ -91,7 +95,8 @@ def wait_for(capfd: pytest.CaptureFixture[str]) -> str:
 def test_files(tmp_path: Path) -> None:
     x = torch.zeros(3).to("npu")
     path = tmp_path / "x.pt"
-    graph, _ = capture(lambda: torch.ops.npu.save_npugraph_tensor(x + 1, save_path=str(path), overwrite=True))
+    save = partial(torch.ops.npu.save_npugraph_tensor, save_path=str(path), overwrite=True)
+    graph, _ = capture(lambda: save(x + 1))
     written = tmp_path / "x_device_0.pt"
     for value in range(3):
         x.fill_(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import torch
 import torch_npu
 
 from opwright import twin
+from tests.twin import on_twin
 from tests.twin.aclnn_calls import Scalar, call
 from tests.twin.graphs.captures import capture, check_usable
 
@@ -19,8 +22,30 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.build
 
-IN_CPP = r"""
+IN_CPP = """
+#include <ATen/Functions.h>
 #include <opwright/kernel.h>
+
+OPWRIGHT_KERNEL(aclnnCapturedCpp, (In, x)(Double, alpha)(Out, out),
+                at::mul_out(out, x, at::scalar_tensor(alpha)))
+"""
+
+CALL_CPP = """
+import ctypes
+import torch, torch_npu
+from tests.twin.aclnn_calls import call
+
+x, y = torch.zeros(4).to("npu"), torch.zeros(4).to("npu")
+graph = torch.npu.NPUGraph()
+with torch.npu.graph(graph):
+    call("aclnnCapturedCpp", x, 2.5, y)
+    z = y + 1
+assert y.tolist() == [0] * 4
+for value in range(3):
+    x.fill_(value)
+    graph.replay()
+    assert z.tolist() == [2.5 * value + 1] * 4, z
+print("done")
 """
 
 
@@ -32,7 +57,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def npu(count: int, value: float = 0) -> torch.Tensor:
-    return torch.full((count,), value).to("npu")
+    return torch.full((count,), float(value)).to("npu")
 
 
 def test_a_python_kernel_runs_at_each_replay() -> None:
@@ -44,8 +69,13 @@ def test_a_python_kernel_runs_at_each_replay() -> None:
 
     signature = "aclnnCapturedScale(const aclTensor *x, double factor, char *mode, aclTensor *out)"
     x, y = npu(8), npu(8)
+
+    def step() -> torch.Tensor:
+        call("aclnnCapturedScale", x, 2.5, "fast", y)
+        return y + 1
+
     with twin.kernel(signature)(reference).registration:
-        graph, z = capture(lambda: (call("aclnnCapturedScale", x, 2.5, "fast", y), y + 1)[1])
+        graph, z = capture(step)
         assert calls == []
         for count in range(1, 4):
             x.fill_(count)
@@ -59,10 +89,8 @@ def test_a_python_kernel_runs_at_each_replay() -> None:
 def test_arguments_are_copied_when_they_are_recorded() -> None:
     """The caller destroys its descriptors and lists after the call."""
 
-    def reference(
-        xs: list[torch.Tensor], axes: list[int], alpha: float, out: torch.Tensor
-    ) -> None:
-        out.copy_(sum(x.sum(axes) * alpha for x in xs))
+    def reference(xs: list[torch.Tensor], axes: list[int], alpha: float, out: torch.Tensor) -> None:
+        out.copy_(torch.stack(xs).sum(0).sum(axes) * alpha)
 
     signature = (
         "aclnnCapturedSum(const aclTensorList *xs, const aclIntArray *axes, "
@@ -112,7 +140,6 @@ def test_a_python_kernel_on_two_streams_of_a_graph() -> None:
 
 
 def test_a_kernel_that_is_gone() -> None:
-    """What was captured keeps the kernel that it was captured with."""
     x, y = npu(4), npu(4)
 
     def reference(x: torch.Tensor, out: torch.Tensor) -> None:
@@ -123,7 +150,22 @@ def test_a_kernel_that_is_gone() -> None:
         graph, _ = capture(lambda: call(name, x, y))
         graph.replay()
         assert y.tolist() == [1] * 4
-    x.fill_(5)
     graph.replay()
-    assert y.tolist() == [6] * 4
-    graph.reset()
+    with pytest.raises(RuntimeError, match=f"{name}: its reference function was removed"):
+        torch_npu.npu.synchronize()
+    check_usable()
+
+
+def test_a_kernel_in_cpp(tmp_path: Path) -> None:
+    source, program = tmp_path / "kernel.cpp", tmp_path / "program.py"
+    source.write_text(IN_CPP)
+    program.write_text(CALL_CPP)
+    run = [sys.executable, "-m", "opwright", "run"]
+    done = subprocess.run(
+        [*run, "--kernels", source, "--", sys.executable, program],
+        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT), "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "done\n", done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,7 +42,7 @@ def scratch(x: torch.Tensor) -> torch.Tensor:
 
 def test_a_graph_keeps_its_memory_until_it_is_reset(base: int) -> None:
     x = torch.ones(4).to("npu")
-    graph, y = capture(lambda: scratch(x))
+    graph, y = capture(partial(scratch, x))
     held = reserved() - base
     assert held >= 32 * MIB
     for value in (1, 2):
@@ -51,16 +52,15 @@ def test_a_graph_keeps_its_memory_until_it_is_reset(base: int) -> None:
     graph.reset()
     assert y.tolist() == [3 * 2 * (2 * MIB)] * 4  # a result outlives its graph
     assert reserved() - base < held
-    del x, y
 
 
 def test_graphs_of_one_pool_share_scratch_memory(base: int) -> None:
     x = torch.ones(4).to("npu")
-    apart = [capture(lambda: scratch(x)) for _ in range(3)]
+    apart = [capture(partial(scratch, x)) for _ in range(3)]
     separate = reserved() - base
-    del apart
+    apart.clear()
     pool = torch_npu.npu.graph_pool_handle()
-    shared = [capture(lambda: scratch(x), pool=pool) for _ in range(3)]
+    shared = [capture(partial(scratch, x), pool=pool) for _ in range(3)]
     together = reserved() - base
     assert separate >= 3 * 32 * MIB
     assert together <= separate / 2
@@ -70,7 +70,6 @@ def test_graphs_of_one_pool_share_scratch_memory(base: int) -> None:
         for graph, y in shared:
             graph.replay()
             assert y.tolist() == [(value + 1) * 2 * (2 * MIB)] * 4
-    del shared, graph, x, y
 
 
 def test_a_graph_joins_the_pool_of_another(base: int) -> None:  # noqa: ARG001
@@ -85,19 +84,17 @@ def test_a_graph_joins_the_pool_of_another(base: int) -> None:  # noqa: ARG001
     x.zero_()
     second.replay()  # the pool lives as long as one of its graphs
     assert z.tolist() == [4] * 4
-    del first, second, x, y, z
 
 
 def test_results_of_graphs_in_one_pool_stay_apart(base: int) -> None:  # noqa: ARG001
     pool = torch_npu.npu.graph_pool_handle()
     x = torch.zeros(1000).to("npu")
-    captured = [capture(lambda n=n: x + n, pool=pool) for n in range(20)]
+    captured = [capture(partial(torch.add, x, n), pool=pool) for n in range(20)]
     for value in (0, 7):
         x.fill_(value)
         for graph, _ in captured:
             graph.replay()
         assert [y[0].item() for _, y in captured] == [value + n for n in range(20)]
-    del captured, graph, x
 
 
 def test_what_a_replay_reads_is_not_given_to_others(base: int) -> None:  # noqa: ARG001
@@ -114,7 +111,6 @@ def test_what_a_replay_reads_is_not_given_to_others(base: int) -> None:  # noqa:
         graph.replay()
         assert y.tolist() == [6] * 64
         assert all(block.isnan().all().item() for block in noise), round_
-    del graph, noise, x, y
 
 
 def test_memory_of_failed_captures_is_used_again() -> None:
@@ -123,9 +119,9 @@ def test_memory_of_failed_captures_is_used_again() -> None:
     before = torch_npu.npu.current_stream()
     for _ in range(3):
         with pytest.raises(RuntimeError, match="aclnnNonzero"):
-            capture(lambda: (x + 1).nonzero())
+            capture(partial(torch.nonzero, x))
         torch_npu.npu.set_stream(before)
-    graph, y = capture(lambda: scratch(x))
+    graph, y = capture(partial(scratch, x))
     graph.replay()
     assert y.tolist() == [4 * 2 * MIB] * 4
 

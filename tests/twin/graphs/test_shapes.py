@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 import torch_npu
 from torch import nn
@@ -17,8 +19,9 @@ class Runner:
         self.x = torch.zeros(max(sizes), width).to("npu")
         self.captured: dict[int, tuple[torch_npu.npu.NPUGraph, torch.Tensor]] = {}
         pool = None
-        for size in sorted(sizes, reverse=True):  # the largest first: the others fit into its memory
-            self.captured[size] = capture(lambda size=size: module(self.x[:size]), pool=pool)
+        for size in sorted(sizes, reverse=True):
+            # The largest comes first: the others fit into its memory.
+            self.captured[size] = capture(partial(module, self.x[:size]), pool=pool)
             pool = self.captured[size][0].pool()
 
     def __call__(self, batch: torch.Tensor) -> torch.Tensor:
@@ -43,11 +46,18 @@ def test_batches_of_many_sizes() -> None:
             assert torch.equal(runner(batch), layers(runner.x[:padded])[:count])
 
 
+def doubled_sums(x: torch.Tensor) -> torch.Tensor:
+    return (x * 2).cumsum(0)
+
+
 def test_a_shape_is_captured_again_in_the_same_pool() -> None:
     pool = torch_npu.npu.graph_pool_handle()
     x = torch.arange(64.0).to("npu")
+    last = None
     for size in (4, 64, 9, 64, 1):
-        graph, y = capture(lambda size=size: (x[:size] * 2).cumsum(0), pool=pool)
+        graph, y = capture(partial(doubled_sums, x[:size]), pool=pool)
+        if last is not None:
+            last.reset()  # not before: a pool without graphs is gone, for torch_npu as for CUDA
         graph.replay()
-        assert torch.equal(y, (x[:size] * 2).cumsum(0))
-        graph.reset()
+        assert torch.equal(y, doubled_sums(x[:size]))
+        last = graph

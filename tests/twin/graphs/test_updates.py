@@ -160,10 +160,12 @@ def test_groups_that_do_not_begin_or_end() -> None:
         npu.graph_task_group_begin(stream)
     with pytest.raises(RuntimeError, match=r"aclmdlRICaptureTaskGrpEnd: stream \d+ is not being"):
         npu.graph_task_group_end(stream)
-    with pytest.raises(RuntimeError, match="aclmdlRICaptureTaskUpdateEnd: .*updates no task group"):
+    with pytest.raises(
+        RuntimeError, match=r"aclmdlRICaptureTaskUpdateEnd: .*updates no task group"
+    ):
         npu.graph_task_update_end(stream)
     before = npu.current_stream()
-    with pytest.raises(RuntimeError, match="aclmdlRICaptureEnd: .*has an open task group"):
+    with pytest.raises(RuntimeError, match=r"aclmdlRICaptureEnd: .*has an open task group"):
         capture(lambda: npu.graph_task_group_begin(npu.current_stream()))
     npu.set_stream(before)
     check_usable(stream)
@@ -172,7 +174,7 @@ def test_groups_that_do_not_begin_or_end() -> None:
 def test_a_group_of_a_graph_that_was_reset() -> None:
     captured = Updatable(torch.ones(8).to("npu"), 3)
     captured.graph.reset()
-    with pytest.raises(RuntimeError, match="aclmdlRICaptureTaskUpdateBegin: .*task group"):
+    with pytest.raises(RuntimeError, match=r"aclmdlRICaptureTaskUpdateBegin: .*task group"):
         npu.graph_task_update_begin(captured.stream, captured.handle)
     check_usable(captured.stream)
 
