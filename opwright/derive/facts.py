@@ -43,6 +43,9 @@ __all__ = [
 # Whether the author declared the operator, or it is the backward or functional twin of one.
 Role: TypeAlias = Literal["declared", "backward", "functional twin"]
 
+# Tags that say what an operator writes and returns.
+OF_THE_SCHEMA = frozenset({"inplace", "inplace_view", "out"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
@@ -240,6 +243,16 @@ class OperatorFacts:
     def name(self) -> str:
         """The name with its overload."""
         return self.schema.full_name
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of its tags; what is derived has no tag that says how the schema mutates."""
+        names = dict.fromkeys(("pt2_compliant_tag", *self.operator.tags))
+        if not self.operator.deterministic and not any(
+            name.startswith("nondeterministic") for name in names
+        ):
+            names["nondeterministic_bitwise"] = None
+        return tuple(name for name in names if self.role == "declared" or name not in OF_THE_SCHEMA)
 
     def argument(self, name: str) -> Argument:
         """Return the argument of this name; asking for one that is not there is a fault here."""

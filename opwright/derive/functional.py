@@ -1,6 +1,7 @@
-"""The functional twin of a mutating operator: it returns what the operator would have written.
+"""What a mutating operator is for those that functionalize: its functional twin and graph form.
 
-Its kernel clones the written arguments and calls the same aclnn function.
+The functional twin returns what the operator would have written: its kernel clones the written
+arguments and calls the same aclnn function. The graph form writes, but returns no alias.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from opwright.derive.facts import OperatorFacts, Output
 if TYPE_CHECKING:
     from opwright.declare.operator import Operator
 
-__all__ = ["functional_name", "functional_twin"]
+__all__ = ["TAKEN_NAMES", "functional_name", "functional_twin", "graph_form", "has_graph_form"]
+
+# As in opwright.shipped.graphs, which says why.
+TAKEN_NAMES = frozenset({"ctx", "dispatch_key", "interpreter", "match", "mode"})
 
 
 def functional_name(operator: Operator) -> str:
@@ -64,4 +68,49 @@ def functional_twin(facts: OperatorFacts) -> OperatorFacts:
         clones=tuple(argument.name for argument in mutated),
         functional_twin=None,
         autograd=None,
+    )
+
+
+def has_graph_form(facts: OperatorFacts) -> bool:
+    """Tell whether compiled graphs hold another form of the operator.
+
+    One that is made of others is in no graph: they are.
+    """
+    aliased = [facts.schema.aliased_argument(result) for result in facts.schema.results]
+    return (
+        facts.functional_twin is not None
+        and facts.python is None
+        and all(argument is None or argument.is_written for argument in aliased)
+    )
+
+
+def graph_form(facts: OperatorFacts) -> OperatorFacts:
+    """Return the graph form of a mutating operator: without the results that are arguments.
+
+    torch functionalizes such operators by itself, and compilers undo that where nobody sees it.
+    """
+    kept = [
+        index
+        for index, result in enumerate(facts.schema.results)
+        if facts.schema.aliased_argument(result) is None
+    ]
+    schema = dataclasses.replace(
+        facts.schema,
+        name=f"_mutate_{facts.schema.name}",
+        arguments=tuple(
+            dataclasses.replace(each, name=f"{each.name}_argument")
+            if each.name in TAKEN_NAMES
+            else each
+            for each in facts.schema.arguments
+        ),
+        results=tuple(facts.schema.results[index] for index in kept),
+    )
+    outputs = tuple(
+        dataclasses.replace(
+            output, result=kept.index(output.result) if output.result in kept else None
+        )
+        for output in facts.outputs
+    )
+    return dataclasses.replace(
+        facts, schema=schema, outputs=outputs, functional_twin=None, autograd=None
     )

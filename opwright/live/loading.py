@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from opwright.derive import derive
+from opwright.derive.functional import has_graph_form
 from opwright.errors import OpwrightError, nearest_first
 from opwright.live import arrival, dispatcher, twin
 from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
@@ -24,6 +25,7 @@ from opwright.live.batching import batching_kernel
 from opwright.live.composite import composite_kernel, is_opaque, opaque_kernels
 from opwright.live.current import current_sets
 from opwright.live.errors import NamespaceTakenError, UnknownOperatorError, UnloadedError
+from opwright.live.existing import complete
 from opwright.live.factory import factory_kernel, needs_factory
 from opwright.live.fake import fake_kernel
 from opwright.live.functional import functionalize_kernel
@@ -35,8 +37,8 @@ from opwright.validate import check
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from opwright.declare.operator import Declaration, Operator
-    from opwright.derive.facts import SetFacts
+    from opwright.declare.operator import Declaration
+    from opwright.derive.facts import OperatorFacts, SetFacts
 
 __all__ = ["Loaded", "load"]
 
@@ -203,7 +205,7 @@ def replaced(known: Loaded, facts: SetFacts, operators: Sequence[LiveOperator]) 
 def forms(facts: SetFacts) -> dict[str, object]:
     """Return what of each operator cannot be changed while it is registered."""
     return {
-        each.schema.full_name: (str(each.schema), set(tags(each.operator)), each.python is None)
+        each.schema.full_name: (str(each.schema), set(tags(each)), each.python is None)
         for each in facts.operators
     }
 
@@ -212,10 +214,12 @@ def registered(
     facts: SetFacts, operators: Sequence[LiveOperator], over: Registrations | None = None
 ) -> Registrations:
     """Register the operators, over others of the same schemas; if that fails, nothing stays."""
+    if facts.declaration.existing:
+        return complete(facts.declaration.namespace, operators, over)
     registrations = Registrations(facts.declaration.namespace, over)
     try:
         for live in operators:
-            registrations.define(live.facts.schema, tags(live.facts.operator), where=live.where)
+            registrations.define(live.facts.schema, tags(live.facts), where=live.where)
         for live in operators:
             register(live, registrations)
         if arrival.is_imported():
@@ -229,14 +233,9 @@ def registered(
     return registrations
 
 
-def tags(operator: Operator) -> Iterator[torch.Tag]:
+def tags(facts: OperatorFacts) -> Iterator[torch.Tag]:
     """Return the tags of an operator."""
-    names = dict.fromkeys(("pt2_compliant_tag", *operator.tags))
-    if not operator.deterministic and not any(
-        name.startswith("nondeterministic") for name in names
-    ):
-        names["nondeterministic_bitwise"] = None
-    for name in names:
+    for name in facts.tags:
         yield getattr(torch.Tag, name)
 
 
@@ -276,10 +275,12 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
 
 
 def register_functionalization(live: LiveOperator, registrations: Registrations) -> None:
-    """Register what makes a mutating operator its functional twin."""
+    """Register what makes a mutating operator its functional twin, and its graph form."""
     if live.facts.functional_twin is not None:
         kernel = functionalize_kernel(live, live.facts.functional_twin)
         registrations.implement(live.facts.name, kernel, "Functionalize")
+    if has_graph_form(live.facts):
+        registrations.graph_form(live.facts.name, where=live.where)
 
 
 def register_autocast(live: LiveOperator, registrations: Registrations) -> None:

@@ -9,6 +9,7 @@ import torch
 
 from opwright.live import dispatcher
 from opwright.live.errors import RegistrationError
+from opwright.shipped.graphs import register_graph_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,6 +59,27 @@ class Registrations:
             fix = "correct the schema or the tags"
             raise RegistrationError(where=where, got=message, fix=fix) from error
         definitions.schemas[schema.full_name] = str(schema)
+
+    def graph_form(self, of: str, *, where: str) -> None:
+        """Register the graph form of an operator; it depends on the schema only, and so stays.
+
+        Raises
+        ------
+        RegistrationError
+            OPW-L002.
+        """
+        definitions = self.definitions
+        name = f"_mutate_{of}"
+        if name in definitions.schemas:
+            return
+        operator = dispatcher.overload(self.namespace, of)
+        try:
+            register_graph_form(definitions.library, operator)
+        except (RuntimeError, ValueError) as error:
+            message = str(error).partition("\n")[0]
+            raise RegistrationError(where=where, got=message) from error
+        definitions.schemas[name] = str(dispatcher.overload(self.namespace, name)._schema)  # noqa: SLF001 - torch has no other name
+        dispatcher.keep_kernel(self.namespace, name, "CompositeExplicitAutograd")
 
     def implement(self, name: str, function: Callable[..., object], key: str) -> None:
         """Register a kernel in Python."""

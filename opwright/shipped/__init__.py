@@ -3,6 +3,7 @@
 runtime     registers Python kernels: references, backward functions, vmap, autocast
 vjp         gradients of a reference function
 autograd    autograd and functionalization in Python, for packages that use only the stable ABI
+graphs      mutating operators in graphs that are compiled
 loading     checks versions and loads the C++ library
 """
 

@@ -312,11 +312,7 @@ def contiguous_arguments(
 
 def schema_line(facts: OperatorFacts) -> list[str]:
     """Return the definition of the schema."""
-    operator = facts.operator
-    tags = ["pt2_compliant_tag", *operator.tags]
-    if not operator.deterministic and "nondeterministic_bitwise" not in tags:
-        tags.append("nondeterministic_bitwise")
-    texts = ", ".join(f"at::Tag::{tag}" for tag in dict.fromkeys(tags))
+    texts = ", ".join(f"at::Tag::{tag}" for tag in facts.tags)
     return flow("m.def(", [message(str(facts.schema)), f"{{{texts}}}"], ");")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.derive.functional import has_graph_form
 from opwright.emit.python.api import emit_api
 from opwright.emit.python.converters import emit_converters
 from opwright.emit.python.ge import emit_ge
@@ -64,6 +65,8 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
         package["_reference.py"] = emit_reference(facts, extracted, options)
     if kinds & {"formula", "vjp"}:
         package["_kernels.py"] = emit_kernels(facts, extracted, options)
+    if any(has_graph_form(each) for each in facts.operators):
+        package["_graphs.py"] = shipped("graphs", source)
     if "vjp" in kinds:
         package["_vjp.py"] = shipped("vjp", source)
     if options.stable_abi:

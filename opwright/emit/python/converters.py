@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.declare.schema import Base
+from opwright.derive.functional import graph_form, has_graph_form
 from opwright.derive.prototype import ALLOCATION
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.api import signature_exemptions
@@ -48,10 +49,15 @@ DTYPE_TABLE = [
 
 def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
     """Return the converters."""
-    operators = graph_operators(facts)
-    package = options.package
     nodes = node_names(facts)
-    converters = [converter(operator, facts, nodes[operator.name]) for operator in operators]
+    pairs = [
+        (form, nodes[operator.name])
+        for operator in graph_operators(facts)
+        for form in (operator, *([graph_form(operator)] if has_graph_form(operator) else []))
+    ]
+    operators = [operator for operator, _ in pairs]
+    package = options.package
+    converters = [converter(operator, facts, node) for operator, node in pairs]
     calls = "\n".join(line for each in converters for line in each)
     has_dtypes, has_tensors = "ge_dtype(" in calls, "as_tensor(" in calls
     used = {

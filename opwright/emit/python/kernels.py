@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from opwright.declare.backward import BackwardCall
 from opwright.declare.rules import Dims
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
+from opwright.derive.functional import has_graph_form
 from opwright.emit.python.meta import meta_name
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
@@ -222,6 +223,7 @@ def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOption
         differentiation = [line for each in facts.operators for line in stable_calls(each, facts)]
         if differentiation:
             calls += ["    in_front = Differentiation(registrar)", *differentiation]
+    forms = graph_forms(facts)
     package = options.package
     used = [
         name
@@ -233,16 +235,31 @@ def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOption
         names = ["Backward", "Differentiation"]
         names = names if any("Backward(" in each for each in differentiation) else names[1:]
         own.append(f"from {package}._autograd import {', '.join(names)}")
-    own.append(f"from {package}._runtime import Registrar")
+    if forms:
+        own.append(f"from {package}._graphs import register_graph_form")
+    own.append(f"from {package}._runtime import Registrar{', overload' if forms else ''}")
     doc = "Registers what is written in Python: CPU kernels, backward functions, vmap, autocast."
     body = [
         "def register() -> Registrar:",
         *docstring("Register all kernels; they stay as long as what is returned.", indent="    "),
         f"    registrar = Registrar({literal(facts.declaration.namespace)})",
         *calls,
+        *forms,
         "    return registrar",
     ]
     return module(doc, body, source=facts.declaration.source.name, imports=[own])
+
+
+def graph_forms(facts: SetFacts) -> list[str]:
+    """Return the lines that register what compiled graphs hold instead of mutating operators."""
+    names = [each.name for each in facts.operators if has_graph_form(each)]
+    if not names:
+        return []
+    return [
+        bracketed("for name in (", [literal(name) for name in names], "):", indent="    "),
+        "        operator = overload(registrar.namespace, name)",
+        "        register_graph_form(registrar.library, operator)",
+    ]
 
 
 def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str]:

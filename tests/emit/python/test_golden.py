@@ -30,7 +30,7 @@ NAMES = ("kit", "odd", "thin")
 ROOT = Path(__file__).resolve().parents[3]
 # The same in every package; they are read where they stand, in opwright/shipped.
 SHIPPED = {
-    *("_autograd.py", "_loading.py", "_rules.py", "_runtime.py", "_vjp.py"),
+    *("_autograd.py", "_graphs.py", "_loading.py", "_rules.py", "_runtime.py", "_vjp.py"),
     *("setup.py", "support.py"),
 }
 
