@@ -67,11 +67,11 @@ void validate(const aclTensor& tensor, const char* name) {
   operands_device = device;
 }
 
-void add_range(const aclTensor* tensor, const char* name, bool written, std::vector<MemoryRange>& ranges) {
+void add_range(const aclTensor* tensor, const char* name, Access access, std::vector<MemoryRange>& ranges) {
   if (tensor == nullptr || tensor->numel() == 0) return;
   const Extent extent = extent_of(*tensor);
   ranges.push_back({static_cast<const char*>(tensor->data) + bytes_to(extent.first, tensor->dtype),
-                    bytes_to(extent.last - extent.first + 1, tensor->dtype), written, name});
+                    bytes_to(extent.last - extent.first + 1, tensor->dtype), access.read, access.written, name});
 }
 
 std::string summary(const aclTensor& tensor) { return dtype_name(tensor.dtype) + to_string(tensor.sizes); }

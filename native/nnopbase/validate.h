@@ -22,8 +22,13 @@ constexpr int kNoOperands = -1;
 OPWRIGHT_API void begin_operands() noexcept;
 OPWRIGHT_API int device_of_operands() noexcept;
 
+struct Access {
+  bool read;
+  bool written;
+};
+
 // Adds the memory that a validated tensor covers. Null and empty tensors cover none.
-OPWRIGHT_API void add_range(const aclTensor* tensor, const char* name, bool written, std::vector<MemoryRange>& ranges);
+OPWRIGHT_API void add_range(const aclTensor* tensor, const char* name, Access access, std::vector<MemoryRange>& ranges);
 
 // "float32[2, 3]"
 OPWRIGHT_API std::string summary(const aclTensor& tensor);

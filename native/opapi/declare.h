@@ -81,11 +81,12 @@ class Executor final : public aclOpExecutor {
   template <size_t... I>
   void attempt(const Opening& opening, std::index_sequence<I...> indices) {
     if (ready_) {
-      // Out of ready_ while it runs: a run that throws may have left it in any state.
-      Values values = *std::exchange(ready_, std::nullopt);
-      compute(values, indices);
-      ready_ = std::move(values);
-      return;
+      try {
+        return compute(*ready_, indices);
+      } catch (...) {
+        ready_.reset();  // a run that throws may have left it in any state
+        throw;
+      }
     }
     Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
     compute(values, indices);
@@ -128,7 +129,7 @@ class Executor final : public aclOpExecutor {
     std::vector<std::vector<aclTensor*>> tensors;
     Kind::each_tensor(stored, tensors);
     for (const auto& list : tensors) {
-      for (const aclTensor* tensor : list) add_range(tensor, name, Kind::kRole == kind::Role::kOutput, ranges);
+      for (const aclTensor* tensor : list) add_range(tensor, name, Kind::kAccess, ranges);
     }
   }
 

@@ -29,6 +29,10 @@ namespace kind {
 
 enum class Role { kInput, kOutput, kValue };
 
+constexpr Access access_of(Role role, bool read_too) {
+  return {role == Role::kInput || read_too, role == Role::kOutput};
+}
+
 [[noreturn]] inline void reject_null(const char* name) {
   fail(ACLNN_ERR_PARAM_NULLPTR, "parameter '", name, "' is null, but it is required");
 }
@@ -57,13 +61,15 @@ OPWRIGHT_API void close_output(const OpenTensor& tensor, const StoredTensor& sto
 // Reports an output that does not have the shape which the operator produced.
 OPWRIGHT_API void check_shape(const OpenTensor& tensor, const StoredTensor& stored, const char* name);
 
-template <bool kRequired, Role kTheRole, bool kIndex>
+// kReadToo: an output that is read before it is written.
+template <bool kRequired, Role kTheRole, bool kIndex, bool kReadToo = false>
 struct TensorKind {
   using C = std::conditional_t<kTheRole == Role::kInput, const aclTensor*, aclTensor*>;
   using Stored = StoredTensor;
   using Value = OpenTensor;
   using Body = std::conditional_t<kTheRole == Role::kInput, const at::Tensor&, at::Tensor&>;
   static constexpr Role kRole = kTheRole;
+  static constexpr Access kAccess = access_of(kTheRole, kReadToo);
 
   static Stored keep(const aclTensor* tensor, const char* name) { return keep_tensor(tensor, name, kRequired); }
   static Value open(const Stored& stored, const char*, const Opening& opening) {
@@ -84,12 +90,12 @@ struct TensorKind {
   static std::string describe(const Stored& stored) { return stored.desc ? summary(*stored.desc) : "null"; }
 };
 
-using In = TensorKind<true, Role::kInput, false>;        // const at::Tensor&
-using Index = TensorKind<true, Role::kInput, true>;      // the same; int32 arrives as int64
-using Out = TensorKind<true, Role::kOutput, false>;      // at::Tensor&, to be written
-using OutIndex = TensorKind<true, Role::kOutput, true>;  // the same; written as int64, stored as the caller wants
-using Ref = Out;                                         // at::Tensor&, read and written in place
-using OptOut = TensorKind<false, Role::kOutput, false>;  // at::Tensor&, undefined if the caller passed null
+using In = TensorKind<true, Role::kInput, false>;          // const at::Tensor&
+using Index = TensorKind<true, Role::kInput, true>;        // the same; int32 arrives as int64
+using Out = TensorKind<true, Role::kOutput, false>;        // at::Tensor&, to be written
+using OutIndex = TensorKind<true, Role::kOutput, true>;    // the same; written as int64, stored as the caller wants
+using Ref = TensorKind<true, Role::kOutput, false, true>;  // at::Tensor&, read and written in place
+using OptOut = TensorKind<false, Role::kOutput, false>;    // at::Tensor&, undefined if the caller passed null
 
 // const std::optional<at::Tensor>&, as ATen takes it.
 template <bool kIndex>
@@ -127,6 +133,7 @@ struct DynamicOut {
   };
   using Body = at::Tensor&;
   static constexpr Role kRole = Role::kOutput;
+  static constexpr Access kAccess = access_of(kRole, false);
   OPWRIGHT_API static Stored keep(aclTensor* tensor, const char* name);
   OPWRIGHT_API static Value open(const Stored& stored, const char*, const Opening&);
   static Body get(Value& value) { return value.seen; }
@@ -138,7 +145,7 @@ struct DynamicOut {
   static std::string describe(const Stored& stored) { return summary(stored.desc); }
 };
 
-template <bool kRequired, Role kTheRole, bool kIndex>
+template <bool kRequired, Role kTheRole, bool kIndex, bool kReadToo = false>
 struct TensorListKind {
   using C = std::conditional_t<kTheRole == Role::kInput, const aclTensorList*, aclTensorList*>;
   using Element = TensorKind<false, kTheRole, kIndex>;
@@ -149,6 +156,7 @@ struct TensorListKind {
   };
   using Body = std::vector<at::Tensor>&;  // converts to at::TensorList; null entries are undefined tensors
   static constexpr Role kRole = kTheRole;
+  static constexpr Access kAccess = access_of(kTheRole, kReadToo);
 
   static Stored keep(const aclTensorList* list, const char* name) {
     if (list == nullptr) {
@@ -196,13 +204,13 @@ using TensorList = TensorListKind<true, Role::kInput, false>;
 using OptTensorList = TensorListKind<false, Role::kInput, false>;  // torch_npu passes an empty list as null
 using IndexList = TensorListKind<true, Role::kInput, true>;
 using OutList = TensorListKind<true, Role::kOutput, false>;
-using RefList = OutList;
-using OptRefList = TensorListKind<false, Role::kOutput, false>;  // the same; an empty list arrives as null
+using RefList = TensorListKind<true, Role::kOutput, false, true>;
+using OptRefList = TensorListKind<false, Role::kOutput, false, true>;  // the same; an empty list arrives as null
 
 // For outputs as above, for other parameters nothing.
-template <bool kRequired, bool kIndex>
-void check_shape(TensorKind<kRequired, Role::kOutput, kIndex>, const OpenTensor& tensor, const StoredTensor& stored,
-                 const char* name) {
+template <bool kRequired, bool kIndex, bool kReadToo>
+void check_shape(TensorKind<kRequired, Role::kOutput, kIndex, kReadToo>, const OpenTensor& tensor,
+                 const StoredTensor& stored, const char* name) {
   check_shape(tensor, stored, name);
 }
 template <class Kind, class Value, class Stored>
@@ -215,6 +223,7 @@ struct ValueKind {
   using Stored = Kept;
   using Value = const Kept*;
   static constexpr Role kRole = Role::kValue;
+  static constexpr Access kAccess{};
   using Body = BodyType;
   static Value open(const Stored& stored, const char*, const Opening&) { return &stored; }
   static Body get(Value& value) { return *value; }
@@ -280,6 +289,7 @@ struct Operand {
   using Value = ScalarOperand;
   using Body = ScalarOperand&;
   static constexpr Role kRole = Role::kValue;
+  static constexpr Access kAccess{};
   static Stored keep(const aclScalar* value, const char* name) { return Scalar::keep(value, name); }
   static Value open(const Stored& stored, const char*, const Opening&) { return ScalarOperand(stored); }
   static Body get(Value& value) { return value; }

@@ -15,6 +15,7 @@ namespace opwright {
 struct MemoryRange {
   const void* address;
   size_t bytes;
+  bool read;
   bool written;
   const char* what;  // the parameter
 };

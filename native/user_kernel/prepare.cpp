@@ -206,6 +206,13 @@ class Views {
   std::vector<std::vector<ScalarView>> scalars_;
 };
 
+// A prototype does not say whether an output is read before it is written; CANN's names of in-place parameters do.
+Access access(const Kept& kept) {
+  const std::string name = kept.name;
+  const bool in_place = name.size() > 3 && name.compare(name.size() - 3, 3, "Ref") == 0;
+  return {kept.input || in_place, !kept.input};
+}
+
 class Executor final : public aclOpExecutor {
  public:
   Executor(const char* function, std::vector<Kept> arguments) : function_(function), arguments_(std::move(arguments)) {}
@@ -241,7 +248,7 @@ class Executor final : public aclOpExecutor {
     for (Kept& kept : arguments_) {
       auto* const tensors = std::get_if<Tensors>(&kept.value);
       if (tensors == nullptr) continue;
-      for (const auto& tensor : *tensors) add_range(tensor ? &*tensor : nullptr, kept.name, !kept.input, result);
+      for (const auto& tensor : *tensors) add_range(tensor ? &*tensor : nullptr, kept.name, access(kept), result);
     }
     return result;
   }

@@ -76,7 +76,8 @@ def gather(graph: CapturedGraph) -> Facts:
 
 def moved(task: Task, *, written: bool) -> int:
     """Return the bytes that a task reads, or writes."""
-    return sum(access.size for access in task.accesses if access.written == written)
+    wanted = (a for a in task.accesses if (a.written if written else a.read))
+    return sum(access.size for access in wanted)
 
 
 def task_key(graph: CapturedGraph, place: int) -> Hashable:

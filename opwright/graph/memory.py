@@ -81,7 +81,7 @@ def block_of(overlapping: Sequence[tuple[Access, int]]) -> Block:
         address=address,
         size=max(access.address + access.size for access, _ in overlapping) - address,
         writers=tuple(sorted({place for access, place in overlapping if access.written})),
-        readers=tuple(sorted({place for access, place in overlapping if not access.written})),
+        readers=tuple(sorted({place for access, place in overlapping if access.read})),
     )
 
 

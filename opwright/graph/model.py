@@ -46,7 +46,9 @@ class Access:
     size
         Bytes.
     written
-        Whether the task writes it; an operator that works in place writes.
+        Whether the task writes it.
+    in_place
+        Whether it is read before it is written.
     parameter
         Of the C function; None if the dump does not say.
     host
@@ -56,8 +58,14 @@ class Access:
     address: int
     size: int
     written: bool
+    in_place: bool = False
     parameter: str | None = None
     host: bool = False
+
+    @property
+    def read(self) -> bool:
+        """Whether the task reads it."""
+        return not self.written or self.in_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,8 @@ The twin adds to `args`:
 "Arguments"               object: parameter -> text or number; a tensor is "float32[2, 3]", maybe
                           with its address, as in "float32[2, 3] @0x7f00"
 "Memory"                  array of {"Parameter": "self", "Address": "0x7f00", "Bytes": 24,
-                          "Access": "read" | "write"}, with "Host": true for pinned host memory
+                          "Access": "read" | "write" | "read and write"}, with "Host": true for
+                          pinned host memory
 ========================  ==========================================================================
 
 The last two are there with bit 0 of the flags (verbose), which torch.npu.NPUGraph.debug_dump sets.
@@ -234,8 +235,8 @@ def read_memory(args: Mapping[str, Json]) -> tuple[Access, ...]:
         if not re.fullmatch("0x[0-9a-fA-F]+", address):
             raise FormError(key="'Address'", found=address, wanted="a number such as 0x7f00")
         access = take(item, "Access", str, "a text")
-        if access not in ("read", "write"):
-            raise FormError(key="'Access'", found=access, wanted="read or write")
+        if access not in ("read", "write", "read and write"):
+            raise FormError(key="'Access'", found=access, wanted="read, write or read and write")
         size = take(item, "Bytes", int, "a number")
         if size < 0:
             raise FormError(key="'Bytes'", found=size, wanted="0 or more")
@@ -243,7 +244,8 @@ def read_memory(args: Mapping[str, Json]) -> tuple[Access, ...]:
             Access(
                 address=int(address, 16),
                 size=size,
-                written=access == "write",
+                written=access != "read",
+                in_place=access == "read and write",
                 parameter=take(item, "Parameter", str, "a text") if "Parameter" in item else None,
                 host=take(item, "Host", bool, "true or false") if "Host" in item else False,
             )

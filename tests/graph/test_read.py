@@ -185,7 +185,7 @@ def changed(key: str, *, value: object) -> str:
         (
             changed("Memory", value=[{"Address": "0x7", "Bytes": 1, "Access": "both"}]),
             "d.json, event 0",
-            "'Access' is 'both' instead of read or write",
+            "'Access' is 'both' instead of read, write or read and write",
         ),
         (
             changed("Arguments", value={"self": []}),

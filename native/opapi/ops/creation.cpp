@@ -36,10 +36,10 @@ ACLNN(Eye, (Int, n)(Int, m)(Out, out), at::eye_out(out, n, m))
 ACLNN(OneHot, (In, self)(Int32, numClasses)(In, onValue)(In, offValue)(Int, axis)(Out, out),
       one_hot(out, self, numClasses, onValue, offValue, axis))
 
-ACLNN(InplaceZero, (Ref, selfRef), selfRef.zero_())
-ACLNN(InplaceOne, (Ref, selfRef), selfRef.fill_(1))
-ACLNN(InplaceFillScalar, (Ref, selfRef)(Scalar, value), selfRef.fill_(value))
-ACLNN(InplaceFillTensor, (Ref, selfRef)(In, value), selfRef.fill_(value.reshape({})))
+ACLNN(InplaceZero, (Out, selfRef), selfRef.zero_())
+ACLNN(InplaceOne, (Out, selfRef), selfRef.fill_(1))
+ACLNN(InplaceFillScalar, (Out, selfRef)(Scalar, value), selfRef.fill_(value))
+ACLNN(InplaceFillTensor, (Out, selfRef)(In, value), selfRef.fill_(value.reshape({})))
 ACLNN(InplaceFillDiagonal, (Ref, selfRef)(Scalar, fillValue)(Bool, wrap), selfRef.fill_diagonal_(fillValue, wrap))
 
 ACLNN(Tril, (In, self)(Int, diagonal)(Out, out),
@@ -51,4 +51,4 @@ ACLNN(InplaceTriu, (Ref, selfRef)(Int, diagonal), selfRef.triu_(diagonal))
 
 // The target dtype is out's; `dtype` says it again.
 ACLNN(Cast, (In, self)(Dtype, dtype)(Out, out), assign(out, self))
-ACLNN(InplaceCopy, (Ref, selfRef)(In, src), selfRef.copy_(src))
+ACLNN(InplaceCopy, (Out, selfRef)(In, src), selfRef.copy_(src))

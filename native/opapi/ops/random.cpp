@@ -108,22 +108,22 @@ void dropout(at::Tensor& out, at::Tensor& mask, const at::Tensor& self, const st
 #define STATE generator(seed, offset)
 #define TENSOR_STATE generator(seedTensor, offsetTensor, offset)
 
-ACLNN(InplaceUniform, (Ref, selfRef)(Double, from)(Double, to)(UInt64, seed)(UInt64, offset),
+ACLNN(InplaceUniform, (Out, selfRef)(Double, from)(Double, to)(UInt64, seed)(UInt64, offset),
       selfRef.uniform_(from, to, STATE))
-ACLNN(InplaceUniformTensor, (Ref, selfRef)(Double, from)(Double, to)(In, seedTensor)(In, offsetTensor)(UInt64, offset),
+ACLNN(InplaceUniformTensor, (Out, selfRef)(Double, from)(Double, to)(In, seedTensor)(In, offsetTensor)(UInt64, offset),
       selfRef.uniform_(from, to, TENSOR_STATE))
-ACLNN(InplaceNormal, (Ref, selfRef)(Float, mean)(Float, std)(Int, seed)(Int, offset), selfRef.normal_(mean, std, STATE))
-ACLNN(InplaceNormalTensor, (Ref, selfRef)(Float, mean)(Float, std)(In, seedTensor)(In, offsetTensor)(Int, offset),
+ACLNN(InplaceNormal, (Out, selfRef)(Float, mean)(Float, std)(Int, seed)(Int, offset), selfRef.normal_(mean, std, STATE))
+ACLNN(InplaceNormalTensor, (Out, selfRef)(Float, mean)(Float, std)(In, seedTensor)(In, offsetTensor)(Int, offset),
       selfRef.normal_(mean, std, TENSOR_STATE))
-ACLNN(InplaceRandom, (Ref, selfRef)(Int, from)(Int, to)(Int, seed)(Int, offset), selfRef.random_(from, to, STATE))
-ACLNN(InplaceRandomTensor, (Ref, selfRef)(Int, from)(Int, to)(In, seedTensor)(In, offsetTensor)(Int, offset),
+ACLNN(InplaceRandom, (Out, selfRef)(Int, from)(Int, to)(Int, seed)(Int, offset), selfRef.random_(from, to, STATE))
+ACLNN(InplaceRandomTensor, (Out, selfRef)(Int, from)(Int, to)(In, seedTensor)(In, offsetTensor)(Int, offset),
       selfRef.random_(from, to, TENSOR_STATE))
-ACLNN(InplaceRandomWithoutFromTo, (Ref, selfRef)(Int, seed)(Int, offset), random(selfRef, STATE))
-ACLNN(InplaceRandomWithoutFromToTensor, (Ref, selfRef)(In, seedTensor)(In, offsetTensor)(Int, offset),
+ACLNN(InplaceRandomWithoutFromTo, (Out, selfRef)(Int, seed)(Int, offset), random(selfRef, STATE))
+ACLNN(InplaceRandomWithoutFromToTensor, (Out, selfRef)(In, seedTensor)(In, offsetTensor)(Int, offset),
       random(selfRef, TENSOR_STATE))
-ACLNN(InplaceBernoulli, (Ref, selfRef)(Scalar, prob)(Int, seed)(Int, offset),
+ACLNN(InplaceBernoulli, (Out, selfRef)(Scalar, prob)(Int, seed)(Int, offset),
       selfRef.bernoulli_(prob.toDouble(), STATE))
-ACLNN(InplaceBernoulliTensor, (Ref, selfRef)(In, prob)(Int, seed)(Int, offset), selfRef.bernoulli_(prob, STATE))
+ACLNN(InplaceBernoulliTensor, (Out, selfRef)(In, prob)(Int, seed)(Int, offset), selfRef.bernoulli_(prob, STATE))
 ACLNN(SimThreadExponential, (Ref, selfRef)(Int, count)(Double, lambda)(Int, seed)(Int, offset),
       exponential(selfRef, count, lambda, STATE))
 ACLNN(StatelessExponentialTensor, (Ref, self)(In, seedTensor)(In, offsetTensor)(Int, offset)(Double, lambd),

@@ -100,7 +100,7 @@ class FillTask final : public Task {
   std::string trace_args() const override {
     return text("\"devPtr\":\"", address_, "\",\"value\":", value_, ",\"count\":", count_);
   }
-  std::vector<MemoryRange> memory_ranges() override { return {{address_, count_, true, "devPtr"}}; }
+  std::vector<MemoryRange> memory_ranges() override { return {{address_, count_, /*read=*/false, /*written=*/true, "devPtr"}}; }
 
  private:
   void* const address_;
@@ -124,8 +124,8 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
   copy.source = reach(src, count, source_side, "source");
   copy.count = count;
   copy.pageable = is_pageable(src);
-  copy.written = {dst, count, true, "dst"};
-  copy.read = {src, count, false, "src"};
+  copy.written = {dst, count, /*read=*/false, /*written=*/true, "dst"};
+  copy.read = {src, count, /*read=*/true, /*written=*/false, "src"};
   return copy;
 }
 

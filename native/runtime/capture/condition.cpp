@@ -45,7 +45,7 @@ class ConditionTask final : public Task {
   }
 
   std::vector<MemoryRange> memory_ranges() override {
-    return {{condition_->address, sizeof(uint64_t), false, "condition"}};
+    return {{condition_->address, sizeof(uint64_t), /*read=*/true, /*written=*/false, "condition"}};
   }
 
  private:

@@ -60,7 +60,10 @@ std::string memory_of(Task& task) {
   std::string result;
   for (const MemoryRange& range : task.memory_ranges()) {
     result += text(result.empty() ? "" : ",", "{\"Parameter\":", trace::quote(range.what), ",\"Address\":\"",
-                   range.address, "\",\"Bytes\":", range.bytes, ",\"Access\":\"", range.written ? "write" : "read",
+                   range.address, "\",\"Bytes\":", range.bytes, ",\"Access\":\"",
+                   !range.written ? "read"
+                   : range.read   ? "read and write"
+                                  : "write",
                    "\"", memory::is_device_address(range.address) ? "" : ",\"Host\":true", "}");
   }
   return result;
