@@ -21,7 +21,7 @@ PROTOTYPES = Path(__file__).parents[2] / "opwright" / "aclnn" / "prototypes.tsv"
 C_TYPES = {
     "tensor": "In Index OptIn OptIndex Out OutIndex Ref OptOut DynamicOut",
     "tensors": "TensorList OptTensorList IndexList OutList RefList OptRefList",
-    "scalar": "Scalar OptScalar",
+    "scalar": "Scalar OptScalar Operand",
     "scalars": "ScalarList",
     "ints": "Ints OptInts",
     "bools": "Bools",
