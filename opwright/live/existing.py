@@ -64,7 +64,7 @@ def complete_operator(live: LiveOperator, registrations: Registrations) -> None:
     if lacks_meta:
         registrations.fake(live.facts.name, fake_kernel(live))
     if lacks_graph_form:
-        registrations.graph_form(live.facts.name, where=live.where)
+        registrations.graph_form(live.facts.schema, where=live.where)
 
 
 def is_functionalized(operator: Any) -> bool:  # noqa: ANN401 - torch.ops has no types

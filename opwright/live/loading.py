@@ -280,7 +280,7 @@ def register_functionalization(live: LiveOperator, registrations: Registrations)
         kernel = functionalize_kernel(live, live.facts.functional_twin)
         registrations.implement(live.facts.name, kernel, "Functionalize")
     if has_graph_form(live.facts):
-        registrations.graph_form(live.facts.name, where=live.where)
+        registrations.graph_form(live.facts.schema, where=live.where)
 
 
 def register_autocast(live: LiveOperator, registrations: Registrations) -> None:

@@ -1,7 +1,7 @@
 """The NPU kernels: aclnn functions, called by the native half.
 
-Where a rule is a Python function, or a result is a list, outputs are made in Python and the native
-kernel only writes; it then belongs to an operator of its own, `_write_<name>`.
+Where a rule is a Python function, or a result is a list or may be None, outputs are made in Python
+and the native kernel only writes; it then belongs to an operator of its own, `_write_<name>`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def register_npu(
     for live in operators:
         if live.facts.call is None:
             continue
-        if is_native(live.facts) and not returns_lists(live.facts):
+        if is_native(live.facts) and returns_tensors(live.facts):
             plan = native_plan(live.facts)
             registrations.keep(_aclnn.implement(live.namespace, live.facts.name, plan))
             continue
@@ -57,9 +57,13 @@ def register_npu(
         registrations.implement(live.facts.name, writing_kernel(live, inner), "PrivateUse1")
 
 
-def returns_lists(facts: OperatorFacts) -> bool:
-    """Tell whether a result is a list, which the native kernel cannot return."""
-    return any(output.type.is_list for output in facts.outputs if output.result is not None)
+def returns_tensors(facts: OperatorFacts) -> bool:
+    """Tell whether no result is a list or may be None: the native kernel returns neither."""
+    return not any(
+        output.type.is_list or output.type.optional
+        for output in facts.outputs
+        if output.result is not None
+    )
 
 
 def writing_facts(facts: OperatorFacts) -> OperatorFacts:

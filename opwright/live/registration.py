@@ -60,7 +60,7 @@ class Registrations:
             raise RegistrationError(where=where, got=message, fix=fix) from error
         definitions.schemas[schema.full_name] = str(schema)
 
-    def graph_form(self, of: str, *, where: str) -> None:
+    def graph_form(self, of: Schema, *, where: str) -> None:
         """Register the graph form of an operator; it depends on the schema only, and so stays.
 
         Raises
@@ -69,12 +69,14 @@ class Registrations:
             OPW-L002.
         """
         definitions = self.definitions
-        name = f"_mutate_{of}"
+        name = f"_mutate_{of.full_name}"
         if name in definitions.schemas:
             return
-        operator = dispatcher.overload(self.namespace, of)
+        operator = dispatcher.overload(self.namespace, of.full_name)
+        aliased = [of.aliased_argument(result) for result in of.results]
+        results = [None if argument is None else argument.name for argument in aliased]
         try:
-            register_graph_form(definitions.library, operator)
+            register_graph_form(definitions.library, operator, results)
         except (RuntimeError, ValueError) as error:
             message = str(error).partition("\n")[0]
             raise RegistrationError(where=where, got=message) from error

@@ -32,7 +32,7 @@ TAKEN_NAMES = frozenset({"ctx", "dispatch_key", "interpreter", "match", "mode"})
 QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
 
 
-def register_graph_form(library: Any, operator: Any) -> None:
+def register_graph_form(library: Any, operator: Any, results: Sequence[str | None]) -> None:
     """Register the graph form of an operator: `_mutate_<name>`.
 
     Parameters
@@ -41,17 +41,19 @@ def register_graph_form(library: Any, operator: Any) -> None:
         Of the operator's namespace; what is registered stays as long as it does.
     operator
         The OpOverload.
+    results
+        For each of its results the written argument that it is; None for a new tensor.
     """
     tags = tuple(tag for tag in operator.tags if str(tag).rpartition(".")[2] not in OF_RESULTS)
     name = operator.name().partition("::")[2]
     form = f"_mutate_{name}"
-    library.define(f"{form}{form_signature(operator)}", tags=tags)
-    run = without_aliases(operator)
+    library.define(f"{form}{form_signature(operator, results)}", tags=tags)
+    run = without_aliases(operator, results)
     library.impl(form, run, "CompositeExplicitAutograd")
     library._register_fake(form, run)
     packet, _, variant = form.partition(".")
     overload = getattr(getattr(getattr(torch.ops, library.ns), packet), variant or "default")
-    rule = functionalization_rule(operator, overload)
+    rule = functionalization_rule(operator, overload, results)
     library._register_torch_dispatch_rule(name, FunctionalTensorMode, rule)
 
 
@@ -60,45 +62,38 @@ def form_name(argument: str) -> str:
     return f"{argument}_argument" if argument in TAKEN_NAMES else argument
 
 
-def form_signature(operator: Any) -> str:
+def form_signature(operator: Any, results: Sequence[str | None]) -> str:
     """Return the arguments of an operator, and of its results those that are new."""
     parts = QUOTED.split(str(operator._schema))
     for name in TAKEN_NAMES:  # outside of strings, an argument's name follows a space
         parts[::2] = [re.sub(rf" {name}(?=[=,)])", f" {form_name(name)}", p) for p in parts[::2]]
     whole = "".join(parts)
-    arguments, _, results = whole[whole.index("(") :].rpartition(" -> ")
-    texts = results.removeprefix("(").removesuffix(")").split(", ")
-    pairs = zip(texts, operator._schema.returns, strict=False)  # no result is one empty text
-    new = [text for text, result in pairs if result.alias_info is None]
-    return f"{arguments} -> ({', '.join(new)})"
+    arguments, _, returned = whole[whole.index("(") :].rpartition(" -> ")
+    texts = returned.removeprefix("(").removesuffix(")").split(", ")
+    pairs = zip(texts, results, strict=False)  # no result is one empty text
+    return f"{arguments} -> ({', '.join(text for text, name in pairs if name is None)})"
 
 
-def without_aliases(operator: Any) -> Callable[..., Any]:
+def without_aliases(operator: Any, results: Sequence[str | None]) -> Callable[..., Any]:
     """Return what calls an operator and returns its new tensors."""
-    is_new = [result.alias_info is None for result in operator._schema.returns]
     original = {form_name(each.name): each.name for each in operator._schema.arguments}
 
     def run(*args: Any, **kwargs: Any) -> Any:
         given = {original[name]: value for name, value in kwargs.items()}
         returned = as_list(operator(*args, **given))
-        return as_returned([value for value, new in zip(returned, is_new, strict=True) if new])
+        pairs = zip(returned, results, strict=True)
+        return as_returned([value for value, name in pairs if name is None])
 
     return run
 
 
-def functionalization_rule(operator: Any, form: Any) -> Callable[..., Any]:
+def functionalization_rule(
+    operator: Any, form: Any, results: Sequence[str | None]
+) -> Callable[..., Any]:
     """Return what runs instead of FunctionalTensorMode's own rule for an operator."""
     arguments = operator._schema.arguments
     names = [argument.name for argument in arguments]
-    written = {
-        next(iter(argument.alias_info.before_set)): argument.name
-        for argument in arguments
-        if argument.alias_info is not None and argument.alias_info.is_write
-    }
-    results = [
-        None if each.alias_info is None else written.get(next(iter(each.alias_info.before_set)))
-        for each in operator._schema.returns
-    ]
+    written = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
 
     def rule(
         mode: FunctionalTensorMode,
@@ -112,7 +107,7 @@ def functionalization_rule(operator: Any, form: Any) -> Callable[..., Any]:
         takes_form = (
             not mode.export
             and all(kind in PLAIN or issubclass(kind, FakeTensor) for kind in types)
-            and all(is_functional(values.get(name)) for name in written.values())
+            and all(is_functional(values.get(name)) for name in written)
         )
         if not takes_form:
             return mode.__torch_dispatch__(function, types, args, given)

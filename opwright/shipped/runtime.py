@@ -8,6 +8,7 @@ out what has its default and passes keyword-only arguments apart.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Binder", "Registrar", "map_tensors", "overload", "tensors_in", "warn_once"]
 
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+ALIAS = re.compile(r"Tensor\((\w+)")
+WRITTEN = re.compile(r"Tensor\((\w+)!\)\S* (\w+)")
 FUNCTORCH_VMAP = "FuncTorchBatched"
 AUTOCAST_KEYS = {"AutocastCPU": "cpu", "AutocastPrivateUse1": "npu"}
 
@@ -66,14 +70,8 @@ class Binder:
         self.keyword_only = [a.name for a in arguments if a.kwarg_only]
         self.defaults = {a.name: a.default_value for a in arguments if a.has_default_value()}
         self.written = [a.name for a in arguments if a.alias_info and a.alias_info.is_write]
-        sets = {
-            next(iter(a.alias_info.before_set)): a.name for a in arguments if a.name in self.written
-        }
         # By result: the written argument that it is, None for others.
-        self.results = [
-            sets.get(next(iter(r.alias_info.before_set))) if r.alias_info else None
-            for r in operator._schema.returns
-        ]
+        self.results = results_of(str(operator._schema))
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return all arguments by name, in the order of the schema."""
@@ -108,6 +106,22 @@ class Binder:
             given = [value for result, value in pairs if result is None]
         rest = iter(given)
         return as_returned([next(rest) if r is None else values[r] for r in self.results])
+
+
+def results_of(schema: str) -> list[str | None]:
+    """Return for each result the written argument that it is; None for others.
+
+    From the text, because alias_info of a list of tensors has no names (torch 2.13).
+
+    >>> results_of("f(Tensor x, *, Tensor(a!)[] y) -> (Tensor(a!)[], Tensor z)")
+    ['y', None]
+    """
+    arguments, _, results = QUOTED.sub("", schema).rpartition(" -> ")
+    written = dict(WRITTEN.findall(arguments))
+    if results == "()":
+        return []
+    aliases = [ALIAS.search(each) for each in results.split(", ")]
+    return [written.get(each[1]) if each else None for each in aliases]
 
 
 def as_returned(results: Sequence[Any]) -> Any:

@@ -237,7 +237,7 @@ def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOption
         own.append(f"from {package}._autograd import {', '.join(names)}")
     if forms:
         own.append(f"from {package}._graphs import register_graph_form")
-    own.append(f"from {package}._runtime import Registrar{', overload' if forms else ''}")
+    own.append(f"from {package}._runtime import Registrar")
     doc = "Registers what is written in Python: CPU kernels, backward functions, vmap, autocast."
     body = [
         "def register() -> Registrar:",
@@ -257,8 +257,8 @@ def graph_forms(facts: SetFacts) -> list[str]:
         return []
     return [
         bracketed("for name in (", [literal(name) for name in names], "):", indent="    "),
-        "        operator = overload(registrar.namespace, name)",
-        "        register_graph_form(registrar.library, operator)",
+        "        binder = registrar.binder(name)",
+        "        register_graph_form(registrar.library, binder.operator, binder.results)",
     ]
 
 
