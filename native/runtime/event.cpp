@@ -1,12 +1,10 @@
 // native/runtime/event.cpp
 #include "runtime/event.h"
 
-#include <unistd.h>
-
 #include "acl/acl_rt_types.h"
 #include "runtime/capture/capture.h"
 #include "runtime/gil.h"
-#include "runtime/settings.h"
+#include "runtime/long_wait.h"
 #include "runtime/trace.h"
 
 namespace opwright {
@@ -74,14 +72,10 @@ void ExternalFlag::wait(const void* event) const {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto done = [&] { return set_; };
   if (done()) return;
-  require(!settings().sync, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "external event ", event,
-          " is not recorded, and in sync mode nothing can record it while this waits; update and record before the "
-          "replay, or leave sync mode");
-  constexpr std::chrono::seconds kLong(10);
-  if (changed_.wait_for(lock, kLong, done)) return;
-  const std::string line = text("opwright: a stream has been waiting for external event ", event, " for ",
-                                kLong.count(), " s; a captured graph waits until its update has recorded the event\n");
-  (void)!write(STDERR_FILENO, line.data(), line.size());
+  const std::string what = text("the record of external event ", event);
+  require_wait_can_end(what);
+  if (changed_.wait_for(lock, kLongWait, done)) return;
+  tell_of_long_wait(what);
   changed_.wait(lock, done);
 }
 

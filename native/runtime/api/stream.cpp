@@ -6,6 +6,7 @@
 #include "runtime/call.h"
 #include "runtime/capture/capture.h"
 #include "runtime/device.h"
+#include "runtime/long_wait.h"
 #include "runtime/memory.h"
 
 using namespace opwright;
@@ -51,6 +52,28 @@ bool holds(uint64_t current, uint64_t value, uint32_t flag) {
       return (current & value) != 0;
     default:
       return ~(current | value) != 0;
+  }
+}
+
+// Device memory is changed by stores that notify no one, so the worker has to look, and more seldom after a while.
+void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_t flag, const void* address) {
+  const auto reached = [&] { return holds(target.load(std::memory_order_acquire), value, flag); };
+  if (reached()) return;
+  const std::string what = text("the write of ", value, " to device memory at ", address, " (an external event)");
+  require_wait_can_end(what);
+  constexpr std::chrono::milliseconds kEager(2);
+  const auto begin = std::chrono::steady_clock::now();
+  bool told = false;
+  while (!reached()) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited < kEager) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (told || waited < kLongWait) continue;
+    tell_of_long_wait(what);
+    told = true;
   }
 }
 
@@ -204,10 +227,8 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
         require(flag <= ACL_STREAM_WAIT_VALUE_NOR, ACL_ERROR_RT_PARAM_INVALID, "comparison ", flag,
                 " does not exist; allowed: 0 (>=), 1 (==), 2 (and), 3 (nor)");
         const std::atomic<uint64_t>& target = value_at(devAddr);
-        stream_of(stream)->submit(make_bookkeeping("aclrtValueWait", [&target, value, flag] {
-          // Device memory is changed by stores that notify no one, so the worker has to look.
-          while (!holds(target.load(std::memory_order_acquire), value, flag)) std::this_thread::yield();
-        }));
+        stream_of(stream)->submit(make_bookkeeping(
+            "aclrtValueWait", [&target, value, flag, devAddr] { wait_for_value(target, value, flag, devAddr); }));
       },
       arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
 }

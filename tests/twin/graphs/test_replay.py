@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -241,6 +242,7 @@ def test_a_graph_outlives_what_made_it() -> None:
         assert y.tolist() == [3 * value + 1] * 8
 
 
+@pytest.mark.skipif(bool(os.environ.get("OPWRIGHT_SYNC")), reason="every launch waits there")
 def test_a_replay_does_not_wait_for_its_work() -> None:
     x = torch.ones(600, 600).to("npu")
 

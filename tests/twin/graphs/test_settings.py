@@ -1,0 +1,57 @@
+"""Captured graphs under the settings of torch_npu and the twin."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.twin import on_twin
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("setting", "files"),
+    [
+        ("TASK_QUEUE_ENABLE", ("replay", "misuse", "modes", "streams")),
+        ("OPWRIGHT_SYNC", ("replay", "misuse", "streams", "updates", "host_functions")),
+    ],
+)
+def test_without_the_consumer_thread_and_in_sync_mode(setting: str, files: tuple[str]) -> None:
+    """The same tests, where calls run on the caller's thread and operators inside of calls."""
+    values = {"TASK_QUEUE_ENABLE": "0", setting: "1" if setting == "OPWRIGHT_SYNC" else "0"}
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"),
+            *(HERE / f"test_{file}.py" for file in files),
+        ],
+        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT), **values},
+        cwd=on_twin.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert " passed" in done.stdout
+
+
+TASK_QUEUE_2 = """
+    x = torch.ones(3, device="npu")
+    graph = torch.npu.NPUGraph()
+    try:
+        with torch.npu.graph(graph):
+            x + 1
+        raise SystemExit("captured")
+    except RuntimeError as error:
+        assert "TASK_QUEUE_ENABLE = 2" in str(error), error
+    assert not torch.npu.is_current_stream_capturing()
+    assert (x + 1).tolist() == [2, 2, 2]
+    print("done")
+"""
+
+
+def test_the_second_form_of_the_task_queue_is_refused() -> None:
+    assert "done" in on_twin.output(TASK_QUEUE_2, TASK_QUEUE_ENABLE="2")
