@@ -15,7 +15,14 @@ from opwright.derive.facts import OperatorFacts, Output
 if TYPE_CHECKING:
     from opwright.declare.operator import Operator
 
-__all__ = ["TAKEN_NAMES", "functional_name", "functional_twin", "graph_form", "has_graph_form"]
+__all__ = [
+    "TAKEN_NAMES",
+    "functional_name",
+    "functional_twin",
+    "graph_form",
+    "has_graph_form",
+    "only_observes",
+]
 
 # As in opwright.shipped.graphs, which says why.
 TAKEN_NAMES = frozenset({"ctx", "dispatch_key", "interpreter", "match", "mode"})
@@ -82,6 +89,11 @@ def has_graph_form(facts: OperatorFacts) -> bool:
         and facts.python is None
         and all(argument is None or argument.is_written for argument in aliased)
     )
+
+
+def only_observes(facts: OperatorFacts) -> bool:
+    """Tell whether an operator neither writes nor returns: compilers would drop its calls."""
+    return not facts.schema.results and not facts.schema.mutated
 
 
 def graph_form(facts: OperatorFacts) -> OperatorFacts:

@@ -11,6 +11,7 @@ import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch._library.simple_registry import singleton as fake_registry
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import node as fx_node
 from torch.fx import operator_schemas
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
+    "SideEffect",
     "add_batch_axis",
     "below_autograd",
     "below_key",
@@ -182,6 +184,20 @@ def keep_kernel(namespace: str, name: str, key: str) -> None:
     """Keep a kernel for good: another thread may be in it when it is replaced or removed."""
     operator = f"{namespace}::{name}"
     kept_kernels.append(torch.library.get_kernel(operator, RUNTIME_KEYS.get(key, key)))
+
+
+# Graphs.
+
+
+class SideEffect:
+    """Keeps calls of an operator in graphs where nothing uses what it returns."""
+
+    def __init__(self, operator: Any) -> None:  # noqa: ANN401 - torch.ops has no types
+        self.operator = torch.fx.has_side_effect(operator)
+
+    def remove(self) -> None:
+        """Let compilers drop such calls again; a second call does nothing."""
+        fx_node._side_effectful_functions.discard(self.operator)
 
 
 # What torch remembers about operators beside the dispatcher.

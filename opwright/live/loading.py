@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from opwright.derive import derive
-from opwright.derive.functional import has_graph_form
+from opwright.derive.functional import has_graph_form, only_observes
 from opwright.errors import OpwrightError, nearest_first
 from opwright.live import arrival, dispatcher, twin
 from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
@@ -267,6 +267,8 @@ def register(live: LiveOperator, registrations: Registrations) -> None:
         registrations.implement(name, kernel, "CPU")
     registrations.fake(name, fake_kernel(live))
     registrations.implement(name, batching_kernel(live), "FuncTorchBatched")
+    if only_observes(facts):
+        registrations.keep(dispatcher.SideEffect(live.overload()))
     register_functionalization(live, registrations)
     register_autocast(live, registrations)
     if needs_factory(live):

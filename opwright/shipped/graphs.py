@@ -105,7 +105,7 @@ def functionalization_rule(
         given = kwargs or {}
         values = {**dict(zip(names, args, strict=False)), **given}
         takes_form = (
-            not mode.export
+            not (mode.export or torch.compiler.is_exporting())
             and all(kind in PLAIN or issubclass(kind, FakeTensor) for kind in types)
             and all(is_functional(values.get(name)) for name in written)
         )

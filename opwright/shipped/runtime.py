@@ -218,6 +218,10 @@ class Registrar:
         # vmap goes through its operations as well, unless there is a rule.
         self.library.impl(name, kernel, "FuncTorchBatchedDecomposition")
 
+    def side_effect(self, name: str) -> None:
+        """Keep calls of an operator without results in graphs; compilers would drop them."""
+        torch.fx.has_side_effect(overload(self.namespace, name))
+
     def vmap_loop(self, name: str) -> None:
         """Register vmap as one call for each element of the batch."""
         binder = self.binder(name)

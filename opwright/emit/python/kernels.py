@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from opwright.declare.backward import BackwardCall
 from opwright.declare.rules import Dims
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
-from opwright.derive.functional import has_graph_form
+from opwright.derive.functional import has_graph_form, only_observes
 from opwright.emit.python.meta import meta_name
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
@@ -293,6 +293,8 @@ def registrations(operator: OperatorFacts, extracted: Extracted) -> Iterator[str
             yield call("vmap_loop")
     if declared.autocast is not None:
         yield call("autocast", literal(declared.autocast))
+    if only_observes(operator) and operator.python is None:
+        yield call("side_effect")
 
 
 def stable_calls(operator: OperatorFacts, facts: SetFacts) -> Iterator[str]:
