@@ -91,7 +91,7 @@ def reduce_overhead(model: Callable[..., Any], *, dynamic: bool) -> Callable[...
 MODES = {"eager": eager, "npugraph_ex": npugraph_ex, "reduce-overhead": reduce_overhead}
 
 
-# torch_npu 2.13.0: npugraph_ex and TorchAir patch the same operators, so a process can use one of them.
+# npugraph_ex and TorchAir patch the same operators (torch_npu 2.13.0): a process can use only one.
 PROCESSES = (("meta", "eager", "npugraph_ex"), ("reduce-overhead",))
 
 

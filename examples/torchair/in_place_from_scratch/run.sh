@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 command -v opwright >/dev/null || { echo "run.sh: opwright is not on the PATH; activate its environment first" >&2; exit 1; }
 python=$(dirname "$(command -v opwright)")/python
-export XDG_CACHE_HOME=$PWD/build/cache TORCHINDUCTOR_CACHE_DIR=$PWD/build/inductor PYTHONPYCACHEPREFIX=$PWD/build/pycache
+export XDG_CACHE_HOME=$PWD/build/cache TORCHINDUCTOR_CACHE_DIR=$PWD/build/inductor PYTHONDONTWRITEBYTECODE=1
 mkdir -p build
 
 # Steps 1 and 3 are C++: a library, compiled against the torch and torch_npu that it runs with.

@@ -1,7 +1,8 @@
-"""Checks my_inplace in each mode against plain PyTorch. PYTHONPATH chooses the form."""
+"""Checks my_inplace in each mode against plain PyTorch; PYTHONPATH has the form."""
+
+import torch
 
 import operators  # noqa: F401 - registers my_ops::my_inplace
-import torch
 from modes import Case, verify
 
 

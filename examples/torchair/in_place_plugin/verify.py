@@ -1,7 +1,8 @@
-"""Checks npu_scatter_pa_cache in each mode against plain PyTorch. PYTHONPATH chooses the form."""
+"""Checks npu_scatter_pa_cache in each mode against plain PyTorch; PYTHONPATH has the form."""
+
+import torch
 
 import operators  # noqa: F401 - completes npu::npu_scatter_pa_cache
-import torch
 from modes import Case, verify
 
 PAGES, PAGE, HEADS, WIDTH = 4, 8, 2, 3

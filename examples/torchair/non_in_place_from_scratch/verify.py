@@ -1,7 +1,6 @@
-"""Checks my_op in each mode against plain PyTorch. PYTHONPATH chooses the form: by_hand or declared."""
+"""Checks my_op in each mode against plain PyTorch; PYTHONPATH has the form."""
 
 import torch
-
 
 import operators  # noqa: F401 - registers my_ops::my_op
 from modes import Case, verify

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 command -v opwright >/dev/null || { echo "run.sh: opwright is not on the PATH; activate its environment first" >&2; exit 1; }
 python=$(dirname "$(command -v opwright)")/python
-export XDG_CACHE_HOME=$PWD/build/cache TORCHINDUCTOR_CACHE_DIR=$PWD/build/inductor PYTHONPYCACHEPREFIX=$PWD/build/pycache
+export XDG_CACHE_HOME=$PWD/build/cache TORCHINDUCTOR_CACHE_DIR=$PWD/build/inductor PYTHONDONTWRITEBYTECODE=1
 mkdir -p build
 
 # Nothing is built: the operator is torch_npu's, a plugin is Python.

@@ -1,7 +1,8 @@
-"""Checks npu_group_norm_swish_grad in each mode against plain PyTorch. PYTHONPATH chooses the form."""
+"""Checks npu_group_norm_swish_grad in each mode against plain PyTorch; PYTHONPATH has the form."""
+
+import torch
 
 import operators  # noqa: F401 - completes npu::npu_group_norm_swish_grad
-import torch
 from modes import Case, verify
 
 GROUPS, CHANNELS = 2, 6

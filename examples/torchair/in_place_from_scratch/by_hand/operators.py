@@ -1,4 +1,4 @@
-"""Importing this registers my_ops::my_inplace: the built library has steps 1 and 3, then comes step 4."""
+"""Importing this registers my_ops::my_inplace: steps 1 and 3 are in the built library."""
 
 import os
 

@@ -7,8 +7,8 @@ import opwright as ow
 ops = ow.OperatorSet("npu", existing=True)
 
 ops.declare(
-    "npu_group_norm_swish_grad(Tensor grad, Tensor input, int num_groups, Tensor weight, Tensor bias, "
-    "Tensor mean, Tensor rstd, bool[3] grad_input_mask, float? swish_scale=1.0) -> "
+    "npu_group_norm_swish_grad(Tensor grad, Tensor input, int num_groups, Tensor weight, "
+    "Tensor bias, Tensor mean, Tensor rstd, bool[3] grad_input_mask, float? swish_scale=1.0) -> "
     "(Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
     shapes={
         "grad_input": ow.like("input"),
