@@ -58,6 +58,13 @@ class AutogradCode:
     def __init__(self, code: OperatorCode, backward: OperatorCode) -> None:
         autograd = code.facts.autograd
         assert autograd is not None
+        optional = [a.name for a in code.facts.schema.mutated if a.type.optional]
+        if optional:
+            raise CppRuleError(
+                where=f"{code.where}, backward",
+                got=f"{optional[0]!r}, a written argument that may be None",
+                fix="make it a tensor, leave out the backward, or use the operator live only",
+            )
         self.code = code
         self.backward = backward
         self.autograd: Autograd = autograd
@@ -388,6 +395,16 @@ def refusal(code: OperatorCode) -> list[str]:
     return [*block(head, body), ""]
 
 
+def for_tensors(argument: Argument, statement: str) -> list[str]:
+    """Return a statement for each tensor of an argument."""
+    name = safe(argument.name)
+    if argument.type.is_list:
+        return block([f"for (const at::Tensor& tensor : {name}) {{"], [statement.format("tensor")])
+    if argument.type.optional:
+        return block([f"if ({name}.has_value()) {{"], [statement.format(f"*{name}")])
+    return [statement.format(name)]
+
+
 def unimplemented(code: OperatorCode) -> list[str]:
     """Return the autograd kernel of a mutating operator without backward.
 
@@ -396,7 +413,7 @@ def unimplemented(code: OperatorCode) -> list[str]:
     names = Locals(code.facts.schema, ["keys"])
     below, graph = names.fresh("below"), names.fresh("node")
     tensors = [safe(name) for name in tensor_arguments(code.facts)]
-    written = [safe(a.name) for a in code.facts.schema.mutated]
+    mutated = code.facts.schema.mutated
     redispatch, arguments = f"{code.name}().redispatch(", [below, *code.arguments]
     returned = "return " if code.result != "void" else ""
     early = flow(f"{returned}{redispatch}", arguments, ");") + ([] if returned else ["return;"])
@@ -404,15 +421,17 @@ def unimplemented(code: OperatorCode) -> list[str]:
     results = names.fresh("results")
     opened, closed = (f"auto {results} = [&] {{", "}();") if returned else ("{", "}")
     places = result_places(code, results)
+    checked = "torch::autograd::check_inplace({}, true);"
+    recorded = f"record_written({{}}, {graph});"
     body = [
         f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
         *block(flow(f"if (!needs_gradient({message(code.qualified)}, ", tensors, ")) {"), early),
-        *(f"torch::autograd::check_inplace({name}, true);" for name in written),
+        *(line for each in mutated for line in for_tensors(each, checked)),
         f"const auto {graph} = c10::make_intrusive<NotImplemented>({message(code.qualified)});",
         *flow(f"{graph}->set_next_edges(torch::autograd::collect_next_edges(", tensors, "));"),
         *block([opened], [guard, *flow(f"{returned}{redispatch}", arguments, ");")], closed),
         *(f"record_new({places[output.name]}, {graph});" for output in code.new),
-        *(f"record_written({name}, {graph});" for name in written),
+        *(line for each in mutated for line in for_tensors(each, recorded)),
         *return_arguments(code, places),
         *([f"return {results};"] if returned else []),
     ]

@@ -66,11 +66,7 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
     own = count - len(mutated)
     for index, name in enumerate(mutated):
         value = results if count == 1 else f"std::get<{own + index}>({results})"
-        body += [
-            f"{IMPL}::replace_({name}, {value});",
-            f"{IMPL}::commit_update({name});",
-            f"{IMPL}::sync({name});",
-        ]
+        body += replaced(name, value, optional=is_optional_tensor(code, index))
     body += returned(code, twin, results)
     head = flow(
         f"{code.result} {code.name}_functionalize(",
@@ -79,6 +75,23 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
         0,
     )
     return [*block(head, body), ""]
+
+
+def is_optional_tensor(code: OperatorCode, index: int) -> bool:
+    """Tell whether a written argument is a tensor that may be None."""
+    written = code.facts.schema.mutated[index].type
+    return written.is_tensor and written.optional
+
+
+def replaced(name: str, value: str, *, optional: bool) -> list[str]:
+    """Return the statements that give a written argument its new value."""
+    tensor, new = (f"*{name}", f"*{value}") if optional else (name, value)
+    lines = [
+        f"{IMPL}::replace_({tensor}, {new});",
+        f"{IMPL}::commit_update({tensor});",
+        f"{IMPL}::sync({tensor});",
+    ]
+    return block([f"if ({name}.has_value()) {{"], lines) if optional else lines
 
 
 def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:

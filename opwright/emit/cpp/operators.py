@@ -212,11 +212,8 @@ def clone(code: OperatorCode, name: str, variable: str) -> str:
     if value.is_list:
         return f"const std::vector<at::Tensor> {variable} = clone_all({safe(name)});"
     if value.optional:
-        raise CppTypeError(
-            where=f"{code.where}, argument {name!r}",
-            got="a written argument that may be None",
-            fix="make it a tensor, or leave out the mutation",
-        )
+        whole = f"std::optional<at::Tensor>({safe(name)}->clone())"
+        return f"const auto {variable} = {safe(name)}.has_value() ? {whole} : std::nullopt;"
     return f"const at::Tensor {variable} = {safe(name)}.clone();"
 
 
@@ -301,7 +298,12 @@ def contiguous_arguments(
             before.append(f"const at::Tensor {variable} = {safe(name)}.contiguous();")
         else:
             before.append(f"const auto {variable} = contiguous({safe(name)});")
-        if argument.is_written:
+        if argument.is_written and argument.type.optional:
+            after += block(
+                [f"if ({safe(name)}.has_value() && !{variable}->is_same(*{safe(name)})) {{"],
+                [f"{safe(name)}->copy_(*{variable});"],
+            )
+        elif argument.is_written:
             after += block(
                 [f"if (!{variable}.is_same({safe(name)})) {{"],
                 [f"{safe(name)}.copy_({variable});"],

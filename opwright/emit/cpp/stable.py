@@ -239,8 +239,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
         body += flow(f"Tensor {variables[output.name]} = empty(", values, ");")
     for name in facts.clones:
         variables[name] = names.fresh(f"new_{name}")
-        cloned = "clone_all" if facts.argument(name).type.is_list else "torch::stable::clone"
-        body.append(f"const auto {variables[name]} = {cloned}({safe(name)});")
+        body.append(f"const auto {variables[name]} = {cloned(facts.argument(name))};")
     back: list[str] = []
     for name, layout in facts.operator.layouts.items():
         if layout == "contiguous" and name not in variables and facts.schema.argument(name):
@@ -249,10 +248,12 @@ def kernel_function(kernel: StableKernel) -> list[str]:
             whole = "torch::stable::" if plain.is_tensor and not plain.optional else ""
             body.append(f"auto {variables[name]} = {whole}contiguous({safe(name)});")
             if facts.argument(name).is_written:
-                copy = f"Tensor written = {safe(name)};"
+                given, made = safe(name), variables[name]
+                there = f"{given}.has_value() && " if plain.optional else ""
+                given, made = (f"(*{given})", f"*{made}") if plain.optional else (given, made)
                 back += block(
-                    [f"if (!{safe(name)}.is_contiguous()) {{"],
-                    [copy, f"torch::stable::copy_(written, {variables[name]});"],
+                    [f"if ({there}!{given}.is_contiguous()) {{"],
+                    [f"Tensor written = {given};", f"torch::stable::copy_(written, {made});"],
                 )
     body.append(f"static const aclnn::Function {function}({message(facts.call.function)});")
     parameters = [
@@ -266,6 +267,17 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     used = words("\n".join(body))
     taken = [declared(argument, used) for argument in facts.schema.arguments]
     return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {", 0), body)
+
+
+def cloned(argument: Argument) -> str:
+    """Return the expression that clones an argument."""
+    name = safe(argument.name)
+    if argument.type.is_list:
+        return f"clone_all({name})"
+    if argument.type.optional:
+        whole = f"std::optional<Tensor>(torch::stable::clone(*{name}))"
+        return f"{name}.has_value() ? {whole} : std::nullopt"
+    return f"torch::stable::clone({name})"
 
 
 def declared(argument: Argument, used: set[str]) -> str:

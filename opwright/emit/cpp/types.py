@@ -116,6 +116,9 @@ def result_type(schema: Schema, *, where: str) -> str:
         if result.type.is_list and result.type.base is Base.TENSOR:
             types.append("std::vector<at::Tensor>")
             continue
+        if result.type.is_tensor and result.type.optional:
+            types.append("std::optional<at::Tensor>")
+            continue
         if result.type.is_list or result.type.optional:
             raise CppTypeError(
                 where=where, got=f"result {result}", allowed=sorted(b.value for b in RESULTS)
