@@ -60,7 +60,7 @@ class Executor final : public aclOpExecutor {
   using Values = typename Kinds::Values;
   using Indices = std::make_index_sequence<Kinds::kCount>;
 
-  explicit Executor(Stored stored) : stored_(std::move(stored)), threads_(caller_threads()) {}
+  explicit Executor(Stored stored) : threads_(caller_threads()), stored_(std::move(stored)) {}
 
   void run() override {
     const RunScope scope(threads_);
@@ -82,11 +82,13 @@ class Executor final : public aclOpExecutor {
   void attempt(const Opening& opening, std::index_sequence<I...> indices) {
     if (ready_) {
       try {
-        return compute(*ready_, indices);
+        // Nothing to close: the run before left the outputs as they were, so this one does.
+        Op::run(Kinds::template At<I>::get(std::get<I>(*ready_))...);
       } catch (...) {
         ready_.reset();  // a run that throws may have left it in any state
         throw;
       }
+      return;
     }
     Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
     compute(values, indices);
@@ -151,10 +153,11 @@ class Executor final : public aclOpExecutor {
     return (size_t{0} + ... + size_t{Kinds::template At<I>::kRole == kind::Role::kInput});
   }
 
-  Stored stored_;
+  // What replays use stands together at the front: large graphs do not fit into a cache.
   int threads_;
   bool replayed_ = false;
   std::optional<Values> ready_;  // opened by the run before
+  Stored stored_;
 };
 
 // Phase 1.
