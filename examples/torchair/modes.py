@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch_npu  # noqa: F401 - makes the device "npu"
-import torchair
 from torch.utils import _pytree as pytree
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ def npugraph_ex(model: Callable[..., Any], *, dynamic: bool) -> Callable[..., An
 
 def reduce_overhead(model: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]:
     """Compile with TorchAir's backend in its mode reduce-overhead, also called aclgraph."""
+    import torchair  # noqa: PLC0415 - two seconds, which the other modes do not need
+
     config = torchair.CompilerConfig()
     config.mode = "reduce-overhead"
     backend = torchair.get_npu_backend(compiler_config=config)

@@ -3,7 +3,7 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
-// EXEC_NPU_CMD_EXT, the EXEC_NPU_CMD for extensions: the plain macro needs symbols that libtorch_npu.so keeps to itself.
+// EXEC_NPU_CMD_EXT is the EXEC_NPU_CMD for extensions: the plain macro needs symbols that libtorch_npu.so hides.
 #include <op_plugin/include/npu_cpp_extension.h>
 
 namespace {

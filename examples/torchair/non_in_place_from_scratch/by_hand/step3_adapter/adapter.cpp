@@ -5,7 +5,7 @@
 
 #include <optional>
 
-// EXEC_NPU_CMD_EXT, the EXEC_NPU_CMD for extensions: the plain macro needs symbols that libtorch_npu.so keeps to itself.
+// EXEC_NPU_CMD_EXT is the EXEC_NPU_CMD for extensions: the plain macro needs symbols that libtorch_npu.so hides.
 #include <op_plugin/include/npu_cpp_extension.h>
 
 namespace {
