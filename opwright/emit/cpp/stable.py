@@ -248,13 +248,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
             whole = "torch::stable::" if plain.is_tensor and not plain.optional else ""
             body.append(f"auto {variables[name]} = {whole}contiguous({safe(name)});")
             if facts.argument(name).is_written:
-                given, made = safe(name), variables[name]
-                there = f"{given}.has_value() && " if plain.optional else ""
-                given, made = (f"(*{given})", f"*{made}") if plain.optional else (given, made)
-                back += block(
-                    [f"if ({there}!{given}.is_contiguous()) {{"],
-                    [f"Tensor written = {given};", f"torch::stable::copy_(written, {made});"],
-                )
+                back += written_back(safe(name), variables[name], optional=plain.optional)
     body.append(f"static const aclnn::Function {function}({message(facts.call.function)});")
     parameters = [
         in_stable_words(
@@ -267,6 +261,14 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     used = words("\n".join(body))
     taken = [declared(argument, used) for argument in facts.schema.arguments]
     return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {", 0), body)
+
+
+def written_back(name: str, made: str, *, optional: bool) -> list[str]:
+    """Return the statements that copy what was made contiguous into a written argument."""
+    star = "*" if optional else ""
+    asked = f"{name}.has_value() && !{name}->" if optional else f"!{name}."
+    lines = [f"Tensor written = {star}{name};", f"torch::stable::copy_(written, {star}{made});"]
+    return block([f"if ({asked}is_contiguous()) {{"], lines)
 
 
 def cloned(argument: Argument) -> str:

@@ -68,6 +68,24 @@ def test_an_operator_without_results_writes() -> None:
     assert_close(cache.cpu().sum(1), torch.tensor([4.0, 0, 4, 0, 4]))
 
 
+@pytest.mark.parametrize("has_total", [True, False])
+def test_what_is_written_may_be_a_list_or_missing(*, has_total: bool) -> None:
+    total = torch.zeros(4, 3).to("npu").t() if has_total else None  # not contiguous
+    parts, x = [npu(3, 4), npu(3, 4)], npu(3, 4)
+    before = [each.cpu() for each in parts]
+    *new, new_parts = demo.merge_functional(total, parts, x)
+    assert len(new) == 1
+    assert (new[0] is None) == (not has_total)
+    for each, new_part, old in zip(parts, new_parts, before, strict=True):
+        assert_close(each.cpu(), old)
+        assert_close(new_part.cpu(), old + x.cpu())
+    demo.merge(total, parts, x)
+    for each, old in zip(parts, before, strict=True):
+        assert_close(each.cpu(), old + x.cpu())
+    if total is not None:
+        assert_close(total.cpu(), x.cpu())
+
+
 def test_a_functional_twin_leaves_its_argument() -> None:
     cache, value, slots = torch.zeros(5, 4).to("npu"), npu(2, 4), torch.tensor([0, 4]).to("npu")
     written = demo.cache_write_functional(cache, value, slots)

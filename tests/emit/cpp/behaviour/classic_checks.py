@@ -136,6 +136,28 @@ def test_a_write_without_backward_raises_in_backward() -> None:
         cache.sum().backward()  # type: ignore[no-untyped-call]
 
 
+@pytest.mark.parametrize("has_total", [True, False])
+def test_what_may_be_missing_counts_writes_and_raises_in_backward(*, has_total: bool) -> None:
+    total = npu(3, 4).requires_grad_() * 1 if has_total else None
+    parts = [npu(3, 4), npu(3, 4).requires_grad_() * 1]
+    demo.merge(total, parts, npu(3, 4))
+    assert [each._version for each in parts] == [1, 1]  # noqa: SLF001 - it has no other name
+    for each in parts[1:] if total is None else (total, *parts[1:]):
+        with pytest.raises(RuntimeError, match=r"demo::merge is not implemented"):
+            each.sum().backward()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("has_total", [True, False])
+def test_what_may_be_missing_is_functionalized(*, has_total: bool) -> None:
+    def merged(total: Tensor | None, part: Tensor, x: Tensor) -> Tensor:
+        new, parts = total if total is None else total.clone(), [part.clone(), part * 2]
+        demo.merge(new, parts, x)
+        return sum(parts, x if new is None else new)
+
+    arguments = (npu(3, 4) if has_total else None, npu(3, 4), npu(3, 4))
+    assert_close(functionalize(merged)(*arguments).cpu(), merged(*arguments).cpu())
+
+
 def writes(cache: Tensor, value: Tensor, slots: Tensor) -> Tensor:
     copy = cache.clone()
     demo.cache_write_(copy, value, slots)

@@ -59,6 +59,12 @@ def cache_clear(cache: Tensor, slots: Tensor) -> None:
     cache.index_fill_(0, slots, 0)
 
 
+@twin.kernel("aclnnMerge(aclTensor *totalRefOptional, aclTensorList *partsRef, const aclTensor *x)")
+def merge(total: Tensor | None, parts: Sequence[Tensor], x: Tensor) -> None:
+    for each in parts if total is None else (total, *parts):
+        each.add_(x)
+
+
 @twin.kernel(
     "aclnnRowNorm(const aclTensor *x, const aclTensor *weightOptional, double eps, aclTensor *y,"
     " aclTensor *rstd)"

@@ -80,6 +80,16 @@ def cache_clear(cache: Tensor, slots: Tensor) -> None:
 
 
 @ops.operator(
+    "merge(Tensor(a!)? total, Tensor(b!)[] parts, Tensor x) -> ()",
+    aclnn="aclnnMerge(total, parts, x)",
+    layouts={"total": "contiguous"},
+)
+def merge(total: Tensor | None, parts: list[Tensor], x: Tensor) -> None:
+    for each in parts if total is None else (total, *parts):
+        each.add_(x)
+
+
+@ops.operator(
     "row_norm(Tensor x, Tensor? weight=None, *, float eps=1e-6) -> (Tensor y, Tensor rstd)",
     aclnn="aclnnRowNorm(x, weight, double eps, y, rstd)",
     shapes={"x": "*batch, D", "weight": "D", "y": ow.like("x"), "rstd": "*batch, 1"},
