@@ -5,6 +5,7 @@
 
 #include "runtime/capture/condition.h"
 #include "runtime/capture/task_group.h"
+#include "runtime/consumer_thread.h"
 #include "runtime/trace.h"
 
 namespace opwright {
@@ -135,7 +136,10 @@ void Capture::take(Stream& stream, TaskPtr task) {
   require_valid();
   const size_t lane = lane_of(stream);
   if (const char* const obstacle = task->capture_obstacle()) {
-    fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, "cannot be captured: ", obstacle);
+    const Error error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, text("cannot be captured: ", obstacle));
+    if (!on_consumer_thread()) throw error;
+    if (!refused_) refused_ = text(task->name(), ": ", error.text());
+    return;
   }
   task->expect_replays();
   if (trace::enabled()) {
@@ -156,9 +160,9 @@ void Capture::spoil(const char* function, const Error& error) {
   if (!spoiled_) spoiled_ = text(function, ": ", error.text());
 }
 
-std::optional<std::string> Capture::spoiled() const {
+std::optional<std::string> Capture::take_refused() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return spoiled_;
+  return std::exchange(refused_, std::nullopt);
 }
 
 bool Capture::ongoing() const {
@@ -268,6 +272,7 @@ std::shared_ptr<Graph> Capture::end(const Stream& origin) {
   require(mode_ == ACL_MODEL_RI_CAPTURE_MODE_RELAXED || thread_ == std::this_thread::get_id(),
           ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD,
           "a capture has to end on the thread that began it, unless its mode is relaxed");
+  if (refused_ && !spoiled_) spoiled_ = refused_;
   try {
     require_valid();
     require_complete();
@@ -302,11 +307,10 @@ aclmdlRICaptureMode exchange_thread_mode(aclmdlRICaptureMode mode) noexcept { re
 void require_not_captured(const Stream& stream, const char* why) {
   const auto capture = capture_of(stream);
   if (capture == nullptr) return;
-  const std::optional<std::string> spoiled = capture->spoiled();
+  if (const auto refused = capture->take_refused()) fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, *refused);
   fail(ACL_ERROR_RT_STREAM_CAPTURED, why, " stream ", stream.id(),
        ", which is being captured: nothing has run there yet. Do it before or after the capture; .item(), .cpu(), "
-       "printing a tensor and synchronize() all wait",
-       spoiled ? ". The capture was spoiled before that: " : "", spoiled.value_or(""));
+       "printing a tensor and synchronize() all wait");
 }
 
 void require_no_capture_here(const char* why, int code) {

@@ -41,11 +41,15 @@ def check_usable(*streams: torch_npu.npu.Stream) -> None:
 def refusal(body: Callable[[], object], **options: object) -> str:
     """Capture body, which must raise a RuntimeError; return its text.
 
-    The current stream is put back: torch_npu 2.13.0 leaves it if the end of the capture raises.
+    If the end of the capture raises, the current stream is put back, which torch_npu 2.13.0 does
+    not do.
     """
     before = torch_npu.npu.current_stream()
     with pytest.raises(RuntimeError) as caught:
         capture(body, **options)
+    message = str(caught.value)
+    at_the_end = "aclmdlRICaptureEnd" in message
+    assert (torch_npu.npu.current_stream() == before) == (not at_the_end)
     torch_npu.npu.set_stream(before)
     check_usable()
-    return str(caught.value)
+    return message

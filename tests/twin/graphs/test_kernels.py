@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.build
 
 IN_CPP = """
-#include <ATen/Functions.h>
 #include <opwright/kernel.h>
 
-OPWRIGHT_KERNEL(aclnnCapturedCpp, (In, x)(Double, alpha)(Out, out),
-                at::mul_out(out, x, at::scalar_tensor(alpha)))
+OPWRIGHT_KERNEL(aclnnCapturedCpp, (In, x)(Double, alpha)(Out, out), out.copy_(x).mul_(alpha))
 """
 
 CALL_CPP = """
