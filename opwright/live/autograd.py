@@ -282,7 +282,8 @@ def backward_arguments(
             for (name, _), (grad, meta) in given.items()
             if name == argument.output
         ]
-        values[parameter.name] = found if kind.is_list else found[0]
+        # A written argument that was None has no gradient.
+        values[parameter.name] = found if kind.is_list else next(iter(found), None)
     return values
 
 

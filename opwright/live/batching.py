@@ -50,7 +50,7 @@ def batching_kernel(live: LiveOperator) -> Callable[..., object]:
         with dispatcher.below_key("FuncTorchBatched"):
             if all(no_axis(each) for each in axes.values()):
                 return live.binder.call(live.overload(), values)
-            check_written(live, axes)
+            check_written(live, values, axes)
             info = BatchInfo(interpreter.batch_size(), interpreter.randomness())
             if callable(rule):
                 results, places = by_function(live, rule, info, values, axes)
@@ -86,7 +86,7 @@ def no_axis(axes: Any) -> bool:  # noqa: ANN401 - an entry of Axes
     return axes is None or (isinstance(axes, list) and all(axis is None for axis in axes))
 
 
-def check_written(live: LiveOperator, axes: Axes) -> None:
+def check_written(live: LiveOperator, values: Values, axes: Axes) -> None:
     """Raise if what is written has no batch.
 
     Raises
@@ -96,6 +96,8 @@ def check_written(live: LiveOperator, axes: Axes) -> None:
     """
     for argument in live.facts.schema.mutated:
         each = axes[argument.name]
+        if values[argument.name] is None:
+            continue
         if each is None or (isinstance(each, list) and None in each):
             got = f"{argument.name!r} without a batch, while another argument has one"
             raise VmapMutationError(where=live.name, got=got)

@@ -1,9 +1,9 @@
 """The Functionalize key: a mutating operator becomes its functional twin.
 
-torch.export and torch.func.functionalize come here; so none of their graphs has a mutation of ours.
-torch.compile takes the graph form (opwright.shipped.graphs), which compilers can take back; it comes
-here where that is not possible. (Operators without mutations need nothing: torch's own fallback
-handles them.)
+torch.export and torch.func.functionalize come here; so none of their graphs has a mutation of
+ours. torch.compile takes the graph form (opwright.shipped.graphs), which compilers can take back;
+it comes here where that is not possible. (Operators without mutations need nothing: torch's own
+fallback handles them.)
 """
 
 from __future__ import annotations

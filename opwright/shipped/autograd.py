@@ -276,7 +276,8 @@ def backward_values(
             if output == name
         ]
         is_list = "List" in str(parameter.type)
-        values[parameter.name] = found if is_list else found[0]
+        # A written argument that was None has no gradient.
+        values[parameter.name] = found if is_list else next(iter(found), None)
     return values
 
 

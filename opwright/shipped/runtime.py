@@ -287,7 +287,7 @@ class Registrar:
             with below(FUNCTORCH_VMAP):
                 if not any(has_axis(axis) for axis in axes.values()):
                     return binder.call(binder.operator, values)
-                refuse_unbatched_writes(binder, axes)
+                refuse_unbatched_writes(binder, values, axes)
                 info = BatchInfo(interpreter.batch_size(), interpreter.randomness())
                 results, out_axes = rule(info, plain, axes)
             complete = []
@@ -397,9 +397,13 @@ def element(value: Any, axis: Any, index: int) -> Any:
     return value if axis is None else value.select(axis, index)
 
 
-def refuse_unbatched_writes(binder: Binder, axes: Mapping[str, Any]) -> None:
+def refuse_unbatched_writes(
+    binder: Binder, values: Mapping[str, Any], axes: Mapping[str, Any]
+) -> None:
     """Raise if a batch would be written into a tensor without one."""
     for name in binder.written:
+        if values[name] is None:
+            continue
         missing = axes[name]
         if missing is None or (isinstance(missing, list) and None in missing):
             message = (

@@ -271,7 +271,7 @@ TRANSFORMS: dict[str, Callable[[Callable[..., torch.Tensor]], Callable[..., Any]
 
 SECOND = [way for way in TRANSFORMS if way.count("grad") + way.count("jacrev") > 1]
 # Their references write, so the gradients are differentiated again only without torch.func.
-OPAQUE = ("scale_", "update_")
+OPAQUE = ("scale_", "update_", "absorb_")
 
 
 def plain_scale_(

@@ -174,6 +174,22 @@ def update_(state: Tensor, x: Tensor, *, decay: float = 0.5) -> Tensor:
 
 
 @zoo.operator(
+    "absorb_(Tensor(a!) x, Tensor(b!)? y=None, *, Tensor? mode=None) -> Tensor(a!)",
+    aclnn="aclnnZooAbsorb(x, y, mode)",
+    dtypes={"y": "x"},
+    backward="reference",
+)
+def absorb_(x: Tensor, y: Tensor | None = None, *, mode: Tensor | None = None) -> Tensor:
+    """Write what may be missing; an argument has a name that torch takes for itself."""
+    before = x.clone()  # gradients need what was there
+    x.copy_(before.sin() if mode is None else before.sin() * mode)
+    if y is not None:
+        x.add_(y)
+        y.copy_(y.clone().cos())
+    return x
+
+
+@zoo.operator(
     "scale_all_(Tensor(a!)[] xs, Tensor factor) -> ()", aclnn="aclnnZooScaleAll(xs, factor)"
 )
 def scale_all_(xs: list[Tensor], factor: Tensor) -> None:
@@ -288,6 +304,8 @@ CASES = (
     Case("scale_", {"x": (3, 4), "y": (3, 4)}),
     Case("exchange_", {"x": (3, 4), "y": (3, 4)}),
     Case("update_", {"state": (3, 4), "x": (3, 4), "decay": 0.25}),
+    Case("absorb_", {"x": (3, 4), "y": (3, 4)}),
+    Case("absorb_", {"x": (3, 4), "mode": (3, 4)}),
     Case("scale_all_", {"xs": [(3, 4), (2,)], "factor": ()}),
     Case("axpy.out", {"x": (3, 4), "y": (4,), "alpha": 2, "out": (3, 4)}, differentiable=False),
     Case("observe", {"x": (3, 4)}, differentiable=False),
