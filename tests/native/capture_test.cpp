@@ -360,17 +360,18 @@ SCENARIO(captures_begin_and_end_where_they_should) {
   OK(aclmdlRICaptureGetInfo(stream, &status, &graph));
   REFUSED(aclmdlRIDestroy(graph), ACL_ERROR_RT_MODEL_CAPTURED, "still being captured");
   REFUSED(aclmdlRIExecuteAsync(graph, other), ACL_ERROR_RT_MODEL_CAPTURED, "still being captured");
-  std::thread([&] {
-    OK(aclrtSetDevice(0));
-    aclmdlRI none = nullptr;
-    REFUSED(aclmdlRICaptureEnd(stream, &none), ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD, "thread");
-  }).join();
   const aclrtEvent fork = new_event();
   OK(aclrtRecordEvent(fork, stream));
   OK(aclrtStreamWaitEvent(other, fork));
   aclmdlRI none = nullptr;
   REFUSED(aclmdlRICaptureEnd(other, &none), ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED, "began on stream");
   OK(aclmdlRIDestroy(end(stream)));
+  begin(stream);
+  std::thread([&] {
+    OK(aclrtSetDevice(0));
+    REFUSED(aclmdlRICaptureEnd(stream, &none), ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD, "thread");
+  }).join();
+  check_usable(stream);  // as in CANN, that ended it
   begin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED);
   std::thread([&] {
     OK(aclrtSetDevice(0));

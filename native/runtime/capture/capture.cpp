@@ -269,11 +269,11 @@ std::shared_ptr<Graph> Capture::end(const Stream& origin) {
   require(!over_, ACL_ERROR_RT_STREAM_NOT_CAPTURED, "the capture is over");
   require(lanes_[0].stream.get() == &origin, ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED, "the capture began on stream ",
           lanes_[0].stream->id(), " and has to end there, not on stream ", origin.id());
-  require(mode_ == ACL_MODEL_RI_CAPTURE_MODE_RELAXED || thread_ == std::this_thread::get_id(),
-          ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD,
-          "a capture has to end on the thread that began it, unless its mode is relaxed");
   if (refused_ && !spoiled_) spoiled_ = refused_;
   try {
+    require(mode_ == ACL_MODEL_RI_CAPTURE_MODE_RELAXED || thread_ == std::this_thread::get_id(),
+            ACL_ERROR_RT_STREAM_CAPTURE_WRONG_THREAD,
+            "a capture has to end on the thread that began it, unless its mode is relaxed; this one is given up");
     require_valid();
     require_complete();
   } catch (const Error&) {

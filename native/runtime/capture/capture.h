@@ -27,7 +27,8 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   // Records into `graph`, which must be empty.
   static std::shared_ptr<Capture> begin(const std::shared_ptr<Stream>& origin, std::shared_ptr<Graph> graph,
                                         aclmdlRICaptureMode mode);
-  // Ends the capture that began on `origin`, in any case, and answers its graph. Throws what spoiled the capture.
+  // Ends the capture and answers its graph. Throws what spoiled it, or if this is not the thread that began it; it is
+  // over then too. Only if it did not begin on `origin` it goes on.
   std::shared_ptr<Graph> end(const Stream& origin);
   // Gives the capture up: its streams run again what they get.
   void abandon() noexcept;

@@ -146,3 +146,34 @@ def test_threads_capture_at_once() -> None:
     assert len(results) == 40
     assert all(values == [2 * (number + 1)] * 8 for number, *values in results)
     check_usable()
+
+
+@pytest.mark.parametrize("mode", ["global", "relaxed"])
+def test_an_end_on_another_thread(mode: str) -> None:
+    """Mode relaxed allows it; otherwise it is an error, and the capture is over as well."""
+    stream = torch_npu.npu.Stream()
+    graph = torch_npu.npu.NPUGraph()
+    x = torch.zeros(4).to("npu")
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.stream(stream):
+        graph.capture_begin(capture_error_mode=mode)
+        y = x + 1
+    errors: list[str] = []
+
+    def end() -> None:
+        torch_npu.npu.set_device(0)
+        with torch_npu.npu.stream(stream):
+            try:
+                graph.capture_end()
+            except RuntimeError as error:
+                errors.append(str(error))
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    thread.join()
+    if mode == "relaxed":
+        graph.replay()
+        assert (y.tolist(), errors) == ([1] * 4, [])
+    else:
+        assert "aclmdlRICaptureEnd: a capture has to end on the thread that began it" in errors[0]
+    check_usable(stream)
