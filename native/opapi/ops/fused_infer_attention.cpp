@@ -108,7 +108,7 @@ void check_operands(const Operands& operands, const Options& options, at::ArrayR
           "a shared prefix is not available together with a block table, padding, rope or a list of keys");
 }
 
-// A mask or position term as [1 or B, 1 or N, queries, keys].
+// A mask as [1 or B, 1, queries, keys].
 at::Tensor four_dims(const at::Tensor& tensor, int64_t batches, int64_t queries) {
   if (tensor.dim() == 4) return tensor;
   if (tensor.dim() == 3) return tensor.unsqueeze(1);
@@ -184,9 +184,9 @@ std::vector<Span> key_spans(const Operands& operands, const Layout& layout, int6
 
 // The shared prefix, in front of a sequence's keys or values.
 at::Tensor with_prefix(const OptionalTensor& prefix, at::OptionalIntArrayRef length, const at::Tensor& keys,
-                       std::string_view form) {
+                       std::string_view form, const char* name) {
   if (!prefix) return keys;
-  const at::Tensor heads = by_head(*prefix, form, keys.size(1), "keySharedPrefix");
+  const at::Tensor heads = by_head(*prefix, form, keys.size(1), name);
   const int64_t used = lengths_of(length, 1, heads.size(2), "actualSharedPrefixLen")[0];
   return at::cat({heads.narrow(2, 0, used), keys}, 2);
 }
@@ -230,8 +230,10 @@ Problem problem_of(const Call& call, size_t i) {
   };
   Problem problem;
   problem.query = rows(call.query, call.queries[i]);
-  problem.key = with_prefix(operands.key_prefix, operands.prefix_length, fetch(operands.key, "key"), call.form);
-  problem.value = with_prefix(operands.value_prefix, operands.prefix_length, fetch(operands.value, "value"), call.form);
+  problem.key = with_prefix(operands.key_prefix, operands.prefix_length, fetch(operands.key, "key"), call.form,
+                            "keySharedPrefix");
+  problem.value = with_prefix(operands.value_prefix, operands.prefix_length, fetch(operands.value, "value"), call.form,
+                              "valueSharedPrefix");
   if (operands.query_rope) {
     const at::Tensor rope = by_head(*operands.query_rope, call.form, options.heads, "queryRope");
     problem.query = at::cat({problem.query, rows(rope, call.queries[i])}, 3);
@@ -304,6 +306,8 @@ const OptionalTensor kNone;
       UNAVAILABLE(quantOffset2), UNAVAILABLE(antiquantScale), UNAVAILABLE(antiquantOffset),              \
       UNAVAILABLE(keyAntiquantScale), UNAVAILABLE(keyAntiquantOffset), UNAVAILABLE(valueAntiquantScale), \
       UNAVAILABLE(valueAntiquantOffset)
+#define ROPE_UNAVAILABLE FIRST_UNAVAILABLE, UNAVAILABLE(keyRopeAntiquantScale)
+#define SINK_UNAVAILABLE ROPE_UNAVAILABLE, UNAVAILABLE(dequantScaleQuery)
 #define ATTEND(QUERY_ROPE, KEY_ROPE, SINK, PSE_TYPE, ...)                                                        \
   attend({query, key, value, pseShiftOptional, attenMaskOptional, blockTableOptional, queryPaddingSizeOptional,  \
           kvPaddingSizeOptional, keySharedPrefixOptional, valueSharedPrefixOptional, QUERY_ROPE, KEY_ROPE, SINK, \
@@ -324,13 +328,11 @@ const OptionalTensor kNone;
 #define PARAMS_V5 FIRST_IN ROPE_IN SINK_IN STARTS ATTRIBUTES(Int, queryQuantMode)(Int, pseType) RESULTS
 
 ACLNN(FusedInferAttentionScoreV2, PARAMS_V2, ATTEND(kNone, kNone, kNone, 0, FIRST_UNAVAILABLE))
-ACLNN(FusedInferAttentionScoreV3, PARAMS_V3, ATTEND(queryRopeOptional, keyRopeOptional, kNone, 0, FIRST_UNAVAILABLE))
+ACLNN(FusedInferAttentionScoreV3, PARAMS_V3, ATTEND(queryRopeOptional, keyRopeOptional, kNone, 0, ROPE_UNAVAILABLE))
 ACLNN(FusedInferAttentionScoreV4, PARAMS_V4,
-      ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, 0, FIRST_UNAVAILABLE,
-             UNAVAILABLE(dequantScaleQuery)))
+      ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, 0, SINK_UNAVAILABLE))
 ACLNN(FusedInferAttentionScoreV5, PARAMS_V5,
-      ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, pseType, FIRST_UNAVAILABLE,
-             UNAVAILABLE(dequantScaleQuery)))
+      ATTEND(queryRopeOptional, keyRopeOptional, learnableSinkOptional, pseType, SINK_UNAVAILABLE))
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV3, PARAMS_V3)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV4, PARAMS_V4)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV5, PARAMS_V5)

@@ -1,6 +1,8 @@
 // native/opapi/ops/kv_cache.cpp
 // Writes into caches of keys and values, which lie as [B, N, S, D] or in pages; `slot` counts tokens over all pages. A
 // slot below 0 is not written.
+#include <algorithm>
+
 #include "opapi/opapi.h"
 
 namespace {
@@ -67,6 +69,17 @@ void refuse_compression(std::initializer_list<std::pair<const OptionalTensor&, c
   }
 }
 
+// Of the key and of the value; torch_npu gives 1 and 0, the only ones whose meaning is known here.
+void require_usual(at::OptionalIntArrayRef strides, at::OptionalIntArrayRef offsets) {
+  const auto check = [](at::OptionalIntArrayRef given, int64_t usual, const char* name) {
+    if (!given) return;
+    const bool all = std::all_of(given->begin(), given->end(), [&](int64_t value) { return value == usual; });
+    require(all, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", *given, "; available is ", usual, " for each");
+  };
+  check(strides, 1, "strides");
+  check(offsets, 0, "offsets");
+}
+
 // ---- normalised and rotated keys
 
 // Pairs of neighbours become the halves of the result, each turned by its angle.
@@ -116,8 +129,9 @@ void store(const at::Tensor& values, at::Tensor& cache, const at::Tensor& index,
             ACLNN_ERR_PARAM_INVALID, "index has shape ", index.sizes(), ", '", name, "' ", cache.sizes(),
             "; in mode Norm they must be [", batches, ", ", length, "] and [", batches, ", 1, positions, ", width, "]");
     const int64_t positions = cache.size(2);
-    require(index.numel() == 0 || index.max().item<int64_t>() < positions, ACLNN_ERR_PARAM_INVALID, "index ",
-            index.max().item<int64_t>(), " is beyond the ", positions, " positions of '", name, "'");
+    const int64_t highest = index.numel() == 0 ? -1 : index.max().item<int64_t>();
+    require(highest < positions, ACLNN_ERR_PARAM_INVALID, "index ", highest, " is beyond the ", positions,
+            " positions of '", name, "'");
     const at::Tensor slots = index.add(at::arange(batches).mul_(positions).unsqueeze(1)).masked_fill_(index.lt(0), -1);
     return write({cache.squeeze(1)}, rows, slots.view(-1), name);
   }
@@ -213,6 +227,7 @@ ACLNN(
     refuse_compression({{compressLensOptional, "compressLens"},
                         {compressSeqOffsetOptional, "compressSeqOffset"},
                         {seqLensOptional, "seqLens"}});
+    require_usual(stridesOptional, offsetsOptional);
     scatter(key, keyCacheRef, slotMapping, cacheModeOptional, scatterModeOptional, "key");
     if (value && value->numel() > 0) {
       scatter(*value, valueCacheRef, slotMapping, cacheModeOptional, scatterModeOptional, "value");

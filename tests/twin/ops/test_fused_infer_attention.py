@@ -510,6 +510,7 @@ def test_scaled_dot_product_attention(
 REFUSED: dict[str, dict[str, object]] = {
     "parameter 'quantScale2'": {"quant_scale2": torch.ones(1)},
     "parameter 'antiquantScale'": {"antiquant_scale": torch.ones(2, dtype=torch.float16)},
+    "parameter 'keyRopeAntiquantScale' is given": {"key_rope_antiquant_scale": torch.ones(1)},
     "parameter 'sparseMode' is 5": {"sparse_mode": 5},
     "sparse mode 1 needs it": {"sparse_mode": 1},
     "parameter 'attenMask' is null; sparse mode 3": {"sparse_mode": 3},
@@ -521,6 +522,10 @@ REFUSED: dict[str, dict[str, object]] = {
     "parameter 'query' has 4 heads in BNSD, but 2 are declared": {"num_heads": 2},
     "lengths must be between 0 and 8": {"actual_seq_lengths": [9]},
     "parameter 'actualSeqLengthsKv' has 2 lengths": {"actual_seq_lengths_kv": [1, 2]},
+    "parameter 'valueSharedPrefix' has 2 heads in BNSD, but 4": {
+        "key_shared_prefix": torch.ones(1, HEADS, 5, WIDTH).half(),
+        "value_shared_prefix": torch.ones(1, 2, 5, WIDTH).half(),
+    },
     "only one is given": {"query_rope": torch.ones(BATCH, HEADS, KEYS, 16).half()},
     "is needed with a block table": {
         "block_table": torch.zeros(BATCH, 1, dtype=torch.int32),

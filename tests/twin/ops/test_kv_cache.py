@@ -97,6 +97,13 @@ def test_scatter_refusals() -> None:
     given = (key, key, cache, cache, slots(9))
     rejects("parameter 'cacheMode' is 'Other'", scatter, *given, cache_mode="Other")
     rejects("parameter 'seqLens' is given", scatter, *given, seq_lens=torch.ones(1).long())
+    for strides, offsets, text in (
+        ([2, 1], None, "'strides' is [2, 1]"),
+        ([], [0, 8], "'offsets'"),
+    ):
+        tensors = (key, cache, slots(9), key, cache, None, None, None)
+        options = ("Norm", "None", strides, offsets)
+        rejects(f"parameter {text}", partial(call, "aclnnScatterPaKvCache"), *tensors, *options)
 
 
 # ---- npu_kv_rmsnorm_rope_cache
@@ -247,3 +254,16 @@ def test_cache_refusals() -> None:
         cache_mode="PA",
     )
     rejects("kv has shape", V2, kv[..., 1:], gamma, cos, cos, index, *caches, cache_mode="PA")
+    caches = [cache_for("Norm", width, torch.float16) for width in (ROPE, VALUE)]
+    index = index_for("Norm") + 8
+    rejects("index 19 is beyond the 12 positions of 'kCacheRef'", run, index, *caches)
+
+
+def test_no_tokens() -> None:
+    """Caches stay as they are."""
+    kv, cos = normal(BATCH, 1, 0, VALUE + ROPE), normal(BATCH, 1, 0, ROPE)
+    caches = [cache_for("Norm", width, torch.float16) for width in (ROPE, VALUE)]
+    on_npu = [each.to("npu") for each in caches]
+    inputs = [each.to("npu") for each in (kv, normal(VALUE), cos, cos, index_for("Norm")[:, :0])]
+    V2(*inputs, *on_npu, cache_mode="Norm")
+    agree(on_npu, caches)
