@@ -10,6 +10,7 @@ import importlib
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -19,13 +20,8 @@ from typer.core import TyperGroup
 from opwright import __version__
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.command import kernels_app
-from opwright.twin.settings import (
-    TwinSettings,
-    check_devices,
-    check_soc,
-    check_trace,
-    parse_memory,
-)
+from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
+from opwright.twin.settings import check_trace
 
 if TYPE_CHECKING:
     from typer._click import (
@@ -87,23 +83,7 @@ twin_app = typer.Typer(help="About the twin itself.", no_args_is_help=True)
 app.add_typer(twin_app, name="twin")
 app.add_typer(kernels_app, name="kernels")
 
-Soc = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Chip to report (default Ascend910B4).")
-]
-Devices = Annotated[int | None, typer.Option(metavar="N", help="Number of devices (default 2).")]
-Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Memory per device, for example 8G.")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
-
-def read_settings(soc: str | None, devices: int | None, memory: str | None) -> TwinSettings:
-    """Check the options that several verbs share."""
-    return TwinSettings(
-        soc=None if soc is None else check_soc(soc, where="--soc"),
-        devices=None if devices is None else check_devices(devices, where="--devices"),
-        memory=None if memory is None else parse_memory(memory, where="--memory"),
-    )
 
 
 @app.callback()
@@ -130,12 +110,7 @@ def run(
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all calls as a Chrome trace.")
     ] = None,
-    kernels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", exists=True, dir_okay=False, help="Python or C++ file with kernels."
-        ),
-    ] = None,
+    kernels: Kernels = None,
     twin: Annotated[
         bool | None,
         typer.Option(
@@ -148,14 +123,10 @@ def run(
     """Run a command on the twin, or on a real NPU where there is one."""
     from opwright.twin.launch import launch
 
-    shared = read_settings(soc, devices, memory)
-    settings = TwinSettings(
-        soc=shared.soc,
-        devices=shared.devices,
-        memory=shared.memory,
+    settings = replace(
+        read_settings(soc, devices, memory, kernels),
         sync=sync or None,
         trace=None if trace is None else check_trace(trace, where="--trace"),
-        kernels=tuple(kernels or ()),
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"
     launch(command, settings, wish, say=lambda line: typer.echo(f"opwright: {line}", err=True))

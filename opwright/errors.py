@@ -78,13 +78,14 @@ class DiagnosticsError(OpwrightError):
         return "\n\n".join([super().__str__(), *map(str, self.errors), *warnings])
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, what: str, plural: str | None = None) -> str:
     """Write a number of things; nothing for none.
 
-    >>> counted(2, "error")
-    '2 errors'
+    >>> counted(2, "error"), counted(2, "launch", "launches")
+    ('2 errors', '2 launches')
     """
-    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
+    many = plural or f"{what}s"
+    return f"{number} {what if number == 1 else many}" if number else ""
 
 
 def nearest_first(value: str, allowed: Iterable[str]) -> tuple[str, ...]:

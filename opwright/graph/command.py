@@ -16,7 +16,7 @@ from opwright.graph.read import read_graphs
 from opwright.graph.report import to_text
 from opwright.graph.svg import to_svg
 from opwright.graph.text import title_text
-from opwright.twin.settings import TwinSettings, check_devices, check_soc, parse_memory
+from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,21 +47,10 @@ def graph(
     number: Annotated[
         int | None, typer.Option("--graph", metavar="N", help="Show this one alone, from 1.")
     ] = None,
-    soc: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Chip to report (default Ascend910B4).")
-    ] = None,
-    devices: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of devices (default 2).")
-    ] = None,
-    memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory per device, for example 8G.")
-    ] = None,
-    kernels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", exists=True, dir_okay=False, help="Python or C++ file with kernels."
-        ),
-    ] = None,
+    soc: Soc = None,
+    devices: Devices = None,
+    memory: Memory = None,
+    kernels: Kernels = None,
 ) -> None:
     """Print or draw what captured NPU graphs hold: launches, streams, event edges, memory.
 
@@ -75,13 +64,7 @@ def graph(
     if what[0].endswith(DUMP):
         graphs = tuple(each for name in what for each in read_graphs(Path(name)))
     else:
-        settings = TwinSettings(
-            soc=None if soc is None else check_soc(soc, where="--soc"),
-            devices=None if devices is None else check_devices(devices, where="--devices"),
-            memory=None if memory is None else parse_memory(memory, where="--memory"),
-            kernels=tuple(kernels or ()),
-        )
-        run = run_and_collect(what, settings)
+        run = run_and_collect(what, read_settings(soc, devices, memory, kernels))
         code, graphs = run.code, run.graphs
         if code:
             typer.echo(f"opwright: the command ended with exit code {code}", err=True)

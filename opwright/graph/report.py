@@ -18,6 +18,7 @@ from opwright.graph.memory import MOST_LISTED, largest
 from opwright.graph.model import is_copy
 from opwright.graph.repeats import Section, sections
 from opwright.graph.text import (
+    MOST_NAMED,
     argument_text,
     launch_summary,
     memory_summary,
@@ -41,7 +42,6 @@ __all__ = ["to_text"]
 
 PIPE_WIDTH = 200  # columns where there is no terminal: an address is not broken over two lines
 MOST_LAUNCHES = 60  # a longer list shows sections that repeat once
-MOST_NAMED = 8  # of a longer list the first are named
 
 
 def to_text(graph: CapturedGraph, number: int, *, width: int | None = None) -> str:

@@ -61,6 +61,7 @@ LEGEND = (
 LEAST_FOR_TEXT = 12.0  # pixels of a row; lower ones have their text in the tooltip alone
 CHARACTER = 6.7  # pixels; width of a character of 11 pixels height
 LINE = 16.0  # pixels between lines of a table
+NARROW = LANE_WIDTH * 0.45  # pixels; of a record, wait or reset
 # Left edge of each column of the table of memory -> width that its texts have.
 TABLE = {16.0: 54.0, 76.0: 124.0, 206.0: 84.0, 296.0: 224.0, 526.0: 320.0}
 
@@ -209,7 +210,7 @@ def draw_box(root: ET.Element, box: Box, graph: CapturedGraph, facts: Facts) -> 
     """Draw a task: a launch as a wide box, a record or wait as a narrow one."""
     task = graph.tasks[box.place]
     is_launch = box.place in facts.numbers
-    width = LANE_WIDTH if is_launch else LANE_WIDTH * 0.45
+    width = LANE_WIDTH if is_launch else NARROW
     x = box.x + (LANE_WIDTH - width) / 2
     gap = 0.5 if box.height < LEAST_FOR_TEXT else 2
     group = add(root, "g", None)
@@ -253,11 +254,11 @@ def tooltip(place: int, task: Task, facts: Facts) -> str:
 
 def draw_arrow(root: ET.Element, arrow: Arrow, graph: CapturedGraph) -> None:
     """Draw an event edge, from the side of the record that faces the wait."""
-    half = LANE_WIDTH * 0.225
     begin, end = (box.x + LANE_WIDTH / 2 for box in (arrow.record, arrow.wait))
     toward = 1 if end >= begin else -1
-    begin += toward * half
-    end -= toward * half if end != begin - half else -half
+    inward = -toward if end == begin else toward  # in one column both ends are on the right
+    begin += toward * NARROW / 2
+    end -= inward * NARROW / 2
     from_y, to_y = (box.y + box.height / 2 for box in (arrow.record, arrow.wait))
     bend = toward * LANE_WIDTH * 0.3
     path = (

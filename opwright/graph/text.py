@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opwright.graph.model import Argument, CapturedGraph, Kind, Task
 
 __all__ = [
+    "MOST_NAMED",
     "argument_text",
     "launch_summary",
     "memory_summary",
@@ -66,12 +67,8 @@ def title_text(graph: CapturedGraph, number: int) -> str:
 def launch_summary(graph: CapturedGraph) -> str:
     """Count the launches, and each kind if there are several."""
     kinds = Counter(graph.tasks[place].kind for place in launches(graph))
-    parts = [
-        f"{kinds[kind]} {names[kinds[kind] > 1]}"
-        for kind, names in KIND_NAMES.items()
-        if kinds[kind]
-    ]
-    total = counted(sum(kinds.values()), "launch").replace("launchs", "launches") or "no launches"
+    parts = [counted(kinds[kind], *names) for kind, names in KIND_NAMES.items() if kinds[kind]]
+    total = counted(sum(kinds.values()), "launch", "launches") or "no launches"
     return total if len(parts) < 2 else f"{total}: {', '.join(parts)}"  # noqa: PLR2004 - several
 
 
