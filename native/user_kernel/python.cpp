@@ -1,90 +1,14 @@
 // native/user_kernel/python.cpp
 #include "user_kernel/python.h"
 
-#include <dlfcn.h>
-
-#include <string>
-
-#include "runtime/error.h"
+#include "acl/acl_base.h"
+#include "runtime/python.h"
 
 namespace opwright::user_kernel {
-namespace {
-
-constexpr char kBridge[] = "opwright.twin.kernels.bridge";
-constexpr char kConnect[] = "connect";
-
-// CPython's C API, as far as it is needed; objects are opaque.
-struct Python {
-  using Object = void;
-  int (*is_initialized)();
-  int (*ensure)();
-  void (*release)(int);
-  Object* (*import_module)(const char*);
-  Object* (*call_method)(Object*, const char*, const char*, ...);
-  void (*fetch_error)(Object**, Object**, Object**);
-  void (*normalize_error)(Object**, Object**, Object**);
-  Object* (*str)(Object*);
-  const char* (*utf8)(Object*);
-  void (*unref)(Object*);
-
-  Python() {
-    load(is_initialized, "Py_IsInitialized");
-    load(ensure, "PyGILState_Ensure");
-    load(release, "PyGILState_Release");
-    load(import_module, "PyImport_ImportModule");
-    load(call_method, "PyObject_CallMethod");
-    load(fetch_error, "PyErr_Fetch");
-    load(normalize_error, "PyErr_NormalizeException");
-    load(str, "PyObject_Str");
-    load(utf8, "PyUnicode_AsUTF8");
-    load(unref, "Py_DecRef");
-  }
-  bool running() const { return is_initialized != nullptr && is_initialized() != 0; }
-
- private:
-  template <class Function>
-  static void load(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  }
-};
-
-// Holds the interpreter lock.
-class Locked {
- public:
-  explicit Locked(const Python& python) : python_(python), state_(python.ensure()) {}
-  ~Locked() { python_.release(state_); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  const Python& python_;
-  const int state_;
-};
-
-// The text of the pending exception, which is thereby handled.
-std::string take_error(const Python& python) {
-  void *type = nullptr, *value = nullptr, *traceback = nullptr;
-  python.fetch_error(&type, &value, &traceback);
-  python.normalize_error(&type, &value, &traceback);
-  void* const words = value == nullptr ? nullptr : python.str(value);
-  const char* const bytes = words == nullptr ? nullptr : python.utf8(words);
-  std::string result = bytes == nullptr ? "an exception without text" : bytes;
-  for (void* const object : {words, traceback, value, type}) python.unref(object);  // null is allowed
-  return result;
-}
-
-}  // namespace
 
 void connect_python(const char* function) {
-  static const Python python;
-  if (!python.running()) return;
-  const Locked locked(python);
-  void* const bridge = python.import_module(kBridge);
-  void* const result = bridge == nullptr ? nullptr : python.call_method(bridge, kConnect, "s", function);
-  const std::string error = result == nullptr ? take_error(python) : std::string();
-  python.unref(result);
-  python.unref(bridge);
-  require(result != nullptr, ACLNN_ERR_INNER_KERNEL_NOT_FOUND, "its reference function cannot be loaded: ", error);
+  call_python("opwright.twin.kernels.bridge", "connect", function, ACLNN_ERR_INNER_KERNEL_NOT_FOUND,
+              "its reference function cannot be loaded: ");
 }
 
 }  // namespace opwright::user_kernel

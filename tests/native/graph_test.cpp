@@ -131,12 +131,12 @@ SCENARIO(wire_numbers_of_every_kind_are_read) {
   CHECK(!reader.next(field));
 }
 
-SCENARIO(the_engine_is_refused_by_name) {
+SCENARIO(without_python_no_graph_is_compiled) {
   const int failed = static_cast<int>(ge::FAILED);
-  REFUSED(static_cast<int>(ge::GEInitialize({})), failed, "ge::GEInitialize", "not available");
+  REFUSED(static_cast<int>(ge::GEInitialize({})), failed, "ge::GEInitialize", "written in Python");
   ge::Session session({});
-  REFUSED(static_cast<int>(session.AddGraph(1, ge::Graph(), {})), failed, "ge::Session::AddGraph");
-  REFUSED(static_cast<int>(session.CompileGraph(1)), failed, "ge::Session::CompileGraph");
+  REFUSED(static_cast<int>(session.AddGraph(1, ge::Graph(), {})), failed, "ge::Session::AddGraph", "graph 1 is empty");
+  REFUSED(static_cast<int>(session.CompileGraph(1)), failed, "ge::Session::CompileGraph", "no graph 1");
   CHECK(session.GetCompiledGraphSummary(1) == nullptr);
   CHECK_EQ(ge::GEFinalize(), ge::SUCCESS);
   CHECK(!ge::OperatorFactory::IsExistOp("Add"));

@@ -1,0 +1,49 @@
+// native/graph/engine.cpp
+#include "graph/engine.h"
+
+#include <atomic>
+
+#include "runtime/python.h"
+
+namespace opwright::graph {
+namespace {
+
+constexpr int kFailed = static_cast<int>(ge::FAILED);
+
+Engine registered;
+std::atomic<bool> is_registered{false};
+
+}  // namespace
+
+const Engine& engine() {
+  if (!is_registered.load()) {
+    const bool python =
+        call_python("opwright.engine.bridge", "connect", "", kFailed, "the graph engine cannot start: ");
+    require(python, kFailed, "the graph engine is written in Python, and this process runs none");
+    require(is_registered.load(), kFailed, "the graph engine has not registered itself");
+  }
+  return registered;
+}
+
+void check(const Answer& answer) {
+  if (answer.failure) fail(kFailed, *answer.failure);
+}
+
+}  // namespace opwright::graph
+
+using opwright::graph::Answer;
+
+void opwright_engine_register(const opwright::graph::Engine* engine) {
+  opwright::graph::registered = *engine;
+  opwright::graph::is_registered.store(true);
+}
+
+void opwright_engine_fail(void* answer, const char* text) { static_cast<Answer*>(answer)->failure = text; }
+
+void opwright_engine_static(void* answer, int32_t is_static) {
+  static_cast<Answer*>(answer)->is_static = is_static != 0;
+}
+
+void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes, uint64_t bytes) {
+  static_cast<Answer*>(answer)->outputs.push_back({static_cast<ge::DataType>(dtype), {sizes, sizes + rank}, bytes});
+}

@@ -1,0 +1,198 @@
+"""libge_runner calls in here: the other half of native/graph/engine.h.
+
+It imports this module by name and calls `connect` when the engine is initialized. The functions run
+on threads of the caller; ctypes takes the GIL.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import pkgutil
+import threading
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+
+from opwright.engine import kernels
+from opwright.engine.compiled import CompiledGraph, Input, run
+from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.read import read_model
+from opwright.errors import OpwrightError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from opwright.engine.lower import Lowered
+
+__all__ = ["connect"]
+
+WRITABLE = 0x200  # PyBUF_WRITE
+memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
+memory_view.restype = ctypes.py_object
+memory_view.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+
+
+class EngineTensor(ctypes.Structure):
+    """A tensor's description and memory."""
+
+    _fields_: ClassVar = [
+        ("dtype", ctypes.c_int32),
+        ("on_host", ctypes.c_int32),
+        ("rank", ctypes.c_int64),
+        ("sizes", ctypes.POINTER(ctypes.c_int64)),
+        ("data", ctypes.c_void_p),
+        ("bytes", ctypes.c_uint64),
+    ]
+
+
+Tensors = ctypes.POINTER(EngineTensor)
+Compile = ctypes.CFUNCTYPE(
+    None, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p
+)
+Prepare = ctypes.CFUNCTYPE(None, ctypes.c_uint64, Tensors, ctypes.c_uint64, ctypes.c_void_p)
+Run = ctypes.CFUNCTYPE(
+    None, ctypes.c_uint64, Tensors, ctypes.c_uint64, Tensors, ctypes.c_uint64, ctypes.c_void_p
+)
+Remove = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+
+
+class Engine(ctypes.Structure):
+    """The functions that the native side calls."""
+
+    _fields_: ClassVar = [
+        ("compile", Compile),
+        ("prepare", Prepare),
+        ("run", Run),
+        ("remove", Remove),
+    ]
+
+
+native: ctypes.CDLL | None = None
+graphs: dict[int, CompiledGraph] = {}
+lock = threading.Lock()
+
+
+def connect(_argument: str) -> None:
+    """Load the kernels and give the native side the functions to call."""
+    global native  # noqa: PLW0603 - one library per process, known when it calls
+    if native is not None:
+        return
+    for module in pkgutil.iter_modules(kernels.__path__):
+        importlib.import_module(f"{kernels.__name__}.{module.name}")
+    native = ctypes.CDLL("libge_runner.so")
+    native.opwright_engine_fail.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+    native.opwright_engine_static.argtypes = (ctypes.c_void_p, ctypes.c_int32)
+    native.opwright_engine_output.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_int32,
+        ctypes.c_int64,
+        ctypes.POINTER(ctypes.c_int64),
+        ctypes.c_uint64,
+    )
+    native.opwright_engine_register(ctypes.byref(engine))
+
+
+def library() -> ctypes.CDLL:
+    """Return the library that called."""
+    if native is None:
+        message = "the engine is not connected"
+        raise RuntimeError(message)
+    return native
+
+
+def reporting(answer: int, body: Callable[[], None]) -> None:
+    """Run `body`; an exception becomes the error of the call."""
+    try:
+        body()
+    except OpwrightError as error:
+        library().opwright_engine_fail(answer, str(error).encode(errors="backslashreplace"))
+    except BaseException as error:  # noqa: BLE001 - no exception may cross the C boundary; all are reported
+        words = f"{type(error).__name__}: {error}"
+        library().opwright_engine_fail(answer, words.encode(errors="backslashreplace"))
+
+
+def compile_graph(handle: int, model: int, size: int, _options: bytes, answer: int) -> None:
+    """Compile a graph; answer shapes and dtypes of its outputs if they are static."""
+
+    def body() -> None:
+        compiled = CompiledGraph(read_model(ctypes.string_at(model, size)))
+        with lock:
+            graphs[handle] = compiled
+        library().opwright_engine_static(answer, int(compiled.is_static))
+        if compiled.is_static:
+            answer_outputs(answer, compiled.specialize(compiled.static_inputs()))
+
+    reporting(answer, body)
+
+
+def prepare(handle: int, views: Sequence[EngineTensor], count: int, answer: int) -> None:
+    """Answer shapes and dtypes of the outputs for these inputs."""
+
+    def body() -> None:
+        answer_outputs(answer, specialized(handle, [views[index] for index in range(count)]))
+
+    reporting(answer, body)
+
+
+def run_graph(
+    handle: int,
+    inputs: Sequence[EngineTensor],
+    input_count: int,
+    outputs: Sequence[EngineTensor],
+    output_count: int,
+    answer: int,
+) -> None:
+    """Run a graph."""
+
+    def body() -> None:
+        given = [inputs[index] for index in range(input_count)]
+        wanted = [outputs[index] for index in range(output_count)]
+        run(specialized(handle, given), [*map(tensor, given)], [*map(tensor, wanted)])
+
+    reporting(answer, body)
+
+
+def remove(handle: int) -> None:
+    """Forget a graph."""
+    with lock:
+        graphs.pop(handle, None)
+
+
+def specialized(handle: int, views: Sequence[EngineTensor]) -> Lowered:
+    """Return the graph for these inputs."""
+    with lock:
+        compiled = graphs[handle]
+    return compiled.specialize([as_input(compiled, view) for view in views])
+
+
+def as_input(compiled: CompiledGraph, view: EngineTensor) -> Input:
+    """Return what compiling depends on. A static graph is compiled before any value is there."""
+    known = bool(view.on_host) and not compiled.is_static
+    return Input(
+        tuple(view.sizes[: view.rank]),
+        from_runtime(view.dtype, where="an input"),
+        tensor(view).clone() if known else None,
+    )
+
+
+def tensor(view: EngineTensor) -> torch.Tensor:
+    """Return a CPU tensor over the memory."""
+    dtype = from_runtime(view.dtype, where="a tensor")
+    sizes = view.sizes[: view.rank]
+    if not view.bytes or not torch.Size(sizes).numel():
+        return torch.empty(sizes, dtype=dtype)
+    memory = memory_view(view.data, view.bytes, WRITABLE)
+    return torch.frombuffer(memory, dtype=dtype, count=torch.Size(sizes).numel()).view(sizes)
+
+
+def answer_outputs(answer: int, lowered: Lowered) -> None:
+    """Tell shapes and dtypes of the outputs."""
+    for shape, dtype in lowered.outputs:
+        sizes = (ctypes.c_int64 * len(shape))(*shape)
+        count = torch.Size(shape).numel() * dtype.itemsize
+        library().opwright_engine_output(answer, RUNTIME_CODES[dtype], len(shape), sizes, count)
+
+
+# Kept here, because the native side holds only addresses.
+engine = Engine(Compile(compile_graph), Prepare(prepare), Run(run_graph), Remove(remove))

@@ -1,0 +1,146 @@
+"""Compiled graphs: one for each combination of input shapes and host values that was run."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from opwright.engine.binding import kernel_of
+from opwright.engine.errors import InputError
+from opwright.engine.lower import CONSTANTS, DATA, OUTPUT, inputs_of, lower
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.engine.lower import Lowered
+    from opwright.engine.model import GeGraph
+
+__all__ = ["CompiledGraph", "Input"]
+
+MOST_SHAPES = 64  # that are kept for one graph; the one that was not used for longest goes first
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input of a run.
+
+    Parameters
+    ----------
+    value
+        The tensor, if its values are known when the run is prepared.
+    """
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    value: torch.Tensor | None
+
+    @property
+    def key(self) -> object:
+        """What the compiled graph depends on."""
+        return (
+            self.shape,
+            self.dtype,
+            None if self.value is None else tuple(self.value.flatten().tolist()),
+        )
+
+
+class CompiledGraph:
+    """A graph that can be run with inputs of any shape that it allows.
+
+    Raises
+    ------
+    MissingKernelError
+        OPW-N002, as soon as the graph is made: which node has no kernel.
+    """
+
+    def __init__(self, graph: GeGraph) -> None:
+        self.graph = graph
+        self.inputs = inputs_of(graph)
+        self.lock = threading.Lock()
+        self.lowered: OrderedDict[object, Lowered] = OrderedDict()
+        for node in graph.nodes:
+            if node.type not in (*DATA, *CONSTANTS, OUTPUT):
+                kernel_of(node)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the graph says all shapes of its inputs."""
+        specs = [node.outputs[0] for node in self.inputs]
+        return all(spec.shape is not None and min(spec.shape, default=0) >= 0 for spec in specs)
+
+    def static_inputs(self) -> list[Input]:
+        """Return the inputs that a static graph describes."""
+        specs = [node.outputs[0] for node in self.inputs]
+        return [Input(s.shape or (), s.dtype or torch.float32, None) for s in specs]
+
+    def specialize(self, inputs: Sequence[Input]) -> Lowered:
+        """Return the graph for these inputs, lowered at most once.
+
+        Raises
+        ------
+        InputError
+            OPW-N005.
+        """
+        self.check(inputs)
+        key = tuple(given.key for given in inputs)
+        with self.lock:
+            found = self.lowered.get(key)
+            if found is None:
+                found = self.lowered[key] = self.lower(inputs)
+            self.lowered.move_to_end(key)
+            while len(self.lowered) > MOST_SHAPES:
+                self.lowered.popitem(last=False)
+        return found
+
+    def lower(self, inputs: Sequence[Input]) -> Lowered:
+        """Lower the graph."""
+        mode = FakeTensorMode(allow_non_fake_inputs=True)
+        with mode:
+            fakes = [torch.empty(given.shape, dtype=given.dtype) for given in inputs]
+        tensors = [f if g.value is None else g.value for f, g in zip(fakes, inputs, strict=True)]
+        return lower(self.graph, tensors, on_host=[given.value is not None for given in inputs])
+
+    def check(self, inputs: Sequence[Input]) -> None:
+        """Raise InputError (OPW-N005) if the inputs are not those that the graph describes."""
+        where = f"graph '{self.graph.name}'"
+        if len(inputs) != len(self.inputs):
+            raise InputError(
+                where=where, got=f"{len(inputs)} inputs", allowed=[str(len(self.inputs))]
+            )
+        for node, given in zip(self.inputs, inputs, strict=True):
+            spec = node.outputs[0]
+            if spec.dtype not in (None, given.dtype):
+                raise InputError(
+                    where=f"{where}, {node}", got=str(given.dtype), allowed=[str(spec.dtype)]
+                )
+            if spec.shape is not None and not fits(given.shape, spec.shape):
+                raise InputError(
+                    where=f"{where}, {node}",
+                    got=f"shape {list(given.shape)}",
+                    allowed=[str(list(spec.shape))],
+                )
+
+
+def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a shape is one of those that a descriptor allows."""
+    return len(shape) == len(wanted) and all(
+        w < 0 or s == w for s, w in zip(shape, wanted, strict=True)
+    )
+
+
+def run(lowered: Lowered, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
+    """Run a lowered graph and write what it answers into `outputs`.
+
+    An output may lie in the memory of an input: it is written when all has been computed.
+    """
+    with torch.no_grad():
+        tensors = [inputs[index] for index in lowered.inputs]
+        results = lowered.module(*tensors, *lowered.constants)
+        for result, out in zip(results, outputs, strict=True):
+            if result.data_ptr() != out.data_ptr():
+                out.copy_(result)

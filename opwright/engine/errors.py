@@ -1,0 +1,64 @@
+"""What the engine refuses. CANN's code of the error is part of its text."""
+
+from __future__ import annotations
+
+from opwright.errors import OpwrightError
+
+__all__ = [
+    "GraphFormError",
+    "InputError",
+    "KernelArgumentError",
+    "KernelRunError",
+    "MissingKernelError",
+    "OptionError",
+]
+
+
+class GraphFormError(OpwrightError):
+    """A serialized graph that is damaged or contradicts itself."""
+
+    id = "OPW-N001"
+    title = "the graph is not well formed (E19999)"
+    usual_fix = "the node was made by a converter; check the inputs and outputs that it names"
+
+
+class MissingKernelError(OpwrightError):
+    """A GE type that no kernel computes."""
+
+    id = "OPW-N002"
+    title = "no kernel for this operator type (E10501)"
+    usual_fix = (
+        "run the operator outside of the graph, or give a kernel: opwright.engine.table.kernel"
+    )
+
+
+class KernelArgumentError(OpwrightError):
+    """A node whose inputs or attributes are not those of its kernel."""
+
+    id = "OPW-N003"
+    title = "the node does not fit its operator type (E13001)"
+    usual_fix = "pass what the operator's prototype (REG_OP) declares"
+
+
+class KernelRunError(OpwrightError):
+    """A kernel that failed on what it was given."""
+
+    id = "OPW-N004"
+    title = "the operator rejects its inputs (E89999)"
+    usual_fix = "compare shapes and dtypes with the operator's documentation"
+
+
+class InputError(OpwrightError):
+    """Inputs of a run that are not those of the graph."""
+
+    id = "OPW-N005"
+    title = "the inputs do not fit the graph (E19014)"
+    usual_fix = "pass as many inputs as the graph has Data nodes, with their shapes and dtypes"
+
+
+class OptionError(OpwrightError):
+    """An option with a value that the engine does not know."""
+
+    id = "OPW-N006"
+    title = "the option's value is not available (E10001)"
+    usual_fix = "leave the option out"

@@ -1,0 +1,252 @@
+"""A graph, for inputs of given shapes -> one FX graph of ATen operators.
+
+First the nodes are walked with fake tensors: what depends on constants, host inputs and shapes only
+is computed, everything else gets a shape and a dtype. Then the calls that remain are traced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from opwright.engine.binding import Call, bind, kernel_of
+from opwright.engine.errors import GraphFormError, KernelRunError
+from opwright.engine.model import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.engine.model import GeGraph, Node
+
+__all__ = ["Lowered", "inputs_of", "lower"]
+
+DATA = ("Data", "RefData", "Variable")
+CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
+OUTPUT = "NetOutput"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """A graph for inputs of given shapes.
+
+    Parameters
+    ----------
+    module
+        Takes the tensors that `inputs` names and then `constants`; returns the outputs.
+    inputs
+        Indices of the graph's inputs that are not known on the host.
+    outputs
+        Shape and dtype of each output.
+    """
+
+    module: torch.fx.GraphModule
+    inputs: tuple[int, ...]
+    constants: tuple[torch.Tensor, ...]
+    outputs: tuple[tuple[tuple[int, ...], torch.dtype], ...]
+
+
+def inputs_of(graph: GeGraph) -> tuple[Node, ...]:
+    """Return the Data nodes by index.
+
+    Raises
+    ------
+    GraphFormError
+        OPW-N001: indices that are not 0, 1, 2, ….
+    """
+    nodes = sorted(
+        graph.of_type(*DATA), key=lambda node: cast("int", node.attributes.get("index", 0))
+    )
+    indices = [node.attributes.get("index", 0) for node in nodes]
+    if indices != list(range(len(nodes))):
+        raise GraphFormError(
+            where=f"graph '{graph.name}'", got=f"Data nodes with indices {indices}"
+        )
+    return tuple(nodes)
+
+
+def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[bool]) -> Lowered:
+    """Lower a graph.
+
+    Parameters
+    ----------
+    inputs
+        Fake tensors; real ones where `on_host` is true.
+
+    Raises
+    ------
+    MissingKernelError, KernelArgumentError, KernelRunError, GraphFormError
+        OPW-N002, OPW-N003, OPW-N004, OPW-N001.
+    """
+    walk = Walk(next((i.fake_mode for i in inputs if isinstance(i, FakeTensor)), FakeTensorMode()))
+    placeholders: list[tuple[int, Source]] = []
+    for index, (node, tensor) in enumerate(zip(inputs_of(graph), inputs, strict=True)):
+        source = Source(node.name, 0)
+        if on_host[index]:
+            walk.known[source] = tensor
+        else:
+            walk.fake[source] = tensor
+            placeholders.append((index, source))
+    for node in graph.nodes:
+        walk.visit(node)
+    results = outputs_of(graph)
+    constants = {source: walk.known[source] for source in walk.wanted(results)}
+    sources = [*(source for _, source in placeholders), *constants]
+
+    def run(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        values = dict(zip(sources, tensors, strict=True))
+        for call in walk.calls:
+            values.update(results_of(call, call_kernel(call, values)))
+        return tuple(values[source] for source in results)
+
+    examples = [walk.value(source) for source in sources]
+    with walk.mode:
+        examples = [e if isinstance(e, FakeTensor) else walk.mode.from_tensor(e) for e in examples]
+    return Lowered(
+        module=make_fx(run, tracing_mode="real", _allow_non_fake_inputs=True)(*examples),
+        inputs=tuple(index for index, _ in placeholders),
+        constants=tuple(constants.values()),
+        outputs=tuple((tuple(v.shape), v.dtype) for v in map(walk.value, results)),
+    )
+
+
+def outputs_of(graph: GeGraph) -> tuple[Source, ...]:
+    """Return what the graph answers.
+
+    Raises
+    ------
+    GraphFormError
+        OPW-N001: not one NetOutput.
+    """
+    ends = graph.of_type(OUTPUT)
+    if len(ends) != 1:
+        raise GraphFormError(
+            where=f"graph '{graph.name}'", got=f"{len(ends)} NetOutput nodes", allowed=["1"]
+        )
+    return tuple(source for _, source in ends[0].inputs if source is not None)
+
+
+class Walk:
+    """What is known of a graph's tensors so far."""
+
+    def __init__(self, mode: FakeTensorMode) -> None:
+        self.mode = mode
+        self.known: dict[Source, torch.Tensor] = {}
+        self.fake: dict[Source, torch.Tensor] = {}
+        self.calls: list[Call] = []
+
+    def value(self, source: Source) -> torch.Tensor:
+        """Return a tensor, real if its values are known."""
+        found = self.known.get(source)
+        return self.fake[source] if found is None else found
+
+    def visit(self, node: Node) -> None:
+        """Compute the node, or find out the shapes of its outputs."""
+        if node.type in DATA or node.type == OUTPUT:
+            return
+        if node.type in CONSTANTS:
+            self.known[Source(node.name, 0)] = constant_of(node)
+            return
+        kernel = kernel_of(node)
+        call = bind(node, kernel, self.known)
+        if kernel.of_shapes or self.is_known(node):
+            self.known.update(results_of(call, call_kernel(call, Values(self))))
+            return
+        with self.mode:
+            self.fake.update(results_of(call, call_kernel(call, Values(self, self.mode))))
+        self.calls.append(call)
+
+    def is_known(self, node: Node) -> bool:
+        """Whether the node can be computed now; those without inputs draw random numbers."""
+        sources = [source for _, source in node.inputs if source is not None]
+        return bool(sources) and all(source in self.known for source in sources)
+
+    def wanted(self, results: Sequence[Source]) -> list[Source]:
+        """Return the known tensors that the remaining calls or the outputs take."""
+        taken = [
+            s for call in self.calls for entry in call.tensors.values() for s in as_sources(entry)
+        ]
+        return [source for source in dict.fromkeys([*taken, *results]) if source in self.known]
+
+
+class Values:
+    """The tensors of a walk for a call: known ones as fake ones if a mode is given."""
+
+    def __init__(self, walk: Walk, mode: FakeTensorMode | None = None) -> None:
+        self.walk = walk
+        self.mode = mode
+
+    def __getitem__(self, source: Source) -> torch.Tensor:
+        """Return a tensor."""
+        value = self.walk.value(source)
+        if self.mode is None or isinstance(value, FakeTensor):
+            return value
+        return self.mode.from_tensor(value)
+
+
+def as_sources(entry: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
+    """Return the sources of a call's argument."""
+    if entry is None:
+        return ()
+    return (entry,) if isinstance(entry, Source) else entry
+
+
+def constant_of(node: Node) -> torch.Tensor:
+    """Return the value of a constant.
+
+    Raises
+    ------
+    GraphFormError
+        OPW-N001.
+    """
+    value = node.attributes.get("value")
+    if not isinstance(value, torch.Tensor):
+        raise GraphFormError(where=str(node), got="no tensor in the attribute 'value'")
+    return value
+
+
+def call_kernel(call: Call, values: Mapping[Source, torch.Tensor] | Values) -> object:
+    """Run the kernel of a call.
+
+    Raises
+    ------
+    KernelRunError
+        OPW-N004.
+    """
+    tensors = {
+        name: [values[s] for s in entry] if isinstance(entry, tuple) else entry and values[entry]
+        for name, entry in call.tensors.items()
+    }
+    try:
+        return call.function(**tensors, **call.constants)
+    except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError) as error:
+        shapes = ", ".join(f"{name} {shown(value)}" for name, value in tensors.items())
+        raise KernelRunError(where=str(call.node), got=f"{shapes}: {error}") from error
+
+
+def shown(value: object) -> str:
+    """Return dtype and shape of an argument, for an error."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return "none"
+
+
+def results_of(call: Call, result: object) -> dict[Source, torch.Tensor]:
+    """Return the tensors that a kernel answered, by output."""
+    results = result if isinstance(result, tuple | list) else (result,)
+    if len(results) < len(call.node.outputs):
+        raise KernelRunError(
+            where=str(call.node),
+            got=f"{len(results)} results",
+            allowed=[str(len(call.node.outputs))],
+        )
+    return {
+        Source(call.node.name, index): value
+        for index, value in enumerate(results)
+        if value is not None
+    }

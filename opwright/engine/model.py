@@ -1,0 +1,82 @@
+"""An Ascend IR graph as frozen dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+
+__all__ = ["Attribute", "GeGraph", "Node", "Source", "TensorSpec"]
+
+Attribute = object  # int, float, bool, str, a torch.Tensor, a GeGraph, or a list of these
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An output of a node: what an edge begins at. Index -1 orders only (a control edge)."""
+
+    node: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorSpec:
+    """What a descriptor says of a tensor.
+
+    Parameters
+    ----------
+    name
+        Of the input or output in the operator's prototype; elements of a dynamic one are numbered.
+    dtype
+        None where the graph leaves it open.
+    shape
+        A dimension of -1 is not known; None: not even the rank.
+    """
+
+    name: str
+    dtype: torch.dtype | None
+    shape: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One operator of a graph.
+
+    Parameters
+    ----------
+    inputs
+        Of each input's name, where it comes from; None for an optional input without a tensor.
+    after
+        Nodes that have to run before this one, beside those it takes inputs from.
+    origin
+        The line of Python that TorchAir recorded for it, if any.
+    """
+
+    name: str
+    type: str
+    inputs: tuple[tuple[str, Source | None], ...]
+    outputs: tuple[TensorSpec, ...]
+    attributes: Mapping[str, Attribute]
+    after: tuple[str, ...] = ()
+    origin: str = ""
+
+    def __str__(self) -> str:
+        """Name the node for an error."""
+        return f"node '{self.name}' ({self.type})" + (f", {self.origin}" if self.origin else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeGraph:
+    """A graph whose nodes stand in an order of execution."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+
+    def of_type(self, *types: str) -> tuple[Node, ...]:
+        """Return the nodes of these types."""
+        return tuple(node for node in self.nodes if node.type in types)

@@ -1,0 +1,234 @@
+"""A serialized ge.proto.ModelDef -> GeGraph.
+
+The protobuf classes are those of the TorchAir that serialized the graph.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING, Protocol, cast
+
+import torch
+
+from opwright.engine.dtypes import from_proto
+from opwright.engine.errors import GraphFormError
+from opwright.engine.model import GeGraph, Node, Source, TensorSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from opwright.engine.model import Attribute
+
+__all__ = ["read_model"]
+
+PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
+LIST_FIELDS = ("s", "i", "f", "b", "dt", "t", "g")
+UNKNOWN_RANK = -2
+
+
+class Message(Protocol):
+    """What protobuf's generated classes have."""
+
+    def ParseFromString(self, data: bytes) -> int:  # noqa: N802 - protobuf's name
+        """Fill the message."""
+
+    def WhichOneof(self, name: str) -> str | None:  # noqa: N802 - protobuf's name
+        """Return which field of the union is set."""
+
+    def __getattr__(self, name: str) -> object:
+        """Return a field."""
+
+
+def read_model(serialized: bytes) -> GeGraph:
+    """Return the first graph of a model, its nodes in an order of execution.
+
+    Raises
+    ------
+    GraphFormError
+        OPW-N001: damaged bytes, a node twice, an edge from nowhere, a cycle.
+    """
+    proto = importlib.import_module(PROTO)
+    model = proto.ModelDef()
+    try:
+        model.ParseFromString(serialized)
+    except importlib.import_module("google.protobuf.message").DecodeError as error:
+        raise GraphFormError(where="the serialized model", got=str(error)) from error
+    if not model.graph or not model.graph[0].op:
+        raise GraphFormError(where="the serialized model", got="no graph with nodes in it")
+    return read_graph(model.graph[0])
+
+
+def read_graph(graph: Message) -> GeGraph:
+    """Return a graph."""
+    nodes = [read_node(op) for op in cast("Iterable[Message]", graph.op)]
+    name = cast("str", graph.name)
+    return GeGraph(
+        name=name,
+        nodes=in_order(nodes, where=f"graph '{name}'"),
+        attributes=read_attributes(cast("Mapping[str, Message]", graph.attr)),
+    )
+
+
+def read_node(op: Message) -> Node:
+    """Return a node."""
+    name, op_type = cast("str", op.name), cast("str", op.type)
+    edges = [
+        read_edge(edge, where=f"node '{name}' ({op_type})")
+        for edge in cast("Sequence[str]", op.input)
+    ]
+    data = [edge for edge in edges if edge is None or edge.index >= 0]
+    specs = [read_spec(desc) for desc in cast("Iterable[Message]", op.input_desc)]
+    if data and len(specs) != len(data):
+        raise GraphFormError(
+            where=f"node '{name}' ({op_type})",
+            got=f"{len(data)} inputs and {len(specs)} descriptors of inputs",
+        )
+    attributes = read_attributes(cast("Mapping[str, Message]", op.attr))
+    return Node(
+        name=name,
+        type=op_type,
+        inputs=tuple((spec.name, edge) for spec, edge in zip(specs, data, strict=False)),
+        outputs=tuple(read_spec(desc) for desc in cast("Iterable[Message]", op.output_desc)),
+        attributes={key: value for key, value in attributes.items() if not key.startswith("_")},
+        after=tuple(edge.node for edge in edges if edge is not None and edge.index < 0),
+        origin=str(attributes.get("_fx_tensor_name", "")),
+    )
+
+
+def read_edge(edge: str, *, where: str) -> Source | None:
+    """Return where an input comes from; None for an optional input without a tensor."""
+    if not edge:
+        return None
+    found = re.fullmatch(r"(.+):(-?\d+)", edge)
+    if found is None:
+        raise GraphFormError(where=where, got=f"the input '{edge}'", allowed=["name:index"])
+    return Source(found[1], int(found[2]))
+
+
+def read_spec(desc: Message) -> TensorSpec:
+    """Return what a descriptor says."""
+    dims = tuple(cast("Sequence[int]", cast("Message", desc.shape).dim))
+    return TensorSpec(
+        name=cast("str", desc.name),
+        dtype=from_proto(cast("int", desc.dtype)),
+        shape=None if UNKNOWN_RANK in dims else dims,
+    )
+
+
+def read_attributes(attributes: Mapping[str, Message]) -> dict[str, Attribute]:
+    """Return attributes as Python values."""
+    return {key: read_attribute(value) for key, value in attributes.items()}
+
+
+def read_attribute(attribute: Message) -> Attribute:
+    """Return an attribute's value."""
+    field = attribute.WhichOneof("value")
+    if field is None:
+        return None
+    value = getattr(attribute, field)
+    if field == "list":
+        return read_list(value)
+    if field in ("list_list_int", "list_list_float"):
+        inner = value.list_list_i if field == "list_list_int" else value.list_list_f
+        return [list(row.list_i if field == "list_list_int" else row.list_f) for row in inner]
+    return read_single(field, value)
+
+
+def read_list(values: Message) -> list[Attribute]:
+    """Return the elements of whichever field of a list is filled."""
+    for field in LIST_FIELDS:
+        elements = list(getattr(values, field))
+        if elements:
+            return [read_single(field, element) for element in elements]
+    return []
+
+
+def read_single(field: str, value: object) -> Attribute:
+    """Return one value of a union's field."""
+    match field:
+        case "s" | "bt":
+            return cast("bytes", value).decode(errors="surrogateescape")
+        case "t":
+            return read_tensor(cast("Message", value))
+        case "g":
+            return read_graph(cast("Message", value))
+        case "td":
+            return read_spec(cast("Message", value))
+        case "func":
+            return cast("Message", value).name
+        case _:
+            return value
+
+
+def read_tensor(tensor: Message) -> torch.Tensor:
+    """Return the value of a constant."""
+    spec = read_spec(cast("Message", tensor.desc))
+    data = cast("bytes", tensor.data)
+    where = f"a constant of shape {list(spec.shape or ())}"
+    if spec.dtype is None or spec.shape is None or any(size < 0 for size in spec.shape):
+        raise GraphFormError(where=where, got=f"dtype number {cast('Message', tensor.desc).dtype}")
+    count = torch.Size(spec.shape).numel()
+    if len(data) != count * spec.dtype.itemsize:
+        raise GraphFormError(
+            where=where, got=f"{len(data)} bytes", allowed=[str(count * spec.dtype.itemsize)]
+        )
+    if not count:
+        return torch.empty(spec.shape, dtype=spec.dtype)
+    return torch.frombuffer(bytearray(data), dtype=spec.dtype).reshape(spec.shape)
+
+
+def in_order(nodes: Sequence[Node], *, where: str) -> tuple[Node, ...]:
+    """Return the nodes so that each stands behind those it needs, and otherwise as they were.
+
+    Raises
+    ------
+    GraphFormError
+        OPW-N001.
+    """
+    by_name = {node.name: node for node in nodes}
+    if len(by_name) != len(nodes):
+        twice = next(name for name in by_name if sum(node.name == name for node in nodes) > 1)
+        raise GraphFormError(where=where, got=f"two nodes called '{twice}'")
+    ordered: dict[str, Node] = {}
+    for start in nodes:
+        waiting = [(start, iter(needs(start)))]
+        entered = {start.name: None}
+        while waiting:
+            node, missing = waiting[-1]
+            name = next((name for name in missing if name not in ordered), None)
+            if name is None:
+                ordered[node.name] = node
+                waiting.pop()
+                entered.pop(node.name)
+            elif name not in by_name:
+                raise GraphFormError(
+                    where=str(node), got=f"an edge from '{name}', which is not in the graph"
+                )
+            elif name in entered:
+                raise GraphFormError(where=str(node), got=f"a cycle through '{name}'")
+            else:
+                entered[name] = None
+                waiting.append((by_name[name], iter(needs(by_name[name]))))
+    for node in nodes:
+        check_edges(node, by_name)
+    return tuple(ordered.values())
+
+
+def needs(node: Node) -> list[str]:
+    """Return the nodes that have to run before this one."""
+    return [*(source.node for _, source in node.inputs if source is not None), *node.after]
+
+
+def check_edges(node: Node, by_name: Mapping[str, Node]) -> None:
+    """Raise GraphFormError (OPW-N001) for an edge from an output that its node does not have."""
+    for name, source in node.inputs:
+        if source is None:
+            continue
+        outputs = len(by_name[source.node].outputs)
+        if source.index >= outputs:
+            raise GraphFormError(
+                where=str(node),
+                got=f"input '{name}' from output {source.index} of '{source.node}'",
+                allowed=[f"0 to {outputs - 1}"],
+            )

@@ -1,0 +1,83 @@
+"""The unmodified TorchAir compiles models in max-autotune mode, and the engine runs them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.twin.on_twin import output, run
+
+PRELUDE = """
+import torchair
+
+def compiled(function, dynamic=False):
+    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
+"""
+
+MLP = """
+model = torch.nn.Sequential(
+    torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4)
+).npu().eval()
+
+def step(x, counter):
+    counter.add_(1)
+    return model(x).view(x.shape[0] // 2, -1) * 2 + x.shape[0]
+"""
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_model_matches_eager_and_writes_its_input(*, dynamic: bool) -> None:
+    sizes = (8, 4, 16, 8) if dynamic else (8, 8, 8)
+    printed = output(
+        PRELUDE
+        + MLP
+        + f"""
+with torch.no_grad():
+    function = compiled(step, dynamic={dynamic})
+    counter = torch.zeros(3).npu()
+    for size in {sizes}:
+        x = torch.randn(size, 16).npu()
+        torch.testing.assert_close(function(x, counter), step(x, torch.zeros(3).npu()))
+    print(counter.tolist())
+"""
+    )
+    assert printed.splitlines()[-1] == str([float(len(sizes))] * 3)
+
+
+def test_runs_are_in_stream_order() -> None:
+    printed = output(
+        PRELUDE
+        + """
+with torch.no_grad():
+    function = compiled(lambda x: x * 2)
+    x = torch.ones(4).npu()
+    for _ in range(10):
+        x = function(x) + 1
+    print(x.tolist())
+"""
+    )
+    assert printed.splitlines()[-1] == str([2047.0] * 4)
+
+
+def test_a_type_without_a_kernel_is_named_when_the_graph_is_compiled() -> None:
+    done = run(
+        PRELUDE
+        + """
+from torchair.ge import custom_op
+from torchair import register_fx_node_ge_converter
+
+library = torch.library.Library("lost", "DEF")
+library.define("found(Tensor x) -> Tensor")
+library.impl("found", lambda x: x.clone(), "PrivateUse1")
+library.impl("found", torch.empty_like, "Meta")
+
+@register_fx_node_ge_converter(torch.ops.lost.found.default)
+def convert(x, meta_outputs=None):
+    return custom_op("LostAndFound", inputs={"x": x}, outputs=["y"])
+
+compiled(lambda x: torch.ops.lost.found(x))(torch.ones(2).npu())
+"""
+    )
+    assert done.returncode != 0
+    assert "E10501" in done.stderr
+    assert "LostAndFound" in done.stderr
