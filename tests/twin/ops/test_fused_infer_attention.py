@@ -1,13 +1,9 @@
-"""Attention for inference: native/opapi/ops/fused_infer_attention.cpp, against the formula.
-
-The reference attends one sequence at a time, in float64.
-"""
+"""Attention for inference: native/opapi/ops/fused_infer_attention.cpp, against the formula."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -15,121 +11,31 @@ import torch_npu
 from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, rejects
+from tests.twin.ops.compare import agree
+from tests.twin.ops.inference import (
+    BATCH,
+    CAUSAL,
+    FORMS,
+    HALVES,
+    HEADS,
+    KEYS,
+    LAYOUTS,
+    PAGE,
+    PAGES,
+    QUERIES,
+    SCALE,
+    WIDTH,
+    attend,
+    attend_all,
+    ends,
+    fused,
+    hidden_keys,
+    normal,
+    pack,
+    paged,
+    to_npu,
+)
 from tests.twin.ops.samples import some
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-SCALE = 0.3
-BATCH, HEADS, QUERIES, KEYS, WIDTH = 3, 4, 6, 8, 16
-HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-LAYOUTS = {  # of the query, and of the result
-    name: (name.partition("_")[0], name.rpartition("_")[2])
-    for name in [
-        "BSH",
-        "BSND",
-        "BNSD",
-        "BNSD_BSND",
-        "BSH_BNSD",
-        "BSND_BNSD",
-        "BSH_NBSD",
-        "BSND_NBSD",
-        "BNSD_NBSD",
-        "TND",
-        "NTD",
-        "TND_NTD",
-        "NTD_TND",
-    ]
-}
-FORMS = {
-    "BNSD": lambda heads: heads,
-    "BSND": lambda heads: heads.transpose(1, 2),
-    "BSH": lambda heads: heads.transpose(1, 2).flatten(2),
-    "NBSD": lambda heads: heads.transpose(0, 1),
-    "TND": lambda heads: heads.transpose(1, 2).flatten(0, 1),
-    "NTD": lambda heads: heads.transpose(0, 1).flatten(1, 2),
-}
-CAUSAL = torch.ones(2048, 2048, dtype=torch.bool).triu(1)
-
-
-def normal(*shape: int, dtype: torch.dtype = torch.float16, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
-
-
-def to_npu(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.contiguous().to("npu")
-
-
-def attend(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    hidden: torch.Tensor | None = None,
-    term: torch.Tensor | float = 0.0,
-    sink: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The result and the log-sum-exp of one sequence, from [N, S, D]; nothing seen gives 0, inf."""
-    groups = query.size(0) // key.size(0)
-    key, value = (tensor.double().repeat_interleave(groups, 0) for tensor in (key, value))
-    scores = query.double() @ key.transpose(1, 2) * SCALE + term
-    if hidden is not None:
-        scores = scores.masked_fill(hidden, -math.inf)
-    if sink is not None:
-        extra = sink.double().view(-1, 1, 1).expand(-1, scores.size(1), 1)
-        weights = torch.cat((scores, extra), 2).softmax(2)[..., :-1]
-    else:
-        weights = scores.softmax(2).nan_to_num(0)
-    lse = scores.logsumexp(2, keepdim=True)
-    return weights @ value, lse.masked_fill(lse == -math.inf, math.inf).float()
-
-
-def attend_all(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    query_lengths: Sequence[int] | None = None,
-    key_lengths: Sequence[int] | None = None,
-    hidden: Sequence[torch.Tensor] | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same for sequences that are padded at their end, [B, N, S, D]."""
-    batches = query.size(0)
-    query_lengths = query_lengths or [query.size(2)] * batches
-    key_lengths = key_lengths or [key.size(2)] * batches
-    out = torch.zeros(*query.shape[:3], value.size(3), dtype=torch.float64)
-    lse = torch.full((*query.shape[:3], 1), math.inf)
-    for i, (queries, keys) in enumerate(zip(query_lengths, key_lengths, strict=True)):
-        out[i, :, :queries], lse[i, :, :queries] = attend(
-            query[i, :, :queries],
-            key[i, :, :keys],
-            value[i, :, :keys],
-            None if hidden is None else hidden[i],
-        )
-    return out, lse
-
-
-def fused(*args: torch.Tensor, **kwargs: object) -> tuple[torch.Tensor, torch.Tensor]:
-    """The operator with its log-sum-exp; tensors go to the device."""
-    moved = {
-        name: to_npu(value) if isinstance(value, torch.Tensor) else value
-        for name, value in kwargs.items()
-    }
-    options: dict[str, object] = {"scale": SCALE, "softmax_lse_flag": True, **moved}
-    result: tuple[torch.Tensor, torch.Tensor] = torch_npu.npu_fused_infer_attention_score(
-        *(to_npu(tensor) for tensor in args), **options
-    )
-    torch_npu.npu.synchronize()
-    return result
-
-
-def ends(lengths: Sequence[int]) -> list[int]:
-    return torch.tensor(lengths).cumsum(0).tolist()
-
-
-def pack(heads: torch.Tensor, lengths: Sequence[int], form: str) -> torch.Tensor:
-    """Sequences of [B, N, S, D] without their padding, one after the other."""
-    packed = torch.cat([heads[i, :, :length] for i, length in enumerate(lengths)], 1)  # [N, T, D]
-    return packed if form == "NTD" else packed.transpose(0, 1)
 
 
 @HALVES
@@ -200,23 +106,6 @@ def test_packed_sequences(layout: str) -> None:
     agree(lse, pack(expected_lse, query_lengths, "TND"))
 
 
-PAGE, PAGES = 16, 9
-
-
-def paged(heads: torch.Tensor, table: torch.Tensor, form: str) -> torch.Tensor:
-    """A cache that holds [B, N, S, D] in the pages of the table; the rest is NaN."""
-    count = heads.size(2) // PAGE
-    cache = torch.full((PAGES, *heads.shape[1:2], PAGE, heads.size(3)), math.nan, dtype=heads.dtype)
-    for i in range(heads.size(0)):
-        for j in range(count):
-            cache[int(table[i, j])] = heads[i, :, j * PAGE : (j + 1) * PAGE]
-    if form == "joined":  # [pages, page size, H]
-        return cache.transpose(1, 2).flatten(2)
-    if form == "blocks":  # [pages, N, D / 16, page size, 16]
-        return cache.view(*cache.shape[:3], -1, 16).transpose(2, 3)
-    return cache
-
-
 @pytest.mark.parametrize("form", ["heads", "joined", "blocks"])
 @pytest.mark.parametrize(
     ("layout", "queries"), [("BNSD", 1), ("BSH", 1), ("BSND", 3), ("BNSD_NBSD", 3), ("TND", 2)]
@@ -244,101 +133,6 @@ def test_pages(form: str, layout: str, queries: int) -> None:
     expected, expected_lse = attend_all(query, key, value, None, lengths)
     agree(out, FORMS[after](expected).half())
     agree(lse, FORMS["TND"](expected_lse) if layout == "TND" else expected_lse)
-
-
-def hidden_keys(mode: int, queries: int, keys: int, pre: int, post: int) -> torch.Tensor:
-    q, k = torch.arange(queries)[:, None], torch.arange(keys)
-    shift = keys - queries
-    return {
-        2: k > q,
-        3: k > q + shift,
-        4: (k > q + shift + post) | (k < q + shift - pre),
-    }[mode]
-
-
-@pytest.mark.parametrize("mode", [2, 3, 4])
-@pytest.mark.parametrize("layout", ["BNSD", "TND"])
-def test_compressed_masks(layout: str, mode: int) -> None:
-    """The corner that a mask starts from is that of each sequence's own length."""
-    query_lengths, key_lengths = [6, 3, 5], [8, 8, 2]
-    query, key, value = (normal(BATCH, HEADS, KEYS, WIDTH, seed=i) for i in range(3))
-    packed = layout == "TND"
-    tensors = [query, key, value]
-    if packed:
-        lengths = (query_lengths, key_lengths, key_lengths)
-        tensors = list(map(pack, tensors, lengths, [layout] * 3))
-    out, lse = fused(
-        *tensors,
-        num_heads=HEADS,
-        input_layout=layout,
-        atten_mask=CAUSAL,
-        sparse_mode=mode,
-        pre_tokens=2,
-        next_tokens=1,
-        actual_seq_lengths=ends(query_lengths) if packed else query_lengths,
-        actual_seq_lengths_kv=ends(key_lengths) if packed else key_lengths,
-    )
-    hidden = [
-        hidden_keys(mode, queries, keys, 2, 1)
-        for queries, keys in zip(query_lengths, key_lengths, strict=True)
-    ]
-    expected, expected_lse = attend_all(query, key, value, query_lengths, key_lengths, hidden)
-    if packed:
-        expected, expected_lse = (
-            pack(tensor, query_lengths, layout) for tensor in (expected, expected_lse)
-        )
-    agree(out, expected.half())
-    agree(lse, expected_lse)
-
-
-@pytest.mark.parametrize("mode", [0, 1])
-@pytest.mark.parametrize(
-    "shape",
-    [(QUERIES, KEYS), (1, QUERIES, KEYS), (BATCH, 1, QUERIES, KEYS), (1, 1, 16, 32)],
-    ids=str,
-)
-def test_whole_masks(shape: tuple[int, ...], mode: int) -> None:
-    """Masks of the scores, also filled up; mode 0 adds the band, mode 1 does not."""
-    query = normal(BATCH, HEADS, QUERIES, WIDTH)
-    key, value = (normal(BATCH, HEADS, KEYS, WIDTH, seed=i) for i in (1, 2))
-    mask = some(shape, torch.bool)
-    out, _ = fused(
-        query,
-        key,
-        value,
-        num_heads=HEADS,
-        input_layout="BNSD",
-        atten_mask=mask,
-        sparse_mode=mode,
-        pre_tokens=3,
-        next_tokens=2,
-    )
-    distance = torch.arange(KEYS) - torch.arange(QUERIES)[:, None]
-    band = (distance > 2) | (distance < -3)
-    hidden = mask[..., :QUERIES, :KEYS].reshape(-1, QUERIES, KEYS).expand(BATCH, -1, -1)
-    expected, _ = attend_all(query, key, value, hidden=list(hidden | band if mode == 0 else hidden))
-    agree(out, expected.half())
-
-
-@pytest.mark.parametrize("mode", [0, 3, 4])
-def test_single_queries_ignore_the_mode(mode: int) -> None:
-    """One query per sequence: the mask counts, [B, keys] too; lengths of queries do not."""
-    query = normal(BATCH, HEADS, 1, WIDTH)
-    key, value = (normal(BATCH, HEADS, KEYS, WIDTH, seed=i) for i in (1, 2))
-    mask = some((BATCH, KEYS), torch.bool)
-    out, _ = fused(
-        query,
-        key,
-        value,
-        num_heads=HEADS,
-        input_layout="BNSD",
-        atten_mask=mask,
-        sparse_mode=mode,
-        pre_tokens=0,
-        next_tokens=0,
-        actual_seq_lengths=[0],
-    )
-    agree(out, attend_all(query, key, value, hidden=list(mask.unsqueeze(1)))[0].half())
 
 
 @pytest.mark.parametrize("paged_keys", [False, True])
@@ -505,72 +299,3 @@ def test_scaled_dot_product_attention(
     on_npu = mask if mask is None else mask.to("npu")
     with torch.no_grad():
         agree(attention(to_npu(q), to_npu(k), to_npu(v), on_npu, is_causal=causal), expected)
-
-
-REFUSED: dict[str, dict[str, object]] = {
-    "parameter 'quantScale2'": {"quant_scale2": torch.ones(1)},
-    "parameter 'antiquantScale'": {"antiquant_scale": torch.ones(2, dtype=torch.float16)},
-    "parameter 'keyRopeAntiquantScale' is given": {"key_rope_antiquant_scale": torch.ones(1)},
-    "parameter 'sparseMode' is 5": {"sparse_mode": 5},
-    "sparse mode 1 needs it": {"sparse_mode": 1},
-    "parameter 'attenMask' is null; sparse mode 3": {"sparse_mode": 3},
-    "parameter 'attenMask' is of another shape": {
-        "sparse_mode": 2,
-        "atten_mask": torch.ones(KEYS, KEYS, dtype=torch.bool),
-    },
-    "parameter 'numHeads' is 4": {"num_key_value_heads": 3},
-    "parameter 'query' has 4 heads in BNSD, but 2 are declared": {"num_heads": 2},
-    "lengths must be between 0 and 8": {"actual_seq_lengths": [9]},
-    "parameter 'actualSeqLengthsKv' has 2 lengths": {"actual_seq_lengths_kv": [1, 2]},
-    "parameter 'valueSharedPrefix' has 2 heads in BNSD, but 4": {
-        "key_shared_prefix": torch.ones(1, HEADS, 5, WIDTH).half(),
-        "value_shared_prefix": torch.ones(1, 2, 5, WIDTH).half(),
-    },
-    "only one is given": {"query_rope": torch.ones(BATCH, HEADS, KEYS, 16).half()},
-    "is needed with a block table": {
-        "block_table": torch.zeros(BATCH, 1, dtype=torch.int32),
-        "block_size": KEYS,
-    },
-    "too small for 8 queries and 8 keys": {"atten_mask": torch.ones(4, KEYS, dtype=torch.bool)},
-}
-
-
-@pytest.mark.parametrize(("why", "options"), REFUSED.items(), ids=REFUSED.keys())
-def test_refusals(why: str, options: dict[str, object]) -> None:
-    """Each names the parameter."""
-    tensors = [normal(BATCH, HEADS, KEYS, WIDTH) for _ in range(3)]
-    rejects(
-        why,
-        partial(torch_npu.npu_fused_infer_attention_score, scale=SCALE, input_layout="BNSD"),
-        *tensors,
-        **{"num_heads": HEADS, **options},
-    )
-
-
-def test_refused_dtypes_and_tables() -> None:
-    operator = partial(torch_npu.npu_fused_infer_attention_score, input_layout="BNSD")
-    query = normal(BATCH, HEADS, KEYS, WIDTH)
-    wide = normal(BATCH, HEADS, KEYS, 2 * WIDTH)
-    rejects("query and key have heads of 16 and 32", operator, query, wide, query, num_heads=HEADS)
-    rejects("must be float16 or bfloat16", operator, *[query.float()] * 3, num_heads=HEADS)
-    rejects("quantised attention", operator, query, *[query.to(torch.int8)] * 2, num_heads=HEADS)
-    pages = partial(
-        operator,
-        num_heads=HEADS,
-        block_table=torch.zeros(BATCH, 2, dtype=torch.int32, device="npu"),
-        block_size=PAGE,
-    )
-    cache = normal(PAGES, HEADS, PAGE, WIDTH)
-    needs_three = "needs 3 blocks, but blockTable has 2"
-    rejects(needs_three, pages, query, cache, cache, actual_seq_lengths_kv=[33])
-    small = cache[:, :, :8].contiguous()
-    rejects("must be [blocks, size, H]", pages, query, small, small, actual_seq_lengths_kv=[5])
-    rejects(
-        "the ends must not decrease",
-        torch_npu.npu_fused_infer_attention_score,
-        *[query[0].transpose(0, 1)] * 3,
-        input_layout="TND",
-        num_heads=HEADS,
-        actual_seq_lengths=[5, 3],
-        actual_seq_lengths_kv=[5, 8],
-    )

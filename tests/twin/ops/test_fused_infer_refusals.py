@@ -1,0 +1,89 @@
+"""What attention for inference refuses."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.ops.compare import rejects
+from tests.twin.ops.inference import (
+    BATCH,
+    HEADS,
+    KEYS,
+    PAGE,
+    PAGES,
+    SCALE,
+    WIDTH,
+    normal,
+)
+
+REFUSED: dict[str, dict[str, object]] = {
+    "parameter 'quantScale2'": {"quant_scale2": torch.ones(1)},
+    "parameter 'antiquantScale'": {"antiquant_scale": torch.ones(2, dtype=torch.float16)},
+    "parameter 'keyRopeAntiquantScale' is given": {"key_rope_antiquant_scale": torch.ones(1)},
+    "parameter 'sparseMode' is 5": {"sparse_mode": 5},
+    "sparse mode 1 needs it": {"sparse_mode": 1},
+    "parameter 'attenMask' is null; sparse mode 3": {"sparse_mode": 3},
+    "parameter 'attenMask' is of another shape": {
+        "sparse_mode": 2,
+        "atten_mask": torch.ones(KEYS, KEYS, dtype=torch.bool),
+    },
+    "parameter 'numHeads' is 4": {"num_key_value_heads": 3},
+    "parameter 'query' has 4 heads in BNSD, but 2 are declared": {"num_heads": 2},
+    "lengths must be between 0 and 8": {"actual_seq_lengths": [9]},
+    "parameter 'actualSeqLengthsKv' has 2 lengths": {"actual_seq_lengths_kv": [1, 2]},
+    "parameter 'valueSharedPrefix' has 2 heads in BNSD, but 4": {
+        "key_shared_prefix": torch.ones(1, HEADS, 5, WIDTH).half(),
+        "value_shared_prefix": torch.ones(1, 2, 5, WIDTH).half(),
+    },
+    "only one is given": {"query_rope": torch.ones(BATCH, HEADS, KEYS, 16).half()},
+    "is needed with a block table": {
+        "block_table": torch.zeros(BATCH, 1, dtype=torch.int32),
+        "block_size": KEYS,
+    },
+    "too small for 8 queries and 8 keys": {"atten_mask": torch.ones(4, KEYS, dtype=torch.bool)},
+}
+
+
+@pytest.mark.parametrize(("why", "options"), REFUSED.items(), ids=REFUSED.keys())
+def test_refusals(why: str, options: dict[str, object]) -> None:
+    """Each names the parameter."""
+    tensors = [normal(BATCH, HEADS, KEYS, WIDTH) for _ in range(3)]
+    rejects(
+        why,
+        partial(torch_npu.npu_fused_infer_attention_score, scale=SCALE, input_layout="BNSD"),
+        *tensors,
+        **{"num_heads": HEADS, **options},
+    )
+
+
+def test_refused_dtypes_and_tables() -> None:
+    operator = partial(torch_npu.npu_fused_infer_attention_score, input_layout="BNSD")
+    query = normal(BATCH, HEADS, KEYS, WIDTH)
+    wide = normal(BATCH, HEADS, KEYS, 2 * WIDTH)
+    rejects("query and key have heads of 16 and 32", operator, query, wide, query, num_heads=HEADS)
+    rejects("must be float16 or bfloat16", operator, *[query.float()] * 3, num_heads=HEADS)
+    rejects("quantised attention", operator, query, *[query.to(torch.int8)] * 2, num_heads=HEADS)
+    pages = partial(
+        operator,
+        num_heads=HEADS,
+        block_table=torch.zeros(BATCH, 2, dtype=torch.int32, device="npu"),
+        block_size=PAGE,
+    )
+    cache = normal(PAGES, HEADS, PAGE, WIDTH)
+    needs_three = "needs 3 blocks, but blockTable has 2"
+    rejects(needs_three, pages, query, cache, cache, actual_seq_lengths_kv=[33])
+    small = cache[:, :, :8].contiguous()
+    rejects("must be [blocks, size, H]", pages, query, small, small, actual_seq_lengths_kv=[5])
+    rejects(
+        "the ends must not decrease",
+        torch_npu.npu_fused_infer_attention_score,
+        *[query[0].transpose(0, 1)] * 3,
+        input_layout="TND",
+        num_heads=HEADS,
+        actual_seq_lengths=[5, 3],
+        actual_seq_lengths_kv=[5, 8],
+    )
