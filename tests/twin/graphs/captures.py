@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+def new_stream() -> torch_npu.npu.Stream:
+    """Return a stream that torch_npu.npu.graph does not capture by default.
+
+    torch_npu has 32 streams per device and gives them out in turn.
+    """
+    default = torch_npu.npu.graph(torch_npu.npu.NPUGraph()).capture_stream
+    while (stream := torch_npu.npu.Stream()) == default:
+        pass
+    return stream
+
+
 def capture(body: Callable[[], Result], **options: object) -> tuple[torch_npu.npu.NPUGraph, Result]:
     """Capture the calls of body; options are those of torch.npu.graph."""
     graph = torch_npu.npu.NPUGraph()
@@ -26,7 +37,7 @@ def capture(body: Callable[[], Result], **options: object) -> tuple[torch_npu.np
 def check_usable(*streams: torch_npu.npu.Stream) -> None:
     """Check that nothing is captured and that eager work and a fresh capture succeed."""
     assert not torch_npu.npu.is_current_stream_capturing()
-    for stream in (torch_npu.npu.current_stream(), torch_npu.npu.Stream(), *streams):
+    for stream in (torch_npu.npu.current_stream(), new_stream(), *streams):
         with torch_npu.npu.stream(stream):
             assert not torch_npu.npu.is_current_stream_capturing()
             assert (torch.arange(3.0).to("npu") * 2).cpu().tolist() == [0, 2, 4]

@@ -6,14 +6,14 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.graphs.captures import check_usable
+from tests.twin.graphs.captures import check_usable, new_stream
 
 
 def test_capture_and_replay() -> None:
     graph = torch.accelerator.Graph()
     x = torch.zeros(8).to("npu")
     torch_npu.npu.synchronize()
-    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+    with torch_npu.npu.stream(new_stream()):
         graph.capture_begin()
         y = x * 2 + 1
         graph.capture_end()
@@ -22,7 +22,7 @@ def test_capture_and_replay() -> None:
         graph.replay()
         assert y.tolist() == [2 * value + 1] * 8
     other = torch.accelerator.Graph(pool=graph.pool())
-    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+    with torch_npu.npu.stream(new_stream()):
         other.capture_begin()
         z = y + 1
         other.capture_end()
@@ -36,7 +36,7 @@ def test_capture_and_replay() -> None:
 def test_refusals() -> None:
     graph = torch.accelerator.Graph(capture_error_mode="thread_local")
     x = torch.ones(8).to("npu")
-    with torch_npu.npu.stream(torch_npu.npu.Stream()):
+    with torch_npu.npu.stream(new_stream()):
         graph.capture_begin()
         with pytest.raises(RuntimeError, match="aclrtSynchronizeStreamWithTimeout: cannot wait"):
             (x + 1)[0].item()

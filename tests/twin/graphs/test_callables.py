@@ -10,7 +10,7 @@ import torch
 import torch_npu
 from torch import nn
 
-from tests.twin.graphs.captures import check_usable
+from tests.twin.graphs.captures import check_usable, new_stream
 
 # torch_npu 2.13.0 keeps the graph of the last warm-up, made on another stream, during the capture.
 pytestmark = pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream does not match")
@@ -131,7 +131,7 @@ def test_a_whole_training_step() -> None:
         x.copy_(torch.randn(8, 16, generator=generator))
         target.copy_(torch.randn(8, 4, generator=generator))
 
-    warmup = torch_npu.npu.Stream()
+    warmup = new_stream()
     warmup.wait_stream(torch_npu.npu.current_stream())
     with torch_npu.npu.stream(warmup):
         for seed in range(3):

@@ -11,7 +11,7 @@ from torch_npu.npu._npugraph_conditional_nodes import (  # no public name in tor
     NPUGraphCaptureControlFlowOpDispatchMode as CaptureConditions,
 )
 
-from tests.twin.graphs.captures import check_usable
+from tests.twin.graphs.captures import check_usable, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.compile
 
 def capture(body: Callable[[], torch.Tensor]) -> tuple[torch_npu.npu.NPUGraph, torch.Tensor]:
     graph = torch_npu.npu.NPUGraph()
-    stream = torch_npu.npu.Stream()
+    stream = new_stream()
     with torch_npu.npu.graph(graph, stream=stream), CaptureConditions():
         result = body()
     return graph, result

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.graphs.captures import capture
+from tests.twin.graphs.captures import capture, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ launch_host_func = npu._launch_host_func  # noqa: SLF001
 @pytest.fixture
 def stream() -> Iterator[torch_npu.npu.Stream]:
     """Run host functions on torch_npu's thread for them."""
-    made = npu.Stream()
+    made = new_stream()
     subscribe(made)
     yield made
     unsubscribe(made)

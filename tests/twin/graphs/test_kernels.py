@@ -14,7 +14,7 @@ import torch_npu
 from opwright import twin
 from tests.twin import on_twin
 from tests.twin.aclnn_calls import Scalar, call
-from tests.twin.graphs.captures import capture, check_usable
+from tests.twin.graphs.captures import capture, check_usable, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def test_a_python_kernel_on_two_streams_of_a_graph() -> None:
         out.copy_(x + 1)
 
     x, a, b = npu(4), npu(4), npu(4)
-    side = torch_npu.npu.Stream()
+    side = new_stream()
     name = "aclnnCapturedMeeting"
 
     def step() -> torch.Tensor:

@@ -12,7 +12,7 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import AclnnError, Scalar, call
-from tests.twin.graphs.captures import capture, check_usable, refusal
+from tests.twin.graphs.captures import capture, check_usable, new_stream, refusal
 
 from opwright import twin  # isort: skip
 
@@ -168,7 +168,7 @@ def test_an_exception_of_the_user() -> None:
 
 
 def test_one_capture_per_stream() -> None:
-    stream = torch_npu.npu.Stream()
+    stream = new_stream()
     first, second = torch_npu.npu.NPUGraph(), torch_npu.npu.NPUGraph()
     x = values()
     torch_npu.npu.synchronize()
@@ -186,7 +186,7 @@ def test_one_capture_per_stream() -> None:
 def test_a_graph_is_captured_once() -> None:
     graph, y = capture(lambda: torch.ones(3, device="npu"))
     with (
-        torch_npu.npu.stream(torch_npu.npu.Stream()),
+        torch_npu.npu.stream(new_stream()),
         pytest.raises(RuntimeError, match="already owns a captured graph"),
     ):
         graph.capture_begin()
@@ -205,7 +205,7 @@ def test_an_end_without_a_beginning() -> None:
     # torch_npu 2.13.0 reads a device number that is not set yet, before it looks at CANN's answer.
     message = "aclmdlRICaptureEnd: stream|Invalid device argument|num_active_captures_"
     with (
-        torch_npu.npu.stream(torch_npu.npu.Stream()),
+        torch_npu.npu.stream(new_stream()),
         pytest.raises(RuntimeError, match=message),
     ):
         torch_npu.npu.NPUGraph().capture_end()
@@ -213,7 +213,7 @@ def test_an_end_without_a_beginning() -> None:
 
 
 def test_an_end_on_another_stream() -> None:
-    stream = torch_npu.npu.Stream()
+    stream = new_stream()
     graph = torch_npu.npu.NPUGraph()
     with torch_npu.npu.stream(stream):
         graph.capture_begin()
@@ -226,7 +226,7 @@ def test_an_end_on_another_stream() -> None:
 
 def test_a_stream_that_is_not_joined() -> None:
     x = values()
-    side = torch_npu.npu.Stream()
+    side = new_stream()
 
     def step() -> None:
         side.wait_stream(torch_npu.npu.current_stream())
@@ -274,7 +274,7 @@ def test_a_graph_that_was_reset() -> None:
 
 def test_a_graph_whose_capture_failed() -> None:
     graph = torch_npu.npu.NPUGraph()
-    side = torch_npu.npu.Stream()
+    side = new_stream()
     before = torch_npu.npu.current_stream()
 
     def step() -> None:
@@ -320,7 +320,7 @@ def test_memory_that_was_freed_after_the_capture() -> None:
 
 def test_memory_from_another_pool_that_was_freed() -> None:
     """A stream that does not take part allocates outside of the graph's pool."""
-    side = torch_npu.npu.Stream()
+    side = new_stream()
     x = block()
 
     def step() -> torch.Tensor:

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.graphs.captures import capture, check_usable
+from tests.twin.graphs.captures import capture, check_usable, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ def on_another_thread(work: Callable[[], object]) -> str:
 
     def run() -> None:
         torch_npu.npu.set_device(0)
-        with torch_npu.npu.stream(torch_npu.npu.Stream()):
+        with torch_npu.npu.stream(new_stream()):
             try:
                 work()
             except RuntimeError as error:
@@ -93,7 +93,7 @@ def test_other_threads_launch_and_wait_for_their_streams(mode: str) -> None:
 
 def test_a_relaxed_capture_allows_synchronous_copies_here_too() -> None:
     x = torch.zeros(4).to("npu")
-    other = torch_npu.npu.Stream()
+    other = new_stream()
 
     def step() -> torch.Tensor:
         with torch_npu.npu.stream(other):
@@ -120,7 +120,7 @@ def test_threads_capture_at_once() -> None:
 
     def work(number: int) -> None:
         torch_npu.npu.set_device(0)
-        stream = torch_npu.npu.Stream()
+        stream = new_stream()
         with torch_npu.npu.stream(stream):
             x = torch.zeros(8, device="npu")
             stream.synchronize()
@@ -151,7 +151,7 @@ def test_threads_capture_at_once() -> None:
 @pytest.mark.parametrize("mode", ["global", "relaxed"])
 def test_an_end_on_another_thread(mode: str) -> None:
     """Mode relaxed allows it; otherwise it is an error, and the capture is over as well."""
-    stream = torch_npu.npu.Stream()
+    stream = new_stream()
     graph = torch_npu.npu.NPUGraph()
     x = torch.zeros(4).to("npu")
     torch_npu.npu.synchronize()

@@ -16,11 +16,11 @@ HERE = Path(__file__).parent
 @pytest.mark.parametrize(
     ("setting", "files"),
     [
-        ("TASK_QUEUE_ENABLE", ("replay", "misuse", "modes", "streams")),
-        ("OPWRIGHT_SYNC", ("replay", "misuse", "streams", "updates", "host_functions")),
+        ("TASK_QUEUE_ENABLE", ("misuse", "modes")),
+        ("OPWRIGHT_SYNC", ("replay", "misuse", "streams", "updates")),
     ],
 )
-def test_without_the_consumer_thread_and_in_sync_mode(setting: str, files: tuple[str]) -> None:
+def test_without_the_consumer_thread_and_in_sync_mode(setting: str, files: tuple[str, ...]) -> None:
     """The same tests, where calls run on the caller's thread and operators inside of calls."""
     values = {"TASK_QUEUE_ENABLE": "0", setting: "1" if setting == "OPWRIGHT_SYNC" else "0"}
     done = subprocess.run(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 import torch_npu
 
-from tests.twin.graphs.captures import capture, check_usable
+from tests.twin.graphs.captures import capture, check_usable, new_stream
 
-Stream = torch_npu.npu.Stream
 Event = torch_npu.npu.Event
 
 
@@ -16,7 +15,7 @@ def square(size: int = 48) -> torch.Tensor:
 
 
 def test_a_stream_of_the_users() -> None:
-    stream = Stream()
+    stream = new_stream()
     x = torch.zeros(4).to("npu")
 
     def step() -> torch.Tensor:
@@ -26,7 +25,7 @@ def test_a_stream_of_the_users() -> None:
 
     graph, y = capture(step, stream=stream)
     assert torch_npu.npu.current_stream() == torch_npu.npu.default_stream()
-    for replaying in (stream, torch_npu.npu.default_stream(), Stream()):
+    for replaying in (stream, torch_npu.npu.default_stream(), new_stream()):
         with torch_npu.npu.stream(replaying):
             x.add_(1)
             graph.replay()
@@ -35,7 +34,7 @@ def test_a_stream_of_the_users() -> None:
 
 def test_a_diamond() -> None:
     x = square()
-    left, right = Stream(), Stream()
+    left, right = new_stream(), new_stream()
 
     def step() -> torch.Tensor:
         origin = torch_npu.npu.current_stream()
@@ -63,7 +62,7 @@ def test_a_diamond() -> None:
 
 def test_streams_hand_over_many_times() -> None:
     x = torch.zeros(16).to("npu")
-    side = Stream()
+    side = new_stream()
 
     def step() -> None:
         origin = torch_npu.npu.current_stream()
@@ -83,7 +82,7 @@ def test_streams_hand_over_many_times() -> None:
 
 def test_a_fork_of_a_fork() -> None:
     x = torch.ones(16).to("npu")
-    first, second = Stream(), Stream()
+    first, second = new_stream(), new_stream()
 
     def step() -> torch.Tensor:
         origin = torch_npu.npu.current_stream()
@@ -105,7 +104,7 @@ def test_a_fork_of_a_fork() -> None:
 
 def test_an_event_is_recorded_again() -> None:
     x = torch.ones(16).to("npu")
-    side = Stream()
+    side = new_stream()
     event = Event()
 
     def step() -> torch.Tensor:
@@ -129,7 +128,7 @@ def test_an_event_is_recorded_again() -> None:
 def test_work_behind_a_replay_sees_all_of_it() -> None:
     """The end of a replay is the end of its last stream."""
     x = square(128)
-    side = Stream()
+    side = new_stream()
 
     def step() -> torch.Tensor:
         origin = torch_npu.npu.current_stream()
@@ -142,7 +141,7 @@ def test_work_behind_a_replay_sees_all_of_it() -> None:
         return y
 
     graph, y = capture(step)
-    consumer = Stream()
+    consumer = new_stream()
     for seed in range(10):
         x.copy_(torch.randn(128, 128, generator=torch.Generator().manual_seed(seed)))
         graph.replay()
@@ -162,7 +161,7 @@ def step_eagerly(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_two_captures_at_once() -> None:
-    streams = [Stream(), Stream()]
+    streams = [new_stream(), new_stream()]
     graphs = [torch_npu.npu.NPUGraph(), torch_npu.npu.NPUGraph()]
     x = torch.zeros(8).to("npu")
     torch_npu.npu.synchronize()
@@ -186,7 +185,7 @@ def test_two_captures_at_once() -> None:
 
 def test_eager_work_on_another_stream_during_a_capture() -> None:
     x = torch.ones(8).to("npu")
-    other = Stream()
+    other = new_stream()
     seen = []
 
     def step() -> torch.Tensor:
@@ -224,7 +223,7 @@ def test_a_replay_inside_of_a_capture() -> None:
 
 def test_streams_are_many() -> None:
     x = torch.arange(8.0).to("npu")
-    sides = [Stream() for _ in range(12)]
+    sides = [new_stream() for _ in range(12)]
 
     def step() -> torch.Tensor:
         origin = torch_npu.npu.current_stream()

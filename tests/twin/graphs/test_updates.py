@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.graphs.captures import capture, check_usable
+from tests.twin.graphs.captures import capture, check_usable, new_stream
 
 npu = torch_npu.npu
 SYNC = bool(os.environ.get("OPWRIGHT_SYNC"))  # every launch waits for its end
@@ -21,7 +21,7 @@ class Updatable:
     def __init__(self, x: torch.Tensor, factor: float) -> None:
         self.x = x
         self.event = npu.ExternalEvent()
-        self.stream = npu.Stream()  # of the updates
+        self.stream = new_stream()  # of the updates
         self.graph, self.y = capture(lambda: self.record(factor))
 
     def record(self, factor: float) -> torch.Tensor:
@@ -94,7 +94,7 @@ def test_several_groups() -> None:
     graph, _ = capture(step)
     graph.replay()
     assert [out[0].item() for out in outs] == [1, 2, 3, 4, 5]
-    update = npu.Stream()
+    update = new_stream()
     with npu.stream(update):
         for number, (handle, out) in enumerate(zip(handles, outs, strict=True)):
             npu.graph_task_update_begin(update, handle)
@@ -170,7 +170,7 @@ def test_an_update_with_another_operator() -> None:
 
 
 def test_groups_that_do_not_begin_or_end() -> None:
-    stream = npu.Stream()
+    stream = new_stream()
     with pytest.raises(RuntimeError, match=r"aclmdlRICaptureTaskGrpBegin: stream \d+ is not being"):
         npu.graph_task_group_begin(stream)
     with pytest.raises(RuntimeError, match=r"aclmdlRICaptureTaskGrpEnd: stream \d+ is not being"):
