@@ -1,0 +1,57 @@
+"""Losses and their gradients."""
+
+from __future__ import annotations
+
+import torch
+
+from opwright.engine.table import kernel
+
+aten = torch.ops.aten
+
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+@kernel("MseLoss")
+def mse_loss(
+    predict: torch.Tensor, label: torch.Tensor, *, reduction: str = "mean"
+) -> torch.Tensor:
+    """Squared difference, reduced."""
+    return aten.mse_loss(predict, label, REDUCTIONS[reduction])
+
+
+@kernel("MseLossGrad")
+def mse_loss_grad(
+    predict: torch.Tensor, label: torch.Tensor, dout: torch.Tensor, *, reduction: str = "mean"
+) -> torch.Tensor:
+    """Gradient of MseLoss by the prediction."""
+    return aten.mse_loss_backward(dout, predict, label, REDUCTIONS[reduction])
+
+
+@kernel("NLLLoss")
+def nll_loss(
+    x: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Negative element of each target, reduced; and the sum of the weights."""
+    return aten.nll_loss_forward(x, target.long(), weight, REDUCTIONS[reduction], ignore_index)
+
+
+@kernel("NLLLossGrad")
+def nll_loss_grad(
+    x: torch.Tensor,
+    y_grad: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor,
+    total_weight: torch.Tensor,
+    *,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> torch.Tensor:
+    """Gradient of NLLLoss by x."""
+    return aten.nll_loss_backward(
+        y_grad, x, target.long(), weight, REDUCTIONS[reduction], ignore_index, total_weight
+    )

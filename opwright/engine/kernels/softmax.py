@@ -1,0 +1,61 @@
+"""Softmax and its logarithm over one or more axes."""
+
+from __future__ import annotations
+
+import torch
+
+from opwright.engine.table import kernel
+
+LAST = (-1,)
+
+
+def log_softmax(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
+    """Return the logarithm of the softmax."""
+    if len(axes) == 1:
+        return torch.log_softmax(x, axes[0])
+    return x - torch.logsumexp(x, axes, keepdim=True)
+
+
+@kernel("SoftmaxV2")
+def softmax_v2(
+    x: torch.Tensor,
+    *,
+    axes: list[int] = LAST,  # type: ignore[assignment]
+    half_to_float: bool = False,
+) -> torch.Tensor:
+    """exp(x), scaled to the sum 1."""
+    wide = x.float() if half_to_float else x
+    return torch.softmax(wide, axes[0]) if len(axes) == 1 else log_softmax(wide, axes).exp()
+
+
+@kernel("SoftmaxGrad")
+def softmax_grad(
+    softmax: torch.Tensor,
+    grad_softmax: torch.Tensor,
+    *,
+    axes: list[int] = LAST,  # type: ignore[assignment]
+) -> torch.Tensor:
+    """Gradient of SoftmaxV2 from its result."""
+    along = (grad_softmax * softmax).sum(axes, keepdim=True)
+    return (grad_softmax - along) * softmax
+
+
+@kernel("LogSoftmaxV2")
+def log_softmax_v2(
+    logits: torch.Tensor,
+    *,
+    axes: list[int] = LAST,  # type: ignore[assignment]
+) -> torch.Tensor:
+    """Logarithm of the softmax."""
+    return log_softmax(logits, axes)
+
+
+@kernel("LogSoftmaxGrad")
+def log_softmax_grad(
+    grad: torch.Tensor,
+    x: torch.Tensor,
+    *,
+    axis: list[int] = LAST,  # type: ignore[assignment]
+) -> torch.Tensor:
+    """Gradient of LogSoftmaxV2 from its result."""
+    return grad - x.exp() * grad.sum(axis, keepdim=True)
