@@ -190,11 +190,14 @@ class Interface:
         What the reference function takes: the parameters of the newest form.
     defaults
         By parameter name, what stands for null and for a parameter that a form does not have.
+    prototype
+        None if only the functions are known.
     """
 
     functions: tuple[AclnnSignature, ...]
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Literals], ...] = ()
+    prototype: Prototype | None = None
 
 
 def plain_interface(signature: AclnnSignature) -> Interface:
@@ -240,6 +243,7 @@ def derive(prototype: Prototype) -> Interface:
         functions=tuple(forms),
         parameters=newest.parameters,
         defaults=cast("tuple[tuple[str, Literals], ...]", defaults),
+        prototype=prototype,
     )
 
 

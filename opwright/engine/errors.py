@@ -9,6 +9,7 @@ __all__ = [
     "InputError",
     "KernelArgumentError",
     "KernelRunError",
+    "MetaError",
     "MissingKernelError",
     "OptionError",
 ]
@@ -62,3 +63,14 @@ class OptionError(OpwrightError):
     id = "OPW-N006"
     title = "the option's value is not available (E10001)"
     usual_fix = "leave the option out"
+
+
+class MetaError(OpwrightError):
+    """An output whose shape or dtype Meta says wrongly, or nobody says."""
+
+    id = "OPW-N007"
+    title = "Meta and the operator disagree on an output (E89999)"
+    usual_fix = (
+        "correct the operator's Meta function; if the converter makes several operators, declare "
+        "them with opwright so that each has rules of its own"
+    )

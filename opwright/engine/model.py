@@ -54,6 +54,9 @@ class Node:
         Nodes that have to run before this one, beside those it takes inputs from.
     origin
         The line of Python that TorchAir recorded for it, if any.
+    rule
+        JSON with which TorchAir says how the outputs' shapes follow from those of the inputs; only
+        operators that are not CANN's own have it.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Node:
     attributes: Mapping[str, Attribute]
     after: tuple[str, ...] = ()
     origin: str = ""
+    rule: str = ""
 
     def __str__(self) -> str:
         """Name the node for an error."""

@@ -93,6 +93,7 @@ def read_node(op: Message) -> Node:
         attributes={key: value for key, value in attributes.items() if not key.startswith("_")},
         after=tuple(edge.node for edge in edges if edge is not None and edge.index < 0),
         origin=str(attributes.get("_fx_tensor_name", "")),
+        rule=str(attributes.get("_inference_rule", "")),
     )
 
 

@@ -129,8 +129,13 @@ def passing(hint: object) -> Passing:
 
 
 def find(name: str) -> Kernel | None:
-    """Return the kernel of a GE type."""
-    return TABLE.get(name)
+    """Return the kernel of a GE type: the engine's own, or one that the user declared."""
+    found = TABLE.get(name)
+    if found is not None:
+        return found
+    from opwright.engine.custom_kernel import custom_kernel  # noqa: PLC0415 - it makes entries of this table
+
+    return custom_kernel(name)
 
 
 def types() -> tuple[str, ...]:

@@ -142,6 +142,7 @@ def reference_of(operators: Sequence[OperatorFacts], facts: SetFacts) -> Callabl
             running.depth -= 1
 
     vars(run)["opwright_namespace"] = facts.declaration.namespace
+    vars(run)["opwright_operators"] = tuple(operators)  # graphs ask which operator types it serves
     return run
 
 

@@ -25,6 +25,7 @@ class Operator {
   graphStatus GetAllIrAttrNamesAndTypes(std::map<AscendString, AscendString>& names_and_types) const;
 
  private:
+  friend class OperatorFactory;
   std::shared_ptr<OperatorImpl> impl_;
 };
 

@@ -1,0 +1,238 @@
+"""Kernels of the graph engine's table for operator types that a user's kernel serves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from opwright.engine import custom
+from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.errors import KernelArgumentError, MetaError
+from opwright.engine.inference_rule import infer
+from opwright.engine.reference_call import NodeCall, OutputSpec, call_reference
+from opwright.engine.table import Kernel, Passing, Takes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.aclnn.prototype import Attribute, Port
+    from opwright.engine.custom import Served
+    from opwright.engine.model import Node
+
+__all__ = ["custom_kernel"]
+
+Spec = tuple[tuple[int, ...], torch.dtype]
+# What stands for an attribute without a value and without a default.
+NOTHING: Mapping[str, object] = {"Int": 0, "Float": 0.0, "Bool": False}
+# Python types of the values of an attribute type.
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "Int": (int,),
+    "Type": (int,),
+    "Float": (float, int),
+    "Bool": (bool,),
+    "String": (str,),
+    "AscendString": (str,),
+}
+
+
+def custom_kernel(op_type: str) -> Kernel | None:
+    """Return the kernel for an operator type that a user's kernel serves."""
+    found = custom.served(op_type)
+    if found is None:
+        return None
+    prototype = found.prototype
+
+    def run(*, node: Node, **given: object) -> object:
+        return compute(found, node, given)
+
+    return Kernel(
+        function=run,
+        inputs={port.name: passing(port) for port in prototype.inputs},
+        attributes={each.name: not each.required for each in prototype.attributes},
+        takes_node=True,
+    )
+
+
+def passing(port: Port) -> Passing:
+    """Return how an input is passed."""
+    takes = Takes.TENSORS if port.presence == "dynamic" else Takes.TENSOR
+    return Passing(takes, optional=port.presence == "optional")
+
+
+def compute(kernel: Served, node: Node, given: Mapping[str, object]) -> object:
+    """Return the outputs of a node."""
+    inputs = {port.name: given.get(port.name) for port in kernel.prototype.inputs}
+    present = {name: value for name, value in inputs.items() if value is not None}
+    attributes = {
+        each.name: value_of(each, given, node) for each in kernel.prototype.attributes
+    }
+    specs = outputs_of(kernel, node, inputs, attributes)
+    call = NodeCall(
+        node=str(node),
+        op_type=node.type,
+        inputs={n: len(v) if isinstance(v, list) else -1 for n, v in present.items()},
+        attributes=attributes,
+        outputs=specs,
+    )
+    return tuple(call_reference(call, [t for v in present.values() for t in tensors_in(v)]))
+
+
+def tensors_in(value: object) -> list[torch.Tensor]:
+    """Return the tensors of an input."""
+    return cast("list[torch.Tensor]", value if isinstance(value, list) else [value])
+
+
+def value_of(attribute: Attribute, given: Mapping[str, object], node: Node) -> object:
+    """Return an attribute's value.
+
+    Raises
+    ------
+    KernelArgumentError
+        OPW-N003: a value of another type.
+    """
+    kind = attribute.type_name
+    if attribute.name not in given:
+        default = attribute.default
+        return NOTHING.get(kind) if default is None else default
+    value = given[attribute.name]
+    if not has_type(value, kind):
+        raise KernelArgumentError(
+            where=str(node),
+            got=f"{type(value).__name__} {value!r} for attribute '{attribute.name}'",
+            allowed=[kind],
+        )
+    return value
+
+
+def has_type(value: object, kind: str) -> bool:
+    """Tell whether a value is one of an attribute type."""
+    if kind == "ListListInt":
+        return isinstance(value, list) and all(has_type(each, "ListInt") for each in value)
+    if kind.startswith("List"):
+        inner = kind.removeprefix("List")
+        return isinstance(value, list) and all(has_type(each, inner) for each in value)
+    types = TYPES.get(kind)
+    if types is None:
+        return True
+    return isinstance(value, types) and (kind == "Bool" or not isinstance(value, bool))
+
+
+def outputs_of(
+    kernel: Served,
+    node: Node,
+    inputs: Mapping[str, object],
+    attributes: Mapping[str, object],
+) -> tuple[OutputSpec, ...]:
+    """Return the outputs, with shapes and dtypes.
+
+    An output with the name of an input is that input, written. The declaration's rules say the
+    others, or TorchAir's inference rule, which comes from Meta; where there are both, they agree.
+
+    Raises
+    ------
+    KernelArgumentError, MetaError
+        OPW-N003, OPW-N007.
+    """
+    inferred = inferred_specs(node, inputs)
+    ruled = declared_specs(kernel, inputs, attributes) if kernel.facts is not None else {}
+    specs = []
+    for index, output in enumerate(node.outputs):
+        port = port_of(kernel, output.name, node)
+        written = inputs.get(port)
+        meta = inferred[index] if inferred else None
+        if isinstance(written, torch.Tensor):
+            spec: Spec | None = (tuple(written.shape), written.dtype)
+        else:
+            spec = ruled.get(port) or meta
+        if spec is None:
+            raise MetaError(where=f"{node}, output '{output.name}'", got="no shape")
+        seen = output.dtype if meta is None else meta[1]
+        wanted = (spec[0] if meta is None else meta[0], seen or spec[1])
+        if wanted != spec:
+            raise MetaError(
+                where=f"{node}, output '{output.name}'", got=shown(wanted), allowed=[shown(spec)]
+            )
+        specs.append(
+            OutputSpec(
+                port=port,
+                shape=spec[0],
+                dtype=RUNTIME_CODES[spec[1]],
+                written=written is not None,
+            )
+        )
+    return tuple(specs)
+
+
+def shown(spec: Spec) -> str:
+    """Return dtype and shape, for an error."""
+    return f"{str(spec[1]).removeprefix('torch.')}{list(spec[0])}"
+
+
+def port_of(kernel: Served, name: str, node: Node) -> str:
+    """Return the output of the prototype that an output of the node is.
+
+    Raises
+    ------
+    KernelArgumentError
+        OPW-N003.
+    """
+    ports = {port.name: port for port in kernel.prototype.outputs}
+    if name in ports:
+        return name
+    stem = name.rstrip("0123456789")
+    if stem in ports and ports[stem].presence == "dynamic":
+        return stem
+    # A C signature calls a single output `out`, whatever its prototype did.
+    if list(ports) == ["out"] and len(node.outputs) == 1:
+        return "out"
+    raise KernelArgumentError(where=str(node), got=f"an output '{name}'", allowed=list(ports))
+
+
+def inferred_specs(node: Node, inputs: Mapping[str, object]) -> list[Spec]:
+    """Return what TorchAir's inference rule says of the outputs; nothing without one."""
+    if not node.rule:
+        return []
+    shapes: list[tuple[int, ...] | None] = []
+    values: list[Sequence[int] | None] = []
+    seen: dict[str, int] = {}
+    for name, source in node.inputs:
+        value = inputs.get(name)
+        if value is None and isinstance(found := inputs.get(stem := name.rstrip("0123456789")), list):
+            index = seen[stem] = seen.get(stem, -1) + 1
+            value = found[index] if index < len(found) else None
+        tensor = value if source is not None and isinstance(value, torch.Tensor) else None
+        shapes.append(None if tensor is None else tuple(tensor.shape))
+        values.append(values_of(tensor))
+    return infer(node.rule, shapes, values, where=str(node))
+
+
+def values_of(tensor: torch.Tensor | None) -> Sequence[int] | None:
+    """Return the values of a tensor that are known."""
+    if tensor is None or isinstance(tensor, torch._subclasses.FakeTensor):  # noqa: SLF001 - torch's own name for it
+        return None
+    return cast("list[int]", tensor.flatten().tolist())
+
+
+def declared_specs(
+    kernel: Served, inputs: Mapping[str, object], attributes: Mapping[str, object]
+) -> dict[str, Spec]:
+    """Return what the rules of a declared operator say of its outputs."""
+    from opwright.live.arguments import Binder  # noqa: PLC0415 - only where operators are declared
+    from opwright.live.rules import Rules  # noqa: PLC0415 - as above
+
+    facts = kernel.facts
+    assert facts is not None
+    names = custom.names_of(facts, kernel.prototype)
+    given = {**attributes, **inputs}
+    values: dict[str, Any] = dict(Binder.of(facts.schema).defaults)
+    for argument in facts.schema.arguments:
+        name = names.get(argument.name, argument.name)
+        values[argument.name] = given.get(name, values.get(argument.name))
+    rules = Rules.of(facts.name, facts)
+    found: dict[str, Spec] = {}
+    for output in facts.outputs:
+        if output.is_new and output.type.is_tensor and not output.type.is_list:
+            tensor = cast("torch.Tensor", rules.empty(output, values, torch.device("cpu")))
+            found[names.get(output.name, output.name)] = (tuple(tensor.shape), tensor.dtype)
+    return found

@@ -1,0 +1,195 @@
+"""A node that a user's kernel serves, as one operator of the traced graph.
+
+A reference function may do what tracing does not see (numpy, a loop over values), and writes into
+its outputs. So it is not traced: the graph calls `opwright_engine::reference`, which has a fake
+kernel and calls the function when the graph runs. What it needs besides tensors is in a text, so
+that the graph holds no references to functions, and a kernel that is declared again is found.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from opwright.aclnn.signature import CType
+from opwright.engine import custom
+from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.errors import KernelRunError, MissingKernelError
+from opwright.errors import OpwrightError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from opwright.aclnn.signature import Parameter
+    from opwright.engine.custom import Served, Slot
+
+__all__ = ["NodeCall", "OutputSpec", "call_reference"]
+
+Values = dict[str, Any]  # tensors, lists of them, attributes; by name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputSpec:
+    """An output of a node.
+
+    Parameters
+    ----------
+    port
+        The output in the prototype; several specs of one port are a dynamic output.
+    dtype
+        A number of ge::DataType.
+    written
+        It is the input of the same name, which the kernel writes.
+    """
+
+    port: str
+    shape: tuple[int, ...]
+    dtype: int
+    written: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCall:
+    """What the kernel of a node gets, but for the tensors themselves.
+
+    Parameters
+    ----------
+    inputs
+        Of each input of the prototype, how many tensors; -1: it is one tensor, not a list.
+    """
+
+    node: str
+    op_type: str
+    inputs: Mapping[str, int]
+    attributes: Mapping[str, Any]
+    outputs: tuple[OutputSpec, ...]
+
+    def text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> NodeCall:
+        """Read what `text` returned."""
+        fields = json.loads(text)
+        outputs = tuple(
+            OutputSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields.pop("outputs")
+        )
+        return cls(**fields, outputs=outputs)
+
+    def named(self, tensors: Sequence[torch.Tensor]) -> Values:
+        """Return the inputs by name."""
+        left = iter(tensors)
+        return {
+            name: next(left) if count < 0 else [next(left) for _ in range(count)]
+            for name, count in self.inputs.items()
+        }
+
+
+read = functools.lru_cache(maxsize=1024)(NodeCall.of)
+
+
+def call_reference(call: NodeCall, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the outputs of a node. Tensors may be fake ones."""
+    found: list[torch.Tensor] = torch.ops.opwright_engine.reference(call.text(), list(tensors))
+    return found
+
+
+def fake(text: str, _tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Return outputs without values."""
+    call = read(text)
+    return [
+        torch.empty(spec.shape, dtype=from_runtime(spec.dtype, where=call.node))
+        for spec in call.outputs
+    ]
+
+
+def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Run the reference function.
+
+    Raises
+    ------
+    MissingKernelError, KernelRunError
+        OPW-N002, OPW-N004.
+    """
+    call = read(text)
+    kernel = custom.served(call.op_type)
+    if kernel is None:
+        raise MissingKernelError(where=call.node, got="a kernel that has been removed")
+    inputs = call.named(tensors)
+    outputs = [
+        inputs[spec.port].clone() if spec.written else empty
+        for spec, empty in zip(call.outputs, fake(text, tensors), strict=True)
+    ]
+    values: Values = {**call.attributes, **inputs, **by_port(call, kernel, outputs)}
+    arguments = [
+        argument(parameter, slot, values)
+        for parameter, slot in zip(kernel.parameters, kernel.slots, strict=True)
+    ]
+    from opwright.twin.kernels.bridge import run, summary  # noqa: PLC0415 - importing the twin arms it
+
+    try:
+        run(kernel.registration, call.op_type, arguments)
+    except OpwrightError as error:
+        raise KernelRunError(where=call.node, got=str(error)) from error
+    except Exception as error:
+        words = summary(error, kernel.registration)
+        raise KernelRunError(where=call.node, got=words) from error
+    return outputs
+
+
+def by_port(call: NodeCall, kernel: Served, outputs: Sequence[torch.Tensor]) -> Values:
+    """Return the outputs by name."""
+    found: Values = {}
+    dynamic = {port.name for port in kernel.prototype.outputs if port.presence == "dynamic"}
+    for spec, tensor in zip(call.outputs, outputs, strict=True):
+        if spec.port in dynamic:
+            found.setdefault(spec.port, []).append(tensor)
+        else:
+            found[spec.port] = tensor
+    return found
+
+
+def numbers(value: Any, convert: Callable[[Any], object]) -> object:  # noqa: ANN401 - a tensor, list or number
+    """Return a list, from a tensor whose values the host needs or from an attribute."""
+    given = value.flatten().tolist() if isinstance(value, torch.Tensor) else value
+    return [convert(each) for each in given]
+
+
+CONVERSIONS: dict[CType, Callable[[Any], object]] = {
+    CType.TENSOR: lambda value: value,
+    CType.TENSOR_LIST: lambda value: value,
+    CType.SCALAR: lambda value: value.item() if isinstance(value, torch.Tensor) else value,
+    CType.SCALAR_LIST: lambda value: numbers(value, lambda each: each),
+    CType.INT_ARRAY: lambda value: numbers(value, int),
+    CType.FLOAT_ARRAY: lambda value: numbers(value, float),
+    CType.BOOL_ARRAY: lambda value: numbers(value, bool),
+    CType.TEXT: str,
+    CType.DOUBLE: float,
+    CType.FLOAT: float,
+    CType.BOOL: bool,
+    CType.DTYPE: lambda value: from_runtime(value, where="an attribute"),
+}
+
+
+def argument(parameter: Parameter, slot: Slot, values: Values) -> object:
+    """Return what the reference function gets for a parameter."""
+    value = values.get(slot.name) if slot.name else slot.constant
+    if slot.of_dtype:
+        return cast("torch.Tensor", value).dtype
+    return None if value is None else CONVERSIONS.get(parameter.ctype, int)(value)
+
+
+def code_of(dtype: torch.dtype) -> int:
+    """Return the number of ge::DataType."""
+    return RUNTIME_CODES[dtype]
+
+
+library = torch.library.Library("opwright_engine", "FRAGMENT")
+library.define("reference(str call, Tensor[] tensors) -> Tensor[]")
+library.impl("reference", real, "CompositeExplicitAutograd")
+torch.library.register_fake("opwright_engine::reference", fake, lib=library)
