@@ -26,7 +26,14 @@ at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& row, int64_t le
   const int64_t count = (length + page_size - 1) / page_size;
   require(count <= row.size(0), ACLNN_ERR_PARAM_INVALID, "a sequence of ", length, " tokens needs ", count,
           " blocks, but blockTable has ", row.size(0), " for each");
-  at::Tensor pages = cache.index_select(0, row.narrow(0, 0, count).to(at::kLong));
+  const at::Tensor numbers = row.narrow(0, 0, count).to(at::kLong);
+  if (count > 0) {
+    const auto [lowest, highest] = numbers.aminmax();
+    require(lowest.item<int64_t>() >= 0 && highest.item<int64_t>() < cache.size(0), ACLNN_ERR_PARAM_INVALID,
+            "parameter 'blockTable' names blocks from ", lowest.item<int64_t>(), " to ", highest.item<int64_t>(),
+            " for a sequence of ", length, " tokens, but '", name, "' has ", cache.size(0));
+  }
+  at::Tensor pages = cache.index_select(0, numbers);
   if (cache.dim() == 3) pages = pages.unflatten(2, {heads, cache.size(2) / heads}).transpose(1, 2);
   if (cache.dim() == 5) pages = pages.permute({0, 1, 3, 2, 4}).flatten(3);
   return pages.transpose(0, 1).flatten(1, 2).narrow(1, 0, length).unsqueeze(0);
@@ -96,8 +103,14 @@ void check_operands(const Operands& operands, const Options& options, at::ArrayR
           "; it must be a positive multiple of 'numKeyValueHeads', which is ", options.key_heads);
   require(operands.query_rope.has_value() == operands.key_rope.has_value(), ACLNN_ERR_PARAM_INVALID,
           "of parameters 'queryRope' and 'keyRope' only one is given");
+  for (const auto* one : {&operands.query_rope, &operands.key_rope, &operands.key_prefix, &operands.value_prefix}) {
+    require(!*one || (*one)->scalar_type() == dtype, ACLNN_ERR_PARAM_INVALID,
+            "rope and shared prefixes must have the query's dtype ", dtype);
+  }
   require(operands.key_prefix.has_value() == operands.value_prefix.has_value(), ACLNN_ERR_PARAM_INVALID,
           "of parameters 'keySharedPrefix' and 'valueSharedPrefix' only one is given");
+  require(!operands.pse || operands.pse->dim() == 4, ACLNN_ERR_PARAM_INVALID, "parameter 'pseShift' has shape ",
+          operands.pse ? operands.pse->sizes() : at::IntArrayRef(), "; it must have 4 dimensions");
   require(!operands.pse || options.pse_type == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'pseType' is ", options.pse_type,
           "; available is 0");
   const bool padded = operands.query_padding || operands.key_padding;
@@ -154,11 +167,18 @@ Masking masking_of(const Operands& operands, const Options& options, bool packed
   return masking;
 }
 
-std::vector<Span> key_spans(const Operands& operands, const Layout& layout, int64_t batches, int64_t heads) {
+std::vector<Span> key_spans(const Operands& operands, const Layout& layout, int64_t batches, int64_t heads,
+                            int64_t page_size) {
   constexpr const char* kName = "actualSeqLengthsKv";
   if (operands.block_table) {
     require(operands.key_lengths && !operands.key_lengths->empty(), ACLNN_ERR_PARAM_INVALID, "parameter '", kName,
             "' is needed with a block table");
+    require(page_size > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'blockSize' is ", page_size,
+            "; with a block table it must be positive");
+    require(operands.key.size() == 1, ACLNN_ERR_PARAM_INVALID, "parameter 'key' has ", operands.key.size(),
+            " tensors; with a block table it must have 1");
+    require(at::isIntegralType(operands.block_table->scalar_type(), /*includeBool=*/false), ACLNN_ERR_PARAM_INVALID,
+            "parameter 'blockTable' has dtype ", operands.block_table->scalar_type(), "; it must be an integer type");
     require(operands.block_table->dim() == 2 && operands.block_table->size(0) >= batches, ACLNN_ERR_PARAM_INVALID,
             "parameter 'blockTable' has shape ", operands.block_table->sizes(), "; it must be [", batches,
             " sequences, blocks]");
@@ -169,7 +189,10 @@ std::vector<Span> key_spans(const Operands& operands, const Layout& layout, int6
             "parameter 'key' has ", operands.key.size(), " tensors for ", batches, " sequences in ", layout.input);
     std::vector<Span> spans;
     for (const at::Tensor& tensor : operands.key) {
-      const int64_t limit = by_head(tensor, layout.input, heads, "key").size(2);
+      const at::Tensor key = by_head(tensor, layout.input, heads, "key");
+      require(key.size(0) == 1, ACLNN_ERR_PARAM_INVALID, "a tensor of the list 'key' has ", key.size(0),
+              " sequences; each must have 1");
+      const int64_t limit = key.size(2);
       const auto batch = static_cast<int64_t>(spans.size());
       spans.push_back({batch, 0, lengths_of(operands.key_lengths, batches, limit, kName)[batch]});
     }
@@ -214,7 +237,7 @@ Call call_of(const Operands& operands, const Options& options, const Layout& lay
   const at::Tensor query = by_head(operands.query, layout.input, options.heads, "query");
   std::vector<Span> queries = query_spans(operands, query, packed);
   const auto batches = static_cast<int64_t>(queries.size());
-  std::vector<Span> keys = key_spans(operands, layout, batches, options.key_heads);
+  std::vector<Span> keys = key_spans(operands, layout, batches, options.key_heads, options.page_size);
   require(keys.size() == queries.size(), ACLNN_ERR_PARAM_INVALID, "there are lengths of ", batches,
           " sequences of queries and ", keys.size(), " of keys");
   Masking masking = masking_of(operands, options, packed, batches, query.size(2));
@@ -255,6 +278,18 @@ Problem problem_of(const Call& call, size_t i) {
   return problem;
 }
 
+// [B, N, S, 1]; what it is for sequences that are packed is a matter of its shape.
+at::Tensor lse_of(const Call& call, at::Tensor& softmax_lse) {
+  const int64_t heads = call.options.heads;
+  const at::Tensor view = is_packed(call.form) ? by_head(softmax_lse, "TND", heads, "softmaxLse") : softmax_lse;
+  at::DimVector shape(call.query.sizes());
+  shape[3] = 1;
+  require(view.sizes() == shape, ACLNN_ERR_PARAM_INVALID, "parameter 'softmaxLse' has shape ", softmax_lse.sizes(),
+          is_packed(call.form) ? "; it must be [T, N, 1], here of " : "; it must be [B, N, S, 1], here of ",
+          call.query.size(2), " rows and ", heads, " heads");
+  return view;
+}
+
 void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable> unavailable, at::Tensor& out,
             at::Tensor& softmax_lse) {
   constexpr float kNoResult = std::numeric_limits<float>::infinity();
@@ -264,13 +299,18 @@ void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable>
   const Call call = call_of(operands, options, layout);
   out.zero_();  // what padding gets
   at::Tensor out_heads = by_head(out, layout.output, options.heads, "attentionOut");
+  require(out_heads.sizes().slice(0, 3) == call.query.sizes().slice(0, 3), ACLNN_ERR_PARAM_INVALID,
+          "parameter 'attentionOut' has shape ", out.sizes(), ", that is ", out_heads.size(0), " x ", out_heads.size(2),
+          " rows in ", layout.output, "; the query has ", call.query.size(0), " x ", call.query.size(2));
   at::Tensor lse_heads;
   if (options.wants_lse) {
+    lse_heads = lse_of(call, softmax_lse);
     softmax_lse.fill_(kNoResult);
-    lse_heads = is_packed(layout.input) ? by_head(softmax_lse, "TND", options.heads, "softmaxLse") : softmax_lse;
   }
   for (size_t i = 0; i < call.queries.size(); ++i) {
     const Result result = forward(problem_of(call, i));
+    require(out_heads.size(3) == result.out.size(3), ACLNN_ERR_PARAM_INVALID, "parameter 'attentionOut' has shape ",
+            out.sizes(), " with heads of ", out_heads.size(3), "; the value's heads have ", result.out.size(3));
     rows(out_heads, call.queries[i]).copy_(result.out);
     if (!lse_heads.defined()) continue;
     const at::Tensor lse = result.sum.log().add_(result.highest).masked_fill_(result.blind, kNoResult);

@@ -139,6 +139,8 @@ void store(const at::Tensor& values, at::Tensor& cache, const at::Tensor& index,
   require(blocks || by_page || mode == "PA" || mode == "PA_BNSD", ACLNN_ERR_PARAM_INVALID, "parameter 'cacheMode' is '",
           mode, "'; it must be Norm, PA, PA_BNSD, PA_NZ, PA_BLK_BNSD or PA_BLK_NZ");
   const int64_t page_size = cache.size(1);
+  require(page_size > 0, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", cache.sizes(),
+          "; its pages, dimension 1, must hold tokens");
   const int64_t needed = batches * (by_page ? (length + page_size - 1) / page_size : length);
   require(index.numel() == needed, ACLNN_ERR_PARAM_INVALID, "index has shape ", index.sizes(), "; in mode ", mode,
           " it must have ", needed, " elements");
@@ -168,6 +170,21 @@ void store_both(const Operands& operands, const at::Tensor& key, const at::Tenso
   assign(value_out, value);
 }
 
+// How many values of a token are rotated.
+int64_t rotated_width(const Operands& operands) {
+  const at::Tensor &cos = operands.cos, &sin = operands.sin;
+  require(cos.dim() > 0 && cos.size(-1) % 2 == 0 && cos.sizes() == sin.sizes(), ACLNN_ERR_PARAM_INVALID,
+          "parameters 'cos' and 'sin' have shapes ", cos.sizes(), " and ", sin.sizes(),
+          "; they must have one shape, whose last dimension is even");
+  return cos.size(-1);
+}
+
+int64_t normalized_width(const Operands& operands) {
+  require(operands.gamma.dim() == 1, ACLNN_ERR_PARAM_INVALID, "parameter 'gamma' has shape ", operands.gamma.sizes(),
+          "; it must have 1 dimension");
+  return operands.gamma.size(0);
+}
+
 void check(const Operands& operands, int64_t width) {
   const at::Tensor& kv = operands.kv;
   require(kv.dim() == 4 && kv.size(1) == 1 && kv.size(3) == width, ACLNN_ERR_PARAM_INVALID, "kv has shape ", kv.sizes(),
@@ -176,7 +193,7 @@ void check(const Operands& operands, int64_t width) {
 
 // kv holds what is normalised, the compressed value, and behind it what is rotated, the key.
 void split_cache(const Operands& operands, bool wants_values, at::Tensor& key_out, at::Tensor& value_out) {
-  const int64_t value_width = operands.gamma.size(0), key_width = operands.cos.size(-1);
+  const int64_t value_width = normalized_width(operands), key_width = rotated_width(operands);
   check(operands, value_width + key_width);
   const at::Tensor kv = computed(operands.kv);
   const at::Tensor value = normalize(kv.narrow(3, 0, value_width), operands.gamma, operands.epsilon);
@@ -187,8 +204,12 @@ void split_cache(const Operands& operands, bool wants_values, at::Tensor& key_ou
 // kv is the key: normalised, and its first part rotated. The value is stored as it is.
 void key_cache(const Operands& operands, const at::Tensor& v, bool wants_values, at::Tensor& key_out,
                at::Tensor& value_out) {
-  const int64_t rotated = operands.cos.size(-1), width = operands.gamma.size(0);
+  const int64_t rotated = rotated_width(operands), width = normalized_width(operands);
   check(operands, width);
+  require(rotated <= width, ACLNN_ERR_PARAM_INVALID, "parameter 'cos' has shape ", operands.cos.sizes(),
+          "; the keys have only ", width, " values to rotate");
+  require(v.dim() == 4 && v.sizes().slice(0, 3) == operands.kv.sizes().slice(0, 3), ACLNN_ERR_PARAM_INVALID,
+          "parameter 'v' has shape ", v.sizes(), "; kv has ", operands.kv.sizes(), ", of which all but the last agree");
   const at::Tensor key = normalize(computed(operands.kv), operands.gamma, operands.epsilon);
   const at::Tensor turned = rotate(key.narrow(3, 0, rotated), operands.cos, operands.sin);
   const at::Tensor joined = at::cat({turned, key.narrow(3, rotated, width - rotated)}, 3);

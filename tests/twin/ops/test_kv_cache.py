@@ -254,6 +254,17 @@ def test_cache_refusals() -> None:
         cache_mode="PA",
     )
     rejects("kv has shape", V2, kv[..., 1:], gamma, cos, cos, index, *caches, cache_mode="PA")
+    with_angles = partial(run_on_npu, V2, kv, gamma)
+    rest = [index, *caches]
+    rejects("'cos' and 'sin' have", with_angles, cos, cos[..., :2], *rest, cache_mode="PA")
+    odd = [normal(BATCH, 1, LENGTH, 1)] * 2
+    rejects("whose last dimension is even", with_angles, *odd, *rest, cache_mode="PA")
+    empty = [cache[:, :0].contiguous() for cache in caches]
+    rejects("its pages, dimension 1, must hold", run, index[:4], *empty, cache_mode="PA_BLK_BNSD")
+    wide = [normal(BATCH, 1, LENGTH, 192), normal(192), cos, cos, index]
+    of_keys = [cache_for("PA", width, torch.float16) for width in (192, 128)]
+    v = normal(1, 1, LENGTH, 128)  # of one sequence only
+    rejects("parameter 'v' has", run_on_npu, V2, *wide, *of_keys, cache_mode="PA", v=v)
     caches = [cache_for("Norm", width, torch.float16) for width in (ROPE, VALUE)]
     index = index_for("Norm") + 8
     rejects("index 19 is beyond the 12 positions of 'kCacheRef'", run, index, *caches)
