@@ -84,8 +84,9 @@ KINDS: Mapping[str, Kind] = {
     "NOTIFY_WAIT": "wait",
     "EVENT_RESET": "reset",
 }
-TENSOR = re.compile(r"(?P<text>.*\S)\s*@(?P<address>0x[0-9a-fA-F]+)", re.DOTALL)
-HANDLE = re.compile(r"_(\d+)\Z")
+TENSOR = re.compile(r"(?P<text>.*\S)\s*@(?P<address>0x[0-9a-fA-F]{1,16})", re.DOTALL)
+HANDLE = re.compile(r"_(\d{1,20})\Z")  # as many digits as 64 bits have
+BITS = 64  # of numbers; Python's have no end, but texts and floats made of them do
 
 
 class FormError(Exception):
@@ -135,7 +136,7 @@ def parse_graphs(text: str, *, where: str) -> tuple[CapturedGraph, ...]:
     """Return the graphs of a text, else raise DumpError (OPW-G001)."""
     try:
         events: Json = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also numbers of too many digits
         raise DumpError(where=where, got=f"no JSON: {error}") from error
     if not isinstance(events, list):
         raise DumpError(where=where, got="JSON that is not an array of events")
@@ -173,6 +174,8 @@ def take(owner: Mapping[str, Json], key: str, kind: type[T], wanted: str) -> T:
     # JSON's true is no number, though Python's is.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise FormError(key=repr(key), found=value, wanted=wanted)
+    if isinstance(value, int) and value.bit_length() > BITS:
+        raise FormError(key=repr(key), found=value, wanted=f"{wanted} of {BITS} bits")
     return value
 
 
@@ -232,7 +235,7 @@ def read_memory(args: Mapping[str, Json]) -> tuple[Access, ...]:
         if not isinstance(item, dict):
             raise FormError(key="an item of 'Memory'", found=item, wanted="an object")
         address = take(item, "Address", str, "a text")
-        if not re.fullmatch("0x[0-9a-fA-F]+", address):
+        if not re.fullmatch("0x[0-9a-fA-F]{1,16}", address):
             raise FormError(key="'Address'", found=address, wanted="a number such as 0x7f00")
         access = take(item, "Access", str, "a text")
         if access not in ("read", "write", "read and write"):

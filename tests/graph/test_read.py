@@ -121,6 +121,12 @@ def test_a_wait_for_an_event_from_outside_has_no_record() -> None:
     assert [(each.event, each.waits_for) for each in graph.tasks] == [(12, None), (None, None)]
 
 
+def test_an_event_of_too_many_digits_has_no_handle() -> None:
+    name = "EVENT_WAIT_" + "9" * 6000
+    (wait,) = read([task(0, 1, name, "EVENT_WAIT")]).tasks
+    assert (wait.name, wait.event, wait.waits_for) == (name, None, None)
+
+
 def test_events_that_draw_arrows_are_no_tasks() -> None:
     arrow = {"name": "PAIR_1", "cat": "event_record->wait", "ph": "s", "tid": "stream3", "ts": 1}
     assert read([*FORKED, arrow]) == read(FORKED)
@@ -165,6 +171,22 @@ def changed(key: str, *, value: object) -> str:
             changed("Task Id", value=True),
             "d.json, event 0",
             "'Task Id' is True instead of a number",
+        ),
+        (
+            changed("Task Id", value=1 << 64),
+            "d.json, event 0",
+            "'Task Id' is 18446744073709551616 instead of a number of 64 bits",
+        ),
+        ("[" + "9" * 5000 + "]", "d.json", "no JSON: Exceeds the limit"),
+        (
+            changed("Memory", value=[{"Address": "0x1" + "0" * 16, "Bytes": 1, "Access": "read"}]),
+            "d.json, event 0",
+            "'Address' is '0x10000000000000000' instead of a number such as 0x7f00",
+        ),
+        (
+            changed("Memory", value=[{"Address": "0x7", "Bytes": 10**400, "Access": "read"}]),
+            "d.json, event 0",
+            "'Bytes' is 1000000000",
         ),
         (changed("Memory", value={}), "d.json, event 0", "'Memory' is {} instead of an array"),
         (
