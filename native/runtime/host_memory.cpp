@@ -7,6 +7,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "runtime/memory.h"
+
 namespace opwright::host_memory {
 namespace {
 
@@ -17,6 +19,7 @@ enum class Origin { kAllocated, kRegistered };
 struct Range {
   size_t size;
   Origin origin;
+  uint64_t serial = memory::next_serial();
 };
 
 struct Ranges {
@@ -40,6 +43,7 @@ void remove(void* pointer, Origin origin, const char* made_by) {
   const auto it = ranges().live.find(reinterpret_cast<uintptr_t>(pointer));
   require(it != ranges().live.end() && it->second.origin == origin, ACL_ERROR_RT_PARAM_INVALID, pointer,
           " does not come from ", made_by, ", or was given back already");
+  memory::note_release();
   ranges().live.erase(it);
 }
 
@@ -66,13 +70,15 @@ void enroll(void* pointer, size_t size) {
 
 void withdraw(void* pointer) { remove(pointer, Origin::kRegistered, "aclrtHostRegister"); }
 
-bool is_pinned(const void* address) {
+bool is_pinned(const void* address) { return serial_of(address) != 0; }
+
+uint64_t serial_of(const void* address) {
   const auto value = reinterpret_cast<uintptr_t>(address);
   const std::shared_lock<std::shared_mutex> lock(ranges().mutex);
   const auto it = ranges().live.upper_bound(value);
-  if (it == ranges().live.begin()) return false;
+  if (it == ranges().live.begin()) return 0;
   const auto& [begin, range] = *std::prev(it);
-  return value < begin + range.size;
+  return value < begin + range.size ? range.serial : 0;
 }
 
 }  // namespace opwright::host_memory

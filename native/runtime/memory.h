@@ -30,6 +30,9 @@ OPWRIGHT_API void release_all(int device);
 
 // How often memory of any device was freed or unmapped. As long as it stays the same, what was allocated still is.
 OPWRIGHT_API uint64_t releases() noexcept;
+void note_release() noexcept;
+// Of the next range of memory that somebody gets; never 0.
+uint64_t next_serial() noexcept;
 // The serial number of the allocation or mapping that the address lies in; 0 if there is none. Memory that was freed
 // and allocated again has another one.
 OPWRIGHT_API uint64_t serial_of(const void* address);

@@ -84,11 +84,6 @@ inline Space& space() {
   return *instance;
 }
 
-// Of the next allocation or mapping; never 0.
-uint64_t next_serial() noexcept;
-// Counts a release (memory.h).
-void note_release() noexcept;
-
 inline uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 
 // Throws 207001: `size` bytes more than the device has.

@@ -53,10 +53,20 @@ const Task* Stream::current_task() noexcept { return running_task; }
 const Task* Stream::exchange_current_task(const Task* task) noexcept { return std::exchange(running_task, task); }
 Stream* Stream::current() noexcept { return worker_of; }
 
-void Stream::divert(std::shared_ptr<TaskSink> sink) {
+const Stream* Stream::exchange_running_on(const Stream* stream) noexcept { return std::exchange(running_on, stream); }
+
+bool Stream::divert(std::shared_ptr<TaskSink> sink) {
   const std::lock_guard<std::mutex> lock(sink_mutex_);
-  diverted_.store(sink != nullptr);
+  if (sink_ != nullptr) return false;
   sink_ = std::move(sink);
+  diverted_.store(true);
+  return true;
+}
+
+void Stream::end_diversion() {
+  const std::lock_guard<std::mutex> lock(sink_mutex_);
+  diverted_.store(false);
+  sink_.reset();
 }
 
 std::shared_ptr<TaskSink> Stream::sink() const {

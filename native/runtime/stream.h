@@ -42,8 +42,9 @@ class OPWRIGHT_API Stream {
   // Enqueues; in sync mode runs the task before returning; while the stream is diverted hands it to the sink.
   void submit(TaskPtr task);
 
-  // From now on `sink` gets what is submitted; nullptr ends that.
-  void divert(std::shared_ptr<TaskSink> sink);
+  // From now on `sink` gets what is submitted. False, and nothing happens, if there is a sink already.
+  bool divert(std::shared_ptr<TaskSink> sink);
+  void end_diversion();
   // Who gets what is submitted, or nullptr.
   std::shared_ptr<TaskSink> sink() const;
 
@@ -72,6 +73,9 @@ class OPWRIGHT_API Stream {
   static const Task* current_task() noexcept;
   // Makes `task` the calling thread's current task; returns the one before. For tasks that consist of tasks.
   static const Task* exchange_current_task(const Task* task) noexcept;
+  // Makes `stream` the one that the calling thread runs a task for; returns the one before. For tasks that other
+  // threads take part in: all of them refuse to wait for that stream.
+  static const Stream* exchange_running_on(const Stream* stream) noexcept;
   // The stream whose worker the calling thread is, or nullptr.
   static Stream* current() noexcept;
 

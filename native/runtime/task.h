@@ -59,26 +59,28 @@ using TaskPtr = std::unique_ptr<Task>;
 template <class Body>
 class FunctionTask final : public Task {
  public:
-  FunctionTask(const char* name, Body body, bool bookkeeping)
-      : name_(name), body_(std::move(body)), bookkeeping_(bookkeeping) {}
+  FunctionTask(const char* name, Body body, bool bookkeeping, std::vector<MemoryRange> ranges)
+      : name_(name), body_(std::move(body)), bookkeeping_(bookkeeping), ranges_(std::move(ranges)) {}
   void run() override { body_(); }
   const char* name() const noexcept override { return name_; }
   bool is_bookkeeping() const noexcept override { return bookkeeping_; }
+  std::vector<MemoryRange> memory_ranges() override { return ranges_; }
 
  private:
   const char* name_;  // a string literal
   Body body_;
   bool bookkeeping_;
+  std::vector<MemoryRange> ranges_;
 };
 
 template <class Body>
 TaskPtr make_task(const char* name, Body body) {
-  return std::make_unique<FunctionTask<Body>>(name, std::move(body), false);
+  return std::make_unique<FunctionTask<Body>>(name, std::move(body), false, std::vector<MemoryRange>());
 }
 
 template <class Body>
-TaskPtr make_bookkeeping(const char* name, Body body) {
-  return std::make_unique<FunctionTask<Body>>(name, std::move(body), true);
+TaskPtr make_bookkeeping(const char* name, Body body, std::vector<MemoryRange> ranges = {}) {
+  return std::make_unique<FunctionTask<Body>>(name, std::move(body), true, std::move(ranges));
 }
 
 }  // namespace opwright

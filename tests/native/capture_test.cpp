@@ -696,4 +696,113 @@ SCENARIO(large_graphs_keep_their_order) {
   for (int i = 0; i < kCount; ++i) CHECK_EQ(seen[static_cast<size_t>(i)], i);
 }
 
+SCENARIO(values_and_pinned_memory_count_as_memory) {
+  start();
+  const aclrtStream stream = new_stream();
+  Block block;
+  begin(stream);
+  OK(aclrtValueWrite(block.get(), 7, 0, stream));
+  const aclmdlRI writes = end(stream);
+  block.release();
+  const Block other;  // at the same address
+  other.set(0);
+  OK(aclmdlRIExecuteAsync(writes, stream));
+  REFUSED(aclrtSynchronizeStream(stream), ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWrite", "devAddr", "was freed");
+  CHECK_EQ(other.read(), 0);
+  void* pinned = nullptr;
+  OK(aclrtMallocHost(&pinned, other.size()));
+  begin(stream);
+  OK(aclrtMemcpyAsync(other.get(), other.size(), pinned, other.size(), ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  const aclmdlRI copies = end(stream);
+  OK(aclrtFreeHost(pinned));
+  OK(aclmdlRIExecuteAsync(copies, stream));
+  REFUSED(aclrtSynchronizeStream(stream), ACL_ERROR_RT_PARAM_INVALID, "aclrtMemcpyAsync", "src", "was freed");
+}
+
+SCENARIO(an_update_takes_no_pageable_memory) {
+  start();
+  const aclrtStream stream = new_stream();
+  const aclrtStream update = new_stream();
+  const Block block;
+  const Updatable captured = capture_updatable(block, stream);
+  std::vector<char> pageable(block.size(), 1);
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  REFUSED(aclrtMemcpyAsync(block.get(), block.size(), pageable.data(), block.size(), ACL_MEMCPY_HOST_TO_DEVICE, update),
+          ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, "pageable");
+  REFUSED(aclmdlRICaptureTaskUpdateEnd(update), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "nothing");
+}
+
+SCENARIO(a_body_that_could_not_be_captured_can_be_later) {
+  start();
+  const aclrtStream stream = new_stream();
+  OK(aclrtSetDevice(1));
+  const aclrtStream elsewhere = new_stream();
+  OK(aclrtSetDevice(0));
+  begin(stream);
+  aclmdlRICaptureStatus status;
+  aclmdlRI parent = nullptr;
+  OK(aclmdlRICaptureGetInfo(stream, &status, &parent));
+  aclmdlRICondHandle handle = nullptr;
+  OK(aclmdlRICondHandleCreate(parent, 1, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT, &handle));
+  aclmdlRI body = nullptr;
+  OK(aclmdlRIAddCondTask({handle, ACL_MODEL_RI_COND_TYPE_IF, 1, &body}, stream, 0));
+  REFUSED(aclmdlRICaptureToModelRIBegin(elsewhere, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL),
+          ACL_ERROR_STREAM_CAPTURE_CONFLICT, "device 1");
+  REFUSED(aclmdlRICaptureToModelRIBegin(stream, body, ACL_MODEL_RI_CAPTURE_MODE_GLOBAL), ACL_ERROR_RT_STREAM_CAPTURED,
+          "already");
+  const Block target;
+  const Block source;
+  capture_body(body, target, source);
+  const aclmdlRI graph = end(stream);
+  source.set(3);
+  replay(graph, stream);
+  CHECK_EQ(target.read(), 3);
+}
+
+SCENARIO(a_reset_device_frees_nothing_of_others) {
+  start();
+  const aclrtStream stream = new_stream();
+  begin(stream);
+  aclmdlRICaptureStatus status;
+  aclmdlRI graph = nullptr;
+  OK(aclmdlRICaptureGetInfo(stream, &status, &graph));
+  aclmdlRICondHandle handle = nullptr;
+  OK(aclmdlRICondHandleCreate(graph, 1, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT, &handle));
+  uint64_t* condition = nullptr;
+  OK(aclmdlRICondHandleGetCondPtr(handle, &condition));
+  OK(aclrtResetDevice(0));
+  REFUSED(aclmdlRIDestroy(graph), ACL_ERROR_RT_PARAM_INVALID, "does not exist");
+  OK(aclrtSetDevice(0));
+  const Block block;
+  block.set(4);
+  check_usable(new_stream());
+  CHECK_EQ(block.read(), 4);
+}
+
+SCENARIO(no_lane_waits_for_its_own_replay) {
+  start();
+  struct State {
+    aclrtStream stream;
+    std::atomic<int> answer{-1};
+  } state;
+  state.stream = new_stream();
+  const aclrtStream side = new_stream();
+  const aclrtEvent fork = new_event();
+  const aclrtEvent join = new_event();
+  begin(state.stream);
+  OK(aclrtRecordEvent(fork, state.stream));
+  OK(aclrtStreamWaitEvent(side, fork));
+  OK(aclrtLaunchHostFunc(
+      side,
+      [](void* self) {
+        State& current = *static_cast<State*>(self);
+        current.answer = aclrtSynchronizeStream(current.stream);
+      },
+      &state));
+  OK(aclrtRecordEvent(join, side));
+  OK(aclrtStreamWaitEvent(state.stream, join));
+  replay(end(state.stream), state.stream);
+  CHECK_EQ(state.answer.load(), int{ACL_ERROR_RT_STREAM_CONTEXT});
+}
+
 }  // namespace

@@ -40,16 +40,6 @@ std::shared_ptr<Graph> ready_graph(aclmdlRI handle) {
   return graph;
 }
 
-// Forgets the handles of a graph and of everything that belongs to it.
-void forget(const Graph& graph) {
-  for (const auto& group : graph.groups) task_groups().remove_if_live(group.get());
-  for (const auto& condition : graph.conditions) conditions().remove_if_live(condition.get());
-  for (const auto& body : graph.bodies) {
-    forget(*body);
-    graphs().remove_if_live(body.get());
-  }
-}
-
 size_t bodies_of(const aclmdlRICondTaskParams& params) {
   switch (params.type) {
     case ACL_MODEL_RI_COND_TYPE_IF:
@@ -104,10 +94,7 @@ aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
           dump::write_if_wanted(*graph);
           result = graph.get();
         } catch (const Error&) {
-          if (!capture->ongoing()) {
-            forget(*capture->graph());
-            graphs().remove_if_live(capture->graph().get());
-          }
+          if (!capture->ongoing()) give_up(*capture->graph());
           throw;
         }
       },
@@ -186,7 +173,7 @@ aclError aclmdlRIDestroy(aclmdlRI modelRI) {
         const auto graph = graphs().find(modelRI);
         require(graph->state.load() != Graph::State::kCapturing, ACL_ERROR_RT_MODEL_CAPTURED, "graph ", graph->id(),
                 " is still being captured; end the capture first");
-        forget(*graph);
+        drop_handles(*graph);
         graphs().remove(modelRI);
       },
       arg("modelRI", modelRI));
@@ -234,7 +221,7 @@ aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, 
         require(condition->graph.lock() == capture->graph(), ACL_ERROR_STREAM_CAPTURE_CONFLICT,
                 "the condition belongs to another graph than the one that stream ", target->id(), " captures");
         std::vector<std::shared_ptr<Graph>> bodies;
-        for (size_t i = 0; i < count; ++i) bodies.push_back(std::make_shared<Graph>(target->device()));
+        for (size_t i = 0; i < count; ++i) bodies.push_back(std::make_shared<Graph>(target->device(), true));
         capture->add_conditional(*target, condition, params.type, bodies);
         for (size_t i = 0; i < count; ++i) params.modelRIArray[i] = graphs().add(bodies[i]);
       },

@@ -100,7 +100,9 @@ class FillTask final : public Task {
   std::string trace_args() const override {
     return text("\"devPtr\":\"", address_, "\",\"value\":", value_, ",\"count\":", count_);
   }
-  std::vector<MemoryRange> memory_ranges() override { return {{address_, count_, /*read=*/false, /*written=*/true, "devPtr"}}; }
+  std::vector<MemoryRange> memory_ranges() override {
+    return {{address_, count_, /*read=*/false, /*written=*/true, "devPtr"}};
+  }
 
  private:
   void* const address_;
@@ -134,14 +136,14 @@ Copy prepare(void* dst, size_t destMax, const void* src, size_t count, aclrtMemc
 void require_asynchronous(const void* dst, const void* src, const Stream& stream) {
   if (!is_pageable(dst) && !is_pageable(src)) return;
   static constexpr char kPageable[] = "an asynchronous copy needs pinned host memory, but this memory is pageable";
-  require(capture_of(stream) == nullptr, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, kPageable,
+  require(stream.sink() == nullptr, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, kPageable,
           "; a captured graph cannot keep it. Use tensor.pin_memory(), or copy before the capture");
   require_no_capture_here(kPageable, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC);
 }
 
 void enqueue(const Copy& copy, Stream& stream) {
   static constexpr char kName[] = "aclrtMemcpyAsync";
-  if (!copy.pageable || stream.sink() != nullptr) {
+  if (!copy.pageable) {
     stream.submit(std::make_unique<CopyTask>(kName, copy));
     return;
   }

@@ -215,7 +215,8 @@ aclError aclrtValueWrite(void* devAddr, uint64_t value, uint32_t flag, aclrtStre
       [&] {
         std::atomic<uint64_t>& target = value_at(devAddr);
         stream_of(stream)->submit(
-            make_bookkeeping("aclrtValueWrite", [&target, value] { target.store(value, std::memory_order_release); }));
+            make_bookkeeping("aclrtValueWrite", [&target, value] { target.store(value, std::memory_order_release); },
+                             {{devAddr, sizeof(uint64_t), /*read=*/false, /*written=*/true, "devAddr"}}));
       },
       arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
 }
@@ -228,7 +229,8 @@ aclError aclrtValueWait(void* devAddr, uint64_t value, uint32_t flag, aclrtStrea
                 " does not exist; allowed: 0 (>=), 1 (==), 2 (and), 3 (nor)");
         const std::atomic<uint64_t>& target = value_at(devAddr);
         stream_of(stream)->submit(make_bookkeeping(
-            "aclrtValueWait", [&target, value, flag, devAddr] { wait_for_value(target, value, flag, devAddr); }));
+            "aclrtValueWait", [&target, value, flag, devAddr] { wait_for_value(target, value, flag, devAddr); },
+            {{devAddr, sizeof(uint64_t), /*read=*/true, /*written=*/false, "devAddr"}}));
       },
       arg("devAddr", devAddr), arg("value", value), arg("flag", flag), arg("stream", stream));
 }

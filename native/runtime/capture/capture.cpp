@@ -58,7 +58,7 @@ void merge(std::vector<size_t>& into, const std::vector<size_t>& from) {
 }
 
 // The parent's capture failed: nobody can end those of its bodies for good.
-void abandon_bodies(const Graph& graph) noexcept {
+void abandon_bodies(const Graph& graph) {
   for (const auto& capture : ongoing_captures().all()) {
     const auto& bodies = graph.bodies;
     if (std::find(bodies.begin(), bodies.end(), capture->graph()) != bodies.end()) capture->abandon();
@@ -74,20 +74,41 @@ Handles<Graph>& graphs() {
   return *instance;
 }
 
+void drop_handles(const Graph& graph) {
+  for (const auto& group : graph.groups) task_groups().remove_if_live(group.get());
+  for (const auto& condition : graph.conditions) conditions().remove_if_live(condition.get());
+  for (const auto& body : graph.bodies) {
+    drop_handles(*body);
+    graphs().remove_if_live(body.get());
+  }
+}
+
+void give_up(Graph& graph) {
+  drop_handles(graph);
+  if (graph.is_body()) {
+    graph.clear();
+  } else {
+    graphs().remove_if_live(&graph);
+  }
+}
+
 Capture::Capture(std::shared_ptr<Graph> graph, aclmdlRICaptureMode mode)
     : graph_(std::move(graph)), mode_(mode), thread_(std::this_thread::get_id()) {}
 
 std::shared_ptr<Capture> Capture::begin(const std::shared_ptr<Stream>& origin, std::shared_ptr<Graph> graph,
                                         aclmdlRICaptureMode mode) {
-  require(origin->sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED, "stream ", origin->id(),
-          " is being captured already; end that capture first, or use another stream");
+  require(origin->device() == graph->device(), ACL_ERROR_STREAM_CAPTURE_CONFLICT, "stream ", origin->id(),
+          " belongs to device ", origin->device(), ", but the graph belongs to device ", graph->device());
   Graph::State empty = Graph::State::kEmpty;
   require(graph->state.compare_exchange_strong(empty, Graph::State::kCapturing), ACL_ERROR_RT_MODEL_CAPTURED, "graph ",
           graph->id(), empty == Graph::State::kReady ? " has been captured already" : " is being captured already");
-  const std::shared_ptr<Capture> capture(new Capture(std::move(graph), mode));
-  {
+  const std::shared_ptr<Capture> capture(new Capture(graph, mode));
+  try {
     const std::lock_guard<std::mutex> lock(capture->mutex_);
     capture->join(origin);
+  } catch (const Error&) {
+    graph->clear();
+    throw;
   }
   ongoing_captures().add(capture);
   return capture;
@@ -97,11 +118,12 @@ std::shared_ptr<Capture> Capture::begin(const std::shared_ptr<Stream>& origin, s
 size_t Capture::join(const std::shared_ptr<Stream>& stream) {
   require(stream->device() == graph_->device(), ACL_ERROR_STREAM_CAPTURE_CONFLICT, "stream ", stream->id(),
           " belongs to device ", stream->device(), ", but device ", graph_->device(), " is being captured");
+  require(stream->divert(shared_from_this()), ACL_ERROR_RT_STREAM_CAPTURED, "stream ", stream->id(),
+          " is being captured already; end that capture first, or use another stream");
   const size_t lane = lanes_.size();
   lanes_.push_back({stream, {}, 0, nullptr, Node::kNoGroup});
   lane_numbers_[stream.get()] = lane;
   graph_->lanes.push_back({stream->id(), {}});
-  stream->divert(shared_from_this());
   return lane;
 }
 
@@ -149,10 +171,9 @@ void Capture::take(Stream& stream, TaskPtr task) {
                  text("\"graph\":", graph_->id(), ",\"stream\":", stream.id(), args.empty() ? "" : ",", args));
   }
   LaneState& state = lanes_[lane];
-  if (state.open_group != nullptr) state.open_group->add(graph_->lanes[lane].nodes.size());
-  Node node{Node::Kind::kTask, nullptr, 0, state.open_group_index, {}};
-  node.set_task(std::move(task));
-  push(lane, std::move(node));
+  auto blocks = blocks_of(*task);
+  push(lane, {Node::Kind::kTask, std::move(task), 0, state.open_group_index, std::move(blocks)});
+  if (state.open_group != nullptr) state.open_group->add(graph_->lanes[lane].nodes.size() - 1);
 }
 
 void Capture::spoil(const char* function, const Error& error) {
@@ -250,15 +271,17 @@ void Capture::require_complete() const {
          "; record an event on it and let the captured stream wait for that");
   }
   for (const auto& body : graph_->bodies) {
-    require(body->state.load() != Graph::State::kCapturing, ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING,
-            "the body of a conditional task is still being captured; end that capture first");
+    require(body->state.load() == Graph::State::kReady, ACL_ERROR_RT_SUB_ACLGRAPH_IS_CAPTURING,
+            "the body of a conditional task ",
+            body->state.load() == Graph::State::kCapturing ? "is still being captured; end that capture first"
+                                                           : "was not captured");
   }
 }
 
 // The caller holds mutex_.
 void Capture::leave() {
   over_ = true;
-  for (LaneState& state : lanes_) state.stream->divert(nullptr);
+  for (LaneState& state : lanes_) state.stream->end_diversion();
   lanes_.clear();
   lane_numbers_.clear();
   ongoing_captures().remove(this);
@@ -286,7 +309,7 @@ std::shared_ptr<Graph> Capture::end(const Stream& origin) {
   return graph_;
 }
 
-void Capture::abandon() noexcept {
+void Capture::abandon() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (over_) return;
   leave();
@@ -322,9 +345,11 @@ void require_no_capture_here(const char* why, int code) {
   }
 }
 
-void abandon_captures(int device) noexcept {
+void abandon_captures(int device) {
   for (const auto& capture : ongoing_captures().all()) {
-    if (capture->graph()->device() == device) capture->abandon();
+    if (capture->graph()->device() != device) continue;
+    capture->abandon();
+    give_up(*capture->graph());
   }
 }
 

@@ -31,7 +31,7 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   // over then too. Only if it did not begin on `origin` it goes on.
   std::shared_ptr<Graph> end(const Stream& origin);
   // Gives the capture up: its streams run again what they get.
-  void abandon() noexcept;
+  void abandon();
 
   void take(Stream& stream, TaskPtr task) override;
   void spoil(const char* function, const Error& error) override;
@@ -91,6 +91,10 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
 };
 
 Handles<Graph>& graphs();
+// Forgets the handles of everything that belongs to a graph.
+void drop_handles(const Graph& graph);
+// The graph's capture failed. A body can be captured again, other graphs are gone.
+void give_up(Graph& graph);
 
 // The capture that the stream takes part in, or nullptr.
 OPWRIGHT_API std::shared_ptr<Capture> capture_of(const Stream& stream);
@@ -109,6 +113,6 @@ void require_not_captured(const Stream& stream, const char* why);
 void require_no_capture_here(const char* why, int code = ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT);
 
 // The device is reset: its captures end without a graph.
-void abandon_captures(int device) noexcept;
+void abandon_captures(int device);
 
 }  // namespace opwright

@@ -59,16 +59,14 @@ class ConditionTask final : public Task {
 Condition::Condition(std::weak_ptr<Graph> owner, std::optional<uint64_t> initial)
     : graph(std::move(owner)),
       initial_value(initial),
-      address(memory::allocate(graph.lock()->device(), sizeof(uint64_t))) {
+      address(memory::allocate(graph.lock()->device(), sizeof(uint64_t))),
+      serial_(memory::serial_of(address)) {
   value_of(*this).store(initial.value_or(0));
 }
 
 Condition::~Condition() {
-  try {
-    memory::release(address);
-  } catch (const Error&) {
-    // The device was reset, which freed all its memory.
-  }
+  // A device that was reset has freed all its memory, and may have given the address to somebody else.
+  if (memory::serial_of(address) == serial_) memory::release(address);
 }
 
 uint64_t Condition::read() const { return value_of(*this).load(std::memory_order_acquire); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "acl/acl_rt_types.h"
@@ -25,6 +26,9 @@ struct Condition {
   const std::weak_ptr<Graph> graph;
   const std::optional<uint64_t> initial_value;
   void* const address;  // 8 bytes of device memory
+
+ private:
+  const uint64_t serial_;  // of that memory
 };
 
 Handles<Condition>& conditions();

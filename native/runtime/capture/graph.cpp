@@ -3,6 +3,7 @@
 
 #include "runtime/capture/condition.h"
 #include "runtime/capture/task_group.h"
+#include "runtime/host_memory.h"
 #include "runtime/memory.h"
 
 namespace opwright {
@@ -10,10 +11,14 @@ namespace {
 
 std::atomic<uint32_t> next_id{1};
 
+uint64_t serial_of(const void* address) {
+  return memory::is_device_address(address) ? memory::serial_of(address) : host_memory::serial_of(address);
+}
+
 void check(const Graph& graph, const Node& node, size_t number) {
   size_t index = 0;
   for (const MemoryRange& range : node.task->memory_ranges()) {
-    if (memory::serial_of(range.address) == node.blocks[index++]) continue;
+    if (serial_of(range.address) == node.blocks[index++]) continue;
     fail(ACL_ERROR_RT_PARAM_INVALID, node.task->name(), " (task ", number, " of graph ", graph.id(), "), parameter '",
          range.what, "': the memory at ", range.address,
          " was freed after the capture; keep what a captured graph uses ",
@@ -23,15 +28,30 @@ void check(const Graph& graph, const Node& node, size_t number) {
 
 }  // namespace
 
-void Node::set_task(TaskPtr new_task) {
+void Node::set_task(TaskPtr new_task, std::vector<uint64_t> new_blocks) {
   task = std::move(new_task);
-  blocks.clear();
-  for (const MemoryRange& range : task->memory_ranges()) blocks.push_back(memory::serial_of(range.address));
+  blocks = std::move(new_blocks);
 }
 
-Graph::Graph(int device) : id_(next_id.fetch_add(1)), device_(device) {}
+std::vector<uint64_t> blocks_of(Task& task) {
+  std::vector<uint64_t> blocks;
+  for (const MemoryRange& range : task.memory_ranges()) blocks.push_back(serial_of(range.address));
+  return blocks;
+}
+
+Graph::Graph(int device, bool is_body) : id_(next_id.fetch_add(1)), device_(device), is_body_(is_body) {}
 
 Graph::~Graph() = default;
+
+void Graph::clear() {
+  lanes.clear();
+  points.clear();
+  order.clear();
+  groups.clear();
+  conditions.clear();
+  bodies.clear();
+  state.store(State::kEmpty);
+}
 
 size_t Graph::task_count() const noexcept {
   size_t count = 0;
@@ -49,7 +69,7 @@ void Graph::check_memory() {
     const Node& node = lanes[lane].nodes[position];
     if (node.kind != Node::Kind::kTask) continue;
     const auto lock = lock_group(*this, node);
-    check(*this, node, number++);
+    check(*this, node, ++number);
   }
   checked_ = now;
 }

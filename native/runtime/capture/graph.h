@@ -29,8 +29,11 @@ struct Node {
   size_t group = kNoGroup;       // of a kTask that can be updated: which of the graph's groups
   std::vector<uint64_t> blocks;  // of a kTask: serial numbers of the memory behind each of its memory_ranges
 
-  void set_task(TaskPtr new_task);
+  void set_task(TaskPtr new_task, std::vector<uint64_t> new_blocks);
 };
+
+// The serial numbers of the memory behind each of a task's memory_ranges.
+std::vector<uint64_t> blocks_of(Task& task);
 
 struct Lane {
   int32_t stream;  // that was captured
@@ -50,13 +53,15 @@ struct NodeId {
 
 class OPWRIGHT_API Graph {
  public:
-  explicit Graph(int device);
+  // `is_body`: of a conditional task; it is captured after it was made part of its parent.
+  explicit Graph(int device, bool is_body = false);
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
   uint32_t id() const noexcept { return id_; }
   int device() const noexcept { return device_; }
+  bool is_body() const noexcept { return is_body_; }
 
   // Written by the capture, then only read.
   std::vector<Lane> lanes;
@@ -67,6 +72,9 @@ class OPWRIGHT_API Graph {
   std::vector<std::shared_ptr<Graph>> bodies;  // of conditional tasks
 
   size_t task_count() const noexcept;
+
+  // Makes the graph empty again, after a capture that failed.
+  void clear();
 
   enum class State { kEmpty, kCapturing, kReady };
   std::atomic<State> state{State::kEmpty};
@@ -81,6 +89,7 @@ class OPWRIGHT_API Graph {
  private:
   const uint32_t id_;
   const int device_;
+  const bool is_body_;
   uint64_t checked_ = static_cast<uint64_t>(-1);  // memory::releases() at the last check
 };
 

@@ -50,7 +50,7 @@ class Launch {
     if (lanes == 1) {
       std::vector<Node>& nodes = graph_.lanes[0].nodes;
       for (size_t i = 0; i < nodes.size(); ++i) {
-        if (i + 1 < nodes.size()) fetch(nodes[i + 1]);
+        if (i + 1 < nodes.size() && nodes[i + 1].group == Node::kNoGroup) fetch(nodes[i + 1]);
         run_task(nodes[i], 0);
       }
     } else if (settings().sync) {
@@ -74,15 +74,7 @@ class Launch {
     reached_ = std::vector<std::atomic<bool>>(graph_.points.size());
     lanes_running_ = graph_.lanes.size() - 1;
     std::vector<std::shared_ptr<Stream>> workers;
-    for (size_t lane = 1; lane < graph_.lanes.size(); ++lane) {
-      workers.push_back(lane_workers().take(graph_.device()));
-      workers.back()->submit(make_bookkeeping("aclmdlRIExecuteAsync", [this, lane] {
-        run_lane(lane);
-        const std::lock_guard<std::mutex> lock(mutex_);
-        --lanes_running_;
-        changed_.notify_all();
-      }));
-    }
+    for (size_t lane = 1; lane < graph_.lanes.size(); ++lane) start_lane(lane, workers);
     run_lane(0);
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -91,7 +83,32 @@ class Launch {
     for (auto& worker : workers) lane_workers().give(std::move(worker));
   }
 
-  void run_lane(size_t lane) {
+  // The other lanes wait for this one, whatever happens: without a worker it only passes its points.
+  void start_lane(size_t lane, std::vector<std::shared_ptr<Stream>>& workers) {
+    const Stream* const caller = Stream::exchange_running_on(nullptr);
+    Stream::exchange_running_on(caller);
+    try {
+      workers.push_back(lane_workers().take(graph_.device()));
+      workers.back()->submit(make_bookkeeping("aclmdlRIExecuteAsync", [this, lane, caller] {
+        const Stream* const outer = Stream::exchange_running_on(caller);
+        run_lane(lane);
+        Stream::exchange_running_on(outer);
+        end_lane();
+      }));
+    } catch (...) {
+      fail_with(record_current_exception("aclmdlRIExecuteAsync"));
+      run_lane(lane, /*waits=*/false);
+      end_lane();
+    }
+  }
+
+  void end_lane() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --lanes_running_;
+    changed_.notify_all();
+  }
+
+  void run_lane(size_t lane, bool waits = true) {
     for (Node& node : graph_.lanes[lane].nodes) {
       switch (node.kind) {
         case Node::Kind::kTask:
@@ -101,7 +118,7 @@ class Launch {
           reach(node.point);
           break;
         case Node::Kind::kWait:
-          wait_for(node.point);
+          if (waits) wait_for(node.point);
           break;
       }
     }
@@ -119,7 +136,7 @@ class Launch {
     changed_.wait(lock, [&] { return reached_[point].load(); });
   }
 
-  void run_task(Node& node, size_t lane) noexcept {
+  void run_task(Node& node, size_t lane) {
     if (node.kind != Node::Kind::kTask) return;
     const auto lock = lock_group(graph_, node);
     Task& task = *node.task;

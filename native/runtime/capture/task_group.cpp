@@ -17,7 +17,8 @@ class GroupUpdate final : public TaskSink {
             " cannot be part of an update: only operators and copies can");
     const std::lock_guard<std::mutex> lock(mutex_);
     task->expect_replays();
-    tasks_.push_back(std::move(task));
+    auto blocks = blocks_of(*task);
+    tasks_.push_back({std::move(task), std::move(blocks)});
   }
 
   void spoil(const char* function, const Error& error) override {
@@ -26,7 +27,7 @@ class GroupUpdate final : public TaskSink {
   }
 
   // The new tasks, or the first failure.
-  std::vector<TaskPtr> finish() {
+  std::vector<NewTask> finish() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (failure_) throw Error(*failure_);
     group_->check(tasks_);
@@ -38,7 +39,7 @@ class GroupUpdate final : public TaskSink {
  private:
   const std::shared_ptr<TaskGroup> group_;
   std::mutex mutex_;
-  std::vector<TaskPtr> tasks_;
+  std::vector<NewTask> tasks_;
   std::optional<Error> failure_;
 };
 
@@ -59,12 +60,12 @@ void TaskGroup::claim() {
   require(!claimed_.exchange(true), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "this task group is being updated already");
 }
 
-void TaskGroup::check(const std::vector<TaskPtr>& tasks) const {
+void TaskGroup::check(const std::vector<NewTask>& tasks) const {
   const auto graph = graph_.lock();
   require(graph != nullptr, ACL_ERROR_STREAM_TASK_GROUP_STATUS, "the graph of this task group was destroyed");
   std::vector<const Task*> recorded;
   std::vector<const Task*> given;
-  for (const TaskPtr& task : tasks) given.push_back(task.get());
+  for (const NewTask& added : tasks) given.push_back(added.task.get());
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const size_t position : positions_) recorded.push_back(graph->lanes[lane_].nodes[position].task.get());
   bool same = recorded.size() == given.size();
@@ -73,12 +74,12 @@ void TaskGroup::check(const std::vector<TaskPtr>& tasks) const {
           names(recorded), "; call the operators that were recorded, in the same order");
 }
 
-void TaskGroup::replace(std::vector<TaskPtr> tasks) {
+void TaskGroup::replace(std::vector<NewTask> tasks) {
   const auto graph = graph_.lock();
   if (graph == nullptr) return;  // destroyed meanwhile: nobody will run the tasks
   const std::lock_guard<std::mutex> lock(mutex_);
   for (size_t i = 0; i < positions_.size(); ++i) {
-    graph->lanes[lane_].nodes[positions_[i]].set_task(std::move(tasks[i]));
+    graph->lanes[lane_].nodes[positions_[i]].set_task(std::move(tasks[i].task), std::move(tasks[i].blocks));
   }
 }
 
@@ -88,24 +89,23 @@ std::unique_lock<std::mutex> lock_group(const Graph& graph, const Node& node) {
 }
 
 void begin_update(Stream& stream, std::shared_ptr<TaskGroup> group) {
-  require(stream.sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED, "stream ", stream.id(),
-          " is being captured, or updates another task group");
   const auto graph = group->graph();
   require(graph != nullptr && graph->state.load() == Graph::State::kReady, ACL_ERROR_STREAM_TASK_GROUP_STATUS,
           "the graph of this task group ", graph == nullptr ? "was destroyed" : "is still being captured");
   require(graph->device() == stream.device(), ACL_ERROR_RT_STREAM_CONTEXT, "the graph belongs to device ",
           graph->device(), ", but the stream belongs to device ", stream.device());
   group->claim();
-  stream.divert(std::make_shared<GroupUpdate>(std::move(group)));
+  require(stream.divert(std::make_shared<GroupUpdate>(std::move(group))), ACL_ERROR_RT_STREAM_CAPTURED, "stream ",
+          stream.id(), " is being captured, or updates another task group");
 }
 
 void end_update(Stream& stream) {
   const auto update = std::dynamic_pointer_cast<GroupUpdate>(stream.sink());
   require(update != nullptr, ACL_ERROR_STREAM_TASK_GROUP_STATUS, "stream ", stream.id(),
           " updates no task group; call aclmdlRICaptureTaskUpdateBegin first");
-  stream.divert(nullptr);
+  stream.end_diversion();
   // A callable that is copied cannot own unique pointers.
-  auto tasks = std::make_shared<std::vector<TaskPtr>>(update->finish());
+  auto tasks = std::make_shared<std::vector<NewTask>>(update->finish());
   stream.submit(make_bookkeeping("aclmdlRICaptureTaskUpdateEnd",
                                  [group = update->group(), tasks] { group->replace(std::move(*tasks)); }));
 }

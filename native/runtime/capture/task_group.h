@@ -3,6 +3,7 @@
 // (sequence lengths) in them. An update runs the host side of the operator again, on a stream of its own.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "runtime/stream.h"
 
 namespace opwright {
+
+// A task that takes the place of a recorded one, and the memory that it was made for.
+struct NewTask {
+  TaskPtr task;
+  std::vector<uint64_t> blocks;
+};
 
 class TaskGroup {
  public:
@@ -25,8 +32,8 @@ class TaskGroup {
   void unclaim() noexcept { claimed_.store(false); }
 
   // Throws 107033 unless `tasks` can take the place of the group's: the same operators in the same order.
-  void check(const std::vector<TaskPtr>& tasks) const;
-  void replace(std::vector<TaskPtr> tasks);
+  void check(const std::vector<NewTask>& tasks) const;
+  void replace(std::vector<NewTask> tasks);
 
   // Held while a task of the group runs or is looked at.
   std::mutex& mutex() const noexcept { return mutex_; }
