@@ -1,0 +1,141 @@
+"""Operators that make tensors, copy them, or read them as another dtype."""
+
+from __future__ import annotations
+
+import torch
+
+from opwright.engine.dtypes import from_runtime
+from opwright.engine.kernels.elementwise import unary
+from opwright.engine.table import kernel
+
+FLOAT = 0
+INT32 = 3
+COMPLEX64 = 16
+
+kernel("OnesLike")(unary(torch.ones_like))
+kernel("ZerosLike")(unary(torch.zeros_like))
+
+
+@kernel("Fill")
+def fill(dims: list[int], value: torch.Tensor) -> torch.Tensor:
+    """Repeat one value."""
+    return value.reshape(()).expand(dims).clone()
+
+
+@kernel("FillV2")
+def fill_v2(dims: list[int], *, value: float = 0.0) -> torch.Tensor:
+    """Repeat one number."""
+    return torch.full(dims, value, dtype=torch.float32)
+
+
+# What memory holds is not defined, so zeros are as good: results do not change from run to run.
+@kernel("Empty")
+def empty(shape: list[int], *, dtype: int = INT32, init: bool = False) -> torch.Tensor:
+    """Answer a tensor without defined values, or zeros if `init`."""
+    del init
+    return torch.zeros(shape, dtype=from_runtime(dtype, where="Empty"))
+
+
+@kernel("Eye")
+def eye(
+    *, num_rows: int, num_columns: int = 0, batch_shape: list[int] | None = None, dtype: int = FLOAT
+) -> torch.Tensor:
+    """Answer identity matrices; without a number of columns they are square."""
+    matrix = torch.eye(num_rows, num_columns or num_rows, dtype=from_runtime(dtype, where="Eye"))
+    return matrix.expand([*(batch_shape or ()), *matrix.shape]).clone()
+
+
+# How many elements these answer depends on values, so these have to be known: see `number`.
+@kernel("Range")
+def range_(
+    start: torch.Tensor, limit: torch.Tensor, delta: torch.Tensor, *, is_closed: bool = False
+) -> torch.Tensor:
+    """Count from `start` to before `limit` in steps of `delta`."""
+    dtype = torch.result_type(start, limit)
+    stop = number(limit) + (number(delta) if is_closed else 0)
+    return torch.arange(number(start), stop, number(delta), dtype=dtype)
+
+
+@kernel("LinSpace")
+def lin_space(start: torch.Tensor, stop: torch.Tensor, num: int) -> torch.Tensor:
+    """Answer `num` values from `start` to `stop` at equal distances."""
+    return torch.linspace(number(start), number(stop), num, dtype=start.dtype)
+
+
+def number(x: torch.Tensor) -> int | float:
+    """Return a value on the host: that of a constant, a host input, or one that follows from shapes.
+
+    Raises
+    ------
+    RuntimeError
+        By torch: the value is computed on the device.
+    """
+    value = x.item()
+    assert isinstance(value, int | float)
+    return value
+
+
+@kernel("Cast")
+def cast(x: torch.Tensor, *, dst_type: int, truncate: bool = False) -> torch.Tensor:
+    """Convert the dtype."""
+    del truncate
+    return x.to(from_runtime(dst_type, where="Cast"))
+
+
+@kernel("Bitcast")
+def bitcast(x: torch.Tensor, *, type: int, keep_dim: bool = False) -> torch.Tensor:  # noqa: A002
+    """Read the bytes as another dtype: the last axis becomes longer or shorter."""
+    del keep_dim  # how the descriptor says it; the bytes are the same
+    return x.view(from_runtime(type, where="Bitcast")).clone()
+
+
+@kernel("Identity", "TensorMove", "Snapshot", "StopGradient", "PreventGradient")
+def identity(x: torch.Tensor) -> torch.Tensor:
+    """Answer a copy."""
+    return x.clone()
+
+
+@kernel("IdentityN")
+def identity_n(x: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Answer a copy of each."""
+    return tuple(each.clone() for each in x)
+
+
+@kernel("Assign")
+def assign(
+    ref: torch.Tensor,
+    value: torch.Tensor,
+    *,
+    validate_shape: bool = True,
+    use_locking: bool = False,
+) -> torch.Tensor:
+    """Write `value` into the memory of `ref`."""
+    del validate_shape, use_locking
+    return ref.copy_(value)
+
+
+@kernel("NoOp")
+def no_op() -> tuple[torch.Tensor, ...]:
+    """Only be waited for."""
+    return ()
+
+
+@kernel("Complex")
+def complex_(real: torch.Tensor, imag: torch.Tensor, *, Tout: int = COMPLEX64) -> torch.Tensor:
+    """Join real and imaginary parts."""
+    del Tout  # follows from the parts
+    return torch.complex(real, imag)
+
+
+@kernel("Real")
+def real(input: torch.Tensor, *, Tout: int = FLOAT) -> torch.Tensor:  # noqa: A002
+    """Answer the real parts."""
+    del Tout  # follows from the input
+    return torch.real(input).clone()
+
+
+@kernel("Imag")
+def imag(input: torch.Tensor, *, Tout: int = FLOAT) -> torch.Tensor:  # noqa: A002
+    """Answer the imaginary parts."""
+    del Tout  # follows from the input
+    return torch.imag(input).clone()
