@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "acl/acl_desc.h"
 #include "ge/allocator.h"
 #include "graph/engine.h"
 #include "graph/error_message.h"
@@ -100,6 +101,17 @@ void* reach(const void* data) {
   return memory::is_device_address(data) ? memory::alias_of(data) : const_cast<void*>(data);
 }
 
+// How many bytes the elements of a tensor take. Its own size may be that of another shape: TorchAir does not refresh it
+// when a tensor of a new shape lies where the last one was.
+size_t bytes_of(const ge::Tensor& tensor) {
+  if (tensor.GetData() == nullptr) return 0;
+  const int64_t count = tensor.GetTensorDesc().GetShape().GetShapeSize();
+  const size_t item = aclDataTypeSize(static_cast<aclDataType>(tensor.GetDataType()));
+  const bool is_scalar = tensor.GetTensorDesc().GetShape().GetDims().empty();
+  if (item == 0 || count < 0) return tensor.GetSize();
+  return item * (is_scalar ? 1 : static_cast<size_t>(count));
+}
+
 // Tensors as the engine gets them, with what they point to.
 class Tensors {
  public:
@@ -108,14 +120,14 @@ class Tensors {
     const void* const data = tensor.GetData();
     const bool on_host = data != nullptr && !memory::is_device_address(data);
     if (data != nullptr && !on_host) {
-      memory::checked_alias(data, tensor.GetSize(), "input", kFailed);
+      memory::checked_alias(data, bytes_of(tensor), "input", kFailed);
       device_memory_.push_back(data);
     }
     sizes_.push_back(tensor.GetTensorDesc().GetShape().GetDims());
     copies_.emplace_back();
-    if (on_host) copies_.back().assign(tensor.GetData(), tensor.GetData() + tensor.GetSize());
+    if (on_host) copies_.back().assign(tensor.GetData(), tensor.GetData() + bytes_of(tensor));
     views_.push_back({tensor.GetDataType(), on_host || data == nullptr, 0, nullptr, on_host ? nullptr : reach(data),
-                      tensor.GetSize()});
+                      bytes_of(tensor)});
   }
   void add_output(const Answer::Output& output, void* data, size_t bytes) {
     sizes_.push_back(output.sizes);
@@ -161,7 +173,7 @@ void describe(ge::Tensor& tensor, const Answer::Output& output, ge::Placement pl
 
 void check_size(const ge::Tensor& tensor, const Answer::Output& output, size_t index) {
   const size_t needed = output.bytes;
-  require(tensor.GetSize() >= needed, kFailed, "E19025: output ", index, " has ", tensor.GetSize(),
+  require(bytes_of(tensor) >= needed, kFailed, "E19025: output ", index, " has ", bytes_of(tensor),
           " bytes, but the graph computes ", needed, "; the shape that Meta gives it is not the graph's");
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from opwright.engine import custom
-from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.dtypes import RUNTIME_CODES
 from opwright.engine.errors import KernelArgumentError, MetaError
 from opwright.engine.inference_rule import infer
 from opwright.engine.reference_call import NodeCall, OutputSpec, call_reference
@@ -64,9 +64,7 @@ def compute(kernel: Served, node: Node, given: Mapping[str, object]) -> object:
     """Return the outputs of a node."""
     inputs = {port.name: given.get(port.name) for port in kernel.prototype.inputs}
     present = {name: value for name, value in inputs.items() if value is not None}
-    attributes = {
-        each.name: value_of(each, given, node) for each in kernel.prototype.attributes
-    }
+    attributes = {each.name: value_of(each, given, node) for each in kernel.prototype.attributes}
     specs = outputs_of(kernel, node, inputs, attributes)
     call = NodeCall(
         node=str(node),
@@ -189,7 +187,7 @@ def port_of(kernel: Served, name: str, node: Node) -> str:
     raise KernelArgumentError(where=str(node), got=f"an output '{name}'", allowed=list(ports))
 
 
-def inferred_specs(node: Node, inputs: Mapping[str, object]) -> list[Spec]:
+def inferred_specs(node: Node, inputs: Mapping[str, object]) -> Sequence[Spec | None]:
     """Return what TorchAir's inference rule says of the outputs; nothing without one."""
     if not node.rule:
         return []
@@ -198,7 +196,9 @@ def inferred_specs(node: Node, inputs: Mapping[str, object]) -> list[Spec]:
     seen: dict[str, int] = {}
     for name, source in node.inputs:
         value = inputs.get(name)
-        if value is None and isinstance(found := inputs.get(stem := name.rstrip("0123456789")), list):
+        if value is None and isinstance(
+            found := inputs.get(stem := name.rstrip("0123456789")), list
+        ):
             index = seen[stem] = seen.get(stem, -1) + 1
             value = found[index] if index < len(found) else None
         tensor = value if source is not None and isinstance(value, torch.Tensor) else None
@@ -233,6 +233,6 @@ def declared_specs(
     found: dict[str, Spec] = {}
     for output in facts.outputs:
         if output.is_new and output.type.is_tensor and not output.type.is_list:
-            tensor = cast("torch.Tensor", rules.empty(output, values, torch.device("cpu")))
+            tensor = rules.empty(output, values, torch.device("cpu"))
             found[names.get(output.name, output.name)] = (tuple(tensor.shape), tensor.dtype)
     return found

@@ -2,7 +2,7 @@
 
 TorchAir derives them from Meta and writes them into the graph (`_inference_rule`), for operators
 that are not CANN's own: inputs name sizes (`s0`), or values of a tensor on the host (`v0`); outputs
-are expressions of these.
+are expressions of these. Where it could not, the shapes that Meta gave say the same.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import ast
 import json
 import math
 import operator
+import re
 from typing import TYPE_CHECKING
 
-from opwright.engine.dtypes import from_runtime
+from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
 from opwright.engine.errors import GraphFormError
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
     import torch
 
-__all__ = ["infer"]
+__all__ = ["infer", "rule_of_shapes"]
+
+SHAPE = re.compile(r"shape=torch\.Size\(\[(.*)\]\)")
+COMMA = re.compile(r",\s*(?![^()]*\))")  # between sizes, not between the arguments of a function
 
 OPERATORS: Mapping[type, Callable[..., float]] = {
     ast.Add: operator.add,
@@ -49,14 +53,38 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
 }
 
 
+def rule_of_shapes(
+    inputs: Sequence[str], outputs: Sequence[str], dtypes: Sequence[torch.dtype | None]
+) -> str:
+    """Return a rule made of what TorchAir notes of Meta's tensors; empty if it notes no output.
+
+    >>> rule_of_shapes(["Tensor(dtype=torch.float32, shape=torch.Size([s0, 4])"], [""], [None])
+    ''
+    """
+    shapes = [sizes_of(text) for text in outputs]
+    if not any(shape is not None for shape in shapes):
+        return ""
+    codes = [None if dtype is None else RUNTIME_CODES[dtype] for dtype in dtypes]
+    named = [sizes_of(text) for text in inputs]
+    return json.dumps({"shape": {"inputs": named, "outputs": shapes}, "dtype": codes})
+
+
+def sizes_of(text: str) -> list[str] | None:
+    """Return the sizes of a tensor as TorchAir prints it; None for anything else."""
+    found = SHAPE.search(text)
+    if found is None:
+        return None
+    return [part.strip() for part in COMMA.split(found[1])] if found[1].strip() else []
+
+
 def infer(
     rule: str,
     shapes: Sequence[tuple[int, ...] | None],
     values: Sequence[Sequence[int] | None],
     *,
     where: str,
-) -> list[tuple[tuple[int, ...], torch.dtype]]:
-    """Return shape and dtype of each output.
+) -> list[tuple[tuple[int, ...], torch.dtype] | None]:
+    """Return shape and dtype of each output; None for one that the rule does not say.
 
     Parameters
     ----------
@@ -74,10 +102,12 @@ def infer(
         parts = json.loads(rule)
         named, outputs, codes = parts["shape"]["inputs"], parts["shape"]["outputs"], parts["dtype"]
         known = names(named, shapes, values)
-        sizes = [tuple(size(each, known) for each in output) for output in outputs]
-        return list(
-            zip(sizes, (from_runtime(code, where=where) for code in codes), strict=True)
-        )
+        return [
+            None
+            if output is None or code is None
+            else (tuple(size(each, known) for each in output), from_runtime(code, where=where))
+            for output, code in zip(outputs, codes, strict=True)
+        ]
     except (ValueError, KeyError, TypeError, SyntaxError, ArithmeticError) as error:
         raise GraphFormError(
             where=where, got=f"an inference rule that cannot be used: {error!r}"

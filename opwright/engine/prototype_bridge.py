@@ -25,10 +25,9 @@ def connect(_argument: str) -> None:
         function = getattr(library, f"opwright_prototype_{part}")
         function.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
     native = library
-    library.opwright_prototypes_register(describe)
+    library.opwright_prototypes_register(describer)
 
 
-@Describe
 def describe(op_type: bytes, answer: int) -> None:
     """Tell the parts of a type's prototype, if the type is known."""
     library = native
@@ -52,3 +51,6 @@ def describe(op_type: bytes, answer: int) -> None:
     for attribute in found.attributes:
         word = attribute_type(attribute.type_name)
         library.opwright_prototype_attribute(answer, attribute.name.encode(), word.encode())
+
+
+describer = Describe(describe)  # kept here, because the native side holds only its address

@@ -40,7 +40,9 @@ REG_OP(Cast).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).REQUIRED_A
 .OP_END_FACTORY_REG(Cast)
 """
 # Some texts of the generated module are misprinted; names, presence and types can still be told.
-PORT = re.compile(r"^\s*\.?((?:OPTIONAL_|DYNAMIC_)?(?:INPUT|OUTPUT))\(\s*(\w+)\s*,.*$", re.MULTILINE)
+PORT = re.compile(
+    r"^\s*\.?((?:OPTIONAL_|DYNAMIC_)?(?:INPUT|OUTPUT))\(\s*(\w+)\s*,.*$", re.MULTILINE
+)
 MISPRINTS = {r"\bATRR\b": "ATTR", r",\s*int\b": ", Int"}
 
 

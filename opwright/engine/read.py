@@ -13,6 +13,7 @@ import torch
 
 from opwright.engine.dtypes import from_proto
 from opwright.engine.errors import GraphFormError
+from opwright.engine.inference_rule import rule_of_shapes
 from opwright.engine.model import GeGraph, Node, Source, TensorSpec
 
 if TYPE_CHECKING:
@@ -93,8 +94,28 @@ def read_node(op: Message) -> Node:
         attributes={key: value for key, value in attributes.items() if not key.startswith("_")},
         after=tuple(edge.node for edge in edges if edge is not None and edge.index < 0),
         origin=str(attributes.get("_fx_tensor_name", "")),
-        rule=str(attributes.get("_inference_rule", "")),
+        rule=str(attributes.get("_inference_rule") or shape_rule(op)),
     )
+
+
+def shape_rule(op: Message) -> str:
+    """Return the rule that follows from the shapes that Meta gave, if TorchAir wrote none."""
+    inputs, outputs = (
+        list(cast("Iterable[Message]", descs)) for descs in (op.input_desc, op.output_desc)
+    )
+    return rule_of_shapes(
+        [meta_of(desc) for desc in inputs],
+        [meta_of(desc) for desc in outputs],
+        [from_proto(cast("int", desc.dtype)) for desc in outputs],
+    )
+
+
+def meta_of(desc: Message) -> str:
+    """Return what TorchAir noted of Meta's tensor."""
+    attributes = cast("Mapping[str, Message]", desc.attr)
+    if "_meta" not in attributes:
+        return ""
+    return cast("bytes", attributes["_meta"].s).decode(errors="replace")
 
 
 def read_edge(edge: str, *, where: str) -> Source | None:

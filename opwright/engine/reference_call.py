@@ -17,7 +17,7 @@ import torch
 
 from opwright.aclnn.signature import CType
 from opwright.engine import custom
-from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.dtypes import from_runtime
 from opwright.engine.errors import KernelRunError, MissingKernelError
 from opwright.errors import OpwrightError
 
@@ -184,12 +184,7 @@ def argument(parameter: Parameter, slot: Slot, values: Values) -> object:
     return None if value is None else CONVERSIONS.get(parameter.ctype, int)(value)
 
 
-def code_of(dtype: torch.dtype) -> int:
-    """Return the number of ge::DataType."""
-    return RUNTIME_CODES[dtype]
-
-
-library = torch.library.Library("opwright_engine", "FRAGMENT")
+library: Any = cast("Any", torch.library).Library("opwright_engine", "FRAGMENT")  # it has no types
 library.define("reference(str call, Tensor[] tensors) -> Tensor[]")
 library.impl("reference", real, "CompositeExplicitAutograd")
 torch.library.register_fake("opwright_engine::reference", fake, lib=library)
