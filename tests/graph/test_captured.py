@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,34 @@ def load(tool: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_a_dump_into_a_pipe_or_a_link_leaves_it_one(tmp_path: Path) -> None:
+    """A device such as /dev/null is written like a pipe: a file in its place would end it."""
+    pipe, link, file = (tmp_path / name for name in ("pipe.json", "link.json", "file.json"))
+    os.mkfifo(pipe)
+    file.write_text("before", encoding="utf-8")
+    link.symlink_to(file)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    dump = """
+    library = ctypes.CDLL("libascendcl.so")
+    model = ctypes.c_void_p()
+    stream = torch.npu.Stream()
+    assert library.aclmdlRICaptureBegin(ctypes.c_void_p(stream.npu_stream), 2) == 0
+    with torch.npu.stream(stream):
+        y = torch.npu.ExternalEvent().record(stream)
+    assert library.aclmdlRICaptureEnd(ctypes.c_void_p(stream.npu_stream), ctypes.byref(model)) == 0
+    for path in PATHS:
+        assert library.aclmdlRIDebugJsonPrint(model, path.encode(), 1) == 0
+    """
+    on_twin.output(f"import ctypes\nPATHS = {[str(pipe), str(link)]}\n{textwrap.dedent(dump)}")
+    through_pipe = os.read(reader, 1 << 16).decode()
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert link.readlink() == file
+    assert file.read_text(encoding="utf-8") == through_pipe
+    assert [each.kind for (found,) in [read_graphs(file)] for each in found.tasks] == ["record"]
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_torch_npu_aligned_the_dump(folder: Path, graph: CapturedGraph) -> None:

@@ -2,6 +2,7 @@
 // Names, types and durations are those of CANN (hicann/runtime 681ef7610, runtime/core/src/stream/stream.cc).
 #include "runtime/capture/dump.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "runtime/capture/task_group.h"
@@ -136,41 +138,64 @@ class Writer {
   std::string result_;
 };
 
+[[noreturn]] void refuse(const std::string& path) {
+  const int error = errno;
+  fail(ACL_ERROR_RT_PARAM_INVALID, "'", path, "' cannot be written: ", std::strerror(error));
+}
+
+// Writes all and closes. Throws 107000, with the name of `path`, if the disk is full.
+void write_and_close(int descriptor, const std::string& content, const std::string& path) {
+  for (size_t begin = 0; begin < content.size();) {
+    const ssize_t count = ::write(descriptor, content.data() + begin, content.size() - begin);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const int error = errno;
+      ::close(descriptor);
+      errno = error;
+      refuse(path);
+    }
+    begin += static_cast<size_t>(count);
+  }
+  if (::close(descriptor) != 0) refuse(path);
+}
+
+// A device or a pipe, such as /dev/null, is written where it is: a file in its place would end it for everybody.
+bool is_special(const std::string& path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
+void write_in_place(const std::string& path, const std::string& content) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) refuse(path);
+  write_and_close(descriptor, content, path);
+}
+
 // A file beside `path` that takes its place when it is complete.
 class Replacement {
  public:
   explicit Replacement(const std::string& path) : path_(path), name_(path + ".XXXXXX") {
     descriptor_ = ::mkstemp(name_.data());  // for the owner only
-    if (descriptor_ < 0) refuse();
+    if (descriptor_ < 0) refuse(path_);
   }
   ~Replacement() {
-    if (descriptor_ >= 0) ::close(descriptor_);
     if (!done_) ::unlink(name_.c_str());
   }
   Replacement(const Replacement&) = delete;
   Replacement& operator=(const Replacement&) = delete;
 
   void write(const std::string& content) {
-    for (size_t begin = 0; begin < content.size();) {
-      const ssize_t count = ::write(descriptor_, content.data() + begin, content.size() - begin);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) refuse();
-      begin += static_cast<size_t>(count);
-    }
-    const int descriptor = std::exchange(descriptor_, -1);
-    if (::close(descriptor) != 0 || ::rename(name_.c_str(), path_.c_str()) != 0) refuse();
+    write_and_close(descriptor_, content, path_);
+    if (::rename(name_.c_str(), path_.c_str()) != 0) refuse(path_);
     done_ = true;
   }
 
  private:
-  [[noreturn]] void refuse() const {
-    const int error = errno;
-    fail(ACL_ERROR_RT_PARAM_INVALID, "'", path_, "' cannot be written: ", std::strerror(error));
-  }
-
   const std::string path_;
   std::string name_;
-  int descriptor_ = -1;
+  int descriptor_;
   bool done_ = false;
 };
 
@@ -182,7 +207,11 @@ std::string to_json(Graph& graph, bool verbose) { return Writer(graph, verbose).
 
 void write_json(Graph& graph, const std::string& path, bool verbose) {
   const std::string content = to_json(graph, verbose);
-  Replacement(path).write(content);
+  if (is_special(path)) return write_in_place(path, content);
+  // What a link names is replaced, not the link.
+  std::error_code none;
+  const bool link = std::filesystem::is_symlink(path, none);
+  Replacement(link ? std::filesystem::weakly_canonical(path).string() : path).write(content);
 }
 
 void print(Graph& graph) {
