@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch.nn import functional
@@ -46,13 +46,13 @@ for name, function in UNARY.items():
 @kernel("HardSwishGrad")
 def hard_swish_grad(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Gradient of HardSwish."""
-    return aten.hardswish_backward(grad, x)
+    return cast("torch.Tensor", aten.hardswish_backward(grad, x))
 
 
 @kernel("ReluGrad")
 def relu_grad(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
     """Gradient of Relu."""
-    return aten.threshold_backward(gradients, features, 0)
+    return cast("torch.Tensor", aten.threshold_backward(gradients, features, 0))
 
 
 @kernel("LeakyRelu")
@@ -66,7 +66,10 @@ def leaky_relu_grad(
     gradients: torch.Tensor, features: torch.Tensor, *, negative_slope: float = 0.0
 ) -> torch.Tensor:
     """Gradient of LeakyRelu."""
-    return aten.leaky_relu_backward(gradients, features, negative_slope, self_is_result=False)
+    return cast(
+        "torch.Tensor",
+        aten.leaky_relu_backward(gradients, features, negative_slope, self_is_result=False),
+    )
 
 
 def per_channel(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -97,7 +100,7 @@ def elu(
     x: torch.Tensor, *, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> torch.Tensor:
     """Answer scale * x, or scale * alpha * (exp(input_scale * x) - 1) where x is negative."""
-    return aten.elu(x, alpha, scale, input_scale)
+    return cast("torch.Tensor", aten.elu(x, alpha, scale, input_scale))
 
 
 @kernel("EluGradV2")
@@ -111,7 +114,9 @@ def elu_grad_v2(
     is_result: bool = False,
 ) -> torch.Tensor:
     """Gradient of Elu from its result or its operand."""
-    return aten.elu_backward(grads, alpha, scale, input_scale, is_result, activations)
+    return cast(
+        "torch.Tensor", aten.elu_backward(grads, alpha, scale, input_scale, is_result, activations)
+    )
 
 
 @kernel("CeluV2")
@@ -124,7 +129,7 @@ def celu_v2(x: torch.Tensor, *, alpha: float = 1.0) -> torch.Tensor:
 def gelu_grad(dy: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Gradient of Gelu."""
     del y
-    return aten.gelu_backward(dy, x)
+    return cast("torch.Tensor", aten.gelu_backward(dy, x))
 
 
 @kernel("GeluV2")
@@ -136,7 +141,7 @@ def gelu_v2(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
 @kernel("GeluGradV2")
 def gelu_grad_v2(dy: torch.Tensor, x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     """Gradient of GeluV2."""
-    return aten.gelu_backward(dy, x, approximate=approximate)
+    return cast("torch.Tensor", aten.gelu_backward(dy, x, approximate=approximate))
 
 
 @kernel("FastGelu")
@@ -160,7 +165,7 @@ def mish_grad(
 ) -> torch.Tensor:
     """Gradient of Mish."""
     del tanhx
-    return aten.mish_backward(grad, x)
+    return cast("torch.Tensor", aten.mish_backward(grad, x))
 
 
 @kernel("Swish")
@@ -195,7 +200,7 @@ def hard_sigmoid_grad(
 ) -> torch.Tensor:
     """Gradient of HardSigmoid."""
     if is_sixth(alpha) and beta == 0.5:  # noqa: PLR2004 -- torch's function
-        return aten.hardsigmoid_backward(grads, input_x)
+        return cast("torch.Tensor", aten.hardsigmoid_backward(grads, input_x))
     line = alpha * input_x + beta
     return torch.where((line > 0) & (line < 1), grads * alpha, torch.zeros_like(grads))
 
@@ -225,7 +230,7 @@ def threshold_grad_v2_d(
     gradients: torch.Tensor, features: torch.Tensor, *, threshold: float
 ) -> torch.Tensor:
     """Gradient of ThresholdV2."""
-    return aten.threshold_backward(gradients, features, threshold)
+    return cast("torch.Tensor", aten.threshold_backward(gradients, features, threshold))
 
 
 @kernel("SoftplusV2")
@@ -243,7 +248,9 @@ def softplus_v2_grad(
     threshold: float = 20.0,
 ) -> torch.Tensor:
     """Gradient of SoftplusV2."""
-    return aten.softplus_backward(input_gradients, input_features, beta, threshold)
+    return cast(
+        "torch.Tensor", aten.softplus_backward(input_gradients, input_features, beta, threshold)
+    )
 
 
 @kernel("ClipByValueV2")
@@ -259,16 +266,16 @@ def hardtanh_grad(
     result: torch.Tensor, grad: torch.Tensor, *, min_val: float = -1.0, max_val: float = 1.0
 ) -> torch.Tensor:
     """Gradient of a clip."""
-    return aten.hardtanh_backward(grad, result, min_val, max_val)
+    return cast("torch.Tensor", aten.hardtanh_backward(grad, result, min_val, max_val))
 
 
 @kernel("SigmoidGrad")
 def sigmoid_grad(y: torch.Tensor, dy: torch.Tensor, *, complex_conj: bool = False) -> torch.Tensor:
     """Gradient of Sigmoid from its result."""
-    return aten.sigmoid_backward(dy, y.conj() if complex_conj else y)
+    return cast("torch.Tensor", aten.sigmoid_backward(dy, y.conj() if complex_conj else y))
 
 
 @kernel("TanhGrad")
 def tanh_grad(y: torch.Tensor, dy: torch.Tensor, *, complex_conj: bool = False) -> torch.Tensor:
     """Gradient of Tanh from its result."""
-    return aten.tanh_backward(dy, y.conj() if complex_conj else y)
+    return cast("torch.Tensor", aten.tanh_backward(dy, y.conj() if complex_conj else y))

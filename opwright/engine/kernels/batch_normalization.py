@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch.nn import functional
 
@@ -50,15 +52,18 @@ def batch_norm_v3(
     momentum: float = 0.1,
     is_training: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Normalize; in training by the batch's statistics, which also move the running ones."""
+    """Normalize; in training by the batch's statistics, which also move the running ones.
+
+    The running ones are written where they lie: outputs of the same names.
+    """
     if not is_training:
         y = functional.batch_norm(x, running_mean, running_var, weight, bias, eps=epsilon)
         rstd = (running_var + epsilon).rsqrt()
-        return y, running_mean.clone(), running_var.clone(), running_mean.clone(), rstd
+        return y, running_mean, running_var, running_mean.clone(), rstd
     y, mean, rstd, moved_mean, moved_var = aten._native_batch_norm_legit_functional(  # noqa: SLF001
         x, weight, bias, running_mean, running_var, is_training, momentum, epsilon
     )
-    return y, moved_mean, moved_var, mean, rstd
+    return y, running_mean.copy_(moved_mean), running_var.copy_(moved_var), mean, rstd
 
 
 @kernel("BatchNormGradV3")
@@ -77,8 +82,11 @@ def batch_norm_grad_v3(
     """Gradients of BatchNormV3."""
     statistics = (running_mean, running_var, save_mean, save_rstd)
     everything = [True, True, True]
-    return aten.native_batch_norm_backward(
-        dy, x, weight, *statistics, is_training, epsilon, everything
+    return cast(
+        "Three",
+        aten.native_batch_norm_backward(
+            dy, x, weight, *statistics, is_training, epsilon, everything
+        ),
     )
 
 
@@ -170,7 +178,7 @@ def sync_batch_norm_gather_stats(
     momentum: float = 0.1,
     eps: float = 0.00001,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Join the sums of all ranks (rows) to one mean and deviation; move the running ones."""
+    """Join the sums of all ranks (rows) to one mean and deviation; move the running ones there."""
     count = sample_count.sum()
     batch_mean = total_sum.sum(0) / count
     batch_variance = total_square_sum.sum(0) / count - batch_mean.square()
@@ -178,6 +186,6 @@ def sync_batch_norm_gather_stats(
     return (
         batch_mean,
         (batch_variance + eps).rsqrt(),
-        mean + momentum * (batch_mean - mean),
-        variance + momentum * (unbiased - variance),
+        mean.lerp_(batch_mean.to(mean.dtype), momentum),
+        variance.lerp_(unbiased.to(variance.dtype), momentum),
     )

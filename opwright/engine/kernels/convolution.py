@@ -7,7 +7,7 @@ after) for each spatial axis. With channels last, filters are (spatial…, in, o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch.nn import functional
@@ -148,7 +148,7 @@ def gradient(
         form.groups,
         [not by_filter, by_filter, False],
     )
-    return results[by_filter]
+    return cast("torch.Tensor", results[by_filter])
 
 
 def of_size(size: Sequence[int], like: torch.Tensor) -> torch.Tensor:

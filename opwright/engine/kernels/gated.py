@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch.nn import functional
 
@@ -21,7 +23,7 @@ def glu(x: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
 @kernel("GLUGrad")
 def glu_grad(y_grad: torch.Tensor, x: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """Gradient of GLU."""
-    return aten.glu_backward(y_grad, x, dim)
+    return cast("torch.Tensor", aten.glu_backward(y_grad, x, dim))
 
 
 @kernel("SwiGlu")

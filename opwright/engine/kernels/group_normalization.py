@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch.nn import functional
 
@@ -23,7 +25,10 @@ def group_norm(
     """Return the normalized tensor, and mean and inverse deviation of each group."""
     count, width = x.shape[:2]
     size = x[0, 0].numel() if x.numel() else 0
-    return aten.native_group_norm(x.contiguous(), gamma, beta, count, width, size, groups, eps)
+    return cast(
+        "Three",
+        aten.native_group_norm(x.contiguous(), gamma, beta, count, width, size, groups, eps),
+    )
 
 
 def refuse_inference(*, is_training: bool) -> None:
@@ -102,6 +107,9 @@ def group_norm_grad(
     count, width = x.shape[:2]
     size = x[0, 0].numel() if x.numel() else 0
     everything = [True, True, True]
-    return aten.native_group_norm_backward(
-        dy, x, mean, rstd, gamma, count, width, size, num_groups, everything
+    return cast(
+        "Three",
+        aten.native_group_norm_backward(
+            dy, x, mean, rstd, gamma, count, width, size, num_groups, everything
+        ),
     )

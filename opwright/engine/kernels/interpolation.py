@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch.nn import functional
 
@@ -23,8 +25,11 @@ def grid_sampler_2d(
     align_corners: bool = False,
 ) -> torch.Tensor:
     """Sample an image where the grid says."""
-    return aten.grid_sampler_2d(
-        x, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners
+    return cast(
+        "torch.Tensor",
+        aten.grid_sampler_2d(
+            x, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners
+        ),
     )
 
 
@@ -40,7 +45,10 @@ def grid_sampler_2d_grad(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Gradients of GridSampler2D by image and grid."""
     modes = (MODES[interpolation_mode], PADDINGS[padding_mode])
-    return aten.grid_sampler_2d_backward(grad, x, grid, *modes, align_corners, [True, True])
+    return cast(
+        "tuple[torch.Tensor, torch.Tensor]",
+        aten.grid_sampler_2d_backward(grad, x, grid, *modes, align_corners, [True, True]),
+    )
 
 
 @kernel("GridSampler3D")
@@ -57,8 +65,11 @@ def grid_sampler_3d(
     if data_format != "NCDHW":
         message = f"data_format '{data_format}' is not available; available is 'NCDHW'"
         raise NotImplementedError(message)
-    return aten.grid_sampler_3d(
-        x, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners
+    return cast(
+        "torch.Tensor",
+        aten.grid_sampler_3d(
+            x, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners
+        ),
     )
 
 
@@ -98,7 +109,7 @@ def resize_nearest_neighbor_v2_grad(
         if half_pixel_centers
         else aten.upsample_nearest2d_backward
     )
-    return function(grads, list(grads.shape[2:]), [*grads.shape[:2], *size])
+    return cast("torch.Tensor", function(grads, list(grads.shape[2:]), [*grads.shape[:2], *size]))
 
 
 @kernel("ResizeBilinearV2")

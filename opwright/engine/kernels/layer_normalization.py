@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -25,7 +25,7 @@ def layer_norm(
     epsilon: float,
 ) -> Three:
     """Return the normalized tensor, its mean and the inverse of its deviation."""
-    return aten.native_layer_norm(x, sizes, gamma, beta, epsilon)
+    return cast("Three", aten.native_layer_norm(x, sizes, gamma, beta, epsilon))
 
 
 @kernel("LayerNormV4")
@@ -80,8 +80,11 @@ def layer_norm_grad_v3(
 ) -> Three:
     """Gradients of LayerNormV3 and LayerNormV4."""
     everything = [True, True, True]
-    return aten.native_layer_norm_backward(
-        dy, x, gamma.shape, mean, rstd, gamma, torch.zeros_like(gamma), everything
+    return cast(
+        "Three",
+        aten.native_layer_norm_backward(
+            dy, x, gamma.shape, mean, rstd, gamma, torch.zeros_like(gamma), everything
+        ),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 
 from opwright.engine.table import kernel
@@ -16,7 +18,7 @@ def mse_loss(
     predict: torch.Tensor, label: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
     """Squared difference, reduced."""
-    return aten.mse_loss(predict, label, REDUCTIONS[reduction])
+    return cast("torch.Tensor", aten.mse_loss(predict, label, REDUCTIONS[reduction]))
 
 
 @kernel("MseLossGrad")
@@ -24,7 +26,7 @@ def mse_loss_grad(
     predict: torch.Tensor, label: torch.Tensor, dout: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
     """Gradient of MseLoss by the prediction."""
-    return aten.mse_loss_backward(dout, predict, label, REDUCTIONS[reduction])
+    return cast("torch.Tensor", aten.mse_loss_backward(dout, predict, label, REDUCTIONS[reduction]))
 
 
 @kernel("NLLLoss")
@@ -37,7 +39,10 @@ def nll_loss(
     ignore_index: int = -100,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Negative element of each target, reduced; and the sum of the weights."""
-    return aten.nll_loss_forward(x, target.long(), weight, REDUCTIONS[reduction], ignore_index)
+    return cast(
+        "tuple[torch.Tensor, torch.Tensor]",
+        aten.nll_loss_forward(x, target.long(), weight, REDUCTIONS[reduction], ignore_index),
+    )
 
 
 @kernel("NLLLossGrad")
@@ -52,6 +57,9 @@ def nll_loss_grad(
     ignore_index: int = -100,
 ) -> torch.Tensor:
     """Gradient of NLLLoss by x."""
-    return aten.nll_loss_backward(
-        y_grad, x, target.long(), weight, REDUCTIONS[reduction], ignore_index, total_weight
+    return cast(
+        "torch.Tensor",
+        aten.nll_loss_backward(
+            y_grad, x, target.long(), weight, REDUCTIONS[reduction], ignore_index, total_weight
+        ),
     )

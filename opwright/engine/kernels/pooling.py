@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch.nn import functional
 
@@ -68,7 +70,10 @@ def max_pool_grad_with_argmax_v1(
     """Gradient of MaxPoolWithArgmaxV1."""
     del dtype
     windows = (inner(ksize), inner(strides), inner(pads), inner(dilation))
-    return aten.max_pool2d_with_indices_backward(grad, x, *windows, ceil_mode, argmax.long())
+    return cast(
+        "torch.Tensor",
+        aten.max_pool2d_with_indices_backward(grad, x, *windows, ceil_mode, argmax.long()),
+    )
 
 
 @kernel("MaxPoolWithArgmaxV3")
@@ -107,7 +112,10 @@ def max_pool_grad_with_argmax_v3(
     del dtype
     require_format(data_format, "NCHW")
     windows = (ksize, strides, pads, dilation)
-    return aten.max_pool2d_with_indices_backward(grad, x, *windows, ceil_mode, argmax.long())
+    return cast(
+        "torch.Tensor",
+        aten.max_pool2d_with_indices_backward(grad, x, *windows, ceil_mode, argmax.long()),
+    )
 
 
 @kernel("MaxPool3DWithArgmaxV2")
@@ -196,15 +204,18 @@ def avg_pool_v2_grad(  # noqa: PLR0913 -- the prototype's
     require_calculated(padding_mode)
     x = input_grad.new_zeros(orig_input_shape)
     windows = (ksize[2:], strides[2:], even(pads))
-    return aten.avg_pool2d_backward(
-        input_grad, x, *windows, ceil_mode, not exclusive, divisor_override or None
+    return cast(
+        "torch.Tensor",
+        aten.avg_pool2d_backward(
+            input_grad, x, *windows, ceil_mode, not exclusive, divisor_override or None
+        ),
     )
 
 
 @kernel("AdaptiveAvgPool2d")
 def adaptive_avg_pool_2d(x: torch.Tensor, *, output_size: list[int]) -> torch.Tensor:
     """Mean of each of so many windows."""
-    return functional.adaptive_avg_pool2d(x, output_size)
+    return functional.adaptive_avg_pool2d(x, (output_size[0], output_size[1]))
 
 
 @kernel("AdaptiveAvgPool2dGrad")
@@ -213,4 +224,4 @@ def adaptive_avg_pool_2d_grad(
 ) -> torch.Tensor:
     """Gradient of AdaptiveAvgPool2d."""
     x = input_grad.new_zeros(orig_input_shape)
-    return aten._adaptive_avg_pool2d_backward(input_grad, x)  # noqa: SLF001 -- has no other name
+    return cast("torch.Tensor", aten._adaptive_avg_pool2d_backward(input_grad, x))  # noqa: SLF001 -- has no other name

@@ -14,7 +14,7 @@ NAMES = {"half": HALF, "interleave": INTERLEAVE, "quarter": QUARTER}
 def turned(x: torch.Tensor, mode: int) -> torch.Tensor:
     """Turn each pair of the last axis by 90 degrees: (a, b) -> (-b, a)."""
     if mode == INTERLEAVE:
-        pairs = x.unflatten(-1, (-1, 2))
+        pairs = torch.unflatten(x, -1, (-1, 2))
         return torch.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2)
     if mode == QUARTER:
         return torch.cat([turned(part, HALF) for part in x.chunk(2, -1)], -1)
@@ -24,12 +24,12 @@ def turned(x: torch.Tensor, mode: int) -> torch.Tensor:
 
 def halves(x: torch.Tensor) -> torch.Tensor:
     """Move the first of each two neighbours to the first half, the second to the second."""
-    return x.unflatten(-1, (-1, 2)).transpose(-1, -2).flatten(-2)
+    return torch.unflatten(x, -1, (-1, 2)).transpose(-1, -2).flatten(-2)
 
 
 def neighbours(x: torch.Tensor) -> torch.Tensor:
     """Undo `halves`."""
-    return x.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)
+    return torch.unflatten(x, -1, (2, -1)).transpose(-1, -2).flatten(-2)
 
 
 def embedded(
@@ -127,10 +127,13 @@ def apply_rotary_pos_emb(
     layout: int = 1,
     rotary_mode: str = "half",
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Embed query and key; the layout is seen from the shapes of cos and sin."""
+    """Embed query and key where they lie; the shapes of cos and sin say the layout."""
     del layout
     mode = NAMES[rotary_mode]
-    return embedded(query, cos, sin, mode), embedded(key, cos, sin, mode)
+    return (
+        query.copy_(embedded(query, cos, sin, mode)),
+        key.copy_(embedded(key, cos, sin, mode)),
+    )
 
 
 @kernel("InterleaveRope")
