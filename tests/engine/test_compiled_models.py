@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.twin.on_twin import output, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRELUDE = """
 import torchair
@@ -59,7 +64,14 @@ with torch.no_grad():
     assert printed.splitlines()[-1] == str([2047.0] * 4)
 
 
-def test_a_type_without_a_kernel_is_named_when_the_graph_is_compiled() -> None:
+def test_a_type_without_a_kernel_is_named_when_the_graph_is_compiled(tmp_path: Path) -> None:
+    """TorchAir wants a prototype, as an installed operator package has it, before GE is asked."""
+    header = tmp_path / "op_proto" / "inc" / "op_proto.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(
+        "REG_OP(LostAndFound).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL())"
+        ".OP_END_FACTORY_REG(LostAndFound)"
+    )
     done = run(
         PRELUDE
         + """
@@ -76,8 +88,9 @@ def convert(x, meta_outputs=None):
     return custom_op("LostAndFound", inputs={"x": x}, outputs=["y"])
 
 compiled(lambda x: torch.ops.lost.found(x))(torch.ones(2).npu())
-"""
+""",
+        ASCEND_CUSTOM_OPP_PATH=str(tmp_path),
     )
     assert done.returncode != 0
     assert "E10501" in done.stderr
-    assert "LostAndFound" in done.stderr
+    assert "node 'LostAndFound' (LostAndFound)" in done.stderr
