@@ -108,10 +108,18 @@ def show(graphs: Mapping[int, CapturedGraph], svg: Path | None, json_file: Path 
     if svg is not None:
         for number, each in graphs.items():
             file = svg if len(graphs) == 1 else svg.with_stem(f"{svg.stem}-{number}")
-            file.write_text(to_svg(each, number), encoding="utf-8")
+            write(file, to_svg(each, number))
             typer.echo(f"{title_text(each, number)}: {file}")
     if json_file is not None:
-        json_file.write_text(to_json(graphs.values()) + "\n", encoding="utf-8")
+        write(json_file, to_json(graphs.values()) + "\n")
         typer.echo(f"{counted(len(graphs), 'graph') or 'no graphs'}: {json_file}")
     if svg is None and json_file is None:
         typer.echo("\n\n".join(to_text(each, number) for number, each in graphs.items()))
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file; OutputFileError (OPW-G004) if that fails, as on a full disk."""
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputFileError(where="opwright graph", got=str(error)) from error
