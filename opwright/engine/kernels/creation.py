@@ -63,7 +63,7 @@ def lin_space(start: torch.Tensor, stop: torch.Tensor, num: int) -> torch.Tensor
 
 
 def number(x: torch.Tensor) -> int | float:
-    """Return a value on the host: that of a constant, a host input, or one that follows from shapes.
+    """Return a value on the host: of a constant or host input, or one that follows from shapes.
 
     Raises
     ------

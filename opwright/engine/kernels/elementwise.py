@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from opwright.engine.kernels.precision import widened
 from opwright.engine.table import kernel
 
 if TYPE_CHECKING:
@@ -180,13 +181,13 @@ def muls(x: torch.Tensor, *, value: float) -> torch.Tensor:
 @kernel("Axpy")
 def axpy(x1: torch.Tensor, x2: torch.Tensor, *, alpha: float) -> torch.Tensor:
     """x1 + alpha * x2."""
-    return (x1 + alpha * x2).to(torch.result_type(x1, x2))
+    return (widened(x1) + alpha * widened(x2)).to(torch.result_type(x1, x2))
 
 
 @kernel("AxpyV2")
 def axpy_v2(x1: torch.Tensor, x2: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
     """x1 + alpha * x2."""
-    return x1 + alpha * x2
+    return (widened(x1) + alpha * widened(x2)).to(torch.result_type(x1, x2))
 
 
 @kernel("Sxpy")
@@ -200,7 +201,7 @@ def addcdiv(
     input_data: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, value: torch.Tensor
 ) -> torch.Tensor:
     """input_data + value * x1 / x2."""
-    return input_data + value * (x1 / x2)
+    return (widened(input_data) + value * (widened(x1) / widened(x2))).to(input_data.dtype)
 
 
 @kernel("Addcmul")
@@ -208,13 +209,13 @@ def addcmul(
     input_data: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor, value: torch.Tensor
 ) -> torch.Tensor:
     """input_data + value * x1 * x2."""
-    return input_data + value * (x1 * x2)
+    return (widened(input_data) + value * (widened(x1) * widened(x2))).to(input_data.dtype)
 
 
 @kernel("Lerp")
 def lerp(start: torch.Tensor, end: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Interpolate from `start`, at weight 0, to `end`."""
-    return torch.lerp(start, end, weight.expand(torch.broadcast_shapes(start.shape, weight.shape)))
+    return torch.lerp(start, end, weight)
 
 
 @kernel("NanToNum")

@@ -23,6 +23,7 @@ UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "ForeachACos": torch.acos,
     "ForeachASin": torch.asin,
     "ForeachATan": torch.atan,
+    "ForeachAtan": torch.atan,
     "ForeachAbs": torch.abs,
     "ForeachCos": torch.cos,
     "ForeachCosh": torch.cosh,
@@ -93,10 +94,10 @@ LISTS_AND_NUMBER: dict[str, tuple[Function, int, str]] = {
     "ForeachAddList": (plus, 2, "alpha"),
     "ForeachAddcdivList": (plus_quotient, 3, "scalar"),
     "ForeachAddcdivScalar": (plus_quotient, 3, "scalar"),
-    "ForeachAddcdivScalarList": (plus_quotient, 3, "scalar"),
+    "ForeachAddcdivScalarList": (plus_quotient, 3, "scalars"),
     "ForeachAddcmulList": (plus_product, 3, "scalar"),
     "ForeachAddcmulScalar": (plus_product, 3, "scalar"),
-    "ForeachAddcmulScalarList": (plus_product, 3, "scalar"),
+    "ForeachAddcmulScalarList": (plus_product, 3, "scalars"),
     "ForeachSubList": (minus, 2, "alpha"),
 }
 # The numbers of roundMode.
@@ -211,5 +212,13 @@ def foreach_round_off_number(x: list[torch.Tensor], roundMode: int) -> tuple[tor
 @kernel("ForeachNorm")
 def foreach_norm(x: list[torch.Tensor], scalar: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Answer the norm of each tensor: the sum of |x|^p to the power of 1 / p."""
-    order = scalar.item()
-    return tuple(torch.linalg.vector_norm(each, order) for each in x)
+    order = scalar.reshape(())
+    return tuple(norm(each, order.to(each.dtype)) for each in x)
+
+
+def norm(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    """Return the norm of all elements; of the order infinity it is the largest."""
+    size = x.abs()
+    largest = size.max() if size.numel() else size.sum()
+    total = size.float().pow(order).sum().pow(1 / order).to(x.dtype)
+    return torch.where(torch.isinf(order), largest, total)

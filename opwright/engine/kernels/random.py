@@ -1,8 +1,8 @@
 """Operators that draw random numbers.
 
-Each element is a hash of seed, offset and its index, computed with tensors: the same seed and offset
-give the same numbers in every run, and neither has to be known on the host. The numbers are not
-those of the device.
+Each element is a hash of seed, offset and its index, computed with tensors: the same seed and
+offset give the same numbers in every run, and neither has to be known on the host. The numbers are
+not those of the device.
 """
 
 from __future__ import annotations
