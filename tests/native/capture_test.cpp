@@ -542,6 +542,14 @@ SCENARIO(updates_have_to_fit_their_group) {
   OK(aclrtRecordEvent(captured.event, update));
   replay(captured.graph, stream);
   CHECK_EQ(block.read(), 1);  // as recorded
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  block.fill(2, update);  // the operator raised: its caller never ends this update
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  block.fill(3, update);
+  OK(aclmdlRICaptureTaskUpdateEnd(update));
+  OK(aclrtRecordEvent(captured.event, update));
+  replay(captured.graph, stream);
+  CHECK_EQ(block.read(), 3);
   begin(stream);
   OK(aclmdlRICaptureTaskGrpBegin(stream));
   REFUSED(aclmdlRICaptureTaskGrpBegin(stream), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "open task group");

@@ -49,7 +49,10 @@ Sides sides_of(aclrtMemcpyKind kind) {
   fail(ACL_ERROR_RT_PARAM_INVALID, "copy kind ", static_cast<int>(kind), " does not exist");
 }
 
-constexpr char kSynchronous[] = "a synchronous copy or fill runs at once";
+constexpr char kSynchronous[] =
+    "a synchronous copy or fill runs at once (.cpu(), .tolist(), torch.tensor([...], device='npu'), an index on the "
+    "CPU, or "
+    "an operator that falls back to the CPU)";
 
 // Where the host reaches the range, after checking that it is what the copy kind says.
 char* reach(const void* address, size_t size, Side side, const char* what) {

@@ -186,6 +186,15 @@ std::optional<std::string> Capture::take_refused() {
   return std::exchange(refused_, std::nullopt);
 }
 
+std::string Capture::last_task() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto place = graph_->order.rbegin(); place != graph_->order.rend(); ++place) {
+    const Node& node = graph_->lanes[place->lane].nodes[place->position];
+    if (node.kind == Node::Kind::kTask) return node.task->name();
+  }
+  return {};
+}
+
 bool Capture::ongoing() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return !over_;
@@ -331,9 +340,11 @@ void require_not_captured(const Stream& stream, const char* why) {
   const auto capture = capture_of(stream);
   if (capture == nullptr) return;
   if (const auto refused = capture->take_refused()) fail(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, *refused);
+  const std::string last = capture->last_task();
   fail(ACL_ERROR_RT_STREAM_CAPTURED, why, " stream ", stream.id(),
        ", which is being captured: nothing has run there yet. Do it before or after the capture; .item(), .cpu(), "
-       "printing a tensor and synchronize() all wait");
+       "printing a tensor, synchronize() and operators that look at values all wait",
+       last.empty() ? "" : ". The last launch recorded is ", last);
 }
 
 void require_no_capture_here(const char* why, int code) {

@@ -55,6 +55,8 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   // Such an operator is followed by a wait for its result, which takes this and reports it; the capture goes on without
   // it, as if the operator had refused at once. What nobody takes, the end of the capture reports.
   std::optional<std::string> take_refused();
+  // The last task that was recorded on any stream; empty if there is none.
+  std::string last_task() const;
 
  private:
   struct LaneState {

@@ -94,9 +94,11 @@ void begin_update(Stream& stream, std::shared_ptr<TaskGroup> group) {
           "the graph of this task group ", graph == nullptr ? "was destroyed" : "is still being captured");
   require(graph->device() == stream.device(), ACL_ERROR_RT_STREAM_CONTEXT, "the graph belongs to device ",
           graph->device(), ", but the stream belongs to device ", stream.device());
+  // torch_npu leaves an update open when the operator in it raises; it is dropped, or no later update would work.
+  if (std::dynamic_pointer_cast<GroupUpdate>(stream.sink()) != nullptr) stream.end_diversion();
   group->claim();
   require(stream.divert(std::make_shared<GroupUpdate>(std::move(group))), ACL_ERROR_RT_STREAM_CAPTURED, "stream ",
-          stream.id(), " is being captured, or updates another task group");
+          stream.id(), " is being captured");
 }
 
 void end_update(Stream& stream) {
