@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
 import torch
@@ -133,7 +134,7 @@ def bn_training_reduce_grad(
     epsilon: float = 0.0001,
 ) -> torch.Tensor:
     """Gradient of a batch normalization by x, from those by scale and offset."""
-    count = x.numel() // x.shape[1]
+    count = math.prod(x.shape[axis] for axis in other_axes(x))
     rstd = (batch_variance + epsilon).rsqrt()
     normalized = (widened(x) - channels(batch_mean, x)) * channels(rstd, x)
     by_mean = channels(diff_offset / count, x) + normalized * channels(diff_scale / count, x)

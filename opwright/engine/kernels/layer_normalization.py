@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -24,8 +24,13 @@ def layer_norm(
     beta: torch.Tensor | None,
     epsilon: float,
 ) -> Three:
-    """Return the normalized tensor, its mean and the inverse of its deviation."""
-    return cast("Three", aten.native_layer_norm(x, sizes, gamma, beta, epsilon))
+    """Return the normalized tensor, its mean and the inverse of its deviation.
+
+    The statistics of half precision are float32.
+    """
+    scale, offset = (None if p is None else widened(p) for p in (gamma, beta))
+    y, mean, rstd = aten.native_layer_norm(widened(x), sizes, scale, offset, epsilon)
+    return y.to(x.dtype), mean, rstd
 
 
 @kernel("LayerNormV4")
@@ -79,13 +84,18 @@ def layer_norm_grad_v3(
     dy: torch.Tensor, x: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor, gamma: torch.Tensor
 ) -> Three:
     """Gradients of LayerNormV3 and LayerNormV4."""
-    everything = [True, True, True]
-    return cast(
-        "Three",
-        aten.native_layer_norm_backward(
-            dy, x, gamma.shape, mean, rstd, gamma, torch.zeros_like(gamma), everything
-        ),
+    scale = widened(gamma)
+    by_x, by_gamma, by_beta = aten.native_layer_norm_backward(
+        widened(dy),
+        widened(x),
+        gamma.shape,
+        widened(mean),
+        widened(rstd),
+        scale,
+        torch.zeros_like(scale),
+        [True, True, True],
     )
+    return by_x.to(x.dtype), by_gamma.to(gamma.dtype), by_beta.to(gamma.dtype)
 
 
 def rms_norm(
