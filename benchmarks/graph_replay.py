@@ -4,8 +4,9 @@ Start it with `opwright run -- python benchmarks/graph_replay.py [PATH OF small_
 
 The first table is a chain of `torch.add(x, y)` on 64 floats: a step is the whole chain. `per node`
 is a step of the replay divided by its nodes; `over ATen` is that without `ATen`, the kernel alone,
-which the program small_call times just before. The last row is one decoder layer (batch 1, hidden
-size 256) that decodes one token against a cache of 64.
+which the program small_call times just before. The last rows are one decoder layer (batch 1, hidden
+size 256) that decodes one token against a cache of 64, with all of ATen's threads and with one:
+kernels as small as these can lose more time waiting for threads than they save.
 """
 
 from __future__ import annotations
@@ -110,8 +111,11 @@ def main() -> None:
             f"{aten:>11.3f}{node - aten:>11.3f}"
         )
     token, position = torch.randn(1, 1, HIDDEN).to("npu"), torch.tensor([7]).to("npu")
-    eager, replay = compare(partial(decode, token, position, decoder_weights()), LAYER_NODES)
-    print(f"{'layer':>11}{eager:>11.1f}{replay:>11.1f}{eager / replay:>11.1f}")
+    for threads in (torch.get_num_threads(), 1):
+        torch.set_num_threads(threads)
+        eager, replay = compare(partial(decode, token, position, decoder_weights()), LAYER_NODES)
+        name = f"layer, {threads} t"
+        print(f"{name:>11}{eager:>11.1f}{replay:>11.1f}{eager / replay:>11.1f}")
     print("\ndemands: 100 nodes 10 times faster, the layer 3 times, 0.5 microseconds over ATen")
 
 

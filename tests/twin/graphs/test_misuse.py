@@ -63,7 +63,7 @@ WAITS: dict[str, tuple[Callable[[torch.Tensor], object], str]] = {
         lambda _: query_recorded_event(),
         "aclrtQueryEventStatus: cannot query an event that was recorded inside of a capture",
     ),
-    "item": (lambda x: x.sum().item(), r".item\(\), .cpu\(\), printing a tensor and synchronize"),
+    "item": (lambda x: x.sum().item(), r".item\(\), .cpu\(\), printing a tensor, synchronize"),
     "if": (choose_in_python, "aclrtSynchronizeStreamWithTimeout: cannot wait for stream"),
     "cpu": (lambda x: x.cpu(), "aclrtMemcpy: a synchronous copy or fill runs at once"),
     "tolist": (lambda x: x.tolist(), "aclrtMemcpy: a synchronous copy or fill runs at once"),
