@@ -84,8 +84,8 @@ def test_gather_along_an_axis(axis: int) -> None:
 
 @pytest.mark.parametrize(("batches", "axis"), [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (-1, 2)])
 def test_gather_of_batches(batches: int, axis: int) -> None:
-    x, at = counted(2, 3, 4, 5), torch.tensor([[3, 0, 1], [2, 2, 0]])
-    count = batches % (at.dim() + 1)
+    x, at = counted(2, 3, 4, 5), torch.tensor([[2, 0, 1], [2, 2, 0]])
+    count = batches + at.dim() if batches < 0 else batches
     lead = x.shape[:count]
     flat = x.flatten(0, count - 1), at.flatten(0, count - 1)
     each = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -10,16 +11,25 @@ import torch
 from opwright.engine.kernels import reductions  # noqa: F401 - fill the table
 from tests.engine.agreement import call, errors
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 FUNCTIONS = {
     "sums": "lambda x: (x.sum(), x.sum(1), x.sum((0, 2), keepdim=True), x.sum() / x.numel())",
     "means": "lambda x: (x.mean(), x.mean(-1, keepdim=True), x.mean((0, 1)))",
-    "mean_of_dtype": "lambda x: (x.half().mean(1, dtype=torch.float32), x.mean(dtype=torch.float64))",
+    "mean_of_dtype": """lambda x: (
+        x.half().mean(1, dtype=torch.float32), x.mean(dtype=torch.float64)
+    )""",
     "maxima": "lambda x: (x.max(), *x.max(1), *x.max(0, keepdim=True))",
     "arguments": """lambda x: (
         x.argmax(), x.argmax(1), x.argmax(1, keepdim=True), x.argmin(1), x.argmin()
     )""",
-    "truths": "lambda x: ((x > 0).any(), (x > 3).any(1), (x > -9).all(), (x > 0).any(1, keepdim=True))",
-    "deviations": "lambda x: (x.std(), x.std(1), x.std((0, 2), correction=0), x.std(1, keepdim=True))",
+    "truths": """lambda x: (
+        (x > 0).any(), (x > 3).any(1), (x > -9).all(), (x > 0).any(1, keepdim=True)
+    )""",
+    "deviations": """lambda x: (
+        x.std(), x.std(1), x.std((0, 2), correction=0), x.std(1, keepdim=True)
+    )""",
     "logsumexp": "lambda x: (x.logsumexp(-1), x.logsumexp((0, 1), keepdim=True))",
     "norms": """lambda x: (
         x.norm(dim=1), torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, float("inf"), 1),
@@ -43,7 +53,7 @@ def test_compiled_reductions_answer_what_eager_answers(found: dict[str, str], na
     assert found[name] == ""
 
 
-REDUCTIONS = {
+REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "ReduceSum": torch.sum,
     "ReduceMean": torch.mean,
     "ReduceMax": torch.amax,

@@ -25,7 +25,7 @@ def rows(
     if batch_dims == 0:
         taken = x.index_select(axis, indices.flatten())
         return taken.reshape([*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
-    start = batch_dims % (indices.dim() + 1) if batch_dims < 0 else batch_dims
+    start = batch_dims + indices.dim() if batch_dims < 0 else batch_dims
     batches = x.shape[:start]
     moved = x.movedim(axis, start).flatten(0, start - 1)
     places = indices.reshape(batches.numel(), -1)
