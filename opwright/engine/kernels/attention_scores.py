@@ -6,17 +6,38 @@ A reference: the scores exist as one tensor. Half precision is computed in float
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
 from opwright.engine.kernels.precision import widened
 
-__all__ = ["Band", "Problem", "Result", "attend", "hidden_keys", "join_heads", "split_heads"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Band",
+    "Problem",
+    "Result",
+    "attend",
+    "hidden_keys",
+    "join_heads",
+    "refuse",
+    "split_heads",
+]
 
 Positions = int | torch.Tensor
 
 BY_HEAD = "BNSD"
 JOINED = ("BSH", "SBH")
+
+
+def refuse(given: Mapping[str, object]) -> None:
+    """Raise NotImplementedError for inputs that are given although they are not computed."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        message = f"inputs {', '.join(names)} are not available"
+        raise NotImplementedError(message)
 
 
 def split_heads(x: torch.Tensor, layout: str, heads: int) -> torch.Tensor:
