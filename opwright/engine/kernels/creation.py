@@ -59,7 +59,9 @@ def range_(
 @kernel("LinSpace")
 def lin_space(start: torch.Tensor, stop: torch.Tensor, num: int) -> torch.Tensor:
     """Answer `num` values from `start` to `stop` at equal distances."""
-    return torch.linspace(number(start), number(stop), num, dtype=start.dtype)
+    # Of integers as well: the converter converts the result.
+    dtype = start.dtype if start.is_floating_point() else torch.float32
+    return torch.linspace(number(start), number(stop), num, dtype=dtype)
 
 
 def number(x: torch.Tensor) -> int | float:
