@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from opwright.engine.kernels import indexing, padding, sorting  # noqa: F401 - fill the table
-from tests.engine.agreement import call, errors
+from tests.engine.agreement import PRELUDE, call, errors
+from tests.twin.on_twin import output
 
 FUNCTIONS = {
     "gather": """lambda x: x.gather(
@@ -68,6 +69,36 @@ def test_a_table_and_its_indices_both_change_their_sizes() -> None:
     assert errors(functions, arguments=runs, dynamic=True) == {"rows": ""}
 
 
+@pytest.mark.twin
+@pytest.mark.slow
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_caches_that_a_step_writes_stay_written(*, dynamic: bool) -> None:
+    output(
+        PRELUDE
+        + f"""
+def step(cache, table, places, new, rows):
+    torch_npu.scatter_update_(cache, places, new, -2)
+    torch_npu.npu_scatter_nd_update_(table, rows, new[:, 0, 0])
+    return cache * 1, table * 1
+
+backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+compiled = torch.compile(step, backend=backend, dynamic={dynamic}, fullgraph=True)
+caches = [[torch.zeros(2, 3, 5, 4).npu(), torch.zeros(6, 4).npu()] for _ in range(2)]
+with torch.no_grad():
+    for at in range(4):
+        new = torch.randn(2, 3, 1, 4).npu()
+        places, rows = torch.tensor([at, 3 - at]).npu(), torch.tensor([[at], [at + 2]]).npu()
+        answers = [
+            function(*each, places, new, rows)
+            for function, each in zip((compiled, step), caches, strict=True)
+        ]
+        torch.testing.assert_close(*answers)
+        torch.testing.assert_close(*caches)
+assert caches[0][0].count_nonzero().item() >= 2 * 3 * 4 * 4 - 2
+"""
+    )
+
+
 def counted(*sizes: int) -> torch.Tensor:
     return torch.arange(torch.Size(sizes).numel()).reshape(sizes)
 
@@ -110,21 +141,22 @@ def test_elements_and_places() -> None:
     assert torch.equal(call("GatherElements", x, at[:, :1], dim=0), x.gather(0, at[:, :1].long()))
     assert call("GatherNd", x, at).tolist() == [4, 11]
     assert torch.equal(call("GatherNd", x, at[:, :1]), x[[1, 2]])
-    written = call("ScatterNdUpdate", x, at, torch.tensor([-1, -2]))
+    written = call("TensorScatterUpdate", x, at, torch.tensor([-1, -2]))
     assert (written[1, 0], written[2, 3], written.sum() - x.sum()) == (-1, -2, -3 - 4 - 11)
     twice = torch.tensor([[1], [1]])
     assert call("ScatterNd", twice, torch.tensor([5, 6]), [3]).tolist() == [0, 11, 0]
     rows = torch.tensor([2, 0])
-    assert call("ScatterUpdate", x, rows, -x[:2])[2].tolist() == [0, -1, -2, -3]
-    assert call("ScatterAdd", x, twice[:, 0], x[:2])[1].tolist() == [8, 11, 14, 17]
+    assert call("ScatterUpdate", x.clone(), rows, -x[:2])[2].tolist() == [0, -1, -2, -3]
+    assert call("ScatterAdd", x.clone(), twice[:, 0], x[:2])[1].tolist() == [8, 11, 14, 17]
 
 
 def test_indices_of_tensors_and_their_mask() -> None:
     x, at = counted(3, 4, 5), torch.tensor([2, 0])
     assert torch.equal(call("IndexByTensor", x, [at, at], indices_mask=[1, 0, 1]), x[at, :, at])
     assert torch.equal(call("Index", x, [0, 1], [], [at]), x[:, at])
-    put = call("IndexPutV2", x, torch.tensor(1), [1, 1], [], [at, at], accumulate=True)
-    assert torch.equal(put - x, x.new_zeros(x.shape).index_put((at, at), torch.tensor(1)))
+    one = torch.tensor(1)
+    put = call("IndexPutV2", x.clone(), one, [1, 1], [], [at, at], accumulate=True)
+    assert torch.equal(put - x, torch.zeros_like(x).index_put((at, at), one))
     with pytest.raises(ValueError, match="2 indices for the mask"):
         call("IndexByTensor", x, [at, at], indices_mask=[1, 0, 0])
 
@@ -145,9 +177,11 @@ def test_scatter_writes_each_batch_from_its_index_on() -> None:
     wanted = cache.clone()
     wanted[0, :, 3:5], wanted[1, :, 1:3] = new[0], new[1]
     at = torch.tensor([3, 1])
-    assert torch.equal(call("Scatter", cache, at, new, reduce="update", axis=-2), wanted)
+    changed = cache.clone()
+    assert call("Scatter", changed, at, new, reduce="update", axis=-2) is changed
+    assert torch.equal(changed, wanted)
     named = torch.tensor([[1, 1], [0, 3]])
-    turned = call("Scatter", cache, named, new.flip(0), reduce="update", axis=2)
+    turned = call("Scatter", cache.clone(), named, new.flip(0), reduce="update", axis=2)
     assert torch.equal(turned, wanted)
     with pytest.raises(ValueError, match="do not fill the axes"):
         call("Scatter", cache, at, new[..., :3], reduce="update", axis=-2)
@@ -160,7 +194,8 @@ def test_scatter_list_writes_where_the_mask_is_set() -> None:
     first, second = call(
         "ScatterList", caches, torch.tensor([4, 2]), new, torch.tensor([0, 1]), axis=-2
     )
-    assert torch.equal(first, caches[0])
+    assert not first.any()
+    assert (first is caches[0], second is caches[1]) == (True, True)
     assert torch.equal(second[:, 2:3], new[1])
     assert second.count_nonzero() == new[1].count_nonzero()
 

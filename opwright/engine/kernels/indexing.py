@@ -1,4 +1,8 @@
-"""Operators that read and write elements at places that a tensor names."""
+"""Operators that read and write elements at places that a tensor names.
+
+An output with the name of an input is that input's memory: such operators write where it lies,
+if they do not say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +136,7 @@ def index_put_v2(
     places = [
         None if isinstance(place, slice) else place for place in masked(indices, indexed_sizes)
     ]
-    written: torch.Tensor = torch.ops.aten.index_put(x, places, value, accumulate)
+    written: torch.Tensor = torch.ops.aten.index_put_(x, places, value, accumulate)
     return written
 
 
@@ -145,7 +149,10 @@ def inplace_index_add(
     *,
     axis: int,
 ) -> torch.Tensor:
-    """Add updates, times alpha, at indices of an axis."""
+    """Answer var with updates, times alpha, added at indices of an axis.
+
+    It leaves var as it is: TorchAir has it stand for index_add.
+    """
     return var.index_add(axis, indices, updates if alpha is None else updates * alpha)
 
 
@@ -195,7 +202,8 @@ def scatter(
     if target.shape[2:] != values.shape[2:]:
         message = f"updates of shape {list(updates.shape)} do not fill the axes beside {dim}"
         raise ValueError(message)
-    return target.index_put((batch.unsqueeze(1), places), values).movedim(1, dim)
+    target.index_put_((batch.unsqueeze(1), places), values)
+    return var
 
 
 @kernel("ScatterList")
@@ -209,24 +217,36 @@ def scatter_list(
     axis: int = -2,
 ) -> list[torch.Tensor]:
     """Write the updates of each tensor from its index on along an axis, where the mask is set."""
-    if reduce != "update" or indice.dim() != 1:
-        message = f"reduce '{reduce}' with indices of {indice.dim()} axes is not available"
+    if reduce != "update" or indice.dim() != 1 or axis >= 0:
+        message = (
+            f"reduce '{reduce}' with indices of {indice.dim()} axes along axis {axis} is not "
+            "available; available are update, one axis, and an axis that counts from the end"
+        )
         raise NotImplementedError(message)
-    results = []
     for number, tensor in enumerate(var):
         update = updates[number]
         places = indice[number].long() + torch.arange(update.shape[axis], device=tensor.device)
-        written = tensor.index_copy(axis, places, update)
-        results.append(written if mask is None else torch.where(mask[number] != 0, written, tensor))
-    return results
+        if mask is not None:
+            update = torch.where(mask[number] != 0, update, tensor.index_select(axis, places))
+        tensor.index_copy_(axis, places, update)
+    return var
 
 
-@kernel("ScatterNdUpdate", "TensorScatterUpdate")
+@kernel("ScatterNdUpdate")
 def scatter_nd_update(
-    var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor
+    var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:
-    """Write what stands at the places of `indices`."""
-    return var.index_put(coordinates(indices), updates)
+    """Write into var what then stands at the places of `indices`."""
+    del use_locking
+    return var.index_put_(coordinates(indices), updates)
+
+
+@kernel("TensorScatterUpdate")
+def tensor_scatter_update(
+    x: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor
+) -> torch.Tensor:
+    """Answer x with updates at the places of `indices`."""
+    return x.index_put(coordinates(indices), updates)
 
 
 @kernel("ScatterNd")
@@ -241,7 +261,7 @@ def scatter_update(
 ) -> torch.Tensor:
     """Write rows."""
     del use_locking
-    return var.index_put((indices.long(),), updates)
+    return var.index_put_((indices.long(),), updates)
 
 
 @kernel("ScatterAdd")
@@ -250,7 +270,7 @@ def scatter_add(
 ) -> torch.Tensor:
     """Add to rows."""
     del use_locking
-    return var.index_put((indices.long(),), updates, accumulate=True)
+    return var.index_put_((indices.long(),), updates, accumulate=True)
 
 
 @kernel("EmbeddingDenseGrad")

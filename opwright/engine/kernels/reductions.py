@@ -47,7 +47,6 @@ REDUCTIONS: dict[str, Reduction] = {
     "ReduceMin": lambda x, axes, keep: x.amin(axes, keepdim=keep),
     "ReduceAny": lambda x, axes, keep: torch.any(x, tuple(axes), keepdim=keep),
     "ReduceAll": lambda x, axes, keep: torch.all(x, tuple(axes), keepdim=keep),
-    "ReduceLogSumExp": lambda x, axes, keep: x.logsumexp(axes, keepdim=keep),
 }
 
 
@@ -72,6 +71,7 @@ def of_attribute(reduction: Reduction) -> Callable[..., torch.Tensor]:
 for name, function in REDUCTIONS.items():
     kernel(name)(of_input(function))
     kernel(name + "D")(of_attribute(function))
+kernel("ReduceLogSumExp")(of_input(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)))
 
 
 def reduce_mean(x: torch.Tensor, axes: Sequence[int], *, keep: bool, noop: bool) -> torch.Tensor:
@@ -197,8 +197,8 @@ def extreme(
     return run
 
 
-for name, pick in (("ArgMax", torch.argmax), ("ArgMaxV2", torch.argmax), ("ArgMin", torch.argmin)):
-    kernel(name)(index_of(pick))
+kernel("ArgMaxV2")(index_of(torch.argmax))
+kernel("ArgMin")(index_of(torch.argmin))
 kernel("ArgMaxWithValue")(extreme(torch.max))
 kernel("ArgMinWithValue")(extreme(torch.min))
 

@@ -266,7 +266,11 @@ def view_copy(
     src_stride: list[int],
     src_storage_offset: int,
 ) -> torch.Tensor:
-    """Write a view of `src` into a view of `dst`."""
+    """Answer dst with a view of `src` in a view of it.
+
+    Unlike other operators whose output has the name of an input, this one leaves it as it is:
+    TorchAir has it stand for as_strided_scatter.
+    """
     values = dense(src).as_strided(src_size, src_stride, src_storage_offset)
     return torch.as_strided_scatter(dense(dst), values, dst_size, dst_stride, dst_storage_offset)
 

@@ -22,8 +22,22 @@ def sort(
     return values, indices.to(torch.int32)
 
 
-@kernel("TopK", "TopKV2")
+@kernel("TopK")
 def top_k(
+    x: torch.Tensor,
+    k: int,
+    *,
+    sorted: bool = True,  # noqa: A002 - the prototype's name
+    dim: int = -1,
+    largest: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Answer the k greatest or least along an axis."""
+    values, indices = torch.topk(x, k, dim, largest, sorted)
+    return values, indices.to(torch.int32)
+
+
+@kernel("TopKV2")
+def top_k_v2(
     x: torch.Tensor,
     k: int,
     *,
@@ -34,8 +48,7 @@ def top_k(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Answer the k greatest or least along an axis."""
     del sort_policy
-    values, indices = torch.topk(x, k, dim, largest, sorted)
-    return values, indices.to(torch.int32)
+    return top_k(x, k, sorted=sorted, dim=dim, largest=largest)
 
 
 @kernel("SearchSorted")
