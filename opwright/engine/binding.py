@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from opwright.engine.agreement import check_attribute_types
 from opwright.engine.errors import KernelArgumentError, MissingKernelError
 from opwright.engine.table import Kernel, Takes, find, types
 
@@ -121,6 +122,7 @@ def attributes_of(node: Node, kernel: Kernel) -> Mapping[str, object]:
             raise KernelArgumentError(
                 where=str(node), got=f"no attribute '{name}', which is required"
             )
+    check_attribute_types(node, given)
     return given
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.engine import custom
-from opwright.engine.dtypes import RUNTIME_CODES
+from opwright.engine.dtypes import FROM_RUNTIME, RUNTIME_CODES
 from opwright.engine.errors import KernelArgumentError, MetaError
 from opwright.engine.inference_rule import infer
 from opwright.engine.reference_call import NodeCall, OutputSpec, call_reference
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["custom_kernel"]
 
+# CANN's names of dtypes.
+NAMES: Mapping[str, torch.dtype] = {
+    f"DT_{name}": FROM_RUNTIME[number]
+    for name, number in DTYPE_NUMBERS.items()
+    if number in FROM_RUNTIME
+}
 Spec = tuple[tuple[int, ...], torch.dtype]
 # What stands for an attribute without a value and without a default.
 NOTHING: Mapping[str, object] = {"Int": 0, "Float": 0.0, "Bool": False}
@@ -151,6 +158,7 @@ def outputs_of(
             raise MetaError(
                 where=f"{node}, output '{output.name}'", got=shown(wanted), allowed=[shown(spec)]
             )
+        check_dtype(kernel, port, spec[1], inputs, where=f"{node}, output '{output.name}'")
         specs.append(
             OutputSpec(
                 port=port,
@@ -160,6 +168,27 @@ def outputs_of(
             )
         )
     return tuple(specs)
+
+
+def check_dtype(
+    kernel: Served, name: str, dtype: torch.dtype, inputs: Mapping[str, object], *, where: str
+) -> None:
+    """Raise unless the prototype allows an output this dtype.
+
+    Raises
+    ------
+    MetaError
+        OPW-N007.
+    """
+    port = next(port for port in kernel.prototype.outputs if port.name == name)
+    allowed = kernel.prototype.dtypes(port)
+    if allowed and all(each in NAMES for each in allowed) and dtype not in map(NAMES.get, allowed):
+        raise MetaError(where=where, got=str(dtype), allowed=allowed)
+    for other in kernel.prototype.inputs:
+        given = inputs.get(other.name)
+        is_same = port.symbol is not None and other.symbol == port.symbol
+        if is_same and isinstance(given, torch.Tensor) and given.dtype != dtype:
+            raise MetaError(where=where, got=str(dtype), allowed=[str(given.dtype)])
 
 
 def shown(spec: Spec) -> str:

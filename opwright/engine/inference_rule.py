@@ -8,6 +8,7 @@ are expressions of these. Where it could not, the shapes that Meta gave say the 
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import math
 import operator
@@ -99,7 +100,7 @@ def infer(
         OPW-N001: a rule that does not fit the node.
     """
     try:
-        parts = json.loads(rule)
+        parts = parsed(rule)
         named, outputs, codes = parts["shape"]["inputs"], parts["shape"]["outputs"], parts["dtype"]
         known = names(named, shapes, values)
         return [
@@ -112,6 +113,15 @@ def infer(
         raise GraphFormError(
             where=where, got=f"an inference rule that cannot be used: {error!r}"
         ) from error
+
+
+parsed = functools.lru_cache(maxsize=4096)(json.loads)  # they are only read
+
+
+@functools.lru_cache(maxsize=4096)
+def tree_of(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    return ast.parse(text, mode="eval").body
 
 
 def names(
@@ -143,7 +153,9 @@ def size(text: str, known: Mapping[str, int]) -> int:
     >>> size("Floor(Div(s0 + 1, 2)) * s1", {"s0": 6, "s1": 5})
     15
     """
-    value = evaluate(ast.parse(text, mode="eval").body, known)
+    if text.isdigit():
+        return int(text)
+    value = evaluate(tree_of(text), known)
     if value != int(value):
         message = f"{text} is {value}"
         raise ValueError(message)

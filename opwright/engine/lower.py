@@ -13,6 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from opwright.engine.agreement import check_outputs
 from opwright.engine.binding import Call, bind, kernel_of
 from opwright.engine.errors import GraphFormError, KernelRunError
 from opwright.engine.model import Source
@@ -93,6 +94,7 @@ def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[b
     for node in graph.nodes:
         walk.visit(node)
     results = outputs_of(graph)
+    check_outputs(graph, results, walk.find)
     constants = {source: walk.known[source] for source in walk.wanted(results)}
     sources = [*(source for _, source in placeholders), *constants]
 
@@ -142,6 +144,10 @@ class Walk:
         """Return a tensor, real if its values are known."""
         found = self.known.get(source)
         return self.fake[source] if found is None else found
+
+    def find(self, source: Source) -> torch.Tensor | None:
+        """Return a tensor; None for an output that its kernel left out."""
+        return self.value(source) if source in self.known or source in self.fake else None
 
     def visit(self, node: Node) -> None:
         """Compute the node, or find out the shapes of its outputs."""

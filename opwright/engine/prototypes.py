@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Prototype
 
-__all__ = ["attribute_type", "find"]
+__all__ = ["attribute_type", "find", "of_torchair"]
 
 GENERATED = "dynamo/torchair/_ge_concrete_graph/auto_generated_ge_raw_ops.py"
 DOCUMENTED = re.compile(r'"""REG_OP\((\w+)\).*?"""', re.DOTALL)

@@ -1,0 +1,143 @@
+"""What converters wrote into a node, compared with its prototype and with what is computed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.engine.errors import GraphFormError, KernelArgumentError, MetaError
+from opwright.engine.inference_rule import infer
+from opwright.engine.model import Source
+from opwright.engine.prototypes import of_torchair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import torch
+
+    from opwright.engine.model import GeGraph, Node
+
+__all__ = ["check_attribute_types", "check_outputs", "is_attribute"]
+
+NUMBERS = ("Int", "Float", "Bool", "Type")
+TEXTS = ("String", "AscendString")
+
+
+def check_attribute_types(node: Node, attributes: Mapping[str, object]) -> None:
+    """Raise unless the attributes of one of CANN's operators have the types of its prototype.
+
+    Raises
+    ------
+    KernelArgumentError
+        OPW-N003.
+    """
+    prototype = of_torchair(node.type)
+    if prototype is None:
+        return
+    kinds = {each.name: each.type_name for each in prototype.attributes}
+    for name, value in attributes.items():
+        kind = kinds.get(name, "")
+        if not is_attribute(value, kind):
+            raise KernelArgumentError(
+                where=str(node),
+                got=f"{type(value).__name__} {value!r} for attribute '{name}'",
+                allowed=[kind],
+            )
+
+
+def is_attribute(value: object, kind: str) -> bool:
+    """Tell whether a value can stand for an attribute type; numbers can for each other.
+
+    >>> is_attribute(1, "Bool"), is_attribute("1", "Int"), is_attribute([], "ListInt")
+    (True, False, True)
+    """
+    if kind.startswith("List"):
+        inner = kind.removeprefix("List")
+        return isinstance(value, list) and all(is_attribute(each, inner) for each in value)
+    if kind in NUMBERS:
+        return isinstance(value, int | float)
+    return isinstance(value, str) if kind in TEXTS else True
+
+
+def check_outputs(
+    graph: GeGraph, results: Sequence[Source], value_of: Callable[[Source], torch.Tensor | None]
+) -> None:
+    """Raise if a graph does not compute what Meta said.
+
+    Every tensor has as many elements as Meta said, as far as the sizes that it gave by names are
+    known, and the outputs of the graph have its dtypes; within the graph, converters have some
+    freedom. Orders of axes are not compared: TorchAir notes those of before its passes. The error
+    names the first node that differs.
+
+    Parameters
+    ----------
+    value_of
+        Gives the tensors, which may be fake ones; None for an output that is not computed.
+
+    Raises
+    ------
+    MetaError
+        OPW-N007.
+    """
+    differ = [pair for node in graph.nodes for pair in differing(node, value_of)]
+    wrong = next((pair for pair in differ if pair.sizes_differ), None)
+    if wrong is None and any(pair.source in results for pair in differ if pair.dtypes_differ):
+        wrong = next(pair for pair in differ if pair.dtypes_differ)
+    if wrong is not None:
+        raise MetaError(
+            where=wrong.where,
+            got=f"{shown(wrong.said)} from Meta",
+            allowed=[f"{shown(wrong.computed)}, which the graph computes"],
+        )
+
+
+Spec = tuple[tuple[int, ...], "torch.dtype"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """An output of a node that is not what Meta said."""
+
+    where: str
+    source: Source
+    said: Spec
+    computed: Spec
+
+    @property
+    def sizes_differ(self) -> bool:
+        """Whether the numbers of elements differ."""
+        return math.prod(self.said[0]) != math.prod(self.computed[0])
+
+    @property
+    def dtypes_differ(self) -> bool:
+        """Whether the dtypes differ."""
+        return self.said[1] != self.computed[1]
+
+
+def differing(
+    node: Node, value_of: Callable[[Source], torch.Tensor | None]
+) -> Iterator[Difference]:
+    """Yield the outputs of a node that are not what Meta said."""
+    if not node.rule or not node.outputs:
+        return
+    inputs = [None if source is None else value_of(source) for _, source in node.inputs]
+    shapes = [None if tensor is None else tuple(tensor.shape) for tensor in inputs]
+    try:
+        said = infer(node.rule, shapes, [None] * len(shapes), where=str(node))
+    except GraphFormError:
+        return
+    for index, (spec, wanted) in enumerate(zip(node.outputs, said, strict=True)):
+        source = Source(node.name, index)
+        value = value_of(source)
+        if value is None or wanted is None:
+            continue
+        computed = (tuple(value.shape), value.dtype)
+        if wanted != computed:
+            where = f"{node}, output '{spec.name}'"
+            yield Difference(where=where, source=source, said=wanted, computed=computed)
+
+
+def shown(spec: Spec) -> str:
+    """Return dtype and shape, for an error."""
+    return f"{str(spec[1]).removeprefix('torch.')}{list(spec[0])}"
