@@ -198,7 +198,20 @@ def last_line(script: str) -> str:
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize("network", [RESNET, BERT], ids=["resnet", "bert"])
+@pytest.mark.parametrize(
+    "network",
+    [
+        pytest.param(
+            RESNET,
+            id="resnet",
+            marks=pytest.mark.xfail(
+                strict=True,
+                reason="The engine refuses the attributes input_layout_info, output_layout_info.",
+            ),
+        ),
+        pytest.param(BERT, id="bert"),
+    ],
+)
 def test_a_network_answers_what_eager_does(network: str, *, dynamic: bool) -> None:
     sizes = (3, 5, 2, 5) if dynamic else (3, 3)
     assert last_line(network + COMPARE.format(dynamic=dynamic, sizes=sizes)) == "same"

@@ -77,24 +77,6 @@ def mat_mul_v2(
     return product_of(flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2), bias)
 
 
-@kernel("MatMulV3")
-def mat_mul_v3(
-    x1: torch.Tensor,
-    x2: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    offset_w: torch.Tensor | None = None,
-    *,
-    transpose_x1: bool = False,
-    transpose_x2: bool = False,
-    offset_x: int = 0,
-    enable_hf32: bool = False,
-) -> torch.Tensor:
-    """x1 @ x2 + bias; HF32 is computed in float32."""
-    del enable_hf32
-    refuse_offsets(offset_w, offset_x)
-    return product_of(flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2), bias)
-
-
 @kernel("BatchMatMul")
 def batch_mat_mul(
     x1: torch.Tensor, x2: torch.Tensor, *, adj_x1: bool = False, adj_x2: bool = False
