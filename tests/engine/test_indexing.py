@@ -168,6 +168,8 @@ def test_scatter_elements_reduces() -> None:
     for reduction, value in wanted.items():
         answer = call("ScatterElements", x, at, updates, reduction=reduction)
         assert answer.tolist() == [2, value, 2], reduction
+        counted_back = call("ScatterElements", x, at - 3, updates, reduction=reduction)
+        assert torch.equal(counted_back, answer)
     with pytest.raises(NotImplementedError, match="'median' is not available"):
         call("ScatterElements", x, at, updates, reduction="median")
 

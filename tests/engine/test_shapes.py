@@ -156,6 +156,7 @@ def test_joins_and_cuts_are_inverse() -> None:
     assert torch.equal(call("Concat", 1, parts, N=3), x)
     assert torch.equal(call("ConcatD", parts, concat_dim=1, N=3), x)
     assert torch.equal(call("Pack", call("Unpack", x, num=7, axis=1), axis=1, N=7), x)
+    assert call("ConcatV2", [x[0, 1], x[0, 2]], 0, N=2).tolist() == [1, 2]
     halves = call("Split", 0, x, num_split=2)
     assert torch.equal(call("ConcatD", halves, concat_dim=0), x)
     assert [h.shape for h in call("SplitD", x, split_dim=0, num_split=2)] == [(1, 7), (1, 7)]

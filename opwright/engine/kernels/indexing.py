@@ -165,16 +165,17 @@ def scatter_elements(
     axis: int = 0,
     reduction: str = "none",
 ) -> torch.Tensor:
-    """Write one element for each of `indices`."""
+    """Answer data with one element for each of `indices` written; they may count from the end."""
+    places = from_end(indices.long(), data.shape[axis] if data.dim() else 1, negative=True)
     if reduction in ("none", "", "update"):
-        return data.scatter(axis, indices.long(), updates)
+        return data.scatter(axis, places, updates)
     names = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
     if reduction not in names:
         message = (
             f"reduction '{reduction}' is not available; available are none, {', '.join(names)}"
         )
         raise NotImplementedError(message)
-    return data.scatter_reduce(axis, indices.long(), updates, names[reduction])
+    return data.scatter_reduce(axis, places, updates, names[reduction])
 
 
 @kernel("Scatter")

@@ -174,25 +174,30 @@ def unpack(x: torch.Tensor, *, num: int, axis: int = 0) -> tuple[torch.Tensor, .
     return x.unbind(axis)
 
 
+def joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
+    """Join along an axis; a scalar has one."""
+    return torch.cat([part.reshape(1) if part.dim() == 0 else part for part in parts], axis)
+
+
 @kernel("ConcatV2")
 def concat_v2(x: list[torch.Tensor], concat_dim: int, *, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
-    return torch.cat(x, concat_dim)
+    return joined(x, concat_dim)
 
 
 @kernel("Concat")
 def concat(concat_dim: int, x: list[torch.Tensor], *, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
-    return torch.cat(x, concat_dim)
+    return joined(x, concat_dim)
 
 
 @kernel("ConcatD", "ConcatV2D")
 def concat_d(x: list[torch.Tensor], *, concat_dim: int, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
-    return torch.cat(x, concat_dim)
+    return joined(x, concat_dim)
 
 
 def pieces(x: torch.Tensor, sizes: Sequence[int], axis: int, count: int) -> list[torch.Tensor]:
