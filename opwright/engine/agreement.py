@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.engine.errors import GraphFormError, KernelArgumentError, MetaError
-from opwright.engine.inference_rule import infer
+from opwright.engine.dtypes import from_runtime
+from opwright.engine.errors import KernelArgumentError, MetaError
+from opwright.engine.inference_rule import meta_outputs, size
 from opwright.engine.model import Source
 from opwright.engine.prototypes import of_torchair
 
@@ -80,7 +81,8 @@ def check_outputs(
     MetaError
         OPW-N007.
     """
-    differ = [pair for node in graph.nodes for pair in differing(node, value_of)]
+    known = names_of(graph, value_of)
+    differ = [pair for node in graph.nodes for pair in differing(node, known, value_of)]
     wrong = next((pair for pair in differ if pair.sizes_differ), None)
     if wrong is None and any(pair.source in results for pair in differ if pair.dtypes_differ):
         wrong = next(pair for pair in differ if pair.dtypes_differ)
@@ -115,26 +117,36 @@ class Difference:
         return self.said[1] != self.computed[1]
 
 
+def names_of(
+    graph: GeGraph, value_of: Callable[[Source], torch.Tensor | None]
+) -> Mapping[str, int]:
+    """Return what the names of sizes stand for; the inputs of the graph have them."""
+    known: dict[str, int] = {}
+    for node in graph.of_type("Data", "RefData"):
+        tensor = value_of(Source(node.name, 0))
+        for said in meta_outputs(node.rule)[:1]:
+            if said is not None and tensor is not None and len(said[0]) == tensor.dim():
+                known.update(zip(said[0], tensor.shape, strict=True))
+    return {name: value for name, value in known.items() if name.isidentifier()}
+
+
 def differing(
-    node: Node, value_of: Callable[[Source], torch.Tensor | None]
+    node: Node, known: Mapping[str, int], value_of: Callable[[Source], torch.Tensor | None]
 ) -> Iterator[Difference]:
     """Yield the outputs of a node that are not what Meta said."""
-    if not node.rule or not node.outputs:
-        return
-    inputs = [None if source is None else value_of(source) for _, source in node.inputs]
-    shapes = [None if tensor is None else tuple(tensor.shape) for tensor in inputs]
-    try:
-        said = infer(node.rule, shapes, [None] * len(shapes), where=str(node))
-    except GraphFormError:
-        return
-    for index, (spec, wanted) in enumerate(zip(node.outputs, said, strict=True)):
+    for index, said in enumerate(meta_outputs(node.rule)):
         source = Source(node.name, index)
         value = value_of(source)
-        if value is None or wanted is None:
+        if said is None or value is None:
             continue
+        try:
+            shape = tuple(size(text, known) for text in said[0])
+        except (ValueError, KeyError, SyntaxError, ArithmeticError):
+            continue  # a name that no input of the graph has
+        wanted = (shape, from_runtime(said[1], where=str(node)))
         computed = (tuple(value.shape), value.dtype)
         if wanted != computed:
-            where = f"{node}, output '{spec.name}'"
+            where = f"{node}, output '{node.outputs[index].name}'"
             yield Difference(where=where, source=source, said=wanted, computed=computed)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-__all__ = ["infer", "rule_of_shapes"]
+__all__ = ["infer", "meta_outputs", "rule_of_shapes", "size"]
 
 SHAPE = re.compile(r"shape=torch\.Size\(\[(.*)\]\)")
 COMMA = re.compile(r",\s*(?![^()]*\))")  # between sizes, not between the arguments of a function
@@ -67,7 +67,8 @@ def rule_of_shapes(
         return ""
     codes = [None if dtype is None else RUNTIME_CODES[dtype] for dtype in dtypes]
     named = [sizes_of(text) for text in inputs]
-    return json.dumps({"shape": {"inputs": named, "outputs": shapes}, "dtype": codes})
+    rule = {"shape": {"inputs": named, "outputs": shapes}, "dtype": codes, "from": "meta"}
+    return json.dumps(rule)
 
 
 def sizes_of(text: str) -> list[str] | None:
@@ -76,6 +77,15 @@ def sizes_of(text: str) -> list[str] | None:
     if found is None:
         return None
     return [part.strip() for part in COMMA.split(found[1])] if found[1].strip() else []
+
+
+def meta_outputs(rule: str) -> Sequence[tuple[Sequence[str], int] | None]:
+    """Return sizes and dtype that Meta gave the outputs; nothing if TorchAir wrote the rule."""
+    parts = parsed(rule) if rule else {}
+    if parts.get("from") != "meta":
+        return []
+    pairs = zip(parts["shape"]["outputs"], parts["dtype"], strict=True)
+    return [None if sizes is None or code is None else (sizes, code) for sizes, code in pairs]
 
 
 def infer(
