@@ -26,7 +26,6 @@ BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "LessEqual": torch.le,
     "LogicalAnd": torch.logical_and,
     "LogicalOr": torch.logical_or,
-    "LogicalXor": torch.logical_xor,
     "NotEqual": torch.ne,
 }
 

@@ -47,13 +47,10 @@ def eye(
 
 # How many elements these answer depends on values, so these have to be known: see `number`.
 @kernel("Range")
-def range_(
-    start: torch.Tensor, limit: torch.Tensor, delta: torch.Tensor, *, is_closed: bool = False
-) -> torch.Tensor:
+def range_(start: torch.Tensor, limit: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:
     """Count from `start` to before `limit` in steps of `delta`."""
     dtype = torch.result_type(start, limit)
-    stop = number(limit) + (number(delta) if is_closed else 0)
-    return torch.arange(number(start), stop, number(delta), dtype=dtype)
+    return torch.arange(number(start), number(limit), number(delta), dtype=dtype)
 
 
 @kernel("LinSpace")
@@ -91,7 +88,7 @@ def bitcast(x: torch.Tensor, *, type: int, keep_dim: bool = False) -> torch.Tens
     return x.view(from_runtime(type, where="Bitcast")).clone()
 
 
-@kernel("Identity", "TensorMove", "Snapshot", "StopGradient", "PreventGradient")
+@kernel("Identity", "TensorMove", "Snapshot", "StopGradient")
 def identity(x: torch.Tensor) -> torch.Tensor:
     """Answer a copy."""
     return x.clone()
