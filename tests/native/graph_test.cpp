@@ -1,5 +1,5 @@
 // tests/native/graph_test.cpp
-// Values of the graph interface, and that the engine behind it is refused.
+// Values of the graph interface, and what it answers in a process without Python.
 #include "ge/graph.h"
 
 #include <cstdint>
