@@ -33,6 +33,7 @@ GROUPS = {
     "K": "aclnn functions and kernels of the twin",
     "T": "The twin",
     "G": "NPU graphs",
+    "N": "The graph engine",
 }
 HEAD = """# Errors
 

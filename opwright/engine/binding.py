@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["Call", "bind", "kernel_of"]
 
 # What converters and GE note at a node beside its prototype's attributes.
-NOTES = {"format_for_int", "origin_shape", "origin_format", "storage_format", "storage_shape"}
+NOTES = {
+    "format_for_int",
+    "input_layout_info",
+    "origin_format",
+    "origin_shape",
+    "output_layout_info",
+    "storage_format",
+    "storage_shape",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

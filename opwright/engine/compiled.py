@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.engine.lower import Lowered
-    from opwright.engine.model import GeGraph
+    from opwright.engine.model import GeGraph, Node
 
 __all__ = ["CompiledGraph", "Input"]
 
+# What TorchAir notes at a graph of where each input lies.
+PLACEMENTS = "_input_placements"
+ON_HOST = 0
+SIZES = (torch.int32, torch.int64)
 MOST_SHAPES = 64  # that are kept for one graph; the one that was not used for longest goes first
 
 
@@ -71,7 +75,18 @@ class CompiledGraph:
     def is_static(self) -> bool:
         """Whether the graph says all shapes of its inputs."""
         specs = [node.outputs[0] for node in self.inputs]
-        return all(spec.shape is not None and min(spec.shape, default=0) >= 0 for spec in specs)
+        return not self.takes_sizes and all(
+            spec.shape is not None and min(spec.shape, default=0) >= 0 for spec in specs
+        )
+
+    @property
+    def takes_sizes(self) -> bool:
+        """Whether an input may hold sizes: integers on the host, as TorchAir passes symbols."""
+        placements = cast("Sequence[int]", self.graph.attributes.get(PLACEMENTS, ()))
+        return any(
+            placement == ON_HOST and node.outputs[0].dtype in SIZES
+            for placement, node in zip(placements, self.inputs, strict=False)
+        )
 
     def static_inputs(self) -> list[Input]:
         """Return the inputs that a static graph describes."""
@@ -86,6 +101,9 @@ class CompiledGraph:
         InputError
             OPW-N005.
         """
+        inputs = [
+            self.described(node, each) for node, each in zip(self.inputs, inputs, strict=False)
+        ] + [*inputs[len(self.inputs) :]]
         self.check(inputs)
         key = tuple(given.key for given in inputs)
         with self.lock:
@@ -96,6 +114,14 @@ class CompiledGraph:
             while len(self.lowered) > MOST_SHAPES:
                 self.lowered.popitem(last=False)
         return found
+
+    @staticmethod
+    def described(node: Node, given: Input) -> Input:
+        """Return the input as its descriptor has it: TorchAir passes a scalar as one element."""
+        if node.outputs[0].shape != () or given.shape != (1,):
+            return given
+        value = None if given.value is None else given.value.reshape(())
+        return Input((), given.dtype, value)
 
     def lower(self, inputs: Sequence[Input]) -> Lowered:
         """Lower the graph."""

@@ -98,8 +98,12 @@ def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[b
     constants = {source: walk.known[source] for source in walk.wanted(results)}
     sources = [*(source for _, source in placeholders), *constants]
 
+    written = [s for call in walk.calls for s in written_by(call) if s in constants]
+
     def run(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         values = dict(zip(sources, tensors, strict=True))
+        for source in written:  # the next run begins with the constant as it is
+            values[source] = values[source].clone()
         for call in walk.calls:
             values.update(results_of(call, call_kernel(call, values)))
         return tuple(values[source] for source in results)
@@ -159,6 +163,8 @@ class Walk:
         kernel = kernel_of(node)
         call = bind(node, kernel, self.known)
         if kernel.of_shapes or self.is_known(node):
+            for source in written_by(call):
+                self.known[source] = self.known[source].clone()
             self.known.update(results_of(call, call_kernel(call, Values(self))))
             return
         with self.mode:
@@ -198,6 +204,12 @@ def as_sources(entry: Source | tuple[Source, ...] | None) -> tuple[Source, ...]:
     if entry is None:
         return ()
     return (entry,) if isinstance(entry, Source) else entry
+
+
+def written_by(call: Call) -> tuple[Source, ...]:
+    """Return the inputs of a call that have the name of an output: the kernel may write them."""
+    outputs = {spec.name.rstrip("0123456789") for spec in call.node.outputs}
+    return tuple(s for name, e in call.tensors.items() if name in outputs for s in as_sources(e))
 
 
 def constant_of(node: Node) -> torch.Tensor:

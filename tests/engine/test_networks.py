@@ -201,14 +201,7 @@ def last_line(script: str) -> str:
 @pytest.mark.parametrize(
     "network",
     [
-        pytest.param(
-            RESNET,
-            id="resnet",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="The engine refuses the attributes input_layout_info, output_layout_info.",
-            ),
-        ),
+        pytest.param(RESNET, id="resnet"),
         pytest.param(BERT, id="bert"),
     ],
 )
