@@ -14,21 +14,25 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("setting", "files"),
+    ("values", "files"),
     [
-        ("TASK_QUEUE_ENABLE", ("misuse", "modes")),
-        ("OPWRIGHT_SYNC", ("replay", "misuse", "streams", "updates")),
+        ({}, ("misuse",)),
+        ({"TASK_QUEUE_ENABLE": "0"}, ("misuse", "modes")),
+        (
+            {"TASK_QUEUE_ENABLE": "0", "OPWRIGHT_SYNC": "1"},
+            ("replay", "misuse", "streams", "updates"),
+        ),
     ],
+    ids=["default", "no consumer thread", "sync"],
 )
-def test_without_the_consumer_thread_and_in_sync_mode(setting: str, files: tuple[str, ...]) -> None:
-    """The same tests, where calls run on the caller's thread and operators inside of calls."""
-    values = {"TASK_QUEUE_ENABLE": "0", setting: "1" if setting == "OPWRIGHT_SYNC" else "0"}
+def test_in_a_process_of_their_own(values: dict[str, str], files: tuple[str, ...]) -> None:
+    """The same tests, also where calls run on the caller's thread, and operators inside of calls."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"),
             *(HERE / f"test_{file}.py" for file in files),
         ],
-        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT), **values},
+        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT), "GRAPHS_ALONE": "1", **values},
         cwd=on_twin.ROOT,
         capture_output=True,
         text=True,
