@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
     ids=["default", "no consumer thread", "sync"],
 )
 def test_in_a_process_of_their_own(values: dict[str, str], files: tuple[str, ...]) -> None:
-    """The same tests, also where calls run on the caller's thread, and operators inside of calls."""
+    """The same tests, also with calls on the caller's thread, and operators inside of calls."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"),
