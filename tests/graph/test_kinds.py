@@ -47,6 +47,13 @@ ok(acl.aclrtLaunchHostFunc(stream, function, None))
 ok(acl.aclmdlRICondHandleCreate(model, c_uint32(1), 1, byref(handle)))
 condition = Condition(handle, 0, 2, cast(bodies, c_void_p))
 ok(acl.aclmdlRIAddCondTask(condition, stream, c_uint32(0)))
+inside = c_void_p()
+ok(acl.aclrtCreateStream(byref(inside)))
+for each in bodies:
+    body = c_void_p(each)
+    ok(acl.aclmdlRICaptureToModelRIBegin(inside, body, 2))
+    ok(acl.aclrtMemsetAsync(c_void_p(a), c_size_t(64), 9, c_size_t(16), inside))
+    ok(acl.aclmdlRICaptureEnd(inside, byref(body)))
 ok(acl.aclmdlRICaptureEnd(stream, byref(graph)))
 
 path = os.environ["DUMP"].encode()

@@ -320,6 +320,20 @@ SCENARIO(modes_say_who_may_call_what) {
   REFUSED(aclmdlRICaptureThreadExchangeMode(&mode), ACL_ERROR_RT_PARAM_INVALID, "3", "does not exist");
 }
 
+SCENARIO(a_capture_forbids_nothing_on_another_device) {
+  start();
+  const aclrtStream stream = new_stream();
+  begin(stream);
+  REFUSED(aclrtSynchronizeDevice(), ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, "cannot wait for the device");
+  OK(aclrtSetDevice(1));
+  OK(aclrtSynchronizeDevice());
+  const Block block;
+  block.set(1);
+  CHECK_EQ(block.read(), 1);
+  OK(aclrtSetDevice(0));
+  end(stream);
+}
+
 SCENARIO(pageable_memory_is_not_copied_in_a_capture) {
   start();
   const aclrtStream stream = new_stream();

@@ -6,6 +6,7 @@
 #include "runtime/capture/condition.h"
 #include "runtime/capture/task_group.h"
 #include "runtime/consumer_thread.h"
+#include "runtime/device.h"
 #include "runtime/trace.h"
 
 namespace opwright {
@@ -349,7 +350,10 @@ void require_not_captured(const Stream& stream, const char* why) {
 
 void require_no_capture_here(const char* why, int code) {
   if (ongoing_captures().count.load() == 0) return;
+  const Device* const device = current_device_or_null();
   for (const auto& capture : ongoing_captures().all()) {
+    // Another device has its own work to wait for.
+    if (device == nullptr || capture->graph()->device() != device->id()) continue;
     require(!forbids_here(*capture), code, why,
             "; that is not allowed while a graph is being captured in this mode. Do it before or after the capture, or "
             "capture with capture_error_mode='thread_local' or 'relaxed' if it is another thread's business");

@@ -256,7 +256,7 @@ def graph_forms(facts: SetFacts) -> list[str]:
     if not names:
         return []
     return [
-        bracketed("for name in (", [literal(name) for name in names], "):", indent="    "),
+        bracketed("for name in [", [literal(name) for name in names], "]:", indent="    "),
         "        binder = registrar.binder(name)",
         "        register_graph_form(registrar.library, binder.operator, binder.results)",
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,11 +13,6 @@ import torch_npu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-# A misused capture that stays open would fail all later tests of its process; test_settings.py
-# runs the file in one of its own.
-collect_ignore = [] if "GRAPHS_ALONE" in os.environ else ["test_misuse.py"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
