@@ -8,11 +8,12 @@ import torch
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.engine import custom
-from opwright.engine.dtypes import FROM_RUNTIME, RUNTIME_CODES
+from opwright.engine.dtypes import RUNTIME_CODES
 from opwright.engine.errors import KernelArgumentError, MetaError
 from opwright.engine.inference_rule import infer
 from opwright.engine.reference_call import NodeCall, OutputSpec, call_reference
 from opwright.engine.table import Kernel, Passing, Takes
+from opwright.twin.kernels.dtypes import FROM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,30 +9,10 @@ from __future__ import annotations
 import torch
 
 from opwright.engine.errors import KernelArgumentError
+from opwright.twin.kernels.dtypes import FROM_RUNTIME
 
 __all__ = ["RUNTIME_CODES", "from_proto", "from_runtime"]
 
-FROM_RUNTIME = {
-    0: torch.float32,
-    1: torch.float16,
-    2: torch.int8,
-    3: torch.int32,
-    4: torch.uint8,
-    6: torch.int16,
-    7: torch.uint16,
-    8: torch.uint32,
-    9: torch.int64,
-    10: torch.uint64,
-    11: torch.float64,
-    12: torch.bool,
-    16: torch.complex64,
-    17: torch.complex128,
-    27: torch.bfloat16,
-    33: torch.complex32,
-    35: torch.float8_e5m2,
-    36: torch.float8_e4m3fn,
-    37: torch.float8_e8m0fnu,
-}
 RUNTIME_CODES = {dtype: code for code, dtype in FROM_RUNTIME.items()}
 # The first numbers of ge.proto are an order of their own, 14 to 27 are those of the runtime, and
 # from 28 on they are one lower.
@@ -49,13 +29,10 @@ FROM_PROTO = {
     10: torch.uint64,
     11: torch.bool,
     12: torch.float64,
-    16: torch.complex64,
-    17: torch.complex128,
-    27: torch.bfloat16,
-    32: torch.complex32,
-    34: torch.float8_e5m2,
-    35: torch.float8_e4m3fn,
-    36: torch.float8_e8m0fnu,
+} | {
+    code if code <= 27 else code - 1: dtype  # noqa: PLR2004 - see above
+    for code, dtype in FROM_RUNTIME.items()
+    if code >= 14  # noqa: PLR2004
 }
 
 

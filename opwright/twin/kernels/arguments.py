@@ -11,34 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import torch
 
 from opwright.errors import OpwrightError
+from opwright.twin.kernels.dtypes import FROM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["ArgumentView", "Value", "read_argument"]
-
-# aclDataType -> torch.dtype. An ACL dtype without a counterpart is not in the table.
-DTYPES = {
-    0: torch.float32,
-    1: torch.float16,
-    2: torch.int8,
-    3: torch.int32,
-    4: torch.uint8,
-    6: torch.int16,
-    7: torch.uint16,
-    8: torch.uint32,
-    9: torch.int64,
-    10: torch.uint64,
-    11: torch.float64,
-    12: torch.bool,
-    16: torch.complex64,
-    17: torch.complex128,
-    27: torch.bfloat16,
-    33: torch.complex32,
-    35: torch.float8_e5m2,
-    36: torch.float8_e4m3fn,
-    37: torch.float8_e8m0fnu,
-}
 
 Value = object
 
@@ -97,9 +75,9 @@ class ArgumentView(ctypes.Structure):
 
 def torch_dtype(code: int) -> torch.dtype:
     """Return torch's dtype for an aclDataType."""
-    if code not in DTYPES:
-        raise ArgumentDtypeError(where="aclDataType", got=str(code), allowed=map(str, DTYPES))
-    return DTYPES[code]
+    if code not in FROM_RUNTIME:
+        raise ArgumentDtypeError(where="aclDataType", got=str(code), allowed=map(str, FROM_RUNTIME))
+    return FROM_RUNTIME[code]
 
 
 def tensor(view: TensorView) -> torch.Tensor | None:
