@@ -51,8 +51,7 @@ Sides sides_of(aclrtMemcpyKind kind) {
 
 constexpr char kSynchronous[] =
     "a synchronous copy or fill runs at once (.cpu(), .tolist(), torch.tensor([...], device='npu'), an index on the "
-    "CPU, or "
-    "an operator that falls back to the CPU)";
+    "CPU, or an operator that falls back to the CPU)";
 
 // Where the host reaches the range, after checking that it is what the copy kind says.
 char* reach(const void* address, size_t size, Side side, const char* what) {
