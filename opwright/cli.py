@@ -21,7 +21,7 @@ from opwright import __version__
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.command import kernels_app
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
-from opwright.twin.settings import check_trace
+from opwright.twin.settings import check_graph_compiler, check_trace
 
 if TYPE_CHECKING:
     from typer._click import (
@@ -111,6 +111,12 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="Write all calls as a Chrome trace.")
     ] = None,
     kernels: Kernels = None,
+    graph_compiler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="How max-autotune graphs run: eager (default) or inductor."
+        ),
+    ] = None,
     twin: Annotated[
         bool | None,
         typer.Option(
@@ -127,6 +133,8 @@ def run(
         read_settings(soc, devices, memory, kernels),
         sync=sync or None,
         trace=None if trace is None else check_trace(trace, where="--trace"),
+        graph_compiler=graph_compiler
+        and check_graph_compiler(graph_compiler, where="--graph-compiler"),
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"
     launch(command, settings, wish, say=lambda line: typer.echo(f"opwright: {line}", err=True))

@@ -44,6 +44,8 @@ void opwright_engine_static(void* answer, int32_t is_static) {
   static_cast<Answer*>(answer)->is_static = is_static != 0;
 }
 
+void opwright_engine_program(void* answer, uint64_t program) { static_cast<Answer*>(answer)->program = program; }
+
 void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes, uint64_t bytes) {
   static_cast<Answer*>(answer)->outputs.push_back({static_cast<ge::DataType>(dtype), {sizes, sizes + rank}, bytes});
 }

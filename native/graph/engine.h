@@ -25,10 +25,13 @@ struct EngineTensor {
 // Functions that answer get an Answer as their last argument.
 struct Engine {
   void (*compile)(uint64_t graph, const char* model, uint64_t size, const char* options, void* answer);
+  // Answers a program for these inputs, and its outputs.
   void (*prepare)(uint64_t graph, const EngineTensor* inputs, uint64_t count, void* answer);
-  void (*run)(uint64_t graph, const EngineTensor* inputs, uint64_t input_count, const EngineTensor* outputs,
-              uint64_t output_count, void* answer);
+  // `addresses` are those of the inputs and then the outputs.
+  void (*run)(uint64_t program, void* const* addresses, uint64_t count, int32_t threads, void* answer);
   void (*remove)(uint64_t graph);
+  void (*forget)(uint64_t program);
+  int (*threads)();
 };
 
 struct Answer {
@@ -38,6 +41,7 @@ struct Answer {
     size_t bytes;
   };
   bool is_static = false;
+  uint64_t program = 0;
   std::vector<Output> outputs;
   std::optional<std::string> failure;
 };
@@ -54,6 +58,7 @@ extern "C" {
 OPWRIGHT_API void opwright_engine_register(const opwright::graph::Engine* engine);
 OPWRIGHT_API void opwright_engine_fail(void* answer, const char* text);
 OPWRIGHT_API void opwright_engine_static(void* answer, int32_t is_static);
+OPWRIGHT_API void opwright_engine_program(void* answer, uint64_t program);
 OPWRIGHT_API void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes,
                                          uint64_t bytes);
 }

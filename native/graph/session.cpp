@@ -21,81 +21,11 @@ namespace opwright::graph {
 namespace {
 
 constexpr int kFailed = static_cast<int>(ge::FAILED);
+constexpr size_t kMostPrograms = 64;  // that are kept for one graph
 // What the summary asks the caller to provide. Kernels allocate what they need by themselves.
 constexpr size_t kNominalMemory = 512;
 
 std::atomic<uint64_t> next_handle{1};
-
-// A graph of a session. Runs that are under way keep it.
-class AddedGraph {
- public:
-  AddedGraph(std::string model, std::string options) : model_(std::move(model)), options_(std::move(options)) {}
-  ~AddedGraph() {
-    if (compiled_) engine().remove(handle_);
-  }
-  AddedGraph(const AddedGraph&) = delete;
-  AddedGraph& operator=(const AddedGraph&) = delete;
-
-  uint64_t handle() const noexcept { return handle_; }
-
-  void compile() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (compiled_) return;
-    Answer answer;
-    engine().compile(handle_, model_.data(), model_.size(), options_.c_str(), &answer);
-    check(answer);
-    compiled_ = true;
-    summary_ = std::move(answer);
-  }
-
-  std::shared_ptr<ge::SummaryData> summary() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    require(compiled_, kFailed, "the graph is not compiled");
-    auto data = std::make_shared<ge::SummaryData>();
-    data->is_static = summary_.is_static;
-    data->const_memory = data->feature_memory = data->fixed_feature_memory = kNominalMemory;
-    for (const Answer::Output& output : summary_.outputs) {
-      data->output_dims.push_back(output.sizes);
-      data->output_types.push_back(output.dtype);
-    }
-    return data;
-  }
-
- private:
-  const uint64_t handle_ = next_handle.fetch_add(1);
-  const std::string model_;
-  const std::string options_;
-  mutable std::mutex mutex_;
-  bool compiled_ = false;
-  Answer summary_;
-};
-
-struct SessionData {
-  std::mutex mutex;
-  std::map<uint32_t, std::shared_ptr<AddedGraph>> graphs;
-  std::map<const void*, std::shared_ptr<ge::Allocator>> allocators;  // by stream
-
-  std::shared_ptr<AddedGraph> find(uint32_t id) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto it = graphs.find(id);
-    require(it != graphs.end(), kFailed, "the session has no graph ", id);
-    return it->second;
-  }
-};
-
-Handles<SessionData>& sessions() {
-  static auto* const instance = new Handles<SessionData>("session", kFailed);
-  return *instance;
-}
-
-std::shared_ptr<SessionData> session_of(uint64_t id) { return sessions().find(reinterpret_cast<const void*>(id)); }
-
-// key=value lines.
-std::string joined(const ge::Options& options) {
-  std::string result;
-  for (const auto& [key, value] : options) result += text(key.GetString(), "=", value.GetString(), "\n");
-  return result;
-}
 
 void* reach(const void* data) {
   return memory::is_device_address(data) ? memory::alias_of(data) : const_cast<void*>(data);
@@ -129,6 +59,24 @@ class Tensors {
     views_.push_back({tensor.GetDataType(), on_host || data == nullptr, 0, nullptr, on_host ? nullptr : reach(data),
                       bytes_of(tensor)});
   }
+  // What a program depends on: types, shapes, and the values on the host if there are any when it is made.
+  std::string key(bool with_values) const {
+    std::string result;
+    for (size_t i = 0; i < views_.size(); ++i) {
+      append(result, &views_[i].dtype, sizeof views_[i].dtype);
+      const auto rank = static_cast<int64_t>(sizes_[i].size());
+      append(result, &rank, sizeof rank);
+      append(result, sizes_[i].data(), sizes_[i].size() * sizeof(int64_t));
+      if (!with_values || views_[i].on_host == 0) continue;
+      append(result, &views_[i].bytes, sizeof views_[i].bytes);
+      append(result, copies_[i].data(), copies_[i].size());
+    }
+    return result;
+  }
+  void append_addresses(std::vector<void*>& addresses) {
+    views();
+    for (const EngineTensor& view : views_) addresses.push_back(view.data);
+  }
   void add_output(const Answer::Output& output, void* data, size_t bytes) {
     sizes_.push_back(output.sizes);
     copies_.emplace_back();
@@ -145,11 +93,120 @@ class Tensors {
   }
 
  private:
+  static void append(std::string& text, const void* data, size_t size) {
+    text.append(static_cast<const char*>(data), size);
+  }
+
   std::vector<EngineTensor> views_;
   std::vector<std::vector<int64_t>> sizes_;
   std::vector<std::vector<uint8_t>> copies_;
   std::vector<const void*> device_memory_;
 };
+
+// A graph for inputs of given shapes and values. Runs that are under way keep it.
+class Program {
+ public:
+  explicit Program(Answer answer) : answer_(std::move(answer)) {}
+  ~Program() { engine().forget(answer_.program); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  uint64_t id() const noexcept { return answer_.program; }
+  const std::vector<Answer::Output>& outputs() const noexcept { return answer_.outputs; }
+
+ private:
+  const Answer answer_;
+};
+
+// A graph of a session. Runs that are under way keep it.
+class AddedGraph {
+ public:
+  AddedGraph(std::string model, std::string options) : model_(std::move(model)), options_(std::move(options)) {}
+  ~AddedGraph() {
+    if (compiled_) engine().remove(handle_);
+  }
+  AddedGraph(const AddedGraph&) = delete;
+  AddedGraph& operator=(const AddedGraph&) = delete;
+
+  // The program for these inputs. No lock is held while Python runs: whoever has the interpreter may want the lock.
+  std::shared_ptr<const Program> program(Tensors& inputs) {
+    const std::string key = inputs.key(/*with_values=*/!summary_.is_static);
+    {
+      const std::lock_guard<std::mutex> lock(programs_mutex_);
+      const auto it = programs_.find(key);
+      if (it != programs_.end()) return it->second;
+    }
+    Answer answer;
+    engine().prepare(handle_, inputs.views(), inputs.size(), &answer);
+    check(answer);
+    auto made = std::make_shared<const Program>(std::move(answer));
+    std::map<std::string, std::shared_ptr<const Program>> surplus;
+    const std::lock_guard<std::mutex> lock(programs_mutex_);
+    if (programs_.size() >= kMostPrograms) surplus.swap(programs_);
+    programs_.emplace(key, made);
+    return made;
+  }
+
+  void compile() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (compiled_) return;
+    Answer answer;
+    engine().compile(handle_, model_.data(), model_.size(), options_.c_str(), &answer);
+    check(answer);
+    compiled_ = true;
+    summary_ = std::move(answer);
+  }
+
+  std::shared_ptr<ge::SummaryData> summary() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    require(compiled_, kFailed, "the graph is not compiled");
+    auto data = std::make_shared<ge::SummaryData>();
+    data->is_static = summary_.is_static;
+    data->const_memory = data->feature_memory = data->fixed_feature_memory = kNominalMemory;
+    for (const Answer::Output& output : summary_.outputs) {
+      data->output_dims.push_back(output.sizes);
+      data->output_types.push_back(output.dtype);
+    }
+    return data;
+  }
+
+ private:
+  const uint64_t handle_ = next_handle.fetch_add(1);
+  const std::string model_;
+  const std::string options_;
+  mutable std::mutex mutex_;
+  bool compiled_ = false;
+  Answer summary_;
+  std::mutex programs_mutex_;
+  std::map<std::string, std::shared_ptr<const Program>> programs_;
+};
+
+struct SessionData {
+  std::mutex mutex;
+  std::map<uint32_t, std::shared_ptr<AddedGraph>> graphs;
+  std::map<const void*, std::shared_ptr<ge::Allocator>> allocators;  // by stream
+
+  std::shared_ptr<AddedGraph> find(uint32_t id) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto it = graphs.find(id);
+    require(it != graphs.end(), kFailed, "the session has no graph ", id);
+    return it->second;
+  }
+};
+
+Handles<SessionData>& sessions() {
+  static auto* const instance = new Handles<SessionData>("session", kFailed);
+  return *instance;
+}
+
+std::shared_ptr<SessionData> session_of(uint64_t id) { return sessions().find(reinterpret_cast<const void*>(id)); }
+
+// key=value lines.
+std::string joined(const ge::Options& options) {
+  std::string result;
+  for (const auto& [key, value] : options) result += text(key.GetString(), "=", value.GetString(), "\n");
+  return result;
+}
 
 // Gives an output that has no memory some: from the caller's allocator, or from the device.
 void allocate(ge::Tensor& tensor, size_t bytes, const std::shared_ptr<ge::Allocator>& allocator) {
@@ -179,12 +236,19 @@ void check_size(const ge::Tensor& tensor, const Answer::Output& output, size_t i
 
 class RunTask final : public Task {
  public:
-  RunTask(std::shared_ptr<AddedGraph> graph, Tensors inputs, Tensors outputs)
-      : graph_(std::move(graph)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+  RunTask(std::shared_ptr<const Program> program, Tensors inputs, Tensors outputs)
+      : program_(std::move(program)),
+        threads_(engine().threads()),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)) {}
 
   void run() override {
+    std::vector<void*> addresses;
+    addresses.reserve(inputs_.size() + outputs_.size());
+    inputs_.append_addresses(addresses);
+    outputs_.append_addresses(addresses);
     Answer answer;
-    engine().run(graph_->handle(), inputs_.views(), inputs_.size(), outputs_.views(), outputs_.size(), &answer);
+    engine().run(program_->id(), addresses.data(), addresses.size(), threads_, &answer);
     check(answer);
   }
   const char* name() const noexcept override { return "ge::Session::RunGraph"; }
@@ -193,7 +257,8 @@ class RunTask final : public Task {
   }
 
  private:
-  const std::shared_ptr<AddedGraph> graph_;
+  const std::shared_ptr<const Program> program_;
+  const int threads_;  // of the thread that asked for the run
   Tensors inputs_;
   Tensors outputs_;
 };
@@ -203,28 +268,27 @@ std::unique_ptr<RunTask> prepare(const std::shared_ptr<AddedGraph>& graph, const
                                  const std::shared_ptr<ge::Allocator>& allocator) {
   Tensors given;
   for (const ge::Tensor& tensor : inputs) given.add(tensor);
-  Answer answer;
-  engine().prepare(graph->handle(), given.views(), given.size(), &answer);
-  check(answer);
+  const std::shared_ptr<const Program> program = graph->program(given);
+  const std::vector<Answer::Output>& computed = program->outputs();
   if (outputs.empty()) {
-    for (size_t i = 0; i < answer.outputs.size(); ++i) outputs.emplace_back();
+    for (size_t i = 0; i < computed.size(); ++i) outputs.emplace_back();
   }
-  require(outputs.size() == answer.outputs.size(), kFailed, "the graph has ", answer.outputs.size(),
-          " outputs, but there are ", outputs.size(), " tensors for them");
+  require(outputs.size() == computed.size(), kFailed, "the graph has ", computed.size(), " outputs, but there are ",
+          outputs.size(), " tensors for them");
   Tensors wanted;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const size_t bytes = answer.outputs[i].bytes;
+    const size_t bytes = computed[i].bytes;
     if (outputs[i].GetData() != nullptr) {
-      check_size(outputs[i], answer.outputs[i], i);
+      check_size(outputs[i], computed[i], i);
     } else if (on_host) {
       outputs[i].ResetData(new uint8_t[bytes], bytes, [](uint8_t* data) { delete[] data; });
     } else {
       allocate(outputs[i], bytes, allocator);
     }
-    describe(outputs[i], answer.outputs[i], on_host ? ge::kPlacementHost : ge::kPlacementDevice);
-    wanted.add_output(answer.outputs[i], outputs[i].GetData(), bytes);
+    describe(outputs[i], computed[i], on_host ? ge::kPlacementHost : ge::kPlacementDevice);
+    wanted.add_output(computed[i], outputs[i].GetData(), bytes);
   }
-  return std::make_unique<RunTask>(graph, std::move(given), std::move(wanted));
+  return std::make_unique<RunTask>(program, std::move(given), std::move(wanted));
 }
 
 template <class Body, class... Args>

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import itertools
 import pkgutil
 import threading
 from typing import TYPE_CHECKING, ClassVar
@@ -15,22 +16,20 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 
 from opwright.engine import kernels
-from opwright.engine.compiled import CompiledGraph, Input, run
+from opwright.engine.compiled import CompiledGraph, Input
+from opwright.engine.compilers import chosen_compiler
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
 from opwright.engine.read import read_model
+from opwright.engine.runner import ADDRESS, Runner, tensor_over
 from opwright.errors import OpwrightError
+from opwright.graph.compiled import observe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from opwright.engine.lower import Lowered
-
 __all__ = ["connect"]
 
-WRITABLE = 0x200  # PyBUF_WRITE
-memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
-memory_view.restype = ctypes.py_object
-memory_view.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+COUNT_THREADS = "_ZN2at15get_num_threadsEv"  # at::get_num_threads()
 
 
 class EngineTensor(ctypes.Structure):
@@ -52,9 +51,10 @@ Compile = ctypes.CFUNCTYPE(
 )
 Prepare = ctypes.CFUNCTYPE(None, ctypes.c_uint64, Tensors, ctypes.c_uint64, ctypes.c_void_p)
 Run = ctypes.CFUNCTYPE(
-    None, ctypes.c_uint64, Tensors, ctypes.c_uint64, Tensors, ctypes.c_uint64, ctypes.c_void_p
+    None, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p
 )
 Remove = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+Threads = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class Engine(ctypes.Structure):
@@ -65,11 +65,15 @@ class Engine(ctypes.Structure):
         ("prepare", Prepare),
         ("run", Run),
         ("remove", Remove),
+        ("forget", Remove),
+        ("threads", Threads),
     ]
 
 
 native: ctypes.CDLL | None = None
 graphs: dict[int, CompiledGraph] = {}
+runners: dict[int, Runner] = {}
+numbers = itertools.count(1)
 lock = threading.Lock()
 
 
@@ -83,6 +87,7 @@ def connect(_argument: str) -> None:
     native = ctypes.CDLL("libge_runner.so")
     native.opwright_engine_fail.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
     native.opwright_engine_static.argtypes = (ctypes.c_void_p, ctypes.c_int32)
+    native.opwright_engine_program.argtypes = (ctypes.c_void_p, ctypes.c_uint64)
     native.opwright_engine_output.argtypes = (
         ctypes.c_void_p,
         ctypes.c_int32,
@@ -90,6 +95,7 @@ def connect(_argument: str) -> None:
         ctypes.POINTER(ctypes.c_int64),
         ctypes.c_uint64,
     )
+    engine.threads = ctypes.cast(ctypes.CDLL("libtorch_cpu.so")[COUNT_THREADS], Threads)
     native.opwright_engine_register(ctypes.byref(engine))
 
 
@@ -116,7 +122,10 @@ def compile_graph(handle: int, model: int, size: int, _options: bytes, answer: i
     """Compile a graph; answer shapes and dtypes of its outputs if they are static."""
 
     def body() -> None:
-        compiled = CompiledGraph(read_model(ctypes.string_at(model, size)))
+        serialized = ctypes.string_at(model, size)
+        graph = read_model(serialized)
+        observe.keep(serialized, graph.name)
+        compiled = CompiledGraph(graph, chosen_compiler())
         with lock:
             graphs[handle] = compiled
         library().opwright_engine_static(answer, int(compiled.is_static))
@@ -127,28 +136,25 @@ def compile_graph(handle: int, model: int, size: int, _options: bytes, answer: i
 
 
 def prepare(handle: int, views: Sequence[EngineTensor], count: int, answer: int) -> None:
-    """Answer shapes and dtypes of the outputs for these inputs."""
+    """Answer a program for these inputs, and shapes and dtypes of its outputs."""
 
     def body() -> None:
-        answer_outputs(answer, specialized(handle, [views[index] for index in range(count)]))
+        with lock:
+            compiled = graphs[handle]
+        runner = compiled.specialize([as_input(compiled, views[i]) for i in range(count)])
+        number = next(numbers)
+        runners[number] = runner
+        library().opwright_engine_program(answer, number)
+        answer_outputs(answer, runner)
 
     reporting(answer, body)
 
 
-def run_graph(
-    handle: int,
-    inputs: Sequence[EngineTensor],
-    input_count: int,
-    outputs: Sequence[EngineTensor],
-    output_count: int,
-    answer: int,
-) -> None:
-    """Run a graph."""
+def run_program(number: int, addresses: int, count: int, threads: int, answer: int) -> None:
+    """Run a program."""
 
     def body() -> None:
-        given = [inputs[index] for index in range(input_count)]
-        wanted = [outputs[index] for index in range(output_count)]
-        run(specialized(handle, given), [*map(tensor, given)], [*map(tensor, wanted)])
+        runners[number].run(ctypes.string_at(addresses, count * ADDRESS), threads)
 
     reporting(answer, body)
 
@@ -159,11 +165,9 @@ def remove(handle: int) -> None:
         graphs.pop(handle, None)
 
 
-def specialized(handle: int, views: Sequence[EngineTensor]) -> Lowered:
-    """Return the graph for these inputs."""
-    with lock:
-        compiled = graphs[handle]
-    return compiled.specialize([as_input(compiled, view) for view in views])
+def forget(number: int) -> None:
+    """Forget a program."""
+    runners.pop(number, None)
 
 
 def as_input(compiled: CompiledGraph, view: EngineTensor) -> Input:
@@ -179,20 +183,22 @@ def as_input(compiled: CompiledGraph, view: EngineTensor) -> Input:
 def tensor(view: EngineTensor) -> torch.Tensor:
     """Return a CPU tensor over the memory."""
     dtype = from_runtime(view.dtype, where="a tensor")
-    sizes = view.sizes[: view.rank]
-    if not view.bytes or not torch.Size(sizes).numel():
-        return torch.empty(sizes, dtype=dtype)
-    memory = memory_view(view.data, view.bytes, WRITABLE)
-    return torch.frombuffer(memory, dtype=dtype, count=torch.Size(sizes).numel()).view(sizes)
+    return tensor_over(view.data if view.bytes else None, view.sizes[: view.rank], dtype)
 
 
-def answer_outputs(answer: int, lowered: Lowered) -> None:
+def answer_outputs(answer: int, runner: Runner) -> None:
     """Tell shapes and dtypes of the outputs."""
-    for shape, dtype in lowered.outputs:
+    for shape, dtype in runner.lowered.outputs:
         sizes = (ctypes.c_int64 * len(shape))(*shape)
         count = torch.Size(shape).numel() * dtype.itemsize
         library().opwright_engine_output(answer, RUNTIME_CODES[dtype], len(shape), sizes, count)
 
 
 # Kept here, because the native side holds only addresses.
-engine = Engine(Compile(compile_graph), Prepare(prepare), Run(run_graph), Remove(remove))
+engine = Engine(
+    compile=Compile(compile_graph),
+    prepare=Prepare(prepare),
+    run=Run(run_program),
+    remove=Remove(remove),
+    forget=Remove(forget),
+)

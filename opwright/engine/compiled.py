@@ -13,12 +13,17 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from opwright.engine.binding import kernel_of
 from opwright.engine.errors import InputError
 from opwright.engine.lower import CONSTANTS, DATA, OUTPUT, inputs_of, lower
+from opwright.engine.program import program_of
+from opwright.engine.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from opwright.engine.lower import Lowered
     from opwright.engine.model import GeGraph, Node
+    from opwright.engine.program import Program
+
+    Compiler = Callable[[Lowered], Program]
 
 __all__ = ["CompiledGraph", "Input"]
 
@@ -56,17 +61,23 @@ class Input:
 class CompiledGraph:
     """A graph that can be run with inputs of any shape that it allows.
 
+    Parameters
+    ----------
+    compile_
+        Makes a program of a graph that was lowered.
+
     Raises
     ------
     MissingKernelError
         OPW-N002, as soon as the graph is made: which node has no kernel.
     """
 
-    def __init__(self, graph: GeGraph) -> None:
+    def __init__(self, graph: GeGraph, compile_: Compiler = program_of) -> None:
         self.graph = graph
+        self.compile = compile_
         self.inputs = inputs_of(graph)
         self.lock = threading.Lock()
-        self.lowered: OrderedDict[object, Lowered] = OrderedDict()
+        self.runners: OrderedDict[object, Runner] = OrderedDict()
         for node in graph.nodes:
             if node.type not in (*DATA, *CONSTANTS, OUTPUT):
                 kernel_of(node)
@@ -93,8 +104,8 @@ class CompiledGraph:
         specs = [node.outputs[0] for node in self.inputs]
         return [Input(s.shape or (), s.dtype or torch.float32, None) for s in specs]
 
-    def specialize(self, inputs: Sequence[Input]) -> Lowered:
-        """Return the graph for these inputs, lowered at most once.
+    def specialize(self, inputs: Sequence[Input]) -> Runner:
+        """Return the graph for these inputs, lowered and compiled at most once.
 
         Raises
         ------
@@ -107,12 +118,13 @@ class CompiledGraph:
         self.check(inputs)
         key = tuple(given.key for given in inputs)
         with self.lock:
-            found = self.lowered.get(key)
+            found = self.runners.get(key)
             if found is None:
-                found = self.lowered[key] = self.lower(inputs)
-            self.lowered.move_to_end(key)
-            while len(self.lowered) > MOST_SHAPES:
-                self.lowered.popitem(last=False)
+                lowered = self.lower(inputs)
+                found = self.runners[key] = Runner(lowered, self.compile(lowered))
+            self.runners.move_to_end(key)
+            while len(self.runners) > MOST_SHAPES:
+                self.runners.popitem(last=False)
         return found
 
     @staticmethod
@@ -157,16 +169,3 @@ def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return len(shape) == len(wanted) and all(
         w < 0 or s == w for s, w in zip(shape, wanted, strict=True)
     )
-
-
-def run(lowered: Lowered, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
-    """Run a lowered graph and write what it answers into `outputs`.
-
-    An output may lie in the memory of an input: it is written when all has been computed.
-    """
-    with torch.no_grad():
-        tensors = [inputs[index] for index in lowered.inputs]
-        results = lowered.module(*tensors, *lowered.constants)
-        for result, out in zip(results, outputs, strict=True):
-            if result.data_ptr() != out.data_ptr():
-                out.copy_(result)

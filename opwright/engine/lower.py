@@ -30,6 +30,9 @@ CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
 OUTPUT = "NetOutput"
 
 
+Spec = tuple[tuple[int, ...], torch.dtype]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
     """A graph for inputs of given shapes.
@@ -40,14 +43,17 @@ class Lowered:
         Takes the tensors that `inputs` names and then `constants`; returns the outputs.
     inputs
         Indices of the graph's inputs that are not known on the host.
+    specs
+        Shape and dtype of each of these.
     outputs
         Shape and dtype of each output.
     """
 
     module: torch.fx.GraphModule
     inputs: tuple[int, ...]
+    specs: tuple[Spec, ...]
     constants: tuple[torch.Tensor, ...]
-    outputs: tuple[tuple[tuple[int, ...], torch.dtype], ...]
+    outputs: tuple[Spec, ...]
 
 
 def inputs_of(graph: GeGraph) -> tuple[Node, ...]:
@@ -114,9 +120,15 @@ def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[b
     return Lowered(
         module=make_fx(run, tracing_mode="real", _allow_non_fake_inputs=True)(*examples),
         inputs=tuple(index for index, _ in placeholders),
+        specs=tuple(spec_of(walk.value(source)) for _, source in placeholders),
         constants=tuple(constants.values()),
-        outputs=tuple((tuple(v.shape), v.dtype) for v in map(walk.value, results)),
+        outputs=tuple(spec_of(walk.value(source)) for source in results),
     )
+
+
+def spec_of(tensor: torch.Tensor) -> Spec:
+    """Return shape and dtype of a tensor."""
+    return tuple(tensor.shape), tensor.dtype
 
 
 def outputs_of(graph: GeGraph) -> tuple[Source, ...]:

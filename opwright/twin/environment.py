@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from opwright.twin.settings import GRAPH_COMPILER
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -64,6 +66,7 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         "OPWRIGHT_TRACE": None if settings.trace is None else settings.trace.absolute(),
         "OPWRIGHT_KERNELS": os.pathsep.join(str(file.absolute()) for file in settings.kernels)
         or None,
+        GRAPH_COMPILER: settings.graph_compiler,
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

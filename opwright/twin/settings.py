@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "GRAPH_COMPILER",
+    "GRAPH_COMPILERS",
     "MOST_DEVICES",
     "SOC_NAMES",
     "DeviceCountError",
+    "GraphCompilerNameError",
     "MemorySizeError",
     "SocNameError",
     "TraceFileError",
     "TwinSettings",
     "check_devices",
+    "check_graph_compiler",
     "check_soc",
     "check_trace",
     "parse_memory",
@@ -51,6 +55,11 @@ MOST_MEMORY = 1 << 40  # bytes of address space per device
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
+# Read by the graph engine (opwright.engine) whenever a graph is compiled.
+GRAPH_COMPILER = "OPWRIGHT_GRAPH_COMPILER"
+GRAPH_COMPILERS = ("eager", "inductor")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinSettings:
     """Choices for a process on the twin; None leaves the environment's value, or else the default.
@@ -70,6 +79,9 @@ class TwinSettings:
         File for the calls in the Chrome trace format.
     kernels
         Python and C++ files with reference functions for custom operators.
+    graph_compiler
+        How graphs of TorchAir's max-autotune mode are run: "eager" (the default) calls ATen's
+        operators, "inductor" compiles C++ code, which takes longer to compile and runs faster.
     """
 
     soc: str | None = None
@@ -78,6 +90,7 @@ class TwinSettings:
     sync: bool | None = None
     trace: Path | None = None
     kernels: tuple[Path, ...] = ()
+    graph_compiler: str | None = None
 
 
 class SocNameError(OpwrightError):
@@ -112,6 +125,14 @@ class TraceFileError(OpwrightError):
     usual_fix = "name a file in an existing folder that you may write to"
 
 
+class GraphCompilerNameError(OpwrightError):
+    """A compiler of graphs that there is not."""
+
+    id = "OPW-T005"
+    title = "unknown compiler of graphs"
+    usual_fix = "use one of the allowed names"
+
+
 def check_soc(name: str, *, where: str) -> str:
     """Return the name if torch_npu accepts it, else raise SocNameError (OPW-T001)."""
     if name in SOC_NAMES or name.startswith(OPEN_FAMILY):
@@ -124,6 +145,13 @@ def check_devices(number: int, *, where: str) -> int:
     if 1 <= number <= MOST_DEVICES:
         return number
     raise DeviceCountError(where=where, got=str(number), allowed=(f"1 to {MOST_DEVICES}",))
+
+
+def check_graph_compiler(name: str, *, where: str) -> str:
+    """Return the name if it is one, else raise GraphCompilerNameError (OPW-T005)."""
+    if name in GRAPH_COMPILERS:
+        return name
+    raise GraphCompilerNameError(where=where, got=repr(name), allowed=GRAPH_COMPILERS)
 
 
 def check_trace(file: Path, *, where: str) -> Path:

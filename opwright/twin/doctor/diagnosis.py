@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from opwright.errors import OpwrightError
-from opwright.twin.settings import check_devices, check_soc, parse_memory
+from opwright.twin.settings import (
+    GRAPH_COMPILER,
+    check_devices,
+    check_graph_compiler,
+    check_soc,
+    parse_memory,
+)
 from opwright.twin.toolkit import shortened
 
 if TYPE_CHECKING:
@@ -155,6 +161,7 @@ def switches(facts: Facts) -> Iterator[Finding]:
             int(value) if value.isdecimal() else -1, where="OPWRIGHT_DEVICES"
         ),
         "OPWRIGHT_MEMORY": lambda value: parse_memory(value, where="OPWRIGHT_MEMORY"),
+        GRAPH_COMPILER: lambda value: check_graph_compiler(value, where=GRAPH_COMPILER),
     }
     for name, check in checks.items():
         if variables.get(name):

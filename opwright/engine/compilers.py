@@ -1,0 +1,63 @@
+"""What turns a lowered graph into a program, as the user chooses with OPWRIGHT_GRAPH_COMPILER."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, cast
+
+import torch
+
+from opwright.engine.program import program_of
+from opwright.errors import OpwrightError
+from opwright.twin.settings import GRAPH_COMPILER, check_graph_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opwright.engine.lower import Lowered
+    from opwright.engine.program import Program
+
+__all__ = ["GraphCompilerError", "chosen_compiler"]
+
+
+class GraphCompilerError(OpwrightError):
+    """A graph that Inductor cannot compile, for want of a C++ compiler or for another reason."""
+
+    id = "OPW-N020"
+    title = "Inductor cannot compile the graph"
+    usual_fix = f"install a C++ compiler (g++), name one with CXX, or unset {GRAPH_COMPILER}"
+
+
+def chosen_compiler(environment: Mapping[str, str] = os.environ) -> Callable[[Lowered], Program]:
+    """Return the compiler that the environment names.
+
+    Raises
+    ------
+    GraphCompilerNameError
+        OPW-T005.
+    """
+    name = environment.get(GRAPH_COMPILER) or "eager"
+    return COMPILERS[check_graph_compiler(name, where=GRAPH_COMPILER)]
+
+
+def inductor(lowered: Lowered) -> Program:
+    """Compile a graph with Inductor for the CPU, as torch.compile does with a model.
+
+    Raises
+    ------
+    GraphCompilerError
+        OPW-N020.
+    """
+    from torch._inductor.compile_fx import compile_fx  # noqa: PLC0415 - it takes a second to import
+    from torch._inductor.exc import CppCompileError, InductorError, InvalidCxxCompiler  # noqa: PLC0415
+
+    examples = [torch.empty(shape, dtype=dtype) for shape, dtype in lowered.specs]
+    try:
+        with torch.no_grad():
+            compiled = compile_fx(lowered.module, [*examples, *lowered.constants])
+    except (InvalidCxxCompiler, CppCompileError, InductorError) as error:
+        raise GraphCompilerError(where="the lowered graph", got=str(error).strip()) from error
+    return cast("Program", compiled)
+
+
+COMPILERS: Mapping[str, Callable[[Lowered], Program]] = {"eager": program_of, "inductor": inductor}

@@ -1,0 +1,109 @@
+"""Runs a compiled graph over memory that is given by addresses."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.engine.lower import Lowered
+    from opwright.engine.program import Program
+
+__all__ = ["Runner", "tensor_over"]
+
+WRITABLE = 0x200  # PyBUF_WRITE
+MOST_PLACES = 64  # of one tensor that are remembered: allocators give few blocks in turn
+ADDRESS = struct.calcsize("P")
+memory_view = ctypes.pythonapi.PyMemoryView_FromMemory
+memory_view.restype = ctypes.py_object
+memory_view.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+
+
+def tensor_over(address: int | None, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """Return a CPU tensor over memory; the memory is not looked at until the tensor is used."""
+    count = torch.Size(shape).numel()
+    if not address or not count:
+        return torch.empty(shape, dtype=dtype)
+    memory = memory_view(address, count * dtype.itemsize, WRITABLE)
+    return torch.frombuffer(memory, dtype=dtype, count=count).view(shape)
+
+
+class Place:
+    """One input or output of a graph: a tensor for each address where it was found."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.tensors: dict[int, torch.Tensor] = {}
+
+    def at(self, address: int) -> torch.Tensor:
+        """Return the tensor at an address."""
+        found = self.tensors.get(address)
+        if found is None:
+            if len(self.tensors) >= MOST_PLACES:
+                self.tensors.clear()
+            found = self.tensors[address] = tensor_over(address, self.shape, self.dtype)
+        return found
+
+
+class Runner:
+    """A graph for inputs of given shapes, ready to be run.
+
+    What is remembered are views of memory that others own; each is used only for runs that name its
+    address again.
+    """
+
+    def __init__(self, lowered: Lowered, program: Program) -> None:
+        self.lowered = lowered
+        self.program = program
+        self.inputs = [
+            (i, Place(*spec)) for i, spec in zip(lowered.inputs, lowered.specs, strict=True)
+        ]
+        self.outputs = [Place(*spec) for spec in lowered.outputs]
+        self.last: tuple[bytes, list[torch.Tensor], list[torch.Tensor]] = (b"", [], [])
+
+    def run(self, addresses: bytes, threads: int) -> None:
+        """Run the graph and write what it answers.
+
+        An output may lie in the memory of an input: it is written when all has been computed.
+
+        Parameters
+        ----------
+        addresses
+            Of all inputs of the graph, then of its outputs.
+        threads
+            How many ATen may use.
+        """
+        if threads != torch.get_num_threads():
+            torch.set_num_threads(threads)
+        tensors, outputs = self.tensors_at(addresses)
+        # There are no gradients, and nothing is gained by what TorchScript would optimize.
+        below = torch._C._AutoDispatchBelowAutograd()  # noqa: SLF001 - there is no public guard
+        optimize = torch._C._get_graph_executor_optimize(False)  # noqa: SLF001, FBT003
+        try:
+            with torch.no_grad():
+                results = self.program(*tensors)
+                for result, out in zip(results, outputs, strict=True):
+                    if result.data_ptr() != out.data_ptr():
+                        out.copy_(result)
+        finally:
+            torch._C._get_graph_executor_optimize(optimize)  # noqa: SLF001
+            del below
+
+    def tensors_at(self, addresses: bytes) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Return the program's arguments, and where its results go."""
+        before, tensors, outputs = self.last
+        if before == addresses:
+            return tensors, outputs
+        found = struct.unpack(f"{len(addresses) // ADDRESS}P", addresses)
+        tensors = [place.at(found[index]) for index, place in self.inputs]
+        tensors += self.lowered.constants
+        ends = found[len(found) - len(self.outputs) :]
+        outputs = [place.at(address) for place, address in zip(self.outputs, ends, strict=True)]
+        self.last = (addresses, tensors, outputs)
+        return tensors, outputs
