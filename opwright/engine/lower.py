@@ -17,9 +17,10 @@ from opwright.engine.agreement import check_outputs
 from opwright.engine.binding import Call, bind, kernel_of
 from opwright.engine.errors import GraphFormError, KernelRunError
 from opwright.engine.model import Source
+from opwright.graph.compiled import observe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from opwright.engine.model import GeGraph, Node
 
@@ -99,6 +100,7 @@ def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[b
             placeholders.append((index, source))
     for node in graph.nodes:
         walk.visit(node)
+    observe.infer(graph.name, walk.tensors())
     results = outputs_of(graph)
     check_outputs(graph, results, walk.find)
     constants = {source: walk.known[source] for source in walk.wanted(results)}
@@ -164,6 +166,11 @@ class Walk:
     def find(self, source: Source) -> torch.Tensor | None:
         """Return a tensor; None for an output that its kernel left out."""
         return self.value(source) if source in self.known or source in self.fake else None
+
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Yield the name of each tensor in the serialized graph, and the tensor."""
+        for source, value in (*self.fake.items(), *self.known.items()):
+            yield f"{source.node}:{source.index}", value
 
     def visit(self, node: Node) -> None:
         """Compute the node, or find out the shapes of its outputs."""

@@ -1,4 +1,4 @@
-"""Captured graphs for programs."""
+"""Graphs for programs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,35 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from opwright.graph.compiled import as_json as compiled
+from opwright.graph.compiled.model import CompiledGraph
 from opwright.graph.facts import gather, moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from opwright.graph.model import CapturedGraph
+    from opwright.graph.shown import Graph
 
 __all__ = ["to_json"]
 
 
-def to_json(graphs: Iterable[CapturedGraph]) -> str:
+def to_json(graphs: Iterable[Graph]) -> str:
     """Return an array with an object per graph; tasks are named by their place in "tasks"."""
-    return json.dumps([described(graph) for graph in graphs], indent=2)
+    return json.dumps(
+        [
+            compiled.described(graph) if isinstance(graph, CompiledGraph) else described(graph)
+            for graph in graphs
+        ],
+        indent=2,
+    )
 
 
 def described(graph: CapturedGraph) -> Mapping[str, object]:
     """Return the graph's tasks and what is counted and measured about them."""
     facts = gather(graph)
     return {
+        "kind": "capture",
         "model": graph.model,
         "device": graph.device,
         "bodies": graph.bodies,

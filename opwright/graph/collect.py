@@ -1,4 +1,4 @@
-"""Run a command on the twin and gather the graphs that it captures."""
+"""Run a command on the twin and gather the graphs that it captures and compiles."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.graph.compiled.load import read_compiled
+from opwright.graph.folder import FOLDER_VARIABLE
 from opwright.graph.read import read_graphs
 from opwright.twin.launch import CommandNotFoundError, launch_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.graph.model import CapturedGraph
+    from opwright.graph.shown import Graph
     from opwright.twin.settings import TwinSettings
 
-__all__ = ["FOLDER_VARIABLE", "Run", "run_and_collect"]
+__all__ = ["Run", "run_and_collect"]
 
-# Read by libascendcl (native/runtime/settings.cpp): folder for the JSON of each capture that ends.
-FOLDER_VARIABLE = "OPWRIGHT_GRAPH_DUMP"
 KILLED = 128  # a shell's exit code for a command that a signal ended is this plus the signal
 
 
@@ -36,11 +36,12 @@ class Run:
     code
         Its exit code.
     graphs
-        In the order in which their captures ended, process after process.
+        Captures in the order in which they ended, process after process; then compiled graphs in
+        the order of their compilation.
     """
 
     code: int
-    graphs: tuple[CapturedGraph, ...]
+    graphs: tuple[Graph, ...]
 
 
 def run_and_collect(command: Sequence[str], settings: TwinSettings) -> Run:
@@ -48,8 +49,8 @@ def run_and_collect(command: Sequence[str], settings: TwinSettings) -> Run:
 
     Raises
     ------
-    CommandNotFoundError, ToolkitMissingError, DumpError
-        OPW-T021, OPW-T010, OPW-G001.
+    CommandNotFoundError, ToolkitMissingError, DumpError, GeDumpError
+        OPW-T021, OPW-T010, OPW-G001, OPW-G005.
     """
     with tempfile.TemporaryDirectory(prefix="opwright-graph-") as folder:
         environment = launch_environment(os.environ, settings) | {FOLDER_VARIABLE: folder}
@@ -57,8 +58,14 @@ def run_and_collect(command: Sequence[str], settings: TwinSettings) -> Run:
         if program is None:
             raise CommandNotFoundError(where="opwright graph", got=repr(command[0]))
         done = subprocess.run([program, *command[1:]], env=environment, check=False)
-        files = sorted(Path(folder).glob("*.json"), key=in_order)
-        graphs = tuple(graph for file in files for graph in read_graphs(file))
+        captures, compiled = (
+            sorted(Path(folder).glob(pattern), key=in_order)
+            for pattern in ("graph-*.json", "ge-*.air")
+        )
+        graphs: tuple[Graph, ...] = (
+            *(graph for file in captures for graph in read_graphs(file)),
+            *(graph for file in compiled for graph in read_compiled(file)),
+        )
     return Run(
         code=done.returncode if done.returncode >= 0 else KILLED - done.returncode, graphs=graphs
     )

@@ -1,4 +1,4 @@
-"""`opwright graph`: what the captures of a command, or of a dump, hold."""
+"""`opwright graph`: what the graphs of a command, or of a dump, hold."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from opwright.errors import counted
 from opwright.graph.as_json import to_json
 from opwright.graph.collect import run_and_collect
 from opwright.graph.errors import GraphNumberError, NoCaptureError, OutputFileError
-from opwright.graph.read import read_graphs
-from opwright.graph.report import to_text
-from opwright.graph.svg import to_svg
-from opwright.graph.text import title_text
+from opwright.graph.shown import FILES, page_of, read, svg_of, text_of, title_of
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from opwright.graph.model import CapturedGraph
+    from opwright.graph.shown import Graph
 
 __all__ = ["graph"]
-
-DUMP = ".json"
 
 
 def graph(
     what: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE.json...|-- CMD...",
-            help="Dumps of NPUGraph.debug_dump, or a program and its arguments.",
+            metavar="FILE...|-- CMD...",
+            help="Dumps: .json of NPUGraph.debug_dump, .air, .pbtxt or .txt of TorchAir; or a "
+            "program and its arguments.",
         ),
     ],
     *,
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw a graph there instead of printing it.")
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Draw it there on a page to search."),
     ] = None,
     json_file: Annotated[
         Path | None,
@@ -52,17 +52,18 @@ def graph(
     memory: Memory = None,
     kernels: Kernels = None,
 ) -> None:
-    """Print or draw what captured NPU graphs hold: launches, streams, event edges, memory.
+    """Print or draw what NPU graphs hold.
 
-    A command runs on the twin, and all its captures are shown when it has ended; the exit code is
-    then that of the command.
+    Captured graphs: launches, streams, event edges, memory. Graphs that TorchAir compiled: each FX
+    node beside the GE nodes that it became. A command runs on the twin, and all its graphs are
+    shown when it has ended; the exit code is then that of the command.
     """
-    for option, file in (("--svg", svg), ("--json", json_file)):
+    for option, file in (("--svg", svg), ("--html", page), ("--json", json_file)):
         if file is not None:
             check_output(file, where=f"opwright graph, {option}")
     code = 0
-    if what[0].endswith(DUMP):
-        graphs = tuple(each for name in what for each in read_graphs(Path(name)))
+    if what[0].endswith(FILES):
+        graphs = tuple(each for name in what for each in read(Path(name)))
     else:
         run = run_and_collect(what, read_settings(soc, devices, memory, kernels))
         code, graphs = run.code, run.graphs
@@ -70,7 +71,7 @@ def graph(
             typer.echo(f"opwright: the command ended with exit code {code}", err=True)
         elif not graphs:
             raise NoCaptureError(where="opwright graph", got=repr(" ".join(what)))
-    show(chosen(graphs, number), svg, json_file)
+    show(chosen(graphs, number), [(svg, svg_of), (page, page_of)], json_file)
     raise typer.Exit(code)
 
 
@@ -85,7 +86,7 @@ def check_output(file: Path, *, where: str) -> None:
         raise OutputFileError(where=where, got=f"'{file}': no permission to write")
 
 
-def chosen(graphs: Sequence[CapturedGraph], number: int | None) -> dict[int, CapturedGraph]:
+def chosen(graphs: Sequence[Graph], number: int | None) -> dict[int, Graph]:
     """Return number -> graph: all, or the one that was asked for.
 
     Raises
@@ -103,18 +104,23 @@ def chosen(graphs: Sequence[CapturedGraph], number: int | None) -> dict[int, Cap
     return {number: numbered[number]}
 
 
-def show(graphs: Mapping[int, CapturedGraph], svg: Path | None, json_file: Path | None) -> None:
-    """Print the graphs, or write them to files."""
-    if svg is not None:
+def show(
+    graphs: Mapping[int, Graph],
+    drawings: Sequence[tuple[Path | None, Callable[[Graph, int], str]]],
+    json_file: Path | None,
+) -> None:
+    """Print the graphs, or write them to files; without a file for a drawing, it is not made."""
+    files = [(file, draw) for file, draw in drawings if file is not None]
+    for wanted, draw in files:
         for number, each in graphs.items():
-            file = svg if len(graphs) == 1 else svg.with_stem(f"{svg.stem}-{number}")
-            write(file, to_svg(each, number))
-            typer.echo(f"{title_text(each, number)}: {file}")
+            file = wanted if len(graphs) == 1 else wanted.with_stem(f"{wanted.stem}-{number}")
+            write(file, draw(each, number))
+            typer.echo(f"{title_of(each, number)}: {file}")
     if json_file is not None:
         write(json_file, to_json(graphs.values()) + "\n")
         typer.echo(f"{counted(len(graphs), 'graph') or 'no graphs'}: {json_file}")
-    if svg is None and json_file is None:
-        typer.echo("\n\n".join(to_text(each, number) for number, each in graphs.items()))
+    if not files and json_file is None:
+        typer.echo("\n\n".join(text_of(each, number) for number, each in graphs.items()))
 
 
 def write(file: Path, text: str) -> None:

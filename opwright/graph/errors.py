@@ -1,10 +1,16 @@
-"""What can go wrong when a capture is shown."""
+"""What can go wrong when a graph is shown."""
 
 from __future__ import annotations
 
 from opwright.errors import OpwrightError
 
-__all__ = ["DumpError", "GraphNumberError", "NoCaptureError", "OutputFileError"]
+__all__ = [
+    "DumpError",
+    "GeDumpError",
+    "GraphNumberError",
+    "NoCaptureError",
+    "OutputFileError",
+]
 
 
 class DumpError(OpwrightError):
@@ -16,11 +22,14 @@ class DumpError(OpwrightError):
 
 
 class NoCaptureError(OpwrightError):
-    """A command that ended without a finished capture."""
+    """A command that ended without a finished capture or a compiled graph."""
 
     id = "OPW-G002"
-    title = "the command captured no graph"
-    usual_fix = "give a command that captures, for example with torch.npu.graph, on the twin"
+    title = "the command captured no graph and compiled none"
+    usual_fix = (
+        "give a command that captures, for example with torch.npu.graph, or that runs a model "
+        "which TorchAir compiles"
+    )
 
 
 class GraphNumberError(OpwrightError):
@@ -37,3 +46,14 @@ class OutputFileError(OpwrightError):
     id = "OPW-G004"
     title = "the file cannot be written"
     usual_fix = "name a file in an existing folder that you may write to"
+
+
+class GeDumpError(OpwrightError):
+    """A file that is not a serialized GE graph, or a text of one."""
+
+    id = "OPW-G005"
+    title = "not a dump of a GE graph"
+    usual_fix = (
+        "name a .air file of torchair.dynamo_export, or a .txt or .pbtxt file of TorchAir's option "
+        "debug.graph_dump"
+    )

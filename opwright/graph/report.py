@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from opwright.graph.facts import Facts
     from opwright.graph.model import CapturedGraph
 
-__all__ = ["to_text"]
+__all__ = ["printed", "section_text", "to_text"]
 
 PIPE_WIDTH = 200  # columns where there is no terminal: an address is not broken over two lines
 MOST_LAUNCHES = 60  # a longer list shows sections that repeat once
@@ -63,6 +63,11 @@ def to_text(graph: CapturedGraph, number: int, *, width: int | None = None) -> s
         parts.append(launch_table(graph, facts))
     if facts.blocks:
         parts.append(memory_table(facts))
+    return printed(parts, width)
+
+
+def printed(parts: Sequence[RenderableType], width: int | None) -> str:
+    """Return the parts of a report as text; width as of `to_text`."""
     if width is None and not sys.stdout.isatty():
         width = PIPE_WIDTH
     console = Console(highlight=False, width=width)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
+from opwright.graph.drawing import CHARACTER, add, add_text, cut, new_drawing, pixels, written
 from opwright.graph.edges import Waits
 from opwright.graph.facts import gather
 from opwright.graph.layout import LANE_WIDTH, MARGIN, lay_out
@@ -24,6 +24,7 @@ from opwright.graph.text import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from xml.etree import ElementTree as ET
 
     from opwright.graph.facts import Facts
     from opwright.graph.layout import Arrow, Band, Bar, Box, Layout
@@ -59,7 +60,6 @@ LEGEND = (
     *(("host", "host function"), ("conditional", "conditional"), ("other", "other task")),
 )
 LEAST_FOR_TEXT = 12.0  # pixels of a row; lower ones have their text in the tooltip alone
-CHARACTER = 6.7  # pixels; width of a character of 11 pixels height
 LINE = 16.0  # pixels between lines of a table
 NARROW = LANE_WIDTH * 0.45  # pixels; of a record, wait or reset
 # Left edge of each column of the table of memory -> width that its texts have.
@@ -74,19 +74,7 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
     height = layout.bottom + (len(listed) + 4) * LINE + 2 * MARGIN
     heads = head_lines(graph, facts, number)
     width = max(layout.width, max(map(len, heads)) * CHARACTER + 2 * MARGIN)
-    root = ET.Element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {pixels(width)} {pixels(height)}",
-            "width": pixels(width),
-            "height": pixels(height),
-        },
-    )
-    add(root, "title", title_text(graph, number))
-    add(root, "style", STYLE)
-    arrow_tip(root)
-    add(root, "rect", None, {"class": "paper", "width": "100%", "height": "100%"})
+    root = new_drawing(width, height, title_text(graph, number), STYLE)
     draw_head(root, heads)
     for band in layout.bands:
         draw_band(root, band, layout)
@@ -98,61 +86,7 @@ def to_svg(graph: CapturedGraph, number: int) -> str:
     for arrow in layout.arrows:
         draw_arrow(root, arrow, graph)
     draw_table(root, listed, facts, layout)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
-
-
-def add(
-    parent: ET.Element, tag: str, text: str | None, attributes: Mapping[str, str] | None = None
-) -> ET.Element:
-    """Append an element."""
-    element = ET.SubElement(parent, tag, dict(attributes or {}))
-    element.text = text
-    return element
-
-
-def add_text(parent: ET.Element, x: float, y: float, text: str, kind: str = "") -> None:
-    """Append a line of text whose base line starts at the point."""
-    add(
-        parent,
-        "text",
-        text,
-        {"x": pixels(x), "y": pixels(y)} | ({"class": kind} if kind else {}),
-    )
-
-
-def pixels(value: float) -> str:
-    """Write a coordinate.
-
-    >>> pixels(12.0), pixels(2.25)
-    ('12', '2.2')
-    """
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def cut(text: str, width: float) -> str:
-    """Shorten a text to a width in pixels."""
-    most = max(int(width / CHARACTER), 1)
-    return text if len(text) <= most else text[: most - 1] + "\u2026"
-
-
-def arrow_tip(root: ET.Element) -> None:
-    """Define the tip of an event edge."""
-    marker = add(
-        add(root, "defs", None),
-        "marker",
-        None,
-        {
-            "id": "tip",
-            "viewBox": "0 0 8 8",
-            "refX": "7",
-            "refY": "4",
-            "markerWidth": "6",
-            "markerHeight": "6",
-            "orient": "auto",
-        },
-    )
-    add(marker, "path", None, {"class": "tip", "d": "M0 0 L8 4 L0 8 z"})
+    return written(root)
 
 
 def head_lines(graph: CapturedGraph, facts: Facts, number: int) -> tuple[str, str, str]:

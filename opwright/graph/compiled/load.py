@@ -1,0 +1,70 @@
+"""Files of compiled graphs -> `CompiledGraph`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from opwright.graph.compiled.fx import read_fx
+from opwright.graph.compiled.messages import read_messages
+from opwright.graph.compiled.model import CompiledGraph
+from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
+from opwright.graph.compiled.read import read_attributes, read_vertices
+from opwright.graph.compiled.relate import fx_of_ge, noted_fx
+from opwright.graph.errors import GeDumpError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from opwright.graph.compiled.messages import Message
+    from opwright.graph.compiled.model import Vertex
+
+__all__ = ["read_compiled"]
+
+
+def read_compiled(file: Path) -> tuple[CompiledGraph, ...]:
+    """Return the graphs of a file; the FX graph is in the file of that name beside it, if any.
+
+    Raises
+    ------
+    GeDumpError
+        OPW-G005.
+    """
+    beside, tensors = (file.with_suffix(suffix) for suffix in (FX_SUFFIX, TENSORS_SUFFIX))
+    fx, made = read_fx(beside) if beside.exists() else (None, {})
+    inferred = read_tensors(tensors) if tensors.exists() else {}
+    return tuple(compiled(graph, fx, made, inferred, file.stem) for graph in read_messages(file))
+
+
+def read_tensors(file: Path) -> dict[str, str]:
+    """Return output of a node -> dtype and shape.
+
+    Raises
+    ------
+    GeDumpError
+        OPW-G005.
+    """
+    try:
+        return {str(name): str(text) for name, text in json.loads(file.read_bytes()).items()}
+    except (OSError, ValueError, AttributeError) as error:
+        raise GeDumpError(where=str(file), got=f"{error!s:.100}") from error
+
+
+def compiled(
+    graph: Message,
+    fx: tuple[Vertex, ...] | None,
+    made: Mapping[str, str],
+    inferred: Mapping[str, str],
+    name: str,
+) -> CompiledGraph:
+    """Return a graph of a file."""
+    vertices = read_vertices(graph, inferred)
+    known = noted_fx(vertices) if fx is None else fx
+    return CompiledGraph(
+        name=graph.name or name,
+        fx=known,
+        ge=fx_of_ge(known, vertices, made),
+        fx_is_complete=fx is not None,
+        attributes=read_attributes(graph.attr),
+    )

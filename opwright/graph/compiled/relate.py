@@ -1,0 +1,169 @@
+"""Which GE nodes an FX node became, and in which rows both are shown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from opwright.graph.compiled.model import Vertex
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from opwright.graph.compiled.model import CompiledGraph
+
+__all__ = ["Row", "fx_of_ge", "noted_fx", "related", "row_key", "rows"]
+
+RENAMED = "_origin_data_name"  # of a Data that became a RefData
+FROZEN = "update_node_from_fx_input_idx"  # of a parameter that became a ConstPlaceHolder
+# Attributes in which nodes that are alike differ: places of inputs, addresses.
+OF_ONE_NODE = {"index", "addr", RENAMED, FROZEN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """An FX node beside the GE nodes that it became; either may be missing."""
+
+    fx: Vertex | None
+    ge: tuple[Vertex, ...]
+
+
+def noted_fx(ge: Sequence[Vertex]) -> tuple[Vertex, ...]:
+    """Return the FX nodes that a GE graph names, where the FX graph itself is not known."""
+    found: dict[str, Vertex] = {}
+    for vertex in ge:
+        for name in vertex.fx or ((vertex.name,) if vertex.is_input else ()):
+            kind = "placeholder" if vertex.is_input else ""
+            found.setdefault(
+                name,
+                Vertex(name=name, type=kind, outputs=vertex.outputs, is_input=vertex.is_input),
+            )
+    return tuple(found.values())
+
+
+def fx_of_ge(
+    fx: Sequence[Vertex], ge: Sequence[Vertex], made: Mapping[str, str]
+) -> tuple[Vertex, ...]:
+    """Return the GE nodes, each with the FX nodes that it belongs to.
+
+    TorchAir notes the FX node at those nodes that compute its result, and `made` has those that a
+    converter made by itself (opwright.graph.compiled.fx). What is left, such as the constants of a
+    converter and what passes put in, belongs to the node that takes its result, else to the one
+    before it.
+    """
+    known = {vertex.name for vertex in fx}
+    inputs = [vertex.name for vertex in fx if vertex.is_input]
+    makers = {name.rpartition("_")[0]: maker for name, maker in made.items()}
+    end = next((vertex.name for vertex in fx if vertex.is_output), None)
+    found: dict[str, tuple[str, ...]] = {}
+    for vertex in ge:
+        names = [each for each in (makers.get(plain(vertex.name), ""), *vertex.fx) if each in known]
+        if vertex.is_input:
+            names = [name for name in [input_name(vertex, inputs)] if name in known]
+        elif vertex.is_output:
+            names = [end] if end is not None else []
+        found[vertex.name] = tuple(dict.fromkeys(names))
+    users: dict[str, list[str]] = defaultdict(list)
+    for vertex in ge:
+        for link in vertex.inputs:
+            if link.source is not None and not link.orders:
+                users[link.source].append(vertex.name)
+    for vertex in reversed(ge):  # those that take a result stand behind those that make it
+        if not found[vertex.name] and not vertex.is_input:
+            taken = [found[user] for user in users[vertex.name] if found.get(user)]
+            found[vertex.name] = taken[0][:1] if taken else ()
+    before: tuple[str, ...] = ()
+    for vertex in ge:
+        if not found[vertex.name] and not vertex.is_input:
+            found[vertex.name] = before
+        elif not vertex.is_input:
+            before = found[vertex.name][:1]
+    return tuple(replace(vertex, fx=found[vertex.name]) for vertex in ge)
+
+
+def input_name(vertex: Vertex, inputs: Sequence[str]) -> str:
+    """Return the FX input of a node of inputs, which passes of TorchAir may have renamed."""
+    attributes = dict(vertex.attributes)
+    place = attributes.get(FROZEN, "")
+    if place.isdecimal() and int(place) < len(inputs):
+        return inputs[int(place)]
+    return attributes.get(RENAMED, vertex.name)
+
+
+def plain(name: str) -> str:
+    """Return a node's name as it stands in TorchAir's Python."""
+    return name.replace(":", "_").replace("/", "_")
+
+
+def related(graph: CompiledGraph) -> dict[str, tuple[str, ...]]:
+    """Return FX node -> GE nodes.
+
+    An FX node without any of its own, such as getitem or a view that changes nothing, is related to
+    those of the node whose result it passes on.
+    """
+    found: dict[str, list[str]] = {vertex.name: [] for vertex in graph.fx}
+    for vertex in graph.ge:
+        for name in vertex.fx:
+            if name in found:
+                found[name].append(vertex.name)
+    result: dict[str, tuple[str, ...]] = {}
+    for vertex in graph.fx:
+        own = found[vertex.name]
+        if not own and not vertex.is_input:
+            own = [
+                ge
+                for link in vertex.inputs[:1]
+                if link.source is not None
+                for ge in result.get(link.source, ())
+            ]
+        result[vertex.name] = tuple(own)
+    return result
+
+
+def rows(graph: CompiledGraph) -> tuple[Row, ...]:
+    """Return the rows in the order of the FX graph; an input stands where it is first used."""
+    of_fx: dict[str, list[Vertex]] = defaultdict(list)
+    alone: dict[str | None, list[Vertex]] = defaultdict(list)
+    before: str | None = None
+    names = {vertex.name for vertex in graph.fx}
+    for vertex in graph.ge:
+        if vertex.fx and vertex.fx[0] in names:
+            before = vertex.fx[0]
+            of_fx[before].append(vertex)
+        else:
+            alone[before].append(vertex)
+    ordered = [Row(fx=None, ge=(vertex,)) for vertex in alone[None]]
+    for fx in late_inputs(graph.fx):
+        ordered.append(Row(fx=fx, ge=tuple(of_fx[fx.name])))
+        ordered += [Row(fx=None, ge=(vertex,)) for vertex in alone[fx.name]]
+    return tuple(ordered)
+
+
+def late_inputs(vertices: Sequence[Vertex]) -> list[Vertex]:
+    """Return the vertices, each input in front of the first that takes it."""
+    inputs = {vertex.name: vertex for vertex in vertices if vertex.is_input}
+    ordered: list[Vertex] = []
+    for vertex in vertices:
+        if vertex.name in inputs:
+            continue
+        sources = [link.source for link in vertex.inputs if link.source is not None]
+        ordered += [inputs.pop(name) for name in sources if name in inputs]
+        ordered.append(vertex)
+    unused = [vertex for vertex in vertices if vertex.name in inputs]
+    return [*unused, *ordered]
+
+
+def row_key(row: Row) -> Hashable:
+    """Return what makes two rows alike: all but names and source lines."""
+    return tuple(
+        (
+            vertex.type,
+            vertex.outputs,
+            vertex.marks,
+            vertex.is_input,
+            tuple(each for each in vertex.attributes if each[0] not in OF_ONE_NODE),
+            tuple((link.name, link.tensor, link.source is None) for link in vertex.inputs),
+        )
+        for vertex in (*([] if row.fx is None else [row.fx]), *row.ge)
+    )
