@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-# The verbs of the operator kit: module and function of each. They are imported when they are used,
-# because some need half a second, which `opwright run` must not pay.
+# The verbs of the operator kit: module and function of each, or a group of verbs. They are imported
+# when they are used, because some need half a second, which `opwright run` must not pay.
 KIT = {
     "new": ("opwright.project.command", "new"),
     "add": ("opwright.project.command", "add"),
@@ -43,7 +43,9 @@ KIT = {
     "build": ("opwright.build.command", "build"),
     "import": ("opwright.sources.command", "import_"),
     "export": ("opwright.sources.command", "export"),
+    "proto": ("opwright.sources.proto_command", "proto"),
     "graph": ("opwright.graph.command", "graph"),
+    "op-plugin": ("opwright.op_plugin.command", "op_plugin_app"),
 }
 
 
@@ -59,8 +61,13 @@ class Verbs(TyperGroup):
         if cmd_name not in KIT:
             return super().get_command(ctx, cmd_name)
         module, function = KIT[cmd_name]
+        made = getattr(importlib.import_module(module), function)
+        if isinstance(made, typer.Typer):
+            group = typer.main.get_command(made)
+            group.name = cmd_name
+            return group
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(name=cmd_name)(getattr(importlib.import_module(module), function))
+        single.command(name=cmd_name)(made)
         return typer.main.get_command(single)
 
 

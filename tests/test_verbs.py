@@ -19,7 +19,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_the_verbs_are_these() -> None:
-    assert list(KIT) == ["new", "add", "gen", "build", "import", "export", "graph"]
+    assert list(KIT) == ["new", "add", "gen", "build", "import", "export", "proto", "graph"]
     assert [*KIT, "run", "doctor", "twin", "kernels"] == VERBS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.constants import read_constant
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.aclnn.prototype import (
     ATTRIBUTE_KINDS,
@@ -30,9 +31,9 @@ from opwright.aclnn.scan import (
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
-    from opwright.aclnn.prototype import Default
+    from opwright.aclnn.prototype import Default, Literals
 
-__all__ = ["parse_reg_op", "write_reg_op"]
+__all__ = ["START", "parse_reg_op", "prototype", "write_reg_op"]
 
 START = re.compile(r"\bREG_OP\s*(?=\()")
 PRESENCE: dict[str, Presence] = {
@@ -40,6 +41,7 @@ PRESENCE: dict[str, Presence] = {
     "OPTIONAL_INPUT": "optional",
     "DYNAMIC_INPUT": "dynamic",
     "OUTPUT": "required",
+    "OPTIONAL_OUTPUT": "optional",
     "DYNAMIC_OUTPUT": "dynamic",
 }
 ATTRIBUTES = ("ATTR", "REQUIRED_ATTR")
@@ -56,6 +58,9 @@ TENSOR_TYPE = re.compile(
     re.DOTALL,
 )
 LIST_TYPE = re.compile(r"(?:\w+::)*ListTensorType\s*\((?P<inner>.*)\)", re.DOTALL)
+DTYPE = re.compile(r"(?:\w+::)*(DT_\w+)")
+# Shapes that graph/types.h names.
+NAMED_LISTS = {"UNKNOWN_SHAPE": (-1,), "UNKNOWN_RANK": (-2,)}
 PROMOTE = re.compile(r"(?:\w+::)*Promote\s*[({](?P<members>.*)[)}]", re.DOTALL)
 
 
@@ -203,14 +208,40 @@ def attribute(call: Call, *, where: str) -> Attribute:
 
 
 def default(kind: str, text: str) -> Default | None:
-    """Read the default of an attribute; None for what is not a literal."""
-    if dtype := re.fullmatch(r"(?:\w+::)*(DT_\w+)", text):
+    """Read the default of an attribute; None for what is not a constant."""
+    if dtype := DTYPE.fullmatch(text):
         return dtype[1] if kind == "Type" else DTYPE_NUMBERS.get(dtype[1].removeprefix("DT_"))
     if kind == "ListListInt":
         return read_nested(text)
-    value = read_literal(text)
-    if kind == "Float" and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    value = NAMED_LISTS.get(text.rpartition("::")[2]) or read_literal(text)
+    if value is None:
+        value = listed(text) if text.startswith("{") else read_constant(text)
+    return as_kind(kind, value)
+
+
+def listed(text: str) -> tuple[int | float | str, ...] | None:
+    """Read a brace list of dtypes or of constants; None for anything else."""
+    if not text.endswith("}"):
+        return None
+    values = [listed_item(item) for item in split_arguments(text[1:-1]) if item]
+    return None if None in values else tuple(value for value in values if value is not None)
+
+
+def listed_item(text: str) -> int | float | str | None:
+    """Read an element of a brace list."""
+    dtype = DTYPE.fullmatch(text)
+    return dtype[1] if dtype else read_constant(text)
+
+
+def as_kind(kind: str, value: Literals | None) -> Literals | None:
+    """Convert as C++ does: integers to numbers with a point, and 0 and 1 to false and true."""
+    match kind, value:
+        case "Bool", 0 | 1:
+            return bool(value)
+        case "Float", int() if not isinstance(value, bool):
+            return float(value)
+        case "ListFloat", tuple() if not any(isinstance(each, str | bool) for each in value):
+            return tuple(float(each) for each in value)
     return value
 
 
@@ -290,7 +321,8 @@ def initialiser(kind: str, value: Default | None) -> str:
     if value is None:
         return EMPTY.get(kind, "{}")
     if isinstance(value, tuple):
-        return "{" + ", ".join(initialiser("", item) for item in value) + "}"
+        inner = "Type" if kind == "ListType" else ""
+        return "{" + ", ".join(initialiser(inner, item) for item in value) + "}"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str) and kind != "Type":

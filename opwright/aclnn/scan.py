@@ -12,6 +12,7 @@ __all__ = [
     "bare_name",
     "plain_code",
     "quoted",
+    "quoted_includes",
     "quoted_name",
     "read_chain",
     "read_literal",
@@ -27,11 +28,16 @@ TOKEN = re.compile(
 )
 CALL = re.compile(r"\s*(?:\.|->)?\s*([A-Za-z_]\w*)\s*\(")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlLuU]*")
+OCTAL = re.compile(r"[-+]?0[0-7]+")
+# Literals next to each other are one text.
+STRING = re.compile(r'"((?:\\.|[^"\\])*)"\s*', re.DOTALL)
+STRINGS = re.compile(rf"(?:{STRING.pattern})+", re.DOTALL)
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 HEXADECIMAL = re.compile(r"(0[xX][0-9a-fA-F]+)[lLuU]*")
 CLOSING = {"(": ")", "{": "}", "[": "]"}
 DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)(.*)", re.DOTALL)
 OBJECT_MACRO = re.compile(r"\s+([A-Za-z_]\w*)(?:\s+(.*\S))?\s*", re.DOTALL)
+INCLUDE = re.compile(r'"([^"\n]+)"')
 # Octal escapes end after three digits; hexadecimal ones take every digit that follows.
 ESCAPES = {
     **{code: f"\\{code:03o}" for code in (*range(0x20), 0x7F)},
@@ -64,7 +70,7 @@ def plain_code(text: str) -> str:
     Of a conditional block the first branch stays, of `#if 0` the other one. Macros that the text
     defines without parameters are expanded.
     """
-    code, macros, _ = preprocessed(text)
+    code, macros, _, _ = preprocessed(text)
     if not macros:
         return code
     names = "|".join(map(re.escape, macros))
@@ -89,11 +95,27 @@ def skipped_branches(text: str) -> tuple[int, ...]:
     return preprocessed(text)[2]
 
 
-def preprocessed(text: str) -> tuple[str, dict[str, str], tuple[int, ...]]:
-    """Blank directives and branches; return code, macros, and the lines of branches left out."""
+def quoted_includes(text: str) -> tuple[str, ...]:
+    r"""Return the files that a text includes with quotes, without those of branches left out.
+
+    >>> quoted_includes('#include <map>\n#include "a.h"\n#if 0\n#include "b.h"\n#endif')
+    ('a.h',)
+    """
+    return preprocessed(text)[3]
+
+
+def preprocessed(text: str) -> tuple[str, dict[str, str], tuple[int, ...], tuple[str, ...]]:
+    """Blank directives and branches.
+
+    Returns
+    -------
+    code, macros, skipped, includes
+        The code; macros without parameters; the lines of branches left out; included files.
+    """
     kept: list[str] = []
     macros: dict[str, str] = {}
     skipped: list[int] = []
+    includes: list[str] = []
     open_blocks: list[tuple[bool, bool]] = []  # whether this branch stays, whether one has stayed
     line = 1
     for match in LINE.finditer(without_comments(text)):
@@ -120,8 +142,10 @@ def preprocessed(text: str) -> tuple[str, dict[str, str], tuple[int, ...]]:
                 macro = OBJECT_MACRO.fullmatch(directive[2])
                 if macro and macro[2]:
                     macros[macro[1]] = " ".join(macro[2].replace("\\\n", " ").split())
+            elif word == "include" and stays and (found := INCLUDE.match(rest)):
+                includes.append(found[1])
         line += whole.count("\n")
-    return "".join(kept), macros, tuple(skipped)
+    return "".join(kept), macros, tuple(skipped), tuple(includes)
 
 
 def split_arguments(text: str) -> tuple[str, ...]:
@@ -189,9 +213,12 @@ def read_literal(text: str) -> Literals | None:
         return int(number[1], 16)
     if NUMBER.fullmatch(text):
         digits = text.rstrip("fFlLuU")
-        return float(digits) if re.search(r"[.eE]", digits) else int(digits)
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1].encode("latin-1", "backslashreplace").decode("unicode_escape")
+        if re.search(r"[.eE]", digits):
+            return float(digits)
+        return int(digits, 8) if OCTAL.fullmatch(digits) else int(digits)
+    if STRINGS.fullmatch(text):
+        content = "".join(match[1] for match in STRING.finditer(text))
+        return content.encode("latin-1", "backslashreplace").decode("unicode_escape")
     if text.startswith("{") and text.endswith("}"):
         _, parts = read_arguments(f"{text[1:-1]})", 0, where="")
         values = [read_literal(part) for part in parts]

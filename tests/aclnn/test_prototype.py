@@ -170,7 +170,7 @@ def test_a_header_of_aclnn_functions(tmp_path: Path) -> None:
                 "  where:   f.h:2, operator A\n"
                 "  got:     INPUTS\n"
                 "  allowed: INPUT, ATTR, DATATYPE, DYNAMIC_GRAPH, DYNAMIC_INPUT, DYNAMIC_OUTPUT, "
-                "GRAPH, OPTIONAL_INPUT, OUTPUT, REQUIRED_ATTR\n"
+                "GRAPH, OPTIONAL_INPUT, OPTIONAL_OUTPUT, OUTPUT, REQUIRED_ATTR\n"
                 "  fix:     correct the prototype, or give the aclnn signature itself"
             ),
         ),

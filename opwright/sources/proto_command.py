@@ -1,0 +1,94 @@
+"""`opwright proto`: what is made of an operator project's prototypes."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.sources.headers import Headers
+
+__all__ = ["proto"]
+
+proto = typer.Typer(
+    help="Prototypes (REG_OP) of an operator project.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@proto.callback()
+def options() -> None:
+    """Work with the prototypes (REG_OP) of an operator project."""
+
+
+@proto.command()
+def gen(
+    headers: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="HEADER...",
+            exists=True,
+            dir_okay=False,
+            help="Headers with REG_OP, for example build_out/autogen/op_proto.h.",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write (default: print)."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite FILE even if it was not generated.")
+    ] = False,
+) -> None:
+    """Write the Python functions that converters build GE graphs with.
+
+    They are those that TorchAir's build target generate_ge_raw_custom_ops makes of a header, but
+    neither CMake nor a compiler is needed. The exit code is 1 if an operator had to be left out.
+    """
+    from opwright.emit.python.raw_ops import emit_raw_ops  # noqa: PLC0415 - so that --help starts at once
+    from opwright.sources.generated import write_generated  # noqa: PLC0415 - as above
+    from opwright.sources.headers import read_headers  # noqa: PLC0415 - as above
+
+    read = read_headers(headers)
+    text = emit_raw_ops(
+        [each.prototype for each in read.found], source=", ".join(path.name for path in headers)
+    )
+    is_complete = report(headers, read)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        changed = write_generated(output, text, force=force)
+        say(f"{'wrote' if changed else 'unchanged'} {output}")
+    raise typer.Exit(not is_complete)
+
+
+def say(line: str) -> None:
+    """Print a line for people; the text itself goes to standard output."""
+    typer.echo(line, err=True)
+
+
+def report(paths: Sequence[Path], headers: Headers) -> bool:
+    """Say what was read and what could not be; return whether every operator has its function."""
+    from opwright.emit.python.raw_ops import left_out, why_skipped  # noqa: PLC0415 - as above
+    from opwright.errors import counted  # noqa: PLC0415 - as above
+
+    say(f"read {', '.join(map(str, paths))}: {counted(len(headers.found), 'operator')}")
+    for note in headers.notes:
+        say(f"  {note}")
+    skipped = 0
+    for each in headers.found:
+        if reason := why_skipped(each.prototype):
+            skipped += 1
+            say(f"  {each.where}, {each.prototype.op_type} skipped: {reason}")
+            continue
+        for attribute in left_out(each.prototype):
+            why = f"TorchAir has no values of type {attribute.type_name}"
+            say(f"  {each.where}, attribute {attribute.name} keeps its default: {why}")
+    return not skipped
