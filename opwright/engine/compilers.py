@@ -25,7 +25,7 @@ class GraphCompilerError(OpwrightError):
 
     id = "OPW-N020"
     title = "Inductor cannot compile the graph"
-    usual_fix = f"install a C++ compiler (g++), name one with CXX, or unset {GRAPH_COMPILER}"
+    usual_fix = "install a C++ compiler (g++), name one with CXX, or unset OPWRIGHT_GRAPH_COMPILER"
 
 
 def chosen_compiler(environment: Mapping[str, str] = os.environ) -> Callable[[Lowered], Program]:
