@@ -14,7 +14,7 @@ import re
 import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from opwright.build.message import CompilerFailure
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from opwright.build.toolchain import Toolchain
 
@@ -56,6 +56,10 @@ class Builder:
         The folder for compiled units.
     may_compile
         Whether what is not in the cache may be made.
+    system
+        Folders with headers of others than torch, by the name that stands for them in keys.
+    link_flags
+        More arguments of the linker.
     """
 
     toolchain: Toolchain
@@ -63,11 +67,14 @@ class Builder:
     cache: Path
     stable_abi: bool
     may_compile: bool = True
+    system: Mapping[str, Path] = field(default_factory=dict)
+    link_flags: tuple[str, ...] = ()
 
     def roots(self) -> dict[str, Path]:
         """Return folders of headers by the name that stands for them in keys and objects."""
         include = self.toolchain.torch / "include"
         named = {f"csrc{index or ''}": folder for index, folder in enumerate(self.sources)}
+        named |= self.system
         return {**named, "torch-api": include / "torch/csrc/api/include", "torch": include}
 
     def compile_arguments(self, source: Path) -> list[str]:
@@ -75,7 +82,7 @@ class Builder:
         roots = self.roots()
         flags = [*COMPILE_FLAGS, *self.toolchain.flags]
         flags += [f"-I{roots[name]}" for name in roots if name.startswith("csrc")]
-        flags += [f"-isystem{roots[name]}" for name in ("torch", "torch-api")]
+        flags += [f"-isystem{roots[name]}" for name in (*self.system, "torch", "torch-api")]
         # The last matching one counts, so the longer path comes later.
         flags += [f"-ffile-prefix-map={roots[name]}={name}" for name in reversed(roots)]
         return [*flags, f"-ffile-prefix-map={source.parent}=csrc"]
@@ -300,7 +307,7 @@ def link(builder: Builder, objects: Sequence[Path], name: str) -> Library:
     """
     toolchain = builder.toolchain
     libraries = STABLE_LIBRARIES if builder.stable_abi else LIBRARIES
-    flags = [*LINK_FLAGS, f"-Wl,-soname,{name}"]
+    flags = [*LINK_FLAGS, *builder.link_flags, f"-Wl,-soname,{name}"]
     key = digest(
         toolchain.compiler_version,
         toolchain.torch_version,

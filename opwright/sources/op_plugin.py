@@ -73,6 +73,7 @@ def read_op_plugin(
     derivatives_where: str = "derivatives.yaml",
     namespace: str,
     version: str = "0.1.0",
+    versions: tuple[Minor, ...] = (),
 ) -> Imported:
     """Read the YAML files.
 
@@ -86,6 +87,8 @@ def read_op_plugin(
         Text of derivatives.yaml, if there is one.
     namespace, version
         Of the operator set.
+    versions
+        What all_version means where the file does not say it.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def read_op_plugin(
         OPW-S001 to OPW-S003, OPW-D001.
     """
     document = load_document(functions, where=where) if functions is not None else {}
-    known = known_versions(document, where=where)
+    known = known_versions(document, where=where) or versions
     entries = merged(read_entries(document, known, where=where))
     formulas: tuple[Derivative, ...] = ()
     if derivatives is not None:

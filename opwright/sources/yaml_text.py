@@ -47,6 +47,8 @@ class Located:
 def load_document(text: str, *, where: str) -> dict[str, tuple[Located, ...] | Located]:
     """Read a mapping at the top of a document.
 
+    A list at the top is the entries that op-plugin's guide puts below `custom:`.
+
     Returns
     -------
     document
@@ -64,6 +66,8 @@ def load_document(text: str, *, where: str) -> dict[str, tuple[Located, ...] | L
         line = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
         raise YamlError(where=f"{where}{line}", got=str(problem)) from error
+    if isinstance(root, yaml.SequenceNode):
+        return {"custom": entries(root, where=where)}
     if not isinstance(root, yaml.MappingNode):
         raise YamlError(
             where=where,
@@ -88,15 +92,16 @@ def sections(
         seen.add(key)
         # Lists in one line are values; those in block style are entries.
         if isinstance(node, yaml.SequenceNode) and not node.flow_style:
-            yield (
-                key,
-                tuple(
-                    Located(value_of(item, where=where), item.start_mark.line + 1)
-                    for item in node.value
-                ),
-            )
+            yield key, entries(node, where=where)
         else:
             yield key, Located(value_of(node, where=where), line)
+
+
+def entries(node: yaml.SequenceNode, *, where: str) -> tuple[Located, ...]:
+    """Return the elements of a list."""
+    return tuple(
+        Located(value_of(item, where=where), item.start_mark.line + 1) for item in node.value
+    )
 
 
 def value_of(node: yaml.Node, *, where: str) -> Value:

@@ -1,0 +1,85 @@
+"""`opwright op-plugin`: operators written for op-plugin, without a build of torch_npu."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["op_plugin_app"]
+
+op_plugin_app = typer.Typer(
+    help="Operators written for op-plugin: a wheel in seconds, or a patch of its source tree.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH...",
+        help="op_plugin_functions.yaml or entries for it, derivatives.yaml, kernels (.cpp, .h), "
+        "Python files with Meta functions and converters; or a folder with them.",
+    ),
+]
+
+
+@op_plugin_app.command()
+def build(
+    paths: Paths,
+    *,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Of the package. Default: the first folder's."),
+    ] = None,
+    version: Annotated[str, typer.Option("--version", help="Of the package.")] = "1.0",
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="For the wheel.")] = Path(
+        "dist"
+    ),
+    jobs: Annotated[
+        int | None, typer.Option("-j", metavar="N", min=1, help="Compilers at a time.")
+    ] = None,
+    no_compile: Annotated[
+        bool, typer.Option("--no-compile", help="Fail where the cache has not all that is needed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Build a wheel whose import adds the operators to torch_npu and torch.ops.npu.
+
+    Generated sources are in build/NAME. The exit code is 2 if something is wrong; the message says
+    what.
+    """
+    # What they import takes a moment; --help does not wait for it.
+    from rich.console import Console  # noqa: PLC0415
+
+    from opwright.build.progress import Progress  # noqa: PLC0415
+    from opwright.op_plugin.build import Request, build_extension  # noqa: PLC0415
+
+    package = name or default_name(paths)
+    request = Request(
+        paths=paths,
+        name=package,
+        version=version,
+        out=out.absolute(),
+        work=Path("build").absolute() / package,
+        may_compile=not no_compile,
+        jobs=jobs,
+    )
+    progress = Progress(None if as_json else Console(highlight=False))
+    built = build_extension(request, progress)
+    if as_json:
+        steps = [dataclasses.asdict(step) for step in built.steps]
+        result = {"wheel": str(built.wheel), "steps": steps, "notes": progress.notes}
+        typer.echo(json.dumps(result, indent=2))
+    else:
+        typer.echo(built.wheel)
+
+
+def default_name(paths: list[Path]) -> str:
+    """Return the name of the folder that the first path is, or is in."""
+    first = paths[0].absolute()
+    return (first if first.is_dir() else first.parent).name.lower().replace("-", "_")

@@ -1,0 +1,240 @@
+"""op-plugin's YAML -> the operators for one version of torch, checked and derived."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from opwright.derive import derive
+from opwright.errors import DiagnosticsError
+from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
+from opwright.op_plugin.inputs import shown
+from opwright.op_plugin.keys import GEN_SPECIAL, check_keys
+from opwright.sources.gen_opapi import inherited
+from opwright.sources.op_plugin import known_versions, read_op_plugin
+from opwright.sources.versions import minor, read_versions
+from opwright.sources.yaml_text import load_document
+from opwright.validate import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.declare.operator import Declaration, Operator
+    from opwright.declare.schema import Schema
+    from opwright.derive.facts import OperatorFacts, SetFacts
+    from opwright.op_plugin.inputs import Inputs
+    from opwright.sources.versions import Minor
+    from opwright.sources.yaml_text import Located, Value
+
+__all__ = ["NAMESPACE", "Entries", "Entry", "read_entries"]
+
+# op-plugin registers all its operators there.
+NAMESPACE = "npu"
+# What all_version means in entries alone: op-plugin's oldest version of torch, and later ones.
+VERSIONS = tuple((2, number) for number in range(1, 30))
+TAKEN = ("custom", "symint")
+# What op-plugin may leave to another file, and what it may do in its own namespace.
+PERMITTED = frozenset({"OPW-D008", "OPW-D030"})
+
+Kernels = Literal["op_api", "acl_op"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An operator.
+
+    Parameters
+    ----------
+    gen
+        `gen_opapi` with what it inherits; None if the kernel is written by hand.
+    kernels
+        The namespaces that op-plugin looks for its kernel in; the first one is used.
+    symint
+        Whether the kernel takes sizes as symbols.
+    """
+
+    facts: OperatorFacts
+    gen: Mapping[str, Value] | None
+    kernels: tuple[Kernels, ...]
+    symint: bool
+
+    @property
+    def schema(self) -> Schema:
+        """Its schema."""
+        return self.facts.schema
+
+    @property
+    def where(self) -> str:
+        """Its place, for messages."""
+        return f"{self.facts.operator.place}, operator {NAMESPACE}::{self.facts.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """The operators of a file.
+
+    Parameters
+    ----------
+    facts
+        Of all of them, and of those that are derived from them.
+    notes
+        What a person should know about them.
+    """
+
+    entries: tuple[Entry, ...]
+    facts: SetFacts
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw:
+    """An entry as it stands in the file."""
+
+    section: str
+    values: Mapping[str, Value]
+    line: int
+
+
+def read_entries(inputs: Inputs, torch: str) -> Entries:
+    """Read the operators for a version of torch.
+
+    Raises
+    ------
+    OpwrightError
+        OPW-O003 to OPW-O005; those of op-plugin's YAML (OPW-S...) and of schemas and derivatives
+        (OPW-D...).
+    """
+    where = shown(inputs.functions)
+    text = inputs.functions.read_text(encoding="utf-8")
+    derivatives = inputs.derivatives
+    document = load_document(text, where=where)
+    check_keys(text, where=where)
+    imported = read_op_plugin(
+        text,
+        where=where,
+        derivatives=derivatives.read_text(encoding="utf-8") if derivatives else None,
+        derivatives_where=shown(derivatives) if derivatives else "",
+        namespace=NAMESPACE,
+        versions=VERSIONS,
+    )
+    known = known_versions(document, where=where) or VERSIONS
+    raws = {raw.line: raw for raw in raw_entries(document)}
+    symint = {raw.values["func"] for raw in raws.values() if raw.section == "symint"}
+    notes: list[str] = []
+    chosen: list[tuple[Operator, Raw, tuple[Kernels, ...]]] = []
+    for declaration in imported.declarations:
+        for operator in declaration.operators:
+            raw = raws.get(operator.place.line) if operator.place.file == where else None
+            if raw is None:
+                notes.append(f"{operator.place}: {operator.name} is left out, it is not in {where}")
+                continue
+            kernels = kernels_of(operator, raw, known, minor(torch, where="torch"), where=where)
+            if kernels:
+                chosen.append((operator, raw, kernels))
+            else:
+                notes.append(f"{operator.place}: {operator.name} is left out, not for {torch}")
+    if not chosen:
+        raise NoEntryError(where=where, got=f"torch {torch}; {'; '.join(notes) or 'no entry'}")
+    declaration = dataclasses.replace(
+        imported.declarations[0],
+        torch=None,
+        operators=tuple(declared(operator) for operator, _, _ in chosen),
+    )
+    notes += checked(declaration)
+    facts = derive(declaration)
+    by_name = {raw.values["func"]: raw for _, raw, _ in chosen}
+    entries = tuple(
+        Entry(
+            facts=fact_of(facts, operator.name),
+            gen=gen_of(operator, raw, [each for each, _, _ in chosen], by_name),
+            kernels=kernels,
+            symint=raw.values["func"] in symint,
+        )
+        for operator, raw, kernels in chosen
+    )
+    return Entries(entries=entries, facts=facts, notes=tuple(notes))
+
+
+def raw_entries(document: Mapping[str, tuple[Located, ...] | Located]) -> Iterator[Raw]:
+    """Yield the entries of all sections; those of symint that repeat another come first."""
+    for section in sorted(document, key=lambda name: name != "symint"):
+        items = document[section]
+        if section != "all_version" and isinstance(items, tuple):
+            for item in items:
+                if isinstance(item.value, Mapping):
+                    yield Raw(section=section, values=item.value, line=item.line)
+
+
+def kernels_of(
+    operator: Operator, raw: Raw, known: tuple[Minor, ...], version: Minor, *, where: str
+) -> tuple[Kernels, ...]:
+    """Return the kernels that an entry has for a version of torch."""
+    at = f"{where}:{raw.line}, operator {operator.name}"
+    if raw.section not in TAKEN:
+        raise OutOfTreeError(
+            where=at,
+            got=f"section {raw.section}, whose entries replace kernels of PyTorch's own operators",
+            allowed=TAKEN,
+        )
+    for key in GEN_SPECIAL:
+        if isinstance(gen := raw.values.get("gen_opapi"), Mapping) and key in gen:
+            raise OutOfTreeError(
+                where=f"{at}, gen_opapi",
+                got=f"{key}, for which op-plugin has functions that torch_npu does not export",
+                fix="write the kernel by hand",
+            )
+    old = str(raw.values.get("impl_ns", ""))
+    names: tuple[Kernels, ...] = ("op_api", "acl_op")
+    return tuple(
+        name
+        for name in names
+        if name in old
+        or version in read_versions(raw.values.get(name), known, where=f"{at}, {name}")
+    )
+
+
+def declared(operator: Operator) -> Operator:
+    """Return an operator as the kit can derive from it: one without gen_opapi calls nothing."""
+    call = operator.call if operator.call is not None else False
+    return dataclasses.replace(operator, call=call, torch=None, upstream=None)
+
+
+def checked(declaration: Declaration) -> tuple[str, ...]:
+    """Check schemas, rules and derivatives; return warnings.
+
+    Raises
+    ------
+    DiagnosticsError
+        OPW-D010.
+    """
+    try:
+        return tuple(map(str, check(declaration)))
+    except DiagnosticsError as error:
+        errors = [each for each in error.errors if each.id not in PERMITTED]
+        if errors:
+            raise type(error)(where=error.where, errors=errors, warnings=error.warnings) from None
+        return tuple(map(str, error.warnings))
+
+
+def fact_of(facts: SetFacts, name: str) -> OperatorFacts:
+    """Return what is derived of an operator."""
+    found = facts.operator(name)
+    assert found is not None, name
+    return found
+
+
+def gen_of(
+    operator: Operator, raw: Raw, operators: list[Operator], by_func: Mapping[Value, Raw]
+) -> Mapping[str, Value] | None:
+    """Return gen_opapi with what it inherits; the reader has checked that it is there."""
+    gen = raw.values.get("gen_opapi")
+    if not isinstance(gen, Mapping) or "structured_inherit" not in gen:
+        return gen if isinstance(gen, Mapping) else None
+    name = str(gen["structured_inherit"])
+    of = next(each.schema for each in operators if each.name == name)
+    func = next(func for func in by_func if str(func).partition("(")[0] == name)
+    theirs = by_func[func].values["gen_opapi"]
+    assert isinstance(theirs, Mapping), name
+    return inherited(theirs, of, operator.schema, where=str(operator.place))

@@ -1,0 +1,80 @@
+"""The headers that kernels of op-plugin include, by their paths.
+
+OpApiInterface.h and AclOpsInterface.h declare the functions of the YAML, as op-plugin's own build
+generates them. The others take the place of those in torch_npu's wheel, which are found later.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.signature import CType
+from opwright.emit.cpp.aclnn_call import aclnn_header
+from opwright.emit.header import with_header
+from opwright.op_plugin.signatures import signature
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opwright.op_plugin.entries import Entry, Kernels
+
+__all__ = ["INCLUDE", "emit_headers"]
+
+INCLUDE = "include"
+# The headers that do not depend on the YAML.
+FIXED = {
+    "op_api_common.h": "op_plugin/utils/op_api_common.h",
+    "KernelNpuOutputSize.h": "op_plugin/utils/KernelNpuOutputSize.h",
+    "OpPreparation.h": "torch_npu/csrc/framework/utils/OpPreparation.h",
+}
+INTERFACES: Mapping[Kernels, str] = {
+    "op_api": "op_plugin/OpApiInterface.h",
+    "acl_op": "op_plugin/AclOpsInterface.h",
+}
+# The library is linked without CANN, and the linker tells what else is undefined.
+WEAK = """
+extern "C" __attribute__((weak)) const char* aclGetRecentErrMsg();
+"""
+
+
+def emit_headers(entries: Sequence[Entry], source: str) -> Mapping[str, str]:
+    """Return the headers.
+
+    Parameters
+    ----------
+    source
+        The name of the YAML file.
+    """
+    texts = {
+        path: files("opwright.op_plugin.text").joinpath(name).read_text(encoding="utf-8")
+        for name, path in FIXED.items()
+    }
+    texts["op_plugin/utils/aclnn_call.h"] = aclnn_header("op_plugin_build", list(CType)) + WEAK
+    for kernels, path in INTERFACES.items():
+        declared = [each for each in entries if kernels in each.kernels]
+        texts[path] = interface(declared, kernels, path)
+    return {
+        f"{INCLUDE}/{path}": with_header(text, source=source, comment="//")
+        for path, text in sorted(texts.items())
+    }
+
+
+def interface(entries: Sequence[Entry], kernels: Kernels, path: str) -> str:
+    """Return the header that declares the functions of one kind of kernels."""
+    lines = [
+        f"// {path}: the functions of the YAML.",
+        "#pragma once",
+        "",
+        "#include <ATen/core/Tensor.h>",
+        "#include <c10/util/Optional.h>",
+        "#include <c10/util/string_view.h>",
+        "",
+        "#include <tuple>",
+        "#include <vector>",
+        "",
+        f"namespace {kernels} {{",
+        "",
+    ]
+    lines += [f"{signature(entry).declaration()};" for entry in entries]
+    return "\n".join([*lines, "", f"}}  // namespace {kernels}"]) + "\n"

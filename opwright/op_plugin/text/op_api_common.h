@@ -1,0 +1,75 @@
+// op_plugin/utils/op_api_common.h: what kernels of op-plugin use, for a library outside of torch_npu.
+//
+// torch_npu's header of this name takes 15 seconds to compile, and its macros need functions that
+// libtorch_npu.so does not export. EXEC_NPU_CMD here does what its EXEC_NPU_CMD_EXT does.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/TensorBody.h>
+#include <c10/core/DeviceGuard.h>
+#include <op_plugin/utils/Export.h>
+#include <op_plugin/utils/KernelNpuOutputSize.h>
+#include <op_plugin/utils/Version.h>
+#include <op_plugin/utils/aclnn_call.h>
+#include <torch_npu/csrc/framework/utils/OpPreparation.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+// The values are those of torch_npu's errors (torch_npu/utils/_error_code.py).
+enum class ErrCode {
+  SUC = 0,
+  PARAM = 1,
+  TYPE = 2,
+  VALUE = 3,
+  PTR = 4,
+  INTERNAL = 5,
+  MEMORY = 6,
+  NOT_SUPPORT = 7,
+  NOT_FOUND = 8,
+  UNAVAIL = 9,
+  SYSCALL = 10,
+  TIMEOUT = 11,
+  PERMISSION = 12,
+  ACL = 100,
+  HCCL = 200,
+  GE = 300
+};
+
+namespace op_plugin_build {
+
+inline std::string error_text(const char* module, int number, ErrCode code) {
+  std::string digits = std::to_string(static_cast<int>(code));
+  digits.insert(0, digits.size() < 3 ? 3 - digits.size() : 0, '0');
+  return "\n[ERROR] ERR0" + std::to_string(number) + digits + " " + module;
+}
+
+inline bool is_available(const char* function) {
+  return GetOpApiFuncAddr(function) != nullptr &&
+         GetOpApiFuncAddr((std::string(function) + "GetWorkspaceSize").c_str()) != nullptr;
+}
+
+}  // namespace op_plugin_build
+
+#define OPS_ERROR(error) ::op_plugin_build::error_text("OPS", 1, error)
+#define PTA_ERROR(error) ::op_plugin_build::error_text("PTA", 0, error)
+
+#define EXEC_NPU_CMD(aclnn_api, ...)                                              \
+  do {                                                                            \
+    static const ::op_plugin_build::aclnn::Function aclnn_function_(#aclnn_api);  \
+    ::op_plugin_build::aclnn::call(aclnn_function_, __VA_ARGS__);                 \
+  } while (false)
+#define EXEC_NPU_CMD_EXT EXEC_NPU_CMD
+#define EXEC_NPU_NO_FORMAT_CHECK_CMD EXEC_NPU_CMD
+
+// Returns the other call where CANN, and the custom operators beside it, lack the aclnn function.
+#define DO_COMPATIBILITY(aclnn_api, originCallExpression)                         \
+  do {                                                                            \
+    static const bool aclnn_available_ = ::op_plugin_build::is_available(#aclnn_api); \
+    if (!aclnn_available_) {                                                      \
+      return originCallExpression;                                                \
+    }                                                                             \
+  } while (false)
+#define DO_COMPATIBILITY_COMMON DO_COMPATIBILITY
