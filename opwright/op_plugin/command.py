@@ -83,3 +83,41 @@ def default_name(paths: list[Path]) -> str:
     """Return the name of the folder that the first path is, or is in."""
     first = paths[0].absolute()
     return (first if first.is_dir() else first.parent).name.lower().replace("-", "_")
+
+
+@op_plugin_app.command()
+def patch(
+    paths: Paths,
+    *,
+    tree: Annotated[
+        Path,
+        typer.Option(
+            "--tree",
+            metavar="DIR",
+            help="A checkout of op-plugin, or of torch_npu with submodules.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Default: standard output."),
+    ] = None,
+) -> None:
+    """Write the patch that brings the files into op-plugin's source tree; apply it with git apply.
+
+    Nothing in the tree is changed. What the patch leaves out is told on standard error; then the
+    exit code is 1.
+    """
+    from opwright.op_plugin.patch import make_patch  # noqa: PLC0415 - as above
+    from opwright.sources.files import write_atomically  # noqa: PLC0415
+
+    made = make_patch(paths, tree)
+    if out is None:
+        typer.echo(made.text, nl=False)
+    else:
+        write_atomically(out, made.text, force=True)
+        for path in made.paths:
+            typer.echo(f"{path}")
+        typer.echo(out)
+    for note in made.notes:
+        typer.echo(f"note: {note}", err=True)
+    raise typer.Exit(any(" is left out" in note for note in made.notes))
