@@ -25,6 +25,8 @@ const Engine& engine() {
   return registered;
 }
 
+bool engine_is_there() { return is_registered.load() && python_is_running(); }
+
 void check(const Answer& answer) {
   if (answer.failure) fail(kFailed, *answer.failure);
 }
@@ -40,8 +42,15 @@ void opwright_engine_register(const opwright::graph::Engine* engine) {
 
 void opwright_engine_fail(void* answer, const char* text) { static_cast<Answer*>(answer)->failure = text; }
 
-void opwright_engine_static(void* answer, int32_t is_static) {
-  static_cast<Answer*>(answer)->is_static = is_static != 0;
+void opwright_engine_text(void* answer, const char* text) { static_cast<Answer*>(answer)->text = text; }
+
+void opwright_engine_compiled(void* answer, int32_t is_static, int32_t is_fixed, int32_t is_refreshable,
+                              uint64_t output_count) {
+  auto& result = *static_cast<Answer*>(answer);
+  result.is_static = is_static != 0;
+  result.is_fixed = is_fixed != 0;
+  result.is_refreshable = is_refreshable != 0;
+  result.output_count = output_count;
 }
 
 void opwright_engine_program(void* answer, uint64_t program) { static_cast<Answer*>(answer)->program = program; }

@@ -22,15 +22,24 @@ struct EngineTensor {
   uint64_t bytes;
 };
 
-// Functions that answer get an Answer as their last argument.
+// Functions that answer get an Answer as their last argument. Options are lines of name=value.
 struct Engine {
-  void (*compile)(uint64_t graph, const char* model, uint64_t size, const char* options, void* answer);
+  // Checks options; `place` is the word for where they were given.
+  void (*configure)(const char* place, const char* options, void* answer);
+  void (*compile)(uint64_t graph, uint64_t session, const char* model, uint64_t size, const char* options,
+                  void* answer);
+  // Takes the options of the first run.
+  void (*load)(uint64_t graph, const char* options, void* answer);
   // Answers a program for these inputs, and its outputs.
   void (*prepare)(uint64_t graph, const EngineTensor* inputs, uint64_t count, void* answer);
   // `addresses` are those of the inputs and then the outputs.
   void (*run)(uint64_t program, void* const* addresses, uint64_t count, int32_t threads, void* answer);
   void (*remove)(uint64_t graph);
   void (*forget)(uint64_t program);
+  // The end of a session: its variables go.
+  void (*close)(uint64_t session);
+  // Answers a text: the graph as "json", or its "streams".
+  void (*describe)(uint64_t graph, const char* what, void* answer);
   int (*threads)();
 };
 
@@ -40,14 +49,20 @@ struct Answer {
     std::vector<int64_t> sizes;
     size_t bytes;
   };
-  bool is_static = false;
+  bool is_static = false;       // the outputs, or the largest of them, are known when the graph is compiled
+  bool is_fixed = false;        // every run has the same shapes
+  bool is_refreshable = false;  // the caller may move the feature memory
+  uint64_t output_count = 0;
   uint64_t program = 0;
   std::vector<Output> outputs;
+  std::string text;
   std::optional<std::string> failure;
 };
 
 // Throws if there is no engine: no Python, or the package cannot be imported.
 const Engine& engine();
+// Whether the engine can be called: it has been, and Python still runs.
+bool engine_is_there();
 // Throws what the engine could not do.
 void check(const Answer& answer);
 
@@ -57,7 +72,9 @@ extern "C" {
 
 OPWRIGHT_API void opwright_engine_register(const opwright::graph::Engine* engine);
 OPWRIGHT_API void opwright_engine_fail(void* answer, const char* text);
-OPWRIGHT_API void opwright_engine_static(void* answer, int32_t is_static);
+OPWRIGHT_API void opwright_engine_text(void* answer, const char* text);
+OPWRIGHT_API void opwright_engine_compiled(void* answer, int32_t is_static, int32_t is_fixed, int32_t is_refreshable,
+                                           uint64_t output_count);
 OPWRIGHT_API void opwright_engine_program(void* answer, uint64_t program);
 OPWRIGHT_API void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes,
                                          uint64_t bytes);

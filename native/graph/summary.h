@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "ge/session.h"
@@ -11,6 +12,7 @@ namespace ge {
 
 class SummaryData {
  public:
+  uint64_t graph = 0;       // the engine's number
   bool is_static = false;   // every shape is known
   size_t const_memory = 0;  // bytes
   size_t feature_memory = 0;
@@ -18,6 +20,10 @@ class SummaryData {
   bool refreshable = false;  // the feature memory may move between runs
   std::vector<std::vector<int64_t>> output_dims;
   std::vector<DataType> output_types;
+};
+
+struct SummaryAccess {
+  static const SummaryData& data(const CompiledGraphSummary& summary) { return *summary.data_; }
 };
 
 }  // namespace ge

@@ -68,10 +68,17 @@ std::string take_error(const Python& python) {
   return result;
 }
 
+const Python& interpreter() {
+  static const Python python;
+  return python;
+}
+
 }  // namespace
 
+bool python_is_running() { return interpreter().running(); }
+
 bool call_python(const char* module, const char* function, const char* argument, int code, const char* what) {
-  static const Python python;
+  const Python& python = interpreter();
   if (!python.running()) return false;
   const Locked locked(python);
   void* const imported = python.import_module(module);

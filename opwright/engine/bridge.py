@@ -18,9 +18,15 @@ import torch
 from opwright.engine import kernels
 from opwright.engine.compiled import CompiledGraph, Input
 from opwright.engine.compilers import chosen_compiler
+from opwright.engine.description import DESCRIPTIONS
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.lower import outputs_of
+from opwright.engine.options import check_options, parse
 from opwright.engine.read import read_model
 from opwright.engine.runner import ADDRESS, Runner, tensor_over
+from opwright.engine.settings import Settings, check_indices
+from opwright.engine.source_lines import naming_lines
+from opwright.engine.variables import of_session, remove_session
 from opwright.errors import OpwrightError
 from opwright.graph.compiled import observe
 
@@ -46,9 +52,17 @@ class EngineTensor(ctypes.Structure):
 
 
 Tensors = ctypes.POINTER(EngineTensor)
+Configure = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
 Compile = ctypes.CFUNCTYPE(
-    None, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p
+    None,
+    ctypes.c_uint64,
+    ctypes.c_uint64,
+    ctypes.c_void_p,
+    ctypes.c_uint64,
+    ctypes.c_char_p,
+    ctypes.c_void_p,
 )
+Ask = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p)
 Prepare = ctypes.CFUNCTYPE(None, ctypes.c_uint64, Tensors, ctypes.c_uint64, ctypes.c_void_p)
 Run = ctypes.CFUNCTYPE(
     None, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p
@@ -61,11 +75,15 @@ class Engine(ctypes.Structure):
     """The functions that the native side calls."""
 
     _fields_: ClassVar = [
+        ("configure", Configure),
         ("compile", Compile),
+        ("load", Ask),
         ("prepare", Prepare),
         ("run", Run),
         ("remove", Remove),
         ("forget", Remove),
+        ("close", Remove),
+        ("describe", Ask),
         ("threads", Threads),
     ]
 
@@ -86,7 +104,14 @@ def connect(_argument: str) -> None:
         importlib.import_module(f"{kernels.__name__}.{module.name}")
     native = ctypes.CDLL("libge_runner.so")
     native.opwright_engine_fail.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
-    native.opwright_engine_static.argtypes = (ctypes.c_void_p, ctypes.c_int32)
+    native.opwright_engine_text.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+    native.opwright_engine_compiled.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_int32,
+        ctypes.c_int32,
+        ctypes.c_int32,
+        ctypes.c_uint64,
+    )
     native.opwright_engine_program.argtypes = (ctypes.c_void_p, ctypes.c_uint64)
     native.opwright_engine_output.argtypes = (
         ctypes.c_void_p,
@@ -118,30 +143,77 @@ def reporting(answer: int, body: Callable[[], None]) -> None:
         library().opwright_engine_fail(answer, words.encode(errors="backslashreplace"))
 
 
-def compile_graph(handle: int, model: int, size: int, _options: bytes, answer: int) -> None:
+def configure(place: bytes, options: bytes, answer: int) -> None:
+    """Check options."""
+    reporting(answer, lambda: check_options(place.decode(), parse(options.decode())))
+
+
+def compile_graph(
+    handle: int, session: int, model: int, size: int, options: bytes, answer: int
+) -> None:
     """Compile a graph; answer shapes and dtypes of its outputs if they are static."""
 
     def body() -> None:
         serialized = ctypes.string_at(model, size)
         graph = read_model(serialized)
         observe.keep(serialized, graph.name)
-        compiled = CompiledGraph(graph, chosen_compiler())
+        with naming_lines(graph.name):
+            compiled = CompiledGraph(
+                graph,
+                chosen_compiler(),
+                variables=of_session(session),
+                settings=Settings.of(graph, parse(options.decode())),
+            )
+            if compiled.is_static:
+                answer_outputs(answer, compiled.specialize(compiled.static_inputs()))
         with lock:
             graphs[handle] = compiled
-        library().opwright_engine_static(answer, int(compiled.is_static))
-        if compiled.is_static:
-            answer_outputs(answer, compiled.specialize(compiled.static_inputs()))
+        library().opwright_engine_compiled(
+            answer,
+            int(compiled.is_static),
+            int(compiled.is_fixed),
+            int(compiled.settings.refreshable),
+            len(outputs_of(graph)),
+        )
 
     reporting(answer, body)
+
+
+def load(handle: int, options: bytes, answer: int) -> None:
+    """Take the options of the first run."""
+
+    def body() -> None:
+        given = parse(options.decode())
+        check_options("the first run of a graph", given)
+        check_indices(compiled_graph(handle).graph, given)
+
+    reporting(answer, body)
+
+
+def describe(handle: int, what: bytes, answer: int) -> None:
+    """Answer a text about a graph."""
+
+    def body() -> None:
+        text = DESCRIPTIONS[what.decode()](compiled_graph(handle).graph)
+        library().opwright_engine_text(answer, text.encode(errors="backslashreplace"))
+
+    reporting(answer, body)
+
+
+def compiled_graph(handle: int) -> CompiledGraph:
+    """Return a graph that was compiled."""
+    with lock:
+        return graphs[handle]
 
 
 def prepare(handle: int, views: Sequence[EngineTensor], count: int, answer: int) -> None:
     """Answer a program for these inputs, and shapes and dtypes of its outputs."""
 
     def body() -> None:
-        with lock:
-            compiled = graphs[handle]
-        runner = compiled.specialize([as_input(compiled, views[i]) for i in range(count)])
+        compiled = compiled_graph(handle)
+        inputs = [as_input(compiled, views[i]) for i in range(count)]
+        with naming_lines(compiled.graph.name):
+            runner = compiled.specialize(inputs)
         number = next(numbers)
         runners[number] = runner
         library().opwright_engine_program(answer, number)
@@ -170,9 +242,14 @@ def forget(number: int) -> None:
     runners.pop(number, None)
 
 
+def close(session: int) -> None:
+    """Forget what a session kept."""
+    remove_session(session)
+
+
 def as_input(compiled: CompiledGraph, view: EngineTensor) -> Input:
     """Return what compiling depends on. A static graph is compiled before any value is there."""
-    known = bool(view.on_host) and not compiled.is_static
+    known = bool(view.on_host) and not compiled.is_fixed
     return Input(
         tuple(view.sizes[: view.rank]),
         from_runtime(view.dtype, where="an input"),
@@ -196,9 +273,13 @@ def answer_outputs(answer: int, runner: Runner) -> None:
 
 # Kept here, because the native side holds only addresses.
 engine = Engine(
+    configure=Configure(configure),
     compile=Compile(compile_graph),
+    load=Ask(load),
     prepare=Prepare(prepare),
     run=Run(run_program),
     remove=Remove(remove),
     forget=Remove(forget),
+    close=Remove(close),
+    describe=Ask(describe),
 )

@@ -12,9 +12,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.engine.binding import kernel_of
 from opwright.engine.errors import InputError
-from opwright.engine.lower import CONSTANTS, DATA, OUTPUT, inputs_of, lower
+from opwright.engine.lower import CONSTANTS, DATA, OUTPUT, VARIABLES, inputs_of, lower
 from opwright.engine.program import program_of
 from opwright.engine.runner import Runner
+from opwright.engine.settings import Settings
+from opwright.engine.variables import Variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +67,10 @@ class CompiledGraph:
     ----------
     compile_
         Makes a program of a graph that was lowered.
+    variables
+        Those of the session.
+    settings
+        What the graph's options change.
 
     Raises
     ------
@@ -72,18 +78,32 @@ class CompiledGraph:
         OPW-N002, as soon as the graph is made: which node has no kernel.
     """
 
-    def __init__(self, graph: GeGraph, compile_: Compiler = program_of) -> None:
+    def __init__(
+        self,
+        graph: GeGraph,
+        compile_: Compiler = program_of,
+        *,
+        variables: Variables | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         self.graph = graph
         self.compile = compile_
+        self.variables = variables or Variables()
+        self.settings = settings or Settings()
         self.inputs = inputs_of(graph)
         self.lock = threading.Lock()
         self.runners: OrderedDict[object, Runner] = OrderedDict()
         for node in graph.nodes:
-            if node.type not in (*DATA, *CONSTANTS, OUTPUT):
+            if node.type not in (*DATA, *VARIABLES, *CONSTANTS, OUTPUT):
                 kernel_of(node)
 
     @property
     def is_static(self) -> bool:
+        """Whether the outputs, or the largest of them, are known before a run."""
+        return self.is_fixed or self.settings.gears is not None
+
+    @property
+    def is_fixed(self) -> bool:
         """Whether the graph says all shapes of its inputs."""
         specs = [node.outputs[0] for node in self.inputs]
         return not self.takes_sizes and all(
@@ -100,9 +120,15 @@ class CompiledGraph:
         )
 
     def static_inputs(self) -> list[Input]:
-        """Return the inputs that a static graph describes."""
+        """Return the inputs that a static graph describes, or those of its largest gear."""
+        gears = self.settings.gears
+        largest = {} if gears is None else gears.largest
         specs = [node.outputs[0] for node in self.inputs]
-        return [Input(s.shape or (), s.dtype or torch.float32, None) for s in specs]
+        shapes = [largest.get(index, spec.shape or ()) for index, spec in enumerate(specs)]
+        return [
+            Input(shape, spec.dtype or torch.float32, None)
+            for shape, spec in zip(shapes, specs, strict=True)
+        ]
 
     def specialize(self, inputs: Sequence[Input]) -> Runner:
         """Return the graph for these inputs, lowered and compiled at most once.
@@ -141,7 +167,12 @@ class CompiledGraph:
         with mode:
             fakes = [torch.empty(given.shape, dtype=given.dtype) for given in inputs]
         tensors = [f if g.value is None else g.value for f, g in zip(fakes, inputs, strict=True)]
-        return lower(self.graph, tensors, on_host=[given.value is not None for given in inputs])
+        return lower(
+            self.graph,
+            tensors,
+            on_host=[given.value is not None for given in inputs],
+            variables=self.variables,
+        )
 
     def check(self, inputs: Sequence[Input]) -> None:
         """Raise InputError (OPW-N005) if the inputs are not those that the graph describes."""
@@ -162,6 +193,12 @@ class CompiledGraph:
                     got=f"shape {list(given.shape)}",
                     allowed=[str(list(spec.shape))],
                 )
+        gears = self.settings.gears
+        shapes = [given.shape for given in inputs]
+        if gears is not None and not gears.has(shapes):
+            raise InputError(
+                where=f"{where}, gears", got=str([*map(list, shapes)]), allowed=[str(gears)]
+            )
 
 
 def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

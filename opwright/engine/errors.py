@@ -12,6 +12,7 @@ __all__ = [
     "MetaError",
     "MissingKernelError",
     "OptionError",
+    "UnknownOptionError",
 ]
 
 
@@ -74,3 +75,11 @@ class MetaError(OpwrightError):
         "correct the operator's Meta function; if the converter makes several operators, declare "
         "them with opwright so that each has rules of its own"
     )
+
+
+class UnknownOptionError(OpwrightError):
+    """An option that the graph engine does not have."""
+
+    id = "OPW-N008"
+    title = "the option is not known (E10001)"
+    usual_fix = "leave the option out; docs/graph_engine.md lists those that there are"

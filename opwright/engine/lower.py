@@ -17,6 +17,8 @@ from opwright.engine.agreement import check_outputs
 from opwright.engine.binding import Call, bind, kernel_of
 from opwright.engine.errors import GraphFormError, KernelRunError
 from opwright.engine.model import Source
+from opwright.engine.simplify import simplify
+from opwright.engine.variables import Variables
 from opwright.graph.compiled import observe
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lowered", "inputs_of", "lower"]
 
-DATA = ("Data", "RefData", "Variable")
+DATA = ("Data", "RefData")
+VARIABLES = ("Variable",)
 CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
 OUTPUT = "NetOutput"
 
@@ -76,13 +79,21 @@ def inputs_of(graph: GeGraph) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[bool]) -> Lowered:
+def lower(
+    graph: GeGraph,
+    inputs: Sequence[torch.Tensor],
+    *,
+    on_host: Sequence[bool],
+    variables: Variables | None = None,
+) -> Lowered:
     """Lower a graph.
 
     Parameters
     ----------
     inputs
         Fake tensors; real ones where `on_host` is true.
+    variables
+        Those of the session; their tensors are constants that keep what is written.
 
     Raises
     ------
@@ -98,13 +109,14 @@ def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[b
         else:
             walk.fake[source] = tensor
             placeholders.append((index, source))
+    kept = walk.keep(graph.of_type(*VARIABLES), variables or Variables())
     for node in graph.nodes:
         walk.visit(node)
     observe.infer(graph.name, walk.tensors())
     results = outputs_of(graph)
     check_outputs(graph, results, walk.find)
     constants = {source: walk.known[source] for source in walk.wanted(results)}
-    sources = [*(source for _, source in placeholders), *constants]
+    sources = [*(source for _, source in placeholders), *kept, *constants]
 
     written = [s for call in walk.calls for s in written_by(call) if s in constants]
 
@@ -119,11 +131,12 @@ def lower(graph: GeGraph, inputs: Sequence[torch.Tensor], *, on_host: Sequence[b
     examples = [walk.value(source) for source in sources]
     with walk.mode:
         examples = [e if isinstance(e, FakeTensor) else walk.mode.from_tensor(e) for e in examples]
+    module = make_fx(run, tracing_mode="real", _allow_non_fake_inputs=True)(*examples)
     return Lowered(
-        module=make_fx(run, tracing_mode="real", _allow_non_fake_inputs=True)(*examples),
+        module=module,
         inputs=tuple(index for index, _ in placeholders),
         specs=tuple(spec_of(walk.value(source)) for _, source in placeholders),
-        constants=tuple(constants.values()),
+        constants=(*kept.values(), *simplify(module, list(constants.values()))),
         outputs=tuple(spec_of(walk.value(source)) for source in results),
     )
 
@@ -172,9 +185,16 @@ class Walk:
         for source, value in (*self.fake.items(), *self.known.items()):
             yield f"{source.node}:{source.index}", value
 
+    def keep(self, nodes: Sequence[Node], variables: Variables) -> dict[Source, torch.Tensor]:
+        """Return the tensors of variables; their values are those of the run."""
+        kept = {Source(node.name, 0): variables.value(node) for node in nodes}
+        for source, tensor in kept.items():
+            self.fake[source] = self.mode.from_tensor(tensor)
+        return kept
+
     def visit(self, node: Node) -> None:
         """Compute the node, or find out the shapes of its outputs."""
-        if node.type in DATA or node.type == OUTPUT:
+        if node.type in (*DATA, *VARIABLES, OUTPUT):
             return
         if node.type in CONSTANTS:
             self.known[Source(node.name, 0)] = constant_of(node)

@@ -42,7 +42,7 @@ class TensorSpec:
     shape: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Node:
     """One operator of a graph.
 
@@ -53,10 +53,15 @@ class Node:
     after
         Nodes that have to run before this one, beside those it takes inputs from.
     origin
-        The line of Python that TorchAir recorded for it, if any.
+        The node of the FX graph that it was made for, if TorchAir recorded one.
     rule
         JSON with which TorchAir says how the outputs' shapes follow from those of the inputs; only
         operators that are not CANN's own have it.
+    notes
+        What scopes and passes wrote at it, by name: streams, super kernels, numbers of cores. They
+        change no result.
+    subgraphs
+        The graphs that a control-flow operator calls, in the order of its prototype.
     """
 
     name: str
@@ -67,6 +72,8 @@ class Node:
     after: tuple[str, ...] = ()
     origin: str = ""
     rule: str = ""
+    notes: Mapping[str, Attribute] = field(default_factory=dict)
+    subgraphs: tuple[GeGraph, ...] = ()
 
     def __str__(self) -> str:
         """Name the node for an error."""

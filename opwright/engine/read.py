@@ -6,7 +6,9 @@ The protobuf classes are those of the TorchAir that serialized the graph.
 from __future__ import annotations
 
 import importlib
+import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
@@ -24,8 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["read_model"]
 
 PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
-LIST_FIELDS = ("s", "i", "f", "b", "dt", "t", "g")
+LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
+GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2
+DATA = ("Data", "RefData")
+# Notes at nodes that the engine reads by itself.
+READ = ("_fx_tensor_name", "_inference_rule", "_meta")
 
 
 class Message(Protocol):
@@ -57,57 +63,124 @@ def read_model(serialized: bytes) -> GeGraph:
         raise GraphFormError(where="the serialized model", got=str(error)) from error
     if not model.graph or not model.graph[0].op:
         raise GraphFormError(where="the serialized model", got="no graph with nodes in it")
-    return read_graph(model.graph[0])
+    return Reader({graph.name: graph for graph in model.graph[1:]}).read(model.graph[0])
 
 
-def read_graph(graph: Message) -> GeGraph:
-    """Return a graph."""
-    nodes = [read_node(op) for op in cast("Iterable[Message]", graph.op)]
-    name = cast("str", graph.name)
-    return GeGraph(
-        name=name,
-        nodes=in_order(nodes, where=f"graph '{name}'"),
-        attributes=read_attributes(cast("Mapping[str, Message]", graph.attr)),
-    )
+class Reader:
+    """Reads the graphs of a model; those behind the first are called by nodes, by name."""
+
+    def __init__(self, others: Mapping[str, Message]) -> None:
+        self.others = others
+        self.done: dict[str, GeGraph] = {}
+        self.open: list[str] = []
+
+    def read(self, graph: Message) -> GeGraph:
+        """Return a graph."""
+        name = cast("str", graph.name)
+        where = f"graph '{name}'"
+        nodes = [self.node(op) for op in cast("Iterable[Message]", graph.op)]
+        attributes = read_attributes(cast("Mapping[str, Message]", graph.attr), where=where)
+        return GeGraph(name=name, nodes=in_order(nodes, where=where), attributes=attributes)
+
+    def node(self, op: Message) -> Node:
+        """Return a node with the graphs that it calls."""
+        node = read_node(op)
+        names = cast("Sequence[str]", op.subgraph_name)
+        called = [self.named(name, node) for name in names] or [*map(self.read, inner_graphs(op))]
+        return replace(node, subgraphs=tuple(called)) if called else node
+
+    def named(self, name: str, caller: Node) -> GeGraph:
+        """Return a graph that a node calls by its name."""
+        if name not in self.others:
+            raise GraphFormError(
+                where=str(caller), got=f"a call of graph '{name}'", allowed=sorted(self.others)
+            )
+        if name in self.open:
+            raise GraphFormError(where=str(caller), got=f"graph '{name}', which calls itself")
+        if name not in self.done:
+            self.open.append(name)
+            self.done[name] = self.read(self.others[name])
+            self.open.pop()
+        return self.done[name]
+
+
+def inner_graphs(op: Message) -> list[Message]:
+    """Return the graphs among a node's attributes, by name."""
+    found: list[Message] = []
+    for _, value in sorted(cast("Mapping[str, Message]", op.attr).items()):
+        field = value.WhichOneof("value")
+        if field == "g":
+            found.append(cast("Message", value.g))
+        elif field == "list":
+            found += cast("Iterable[Message]", cast("Message", value.list).g)
+    return found
 
 
 def read_node(op: Message) -> Node:
-    """Return a node."""
+    """Return a node without the graphs that it calls."""
     name, op_type = cast("str", op.name), cast("str", op.type)
-    edges = [
-        read_edge(edge, where=f"node '{name}' ({op_type})")
-        for edge in cast("Sequence[str]", op.input)
-    ]
+    where = f"node '{name}' ({op_type})"
+    edges = [read_edge(edge, where=where) for edge in cast("Sequence[str]", op.input)]
     data = [edge for edge in edges if edge is None or edge.index >= 0]
     specs = [read_spec(desc) for desc in cast("Iterable[Message]", op.input_desc)]
     if data and len(specs) != len(data):
         raise GraphFormError(
-            where=f"node '{name}' ({op_type})",
+            where=where,
             got=f"{len(data)} inputs and {len(specs)} descriptors of inputs",
         )
-    attributes = read_attributes(cast("Mapping[str, Message]", op.attr))
+    outputs = tuple(read_spec(desc) for desc in cast("Iterable[Message]", op.output_desc))
+    everything = read_attributes(cast("Mapping[str, Message]", op.attr), where=where)
+    attributes = {key: value for key, value in everything.items() if not key.startswith("_")}
+    if op_type in DATA:
+        check_data(attributes, outputs, where=where)
     return Node(
         name=name,
         type=op_type,
         inputs=tuple((spec.name, edge) for spec, edge in zip(specs, data, strict=False)),
-        outputs=tuple(read_spec(desc) for desc in cast("Iterable[Message]", op.output_desc)),
-        attributes={key: value for key, value in attributes.items() if not key.startswith("_")},
+        outputs=outputs,
+        attributes=attributes,
         after=tuple(edge.node for edge in edges if edge is not None and edge.index < 0),
-        origin=str(attributes.get("_fx_tensor_name", "")),
-        rule=str(attributes.get("_inference_rule") or shape_rule(op)),
+        origin=fx_node(op),
+        rule=str(everything.get("_inference_rule") or shape_rule(op, where=where)),
+        notes={k: v for k, v in everything.items() if k.startswith("_") and k not in READ},
     )
 
 
-def shape_rule(op: Message) -> str:
+def check_data(
+    attributes: Mapping[str, Attribute], outputs: Sequence[TensorSpec], *, where: str
+) -> None:
+    """Raise GraphFormError (OPW-N001) for an input of the graph without an index or an output."""
+    index = attributes.get("index", 0)
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise GraphFormError(where=where, got=f"the index {index!r}", allowed=["a number"])
+    if len(outputs) != 1:
+        raise GraphFormError(where=where, got=f"{len(outputs)} outputs", allowed=["1"])
+
+
+def fx_node(op: Message) -> str:
+    """Return the FX node that TorchAir noted at the outputs, for an error."""
+    for desc in cast("Iterable[Message]", op.output_desc):
+        attributes = cast("Mapping[str, Message]", desc.attr)
+        if "_fx_tensor_name" in attributes:
+            text = cast("bytes", attributes["_fx_tensor_name"].s).decode(errors="replace")
+            name, _, target = text.rpartition(".OUTPUT")[0].partition("-")
+            return f"FX node '{name}' ({target})"
+    return ""
+
+
+def shape_rule(op: Message, *, where: str) -> str:
     """Return the rule that follows from the shapes that Meta gave, if TorchAir wrote none."""
     inputs, outputs = (
         list(cast("Iterable[Message]", descs)) for descs in (op.input_desc, op.output_desc)
     )
-    return rule_of_shapes(
-        [meta_of(desc) for desc in inputs],
-        [meta_of(desc) for desc in outputs],
-        [from_proto(cast("int", desc.dtype)) for desc in outputs],
-    )
+    try:
+        return rule_of_shapes(
+            [meta_of(desc) for desc in inputs],
+            [meta_of(desc) for desc in outputs],
+            [from_proto(cast("int", desc.dtype)) for desc in outputs],
+        )
+    except KeyError as error:
+        raise GraphFormError(where=where, got=f"an output of {error}, which CANN lacks") from error
 
 
 def meta_of(desc: Message) -> str:
@@ -138,43 +211,47 @@ def read_spec(desc: Message) -> TensorSpec:
     )
 
 
-def read_attributes(attributes: Mapping[str, Message]) -> dict[str, Attribute]:
-    """Return attributes as Python values."""
-    return {key: read_attribute(value) for key, value in attributes.items()}
+def read_attributes(attributes: Mapping[str, Message], *, where: str) -> dict[str, Attribute]:
+    """Return attributes as Python values; without graphs, which are no values."""
+    found = {
+        key: read_attribute(value, where=f"{where}, attribute '{key}'")
+        for key, value in attributes.items()
+    }
+    return {key: value for key, value in found.items() if value is not GRAPHS}
 
 
-def read_attribute(attribute: Message) -> Attribute:
+def read_attribute(attribute: Message, *, where: str) -> Attribute:
     """Return an attribute's value."""
     field = attribute.WhichOneof("value")
     if field is None:
         return None
     value = getattr(attribute, field)
+    if field == "g" or (field == "list" and value.g):
+        return GRAPHS
     if field == "list":
-        return read_list(value)
+        return read_list(value, where=where)
     if field in ("list_list_int", "list_list_float"):
         inner = value.list_list_i if field == "list_list_int" else value.list_list_f
         return [list(row.list_i if field == "list_list_int" else row.list_f) for row in inner]
-    return read_single(field, value)
+    return read_single(field, value, where=where)
 
 
-def read_list(values: Message) -> list[Attribute]:
+def read_list(values: Message, *, where: str) -> list[Attribute]:
     """Return the elements of whichever field of a list is filled."""
     for field in LIST_FIELDS:
         elements = list(getattr(values, field))
         if elements:
-            return [read_single(field, element) for element in elements]
+            return [read_single(field, element, where=where) for element in elements]
     return []
 
 
-def read_single(field: str, value: object) -> Attribute:
+def read_single(field: str, value: object, *, where: str) -> Attribute:
     """Return one value of a union's field."""
     match field:
         case "s" | "bt":
             return cast("bytes", value).decode(errors="surrogateescape")
         case "t":
-            return read_tensor(cast("Message", value))
-        case "g":
-            return read_graph(cast("Message", value))
+            return read_tensor(cast("Message", value), where=where)
         case "td":
             return read_spec(cast("Message", value))
         case "func":
@@ -183,20 +260,26 @@ def read_single(field: str, value: object) -> Attribute:
             return value
 
 
-def read_tensor(tensor: Message) -> torch.Tensor:
+def read_tensor(tensor: Message, *, where: str) -> torch.Tensor:
     """Return the value of a constant."""
     spec = read_spec(cast("Message", tensor.desc))
     data = cast("bytes", tensor.data)
-    where = f"a constant of shape {list(spec.shape or ())}"
+    number = cast("Message", tensor.desc).dtype
     if spec.dtype is None or spec.shape is None or any(size < 0 for size in spec.shape):
-        raise GraphFormError(where=where, got=f"dtype number {cast('Message', tensor.desc).dtype}")
-    count = torch.Size(spec.shape).numel()
+        shape = "unknown rank" if spec.shape is None else f"shape {list(spec.shape)}"
+        raise GraphFormError(where=where, got=f"a constant of dtype number {number} and {shape}")
+    count = math.prod(spec.shape)
     if len(data) != count * spec.dtype.itemsize:
         raise GraphFormError(
-            where=where, got=f"{len(data)} bytes", allowed=[str(count * spec.dtype.itemsize)]
+            where=where,
+            got=f"a constant of shape {list(spec.shape)} with {len(data)} bytes",
+            allowed=[str(count * spec.dtype.itemsize)],
         )
     if not count:
-        return torch.empty(spec.shape, dtype=spec.dtype)
+        try:
+            return torch.empty(spec.shape, dtype=spec.dtype)
+        except RuntimeError as error:  # a size that is too large
+            raise GraphFormError(where=where, got=str(error)) from error
     return torch.frombuffer(bytearray(data), dtype=spec.dtype).reshape(spec.shape)
 
 

@@ -18,6 +18,7 @@ namespace ge {
 
 class Allocator;
 class SummaryData;
+struct SummaryAccess;
 
 using Options = std::map<AscendString, AscendString>;
 
@@ -38,6 +39,7 @@ class CompiledGraphSummary {
   Status GetOutputDtypes(std::vector<DataType>& types) const;
 
  private:
+  friend struct SummaryAccess;
   std::shared_ptr<SummaryData> data_;
 };
 

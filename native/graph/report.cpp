@@ -1,0 +1,57 @@
+// native/graph/report.cpp
+// What is known of a compiled graph, for callers that look these functions up by their plain names: the graph as JSON
+// (TorchAir's deadlock check), and the streams that its scopes ask for (TorchAir's log).
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "ge/ascend_string.h"
+#include "graph/session_data.h"
+#include "graph/summary.h"
+#include "runtime/call.h"
+
+namespace opwright::graph {
+namespace {
+
+std::string described(uint64_t handle, const char* what) {
+  Answer answer;
+  engine().describe(handle, what, &answer);
+  check(answer);
+  return answer.text;
+}
+
+}  // namespace
+}  // namespace opwright::graph
+
+using namespace opwright::graph;  // NOLINT: the twin's side of this interface
+using Infos = std::map<ge::AscendString, std::vector<ge::AscendString>>;
+
+extern "C" {
+
+OPWRIGHT_API ge::Status GeSessionGraphDebugJSONPrint(ge::Session& session, uint32_t id, uint32_t,
+                                                     ge::AscendString& json) {
+  const int status = opwright::call(
+      "GeSessionGraphDebugJSONPrint",
+      [&] {
+        const uint64_t number = reinterpret_cast<const uint64_t&>(session);
+        const auto graph = session_of(number)->find(id);
+        graph->compile();
+        json = ge::AscendString(described(graph->handle(), "json").c_str());
+      },
+      opwright::arg("id", id));
+  return status == 0 ? ge::SUCCESS : ge::FAILED;
+}
+
+// One line for each stream label, under the graph's name.
+OPWRIGHT_API ge::Status GEStreamAllocationSummaryGetStringInfos(const ge::CompiledGraphSummary& summary, Infos& infos) {
+  const int status = opwright::call("GEStreamAllocationSummaryGetStringInfos", [&] {
+    std::istringstream lines(described(ge::SummaryAccess::data(summary).graph, "streams"));
+    std::string name;
+    std::getline(lines, name);
+    auto& found = infos[ge::AscendString(name.c_str())];
+    for (std::string line; std::getline(lines, line);) found.emplace_back(line.c_str());
+  });
+  return status == 0 ? ge::SUCCESS : ge::FAILED;
+}
+}

@@ -1,0 +1,32 @@
+// native/graph/run.h
+// Runs of a graph.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "ge/allocator.h"
+#include "graph/run_tensors.h"
+#include "graph/session_data.h"
+#include "runtime/task.h"
+
+namespace opwright::graph {
+
+// An output of the caller, whatever kind of tensor it has.
+class Wanted {
+ public:
+  virtual ~Wanted() = default;
+  virtual const void* data() const = 0;  // null: it has no memory yet
+  virtual size_t bytes() const = 0;
+  virtual void take_host_memory(size_t bytes) = 0;
+  // Takes memory of the device; it is given back when the owner goes.
+  virtual void take(void* data, size_t bytes, std::shared_ptr<void> owner) = 0;
+  virtual void describe(const Answer::Output& output, bool on_host) = 0;
+};
+
+// Finds the program for a run, gives outputs memory where they have none, and makes the task.
+TaskPtr prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs, bool on_host,
+                const std::shared_ptr<ge::Allocator>& allocator);
+
+}  // namespace opwright::graph
