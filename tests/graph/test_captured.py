@@ -276,7 +276,7 @@ def test_a_command_is_run_and_its_captures_are_printed(tmp_path: Path) -> None:
 def test_a_command_without_a_capture_is_told(tmp_path: Path) -> None:
     done = opwright("--", sys.executable, "-c", "print('nothing')")
     assert done.returncode == 2
-    assert done.stderr.startswith("OPW-G002 the command captured no graph\n")
+    assert done.stderr.startswith("OPW-G002 the command captured no graph and compiled none\n")
     done = opwright("--", str(tmp_path / "none"))
     assert done.returncode == 2
     assert done.stderr.startswith("OPW-T021 command not found\n")

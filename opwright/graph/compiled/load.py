@@ -10,7 +10,7 @@ from opwright.graph.compiled.messages import read_messages
 from opwright.graph.compiled.model import CompiledGraph
 from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
 from opwright.graph.compiled.read import read_attributes, read_vertices
-from opwright.graph.compiled.relate import fx_of_ge, noted_fx
+from opwright.graph.compiled.relate import fx_of_ge, linked, noted_fx
 from opwright.graph.errors import GeDumpError
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ __all__ = ["read_compiled"]
 def read_compiled(file: Path) -> tuple[CompiledGraph, ...]:
     """Return the graphs of a file; the FX graph is in the file of that name beside it, if any.
 
+    The first is the whole graph; control-flow nodes call the others by name.
+
     Raises
     ------
     GeDumpError
@@ -34,7 +36,11 @@ def read_compiled(file: Path) -> tuple[CompiledGraph, ...]:
     beside, tensors = (file.with_suffix(suffix) for suffix in (FX_SUFFIX, TENSORS_SUFFIX))
     fx, made = read_fx(beside) if beside.exists() else (None, {})
     inferred = read_tensors(tensors) if tensors.exists() else {}
-    return tuple(compiled(graph, fx, made, inferred, file.stem) for graph in read_messages(file))
+    first, *others = read_messages(file)
+    return (
+        compiled(first, fx, made, inferred, file.stem),
+        *(compiled(graph, None, {}, {}, file.stem) for graph in others),
+    )
 
 
 def read_tensors(file: Path) -> dict[str, str]:
@@ -61,10 +67,11 @@ def compiled(
     """Return a graph of a file."""
     vertices = read_vertices(graph, inferred)
     known = noted_fx(vertices) if fx is None else fx
+    ge = fx_of_ge(known, vertices, made)
     return CompiledGraph(
         name=graph.name or name,
-        fx=known,
-        ge=fx_of_ge(known, vertices, made),
+        fx=linked(known, ge) if fx is None else known,
+        ge=ge,
         fx_is_complete=fx is not None,
         attributes=read_attributes(graph.attr),
     )

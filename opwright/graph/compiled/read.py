@@ -87,6 +87,8 @@ def output_texts(op: Message, inferred: Mapping[str, str]) -> Iterable[str]:
 def read_vertex(op: Message, outputs: Mapping[str, list[str]]) -> Vertex:
     """Return a node; `outputs` has the tensors of all."""
     attributes = read_attributes(op.attr)
+    if op.subgraph_name:
+        attributes = (("calls", ", ".join(op.subgraph_name)), *attributes)
     return Vertex(
         name=op.name,
         type=op.type,

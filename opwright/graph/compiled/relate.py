@@ -6,14 +6,14 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from opwright.graph.compiled.model import Vertex
+from opwright.graph.compiled.model import Link, Vertex
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from opwright.graph.compiled.model import CompiledGraph
 
-__all__ = ["Row", "fx_of_ge", "noted_fx", "related", "row_key", "rows"]
+__all__ = ["Row", "fx_of_ge", "linked", "noted_fx", "related", "row_key", "rows"]
 
 RENAMED = "_origin_data_name"  # of a Data that became a RefData
 FROZEN = "update_node_from_fx_input_idx"  # of a parameter that became a ConstPlaceHolder
@@ -35,11 +35,24 @@ def noted_fx(ge: Sequence[Vertex]) -> tuple[Vertex, ...]:
     for vertex in ge:
         for name in vertex.fx or ((vertex.name,) if vertex.is_input else ()):
             kind = "placeholder" if vertex.is_input else ""
-            found.setdefault(
-                name,
-                Vertex(name=name, type=kind, outputs=vertex.outputs, is_input=vertex.is_input),
-            )
+            noted = Vertex(name=name, type=kind, outputs=vertex.outputs, is_input=vertex.is_input)
+            found.setdefault(name, noted)
+    if any(vertex.is_output for vertex in ge):
+        found["output"] = Vertex(name="output", type="output", is_output=True)
     return tuple(found.values())
+
+
+def linked(fx: Sequence[Vertex], ge: Sequence[Vertex]) -> tuple[Vertex, ...]:
+    """Return FX nodes with the inputs that their GE nodes have."""
+    maker = {vertex.name: vertex.fx[0] for vertex in ge if vertex.fx}
+    inputs: dict[str, dict[str, Link]] = defaultdict(dict)
+    for vertex in ge:
+        own = maker.get(vertex.name)
+        for link in vertex.inputs:
+            source = maker.get(link.source or "")
+            if own is not None and source not in (None, own) and not link.orders:
+                inputs[own].setdefault(source, replace(link, source=source))
+    return tuple(replace(vertex, inputs=tuple(inputs[vertex.name].values())) for vertex in fx)
 
 
 def fx_of_ge(
@@ -100,7 +113,7 @@ def related(graph: CompiledGraph) -> dict[str, tuple[str, ...]]:
     """Return FX node -> GE nodes.
 
     An FX node without any of its own, such as getitem or a view that changes nothing, is related to
-    those of the node whose result it passes on.
+    the last of the node whose result it passes on.
     """
     found: dict[str, list[str]] = {vertex.name: [] for vertex in graph.fx}
     for vertex in graph.ge:
@@ -115,7 +128,7 @@ def related(graph: CompiledGraph) -> dict[str, tuple[str, ...]]:
                 ge
                 for link in vertex.inputs[:1]
                 if link.source is not None
-                for ge in result.get(link.source, ())
+                for ge in result.get(link.source, ())[-1:]
             ]
         result[vertex.name] = tuple(own)
     return result
@@ -145,7 +158,7 @@ def late_inputs(vertices: Sequence[Vertex]) -> list[Vertex]:
     inputs = {vertex.name: vertex for vertex in vertices if vertex.is_input}
     ordered: list[Vertex] = []
     for vertex in vertices:
-        if vertex.name in inputs:
+        if vertex.is_input:
             continue
         sources = [link.source for link in vertex.inputs if link.source is not None]
         ordered += [inputs.pop(name) for name in sources if name in inputs]
