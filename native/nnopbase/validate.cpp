@@ -61,6 +61,7 @@ void validate(const aclTensor& tensor, const char* name) {
           tensor.offset, " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
   memory::checked_alias(static_cast<const char*>(tensor.data) + bytes_to(extent.first, tensor.dtype),
                         bytes_to(extent.last - extent.first + 1, tensor.dtype), name, ACLNN_ERR_PARAM_INVALID);
+  if (!memory::is_device_address(tensor.data)) return;  // host memory is allowed at present
   const int device = memory::device_of(tensor.data);
   require(operands_device == kNoOperands || operands_device == device, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
           "' lies on device ", device, ", but the tensors before it lie on device ", operands_device);

@@ -176,7 +176,7 @@ aclnnStatus prepare(uint64_t* workspace_size, aclOpExecutor** executor, const Ar
 }  // namespace opwright::opapi
 
 // A function of any name (user kernels and the two aclFft functions have no aclnn prefix rule).
-#define OPWRIGHT_KERNEL(FUNCTION, PARAMS, ...)                                                                       \
+#define OPWRIGHT_FUNCTION(FUNCTION, PARAMS, ...)                                                                     \
   namespace opwright_kernels {                                                                                       \
   struct FUNCTION {                                                                                                  \
     static constexpr const char* kName = #FUNCTION;                                                                  \
@@ -195,4 +195,4 @@ aclnnStatus prepare(uint64_t* workspace_size, aclOpExecutor** executor, const Ar
     return ::opwright::execute(#FUNCTION, workspace, workspaceSize, executor, stream);                               \
   }
 
-#define ACLNN(NAME, PARAMS, ...) OPWRIGHT_KERNEL(aclnn##NAME, PARAMS, __VA_ARGS__)
+#define ACLNN(NAME, PARAMS, ...) OPWRIGHT_FUNCTION(aclnn##NAME, PARAMS, __VA_ARGS__)

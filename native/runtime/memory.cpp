@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "runtime/memory_space.h"
 
@@ -17,6 +18,8 @@ constexpr size_t kReturnToSystem = 256 << 10;  // freed blocks from this size on
 
 std::atomic<uint64_t> serials{0};
 std::atomic<uint64_t> release_count{0};
+
+thread_local bool host_operands = false;
 
 void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterator it) {
   const uintptr_t begin = it->first;
@@ -105,9 +108,15 @@ bool is_device_address(const void* address) noexcept { return space().contains(n
 
 int device_of(const void* address) noexcept { return space().device_of(number(address)); }
 
-void* alias_of(const void* address) noexcept { return space().alias(number(address)); }
+bool allow_host_operands(bool allowed) noexcept { return std::exchange(host_operands, allowed); }
+
+void* alias_of(const void* address) noexcept {
+  if (host_operands && !is_device_address(address)) return const_cast<void*>(address);
+  return space().alias(number(address));
+}
 
 void* checked_alias(const void* address, size_t size, const char* what, int code) {
+  if (host_operands && address != nullptr && !is_device_address(address)) return const_cast<void*>(address);
   require(is_device_address(address), code, what, ": ", address, " is not a device address",
           address == nullptr ? " (null)" : " (host memory, or memory of another library)");
   const uintptr_t begin = number(address);

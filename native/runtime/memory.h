@@ -53,6 +53,10 @@ OPWRIGHT_API void* alias_of(const void* address) noexcept;
 OPWRIGHT_API void* checked_alias(const void* address, size_t size, const char* what,
                                  int code = ACL_ERROR_RT_PARAM_INVALID);
 
+// While it is allowed, the functions above that give an alias take host memory as it is, in the calling thread. Returns
+// what was set before.
+OPWRIGHT_API bool allow_host_operands(bool allowed) noexcept;
+
 // One line about an address for error and fault messages: which device, which allocation, freed or never allocated.
 OPWRIGHT_API std::string describe(const void* address);
 

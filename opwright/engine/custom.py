@@ -73,8 +73,14 @@ class Served:
 
 
 def served(op_type: str) -> Served | None:
-    """Return the user's kernel for an operator type."""
-    return next((found for found in candidates() if found.prototype.op_type == op_type), None)
+    """Return the user's kernel for an operator type: one in Python, else one in C++."""
+    for found in candidates():
+        if found.prototype.op_type == op_type:
+            return found
+    from opwright.twin.kernels.compiled import compiled_kernel  # noqa: PLC0415 - importing the twin arms it
+
+    compiled = compiled_kernel(f"{PREFIX}{op_type}")
+    return of_signature(compiled) if compiled else None
 
 
 def declared_prototype(op_type: str) -> Prototype | None:

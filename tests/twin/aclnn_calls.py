@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch_npu
 
-from opwright.twin.kernels.arguments import DTYPES
+from opwright.twin.kernels.dtypes import FROM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ for name in ("Tensor", "TensorList", "Scalar", "ScalarList", "IntArray", "FloatA
     getattr(nnopbase, f"aclCreate{name}").restype = ctypes.c_void_p
 ascendcl.aclGetRecentErrMsg.restype = ctypes.c_char_p
 
-CODES = {dtype: code for code, dtype in DTYPES.items()}
+CODES = {dtype: code for code, dtype in FROM_RUNTIME.items()}
 
 
 class Scalar:

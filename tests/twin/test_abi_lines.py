@@ -39,7 +39,7 @@ C_TYPES = {
 C_TYPE_OF = {kind: c_type for c_type, kinds in C_TYPES.items() for kind in kinds.split()}
 
 PARAMETER = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*")
-LINE = re.compile(rf"\b(ACLNN|OPWRIGHT_KERNEL)\s*\(\s*(\w+)\s*,\s*((?:{PARAMETER.pattern})+),")
+LINE = re.compile(rf"\b(ACLNN|OPWRIGHT_FUNCTION)\s*\(\s*(\w+)\s*,\s*((?:{PARAMETER.pattern})+),")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def test_macros_of_a_table_are_expanded() -> None:
     #include "opapi/opapi.h"
     #define UNARY(NAME, FUNCTION) ACLNN(NAME, (In, self)(Out, out), at::FUNCTION##_out(out, self))
     UNARY(Abs, abs)
-    OPWRIGHT_KERNEL(aclRfft1D, (In, self)(Int, n), f(self, n))
+    OPWRIGHT_FUNCTION(aclRfft1D, (In, self)(Int, n), f(self, n))
     """
     assert [line.function for line in lines(source)] == ["aclnnAbs", "aclRfft1D"]
 

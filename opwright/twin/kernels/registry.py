@@ -59,15 +59,24 @@ class DuplicateKernelError(OpwrightError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """Handle of a declared kernel; the decorated function has it as `registration`."""
+    """Handle of a declared kernel; the decorated function has it as `registration`.
+
+    Parameters
+    ----------
+    library
+        The file of a kernel that is not written in Python.
+    """
 
     interface: Interface
     function: Callable[..., object]
     owner: Registry = field(repr=False)
+    library: str = ""
 
     @property
     def where(self) -> str:
-        """File and line of the function."""
+        """File and line of the function, or its library."""
+        if self.library:
+            return self.library
         code = inspect.unwrap(self.function).__code__
         return f"{code.co_filename}:{code.co_firstlineno}"
 

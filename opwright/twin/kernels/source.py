@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.op_def import parse_op_def
-from opwright.aclnn.prototype import PrototypeError, derive, plain_interface
+from opwright.aclnn.prototype import Prototype, PrototypeError, derive, plain_interface
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.aclnn.signature import SignatureError, parse_signature
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Interface
+    from opwright.aclnn.signature import AclnnSignature
 
 __all__ = ["read_source"]
 
@@ -53,19 +54,19 @@ def read_source(source: str | Path, op: str | None, *, where: str) -> Interface:
 
 def read_text(text: str, op: str | None, *, where: str) -> Interface:
     """Tell the kinds of text apart and read."""
-    found: dict[str, Interface]
+    found: dict[str, Prototype | AclnnSignature]
     if re.search(r"\bREG_OP\s*\(", text):
-        found = {p.op_type: derive(p) for p in parse_reg_op(text, where=where)}
+        found = {p.op_type: p for p in parse_reg_op(text, where=where)}
     elif re.search(r":\s*public\s+(?:\w+::)*OpDef\b", text):
-        found = {p.op_type: derive(p) for p in parse_op_def(text, where=where)}
+        found = {p.op_type: p for p in parse_op_def(text, where=where)}
     else:
         declarations = [match[0] for match in DECLARATION.finditer(text)] or [text]
         signatures = [parse_signature(part, where=where) for part in declarations]
-        found = {signature.name: plain_interface(signature) for signature in signatures}
+        found = {signature.name: signature for signature in signatures}
     if op is None and len(found) == 1:
-        return next(iter(found.values()))
+        return interface_of(next(iter(found.values())))
     if op in found:
-        return found[op]
+        return interface_of(found[op])
     error = SignatureError if all(name.startswith("acl") for name in found) else PrototypeError
     raise error(
         where=where,
@@ -73,3 +74,8 @@ def read_text(text: str, op: str | None, *, where: str) -> Interface:
         allowed=nearest_first(op or "", found),
         fix="choose one with op=",
     )
+
+
+def interface_of(source: Prototype | AclnnSignature) -> Interface:
+    """Return the interface of the one operator that was chosen."""
+    return derive(source) if isinstance(source, Prototype) else plain_interface(source)

@@ -56,3 +56,10 @@ using OptBools = Optional<Bools>;
 using OptText = Optional<Text>;
 
 }  // namespace opwright::opapi::kind
+
+// The parameters are exported as a text, too: the graph engine reads there what a function takes.
+#define OPWRIGHT_KERNEL(FUNCTION, PARAMS, ...)                         \
+  extern "C" OPWRIGHT_API const char opwright_parameters_##FUNCTION[]; \
+  const char opwright_parameters_##FUNCTION[] = OPWRIGHT_TEXT(PARAMS); \
+  OPWRIGHT_FUNCTION(FUNCTION, PARAMS, __VA_ARGS__)
+#define OPWRIGHT_TEXT(...) #__VA_ARGS__

@@ -1,0 +1,21 @@
+// native/user_kernel/host_operands.cpp
+// For the graph engine, whose intermediate tensors lie in host memory: runs an executor there, in the calling thread.
+#include "acl/acl_base.h"
+#include "nnopbase/executor.h"
+#include "runtime/call.h"
+#include "runtime/memory.h"
+
+// While `allowed` is not 0, functions that this thread calls take tensors in host memory. Returns what was set before.
+extern "C" OPWRIGHT_API int32_t opwright_allow_host_operands(int32_t allowed) {
+  return opwright::memory::allow_host_operands(allowed != 0);
+}
+
+// In place of phase 2. Takes the executor over.
+extern "C" OPWRIGHT_API aclnnStatus opwright_run_executor(aclOpExecutor* executor) {
+  const std::unique_ptr<aclOpExecutor> owned(executor);
+  return opwright::call(owned ? owned->name() : "opwright_run_executor", [&] {
+    opwright::require(owned != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
+    if (const opwright::Error* const failure = owned->failure()) throw opwright::Error(*failure);
+    owned->run();
+  });
+}

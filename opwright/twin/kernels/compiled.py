@@ -1,0 +1,297 @@
+"""Kernels in C++ (OPWRIGHT_KERNEL) as functions of Python, for the graph engine.
+
+The functions take CPU tensors in host memory and run in the calling thread: no stream, no copies.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from opwright.aclnn.prototype import plain_interface
+from opwright.aclnn.signature import AclnnSignature, CType, Parameter
+from opwright.errors import OpwrightError
+from opwright.twin.kernels.dtypes import FROM_RUNTIME
+from opwright.twin.kernels.emit import KINDS
+from opwright.twin.kernels.library import library_of
+from opwright.twin.kernels.registry import Registration, registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["compiled_kernel", "parameters_of"]
+
+# OPWRIGHT_KERNEL exports the text of its parameters under this name.
+PARAMETERS = "opwright_parameters_"
+PARAMETER = re.compile(r"\(\s*(?P<kind>\w+)\s*,\s*(?P<name>\w+)\s*\)")
+INPUTS = {"In": CType.TENSOR, "Index": CType.TENSOR, "IndexList": CType.TENSOR_LIST}
+OUTPUTS = {
+    "Out": CType.TENSOR,
+    "OutIndex": CType.TENSOR,
+    "Ref": CType.TENSOR,
+    "OutList": CType.TENSOR_LIST,
+    "RefList": CType.TENSOR_LIST,
+}
+VALUES = {kind: ctype for ctype, kind in KINDS.items()} | INPUTS
+FORMAT_ND = 2
+CODES = {dtype: code for code, dtype in FROM_RUNTIME.items()}
+NUMBERS: Mapping[CType, Any] = {
+    CType.INT64: ctypes.c_int64,
+    CType.INT32: ctypes.c_int32,
+    CType.INT16: ctypes.c_int16,
+    CType.INT8: ctypes.c_int8,
+    CType.UINT64: ctypes.c_uint64,
+    CType.UINT32: ctypes.c_uint32,
+    CType.UINT16: ctypes.c_uint16,
+    CType.UINT8: ctypes.c_uint8,
+    CType.DOUBLE: ctypes.c_double,
+    CType.FLOAT: ctypes.c_float,
+    CType.BOOL: ctypes.c_bool,
+}
+SCALARS: Mapping[type, tuple[Any, torch.dtype]] = {
+    bool: (ctypes.c_bool, torch.bool),
+    int: (ctypes.c_int64, torch.int64),
+    float: (ctypes.c_double, torch.float64),
+}
+ARRAYS: Mapping[CType, tuple[str, Any]] = {
+    CType.INT_ARRAY: ("aclCreateIntArray", ctypes.c_int64),
+    CType.FLOAT_ARRAY: ("aclCreateFloatArray", ctypes.c_float),
+    CType.BOOL_ARRAY: ("aclCreateBoolArray", ctypes.c_bool),
+}
+
+
+class CompiledKernelError(OpwrightError):
+    """A C++ kernel that refuses its arguments, or fails."""
+
+    id = "OPW-K032"
+    title = "the C++ kernel failed"
+    usual_fix = "see the message of the kernel"
+
+
+class ParameterKindError(OpwrightError):
+    """A kind of parameter that graphs cannot pass."""
+
+    id = "OPW-K033"
+    title = "the C++ kernel has a parameter that graphs cannot pass"
+    usual_fix = "use one of these kinds; opwright/kernel.h explains them"
+
+
+def compiled_kernel(function: str) -> Registration | None:
+    """Return the C++ kernel of an aclnn function in the operator packages of this process.
+
+    Raises
+    ------
+    ParameterKindError
+        OPW-K033.
+    """
+    for path in libraries(os.environ):
+        found = kernel_in(str(path), function)
+        if found is not None:
+            return found
+    return None
+
+
+def libraries(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the libraries of the operator packages, in the order in which torch_npu searches."""
+    for package in filter(None, environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)):
+        if library_of(Path(package)).exists():
+            yield library_of(Path(package))
+    vendors = Path(environ["ASCEND_OPP_PATH"], "vendors") if "ASCEND_OPP_PATH" in environ else None
+    if vendors is not None and vendors.is_dir():
+        yield from filter(Path.exists, map(library_of, sorted(vendors.iterdir())))
+
+
+@functools.cache
+def kernel_in(path: str, function: str) -> Registration | None:
+    """Return the kernel of a function if this library has it."""
+    library = ctypes.CDLL(path)
+    if not hasattr(library, PARAMETERS + function):
+        return None
+    text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, PARAMETERS + function)))
+    parameters = parameters_of(text.decode(), where=f"{path}, {function}")
+    signature = AclnnSignature(name=function, parameters=parameters)
+
+    def run(*arguments: object) -> None:
+        call(library, signature, arguments)
+
+    return Registration(
+        interface=plain_interface(signature), function=run, owner=registry, library=path
+    )
+
+
+def parameters_of(text: str, *, where: str) -> tuple[Parameter, ...]:
+    """Return the parameters that the text of OPWRIGHT_KERNEL declares, with the names of CANN.
+
+    >>> [str(p) for p in parameters_of("(In, x)(OptInts, axes)(Ref, cache)", where="a doctest")]
+    ['const aclTensor *x', 'const aclIntArray *axesOptional', 'aclTensor *cacheRef']
+
+    Raises
+    ------
+    ParameterKindError
+        OPW-K033.
+    """
+    return tuple(
+        parameter_of(match["kind"], match["name"], where=where)
+        for match in PARAMETER.finditer(text)
+    )
+
+
+def parameter_of(kind: str, name: str, *, where: str) -> Parameter:
+    """Return one parameter; what CANN's generator says by names is said so here."""
+    base = kind.removeprefix("Opt")
+    ctype = OUTPUTS.get(base) or VALUES.get(base)
+    if ctype is None:
+        allowed = sorted((*VALUES, *OUTPUTS))
+        raise ParameterKindError(where=where, got=f"{kind} for '{name}'", allowed=allowed)
+    plain = name.removesuffix("Optional")
+    if base in {"Ref", "RefList"} and not plain.endswith("Ref"):
+        plain += "Ref"
+    optional = base != kind or name.endswith("Optional")
+    return Parameter(
+        name=plain + "Optional" * optional,
+        ctype=ctype,
+        const=ctype.is_pointer and base not in OUTPUTS,
+    )
+
+
+def call(library: ctypes.CDLL, signature: AclnnSignature, arguments: Sequence[object]) -> None:
+    """Run a kernel on tensors in host memory.
+
+    Raises
+    ------
+    CompiledKernelError
+        OPW-K032.
+    """
+    passing = Passing()
+    executor, workspace = ctypes.c_void_p(), ctypes.c_uint64()
+    first = library[f"{signature.name}GetWorkspaceSize"]
+    before = nnopbase().opwright_allow_host_operands(1)
+    try:
+        passed = [
+            passing.argument(parameter.ctype, value)
+            for parameter, value in zip(signature.parameters, arguments, strict=True)
+        ]
+        # Phase 1 leaves an executor that knows the failure, and its run reports that.
+        first(*passed, ctypes.byref(workspace), ctypes.byref(executor))
+        status = nnopbase().opwright_run_executor(executor)
+        if status:
+            message = nnopbase().aclGetRecentErrMsg() or f"status {status}".encode()
+            raise CompiledKernelError(where=signature.name, got=message.decode(errors="replace"))
+    finally:
+        nnopbase().opwright_allow_host_operands(before)
+        passing.release()
+
+
+@functools.cache
+def nnopbase() -> ctypes.CDLL:
+    """Return the library that has the descriptors of arguments."""
+    ctypes.CDLL("libascendcl.so", mode=ctypes.RTLD_GLOBAL)  # has aclGetRecentErrMsg
+    library = ctypes.CDLL("libnnopbase.so")
+    for name in CREATORS:
+        getattr(library, name).restype = ctypes.c_void_p  # an index would give another object
+    library.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    library.opwright_run_executor.argtypes = (ctypes.c_void_p,)
+    return library
+
+
+# Functions that make a descriptor -> those that destroy it.
+CREATORS = {
+    f"aclCreate{kind}": f"aclDestroy{kind}"
+    for kind in (
+        *("Tensor", "TensorList", "Scalar", "ScalarList"),
+        *("IntArray", "FloatArray", "BoolArray"),
+    )
+}
+
+
+class Passing:
+    """Descriptors of a call's arguments, until they are released."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, str] = {}
+        self.kept: list[object] = []  # the memory that C reads
+
+    def release(self) -> None:
+        """Destroy the descriptors; a list destroys its elements."""
+        for address, creator in reversed(self.made.items()):
+            getattr(nnopbase(), CREATORS[creator])(ctypes.c_void_p(address))
+
+    def make(self, creator: str, *arguments: object) -> ctypes.c_void_p:
+        """Create a descriptor."""
+        address = getattr(nnopbase(), creator)(*arguments)
+        self.made[address] = creator
+        return ctypes.c_void_p(address)
+
+    def argument(self, ctype: CType, value: Any) -> object:  # noqa: ANN401 - a tensor, list or number
+        """Return what the C function gets."""
+        if ctype in NUMBERS:
+            return NUMBERS[ctype](value)
+        if ctype is CType.DTYPE:
+            return ctypes.c_int32(CODES[value])
+        if value is None:
+            return ctypes.c_void_p()
+        if ctype in ARRAYS:
+            creator, element = ARRAYS[ctype]
+            return self.make(creator, (element * len(value))(*value), ctypes.c_uint64(len(value)))
+        return self.CONVERSIONS[ctype](self, value)
+
+    def tensor(self, value: torch.Tensor | None) -> ctypes.c_void_p:
+        """Describe a CPU tensor; none is null."""
+        if value is None:
+            return ctypes.c_void_p()
+        rank = value.dim()
+        sizes = (ctypes.c_int64 * rank)(*value.shape)
+        storage = (ctypes.c_int64 * 1)(value.untyped_storage().nbytes() // value.element_size())
+        return self.make(
+            "aclCreateTensor",
+            *(sizes, ctypes.c_uint64(rank), ctypes.c_int32(CODES[value.dtype])),
+            *((ctypes.c_int64 * rank)(*value.stride()), ctypes.c_int64(int(value.storage_offset()))),
+            *(ctypes.c_int32(FORMAT_ND), storage, ctypes.c_uint64(1)),
+            ctypes.c_void_p(value.untyped_storage().data_ptr()),
+        )
+
+    def scalar(self, value: complex) -> ctypes.c_void_p:
+        """Describe a number."""
+        if isinstance(value, complex):
+            parts = (ctypes.c_double * 2)(value.real, value.imag)
+            return self.make("aclCreateScalar", parts, ctypes.c_int32(CODES[torch.complex128]))
+        element, dtype = SCALARS[type(value)]
+        memory = ctypes.byref(element(value))
+        return self.make("aclCreateScalar", memory, ctypes.c_int32(CODES[dtype]))
+
+    def text(self, value: str) -> ctypes.c_char_p:
+        """Return a C string."""
+        self.kept.append(found := ctypes.c_char_p(value.encode()))
+        return found
+
+    def elements(
+        self, creator: str, one: Callable[[Any], ctypes.c_void_p], values: Sequence[object]
+    ) -> ctypes.c_void_p:
+        """Describe a list; it owns its elements."""
+        addresses = [one(value).value for value in values]
+        for address in filter(None, addresses):
+            del self.made[address]
+        array = (ctypes.c_void_p * len(addresses))(*addresses)
+        return self.make(creator, array, ctypes.c_uint64(len(addresses)))
+
+    def tensors(self, values: Sequence[torch.Tensor | None]) -> ctypes.c_void_p:
+        """Describe a list of tensors."""
+        return self.elements("aclCreateTensorList", self.tensor, values)
+
+    def scalars(self, values: Sequence[complex]) -> ctypes.c_void_p:
+        """Describe a list of numbers."""
+        return self.elements("aclCreateScalarList", self.scalar, values)
+
+    CONVERSIONS: Mapping[CType, Callable[[Passing, Any], object]] = {
+        CType.TENSOR: tensor,
+        CType.TENSOR_LIST: tensors,
+        CType.SCALAR: scalar,
+        CType.SCALAR_LIST: scalars,
+        CType.TEXT: text,
+    }
