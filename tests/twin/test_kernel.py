@@ -16,8 +16,8 @@ from opwright import twin  # before torch, which loads torch_npu
 import torch
 import torch_npu
 
-from opwright.twin.kernels.arguments import DTYPES
 from opwright.twin.kernels.bridge import KernelResultError
+from opwright.twin.kernels.dtypes import FROM_RUNTIME
 from opwright.twin.kernels.registry import DuplicateKernelError, KernelParametersError
 from tests.twin.aclnn_calls import (
     AclnnError,
@@ -88,7 +88,7 @@ class TestArguments:
             torch.testing.assert_close(out.cpu(), x + y, rtol=0, atol=0)
 
     @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
-    @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+    @pytest.mark.parametrize("dtype", FROM_RUNTIME.values(), ids=str)
     def test_every_dtype(self, dtype: torch.dtype) -> None:
         bits = torch.arange(48, dtype=torch.uint8).reshape(3, 16) % 2
         value = bits.view(dtype)
