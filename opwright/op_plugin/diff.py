@@ -69,10 +69,10 @@ def same_ends(old: list[str], new: list[str]) -> list[str]:
 
 
 def shifted(head: str, lines: int) -> str:
-    """Return a hunk's head that counts from the beginning of the file.
+    r"""Return a hunk's head that counts from the beginning of the file.
 
     >>> shifted("@@ -1,3 +1,4 @@", 10)
-    '@@ -11,3 +11,4 @@\\n'
+    '@@ -11,3 +11,4 @@\n'
     """
     parts = []
     for part in head.split()[1:3]:

@@ -69,7 +69,8 @@ def parameter(argument: Argument, entry: Entry) -> str:
             kind = kind.replace(symbolic, number)
     if argument.is_written and argument.type.is_tensor and not argument.type.optional:
         return "at::Tensor&"
-    return kind
+    # torchgen passes lists of tensors by value, and so does op-plugin.
+    return "at::TensorList" if kind == "const at::TensorList&" else kind
 
 
 def result(entry: Entry) -> str:

@@ -29,8 +29,7 @@ class OpPreparation {
   static at::Tensor apply_tensor(const at::Tensor& src, const c10::TensorOptions& options) {
     return apply_tensor_without_format(src.sizes(), options);
   }
-  static at::Tensor apply_tensor(c10::IntArrayRef sizes, const c10::TensorOptions& options,
-                                 const at::Tensor& /*src*/) {
+  static at::Tensor apply_tensor(c10::IntArrayRef sizes, const c10::TensorOptions& options, const at::Tensor& /*src*/) {
     return apply_tensor_without_format(sizes, options);
   }
   static at::Tensor apply_tensor_with_sizes(c10::IntArrayRef sizes, const c10::TensorOptions& options) {

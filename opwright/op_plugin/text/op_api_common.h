@@ -5,7 +5,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/TensorBody.h>
 #include <c10/core/DeviceGuard.h>
 #include <op_plugin/utils/Export.h>
 #include <op_plugin/utils/KernelNpuOutputSize.h>
@@ -13,6 +12,7 @@
 #include <op_plugin/utils/aclnn_call.h>
 #include <torch_npu/csrc/framework/utils/OpPreparation.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -51,25 +51,46 @@ inline bool is_available(const char* function) {
          GetOpApiFuncAddr((std::string(function) + "GetWorkspaceSize").c_str()) != nullptr;
 }
 
+// What a call keeps of a parameter: the queue may read it after the kernel has returned.
+inline std::optional<std::string> kept(const char* text) {
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+inline std::optional<std::string> kept(char* text) { return kept(static_cast<const char*>(text)); }
+inline std::vector<bool> kept(const at::ArrayRef<bool>& values) { return {values.begin(), values.end()}; }
+template <size_t N>
+std::vector<bool> kept(const std::array<bool, N>& values) {
+  return {values.begin(), values.end()};
+}
+template <typename Value>
+const Value& kept(const Value& value) {
+  return value;
+}
+
+// The function must be static, as the queue may run it later.
+template <typename... Parameters>
+void execute(const aclnn::Function& function, const Parameters&... parameters) {
+  aclnn::call(function, kept(parameters)...);
+}
+
 }  // namespace op_plugin_build
 
 #define OPS_ERROR(error) ::op_plugin_build::error_text("OPS", 1, error)
 #define PTA_ERROR(error) ::op_plugin_build::error_text("PTA", 0, error)
 
-#define EXEC_NPU_CMD(aclnn_api, ...)                                              \
-  do {                                                                            \
-    static const ::op_plugin_build::aclnn::Function aclnn_function_(#aclnn_api);  \
-    ::op_plugin_build::aclnn::call(aclnn_function_, __VA_ARGS__);                 \
+#define EXEC_NPU_CMD(aclnn_api, ...)                                             \
+  do {                                                                           \
+    static const ::op_plugin_build::aclnn::Function aclnn_function_(#aclnn_api); \
+    ::op_plugin_build::execute(aclnn_function_, __VA_ARGS__);                    \
   } while (false)
 #define EXEC_NPU_CMD_EXT EXEC_NPU_CMD
 #define EXEC_NPU_NO_FORMAT_CHECK_CMD EXEC_NPU_CMD
 
 // Returns the other call where CANN, and the custom operators beside it, lack the aclnn function.
-#define DO_COMPATIBILITY(aclnn_api, originCallExpression)                         \
-  do {                                                                            \
+#define DO_COMPATIBILITY(aclnn_api, originCallExpression)                             \
+  do {                                                                                \
     static const bool aclnn_available_ = ::op_plugin_build::is_available(#aclnn_api); \
-    if (!aclnn_available_) {                                                      \
-      return originCallExpression;                                                \
-    }                                                                             \
+    if (!aclnn_available_) {                                                          \
+      return originCallExpression;                                                    \
+    }                                                                                 \
   } while (false)
 #define DO_COMPATIBILITY_COMMON DO_COMPATIBILITY
