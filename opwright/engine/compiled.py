@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ __all__ = ["CompiledGraph", "Input"]
 PLACEMENTS = "_input_placements"
 ON_HOST = 0
 SIZES = (torch.int32, torch.int64)
+MOST_BYTES = 2**62  # of a tensor
 MOST_SHAPES = 64  # that are kept for one graph; the one that was not used for longest goes first
 
 
@@ -187,11 +189,14 @@ class CompiledGraph:
                 raise InputError(
                     where=f"{where}, {node}", got=str(given.dtype), allowed=[str(spec.dtype)]
                 )
-            if spec.shape is not None and not fits(given.shape, spec.shape):
+            # Sizes of 0 do not keep strides small.
+            strides = math.prod(max(size, 1) for size in given.shape)
+            too_large = strides * given.dtype.itemsize > MOST_BYTES
+            if too_large or (spec.shape is not None and not fits(given.shape, spec.shape)):
                 raise InputError(
                     where=f"{where}, {node}",
                     got=f"shape {list(given.shape)}",
-                    allowed=[str(list(spec.shape))],
+                    allowed=[str(list(spec.shape or ()))],
                 )
         gears = self.settings.gears
         shapes = [given.shape for given in inputs]

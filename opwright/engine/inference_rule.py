@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-__all__ = ["infer", "meta_outputs", "rule_of_shapes", "size"]
+__all__ = ["check_rule", "infer", "meta_outputs", "rule_of_shapes", "size"]
 
 SHAPE = re.compile(r"shape=torch\.Size\(\[(.*)\]\)")
 COMMA = re.compile(r",\s*(?![^()]*\))")  # between sizes, not between the arguments of a function
@@ -77,6 +77,16 @@ def sizes_of(text: str) -> list[str] | None:
     if found is None:
         return None
     return [part.strip() for part in COMMA.split(found[1])] if found[1].strip() else []
+
+
+def check_rule(rule: str, *, where: str) -> None:
+    """Raise GraphFormError (OPW-N001) unless a rule is empty or an object in JSON."""
+    try:
+        wrong = bool(rule) and not isinstance(parsed(rule), dict)
+    except ValueError:
+        wrong = True
+    if wrong:
+        raise GraphFormError(where=where, got=f"the inference rule {rule!r}", allowed=["JSON"])
 
 
 def meta_outputs(rule: str) -> Sequence[tuple[Sequence[str], int] | None]:

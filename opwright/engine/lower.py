@@ -32,6 +32,16 @@ DATA = ("Data", "RefData")
 VARIABLES = ("Variable",)
 CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
 OUTPUT = "NetOutput"
+# How kernels, and the operators of torch that they call, refuse what they are given.
+REJECTIONS = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AssertionError,
+    ArithmeticError,
+    AttributeError,
+)
 
 
 Spec = tuple[tuple[int, ...], torch.dtype]
@@ -172,13 +182,25 @@ class Walk:
         self.calls: list[Call] = []
 
     def value(self, source: Source) -> torch.Tensor:
-        """Return a tensor, real if its values are known."""
-        found = self.known.get(source)
-        return self.fake[source] if found is None else found
+        """Return a tensor, real if its values are known.
+
+        Raises
+        ------
+        GraphFormError
+            OPW-N001: its node computes no such output.
+        """
+        found = self.find(source)
+        if found is None:
+            raise GraphFormError(
+                where=f"node '{source.node}'",
+                got=f"no output {source.index}, which another node takes",
+            )
+        return found
 
     def find(self, source: Source) -> torch.Tensor | None:
         """Return a tensor; None for an output that its kernel left out."""
-        return self.value(source) if source in self.known or source in self.fake else None
+        found = self.known.get(source)
+        return self.fake.get(source) if found is None else found
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield the name of each tensor in the serialized graph, and the tensor."""
@@ -279,7 +301,7 @@ def call_kernel(call: Call, values: Mapping[Source, torch.Tensor] | Values) -> o
     }
     try:
         return call.function(**tensors, **call.constants)
-    except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError) as error:
+    except REJECTIONS as error:
         shapes = ", ".join(f"{name} {shown(value)}" for name, value in tensors.items())
         raise KernelRunError(where=str(call.node), got=f"{shapes}: {error}") from error
 

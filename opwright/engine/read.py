@@ -15,7 +15,7 @@ import torch
 
 from opwright.engine.dtypes import from_proto
 from opwright.engine.errors import GraphFormError
-from opwright.engine.inference_rule import rule_of_shapes
+from opwright.engine.inference_rule import check_rule, rule_of_shapes
 from opwright.engine.model import GeGraph, Node, Source, TensorSpec
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
 LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
 GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2
-DATA = ("Data", "RefData")
+DATA = ("Data", "RefData", "Variable")
 # Notes at nodes that the engine reads by itself.
 READ = ("_fx_tensor_name", "_inference_rule", "_meta")
 
@@ -133,6 +133,8 @@ def read_node(op: Message) -> Node:
     attributes = {key: value for key, value in everything.items() if not key.startswith("_")}
     if op_type in DATA:
         check_data(attributes, outputs, where=where)
+    rule = str(everything.get("_inference_rule") or shape_rule(op, where=where))
+    check_rule(rule, where=where)
     return Node(
         name=name,
         type=op_type,
@@ -141,7 +143,7 @@ def read_node(op: Message) -> Node:
         attributes=attributes,
         after=tuple(edge.node for edge in edges if edge is not None and edge.index < 0),
         origin=fx_node(op),
-        rule=str(everything.get("_inference_rule") or shape_rule(op, where=where)),
+        rule=rule,
         notes={k: v for k, v in everything.items() if k.startswith("_") and k not in READ},
     )
 
@@ -149,7 +151,7 @@ def read_node(op: Message) -> Node:
 def check_data(
     attributes: Mapping[str, Attribute], outputs: Sequence[TensorSpec], *, where: str
 ) -> None:
-    """Raise GraphFormError (OPW-N001) for an input of the graph without an index or an output."""
+    """Raise GraphFormError (OPW-N001) for an input or variable without an index or an output."""
     index = attributes.get("index", 0)
     if isinstance(index, bool) or not isinstance(index, int):
         raise GraphFormError(where=where, got=f"the index {index!r}", allowed=["a number"])
