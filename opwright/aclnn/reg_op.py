@@ -31,6 +31,8 @@ from opwright.aclnn.scan import (
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opwright.aclnn.prototype import Default, Literals
 
 __all__ = ["START", "parse_reg_op", "prototype", "write_reg_op"]
@@ -209,28 +211,38 @@ def attribute(call: Call, *, where: str) -> Attribute:
 
 def default(kind: str, text: str) -> Default | None:
     """Read the default of an attribute; None for what is not a constant."""
-    if dtype := DTYPE.fullmatch(text):
-        return dtype[1] if kind == "Type" else DTYPE_NUMBERS.get(dtype[1].removeprefix("DT_"))
+    if kind == "Type":
+        return dtype_name(text)
+    if kind == "ListType":
+        return listed(text, dtype_name)
     if kind == "ListListInt":
         return read_nested(text)
     value = NAMED_LISTS.get(text.rpartition("::")[2]) or read_literal(text)
     if value is None:
-        value = listed(text) if text.startswith("{") else read_constant(text)
+        value = listed(text, number) if text.startswith("{") else number(text)
     return as_kind(kind, value)
 
 
-def listed(text: str) -> tuple[int | float | str, ...] | None:
-    """Read a brace list of dtypes or of constants; None for anything else."""
-    if not text.endswith("}"):
-        return None
-    values = [listed_item(item) for item in split_arguments(text[1:-1]) if item]
-    return None if None in values else tuple(value for value in values if value is not None)
-
-
-def listed_item(text: str) -> int | float | str | None:
-    """Read an element of a brace list."""
+def dtype_name(text: str) -> str | None:
+    """Read the name of a dtype."""
     dtype = DTYPE.fullmatch(text)
-    return dtype[1] if dtype else read_constant(text)
+    return dtype[1] if dtype else None
+
+
+def number(text: str) -> int | float | None:
+    """Read a number, of which dtypes are some."""
+    name = dtype_name(text)
+    return DTYPE_NUMBERS.get(name.removeprefix("DT_")) if name else read_constant(text)
+
+
+def listed(
+    text: str, read: Callable[[str], int | float | str | None]
+) -> tuple[int | float | str, ...] | None:
+    """Read a brace list; None if there is none, or if it has something else."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    values = [read(item) for item in split_arguments(text[1:-1]) if item]
+    return None if None in values else tuple(value for value in values if value is not None)
 
 
 def as_kind(kind: str, value: Literals | None) -> Literals | None:
