@@ -60,6 +60,11 @@ def described(graph: CapturedGraph) -> Mapping[str, object]:
             {"task": place, "launches": waits.launches, "external_events": waits.external}
             for place, waits in facts.waits.items()
         ],
+        "forks_at_start": facts.ends.forks,
+        "joins_at_end": [
+            {"stream": stream, "launches": waits.launches, "external_events": waits.external}
+            for stream, waits in facts.ends.joins.items()
+        ],
         "blocks": [asdict(block) | {"input": block.is_input} for block in facts.blocks],
         "tasks": [asdict(task) for task in graph.tasks],
     }

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.graph.edges import Edge, Waits, event_edges, launch_waits
+from opwright.graph.edges import Edge, Ends, Waits, event_edges, launch_waits, stream_ends
 from opwright.graph.memory import Block, memory_blocks, most_alive
 from opwright.graph.model import is_copy, launches
 
@@ -34,6 +34,8 @@ class Facts:
         Number of waits for events that are recorded outside of it.
     waits
         Place of a launch -> what it waits for on other streams.
+    ends
+        Forks and joins that no launch shows.
     copies
         Places of the launches that do nothing but copy.
     groups
@@ -49,6 +51,7 @@ class Facts:
     edges: tuple[Edge, ...]
     external: int
     waits: dict[int, Waits]
+    ends: Ends
     copies: tuple[int, ...]
     groups: dict[int, int]
     blocks: tuple[Block, ...]
@@ -67,6 +70,7 @@ def gather(graph: CapturedGraph) -> Facts:
         edges=event_edges(graph),
         external=sum(task.kind == "wait" and task.waits_for is None for task in graph.tasks),
         waits=launch_waits(graph),
+        ends=stream_ends(graph),
         copies=tuple(place for place in numbers if is_copy(graph.tasks[place])),
         groups=dict(sorted(groups.items())),
         blocks=blocks,

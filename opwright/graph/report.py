@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from opwright.graph.facts import Facts
     from opwright.graph.model import CapturedGraph
 
-__all__ = ["printed", "section_text", "to_text"]
+__all__ = ["MOST_ROWS", "more_text", "printed", "section_text", "to_text"]
 
 PIPE_WIDTH = 200  # columns where there is no terminal: an address is not broken over two lines
 MOST_LAUNCHES = 60  # a longer list shows sections that repeat once
+MOST_ROWS = 2000  # of what does not repeat: more take rich a minute and nobody reads them
 
 
 def to_text(graph: CapturedGraph, number: int, *, width: int | None = None) -> str:
@@ -84,6 +85,8 @@ def overview(graph: CapturedGraph, facts: Facts) -> Table:
     table.add_row("copies", copies_text(graph, facts))
     table.add_row("streams", streams_text(facts))
     table.add_row("event edges", edges_text(facts))
+    if found := list(ends_text(facts)):
+        table.add_row("ends", "; ".join(found))
     if facts.groups:
         launches = ", ".join(f"{group}: {count}" for group, count in facts.groups.items())
         table.add_row("task groups", f"{len(facts.groups)} (launches in {launches})")
@@ -112,6 +115,14 @@ def edges_text(facts: Facts) -> str:
     return f"{len(facts.edges)}{outside}"
 
 
+def ends_text(facts: Facts) -> Iterator[str]:
+    """Yield the forks before the first launch and the joins behind the last."""
+    for stream, other in facts.ends.forks:
+        yield f"stream {other} forks off stream {stream} before its first launch"
+    for stream, waits in facts.ends.joins.items():
+        yield f"stream {stream} ends waiting for {waits_text(waits, facts.numbers)}"
+
+
 def launch_table(graph: CapturedGraph, facts: Facts) -> Table:
     """Return the launches in the order of the capture; a long list shows repetitions once."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), title=None)
@@ -127,10 +138,18 @@ def launch_table(graph: CapturedGraph, facts: Facts) -> Table:
         if section.times > 1:
             table.add_row("", "", Text(section_text(section), style="bold"))
         for place in places[section.start : section.start + section.length]:
+            if table.row_count >= MOST_ROWS:
+                table.add_row("", "", Text(more_text(len(places) - facts.numbers[place] + 1)))
+                return table
             table.add_row(*launch_row(graph, facts, place))
         if section.times > 1:
             table.add_row("", "", Text(f"(end of the {section.times} times)", style="bold"))
     return table
+
+
+def more_text(count: int) -> str:
+    """Say how many rows are left out."""
+    return f"... {counted(count, 'row')} more; --json FILE writes all"
 
 
 def shown_sections(graph: CapturedGraph, facts: Facts) -> Sequence[Section]:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opwright.graph import report
 from opwright.graph.as_json import to_json
 from opwright.graph.model import Argument, CapturedGraph, Task
 from opwright.graph.read import parse_graphs
@@ -63,6 +64,30 @@ def test_a_copy_is_seen_at_a_glance() -> None:
     lines = to_text(read(FORKED), 1, width=WIDTH).splitlines()
     assert "  copies       1 (#4 aclnnInplaceCopy)" in lines
     assert "  copies       0" in to_text(read(FORKED[:-1]), 1, width=WIDTH).splitlines()
+
+
+def test_forks_before_the_first_launch_and_joins_behind_the_last_are_told() -> None:
+    ends = [
+        head(),
+        task(0, 3, "EVENT_RECORD_0", "EVENT_RECORD"),
+        task(1, 5, "EVENT_WAIT_0", "EVENT_WAIT", Waits_For=0),
+        kernel(2, 3, "aclnnAdd", ("out", 0x1000, "write")),
+        kernel(3, 5, "aclnnMul", ("out", 0x2000, "write")),
+        task(4, 5, "EVENT_RECORD_1", "EVENT_RECORD"),
+        task(5, 3, "EVENT_WAIT_1", "EVENT_WAIT", Waits_For=4),
+    ]
+    assert (
+        "  ends         stream 5 forks off stream 3 before its first launch; "
+        "stream 3 ends waiting for #2"
+    ) in to_text(read(ends), 1).splitlines()
+    (found,) = json.loads(to_json([read(ends)]))
+    assert found["forks_at_start"] == [[3, 5]]
+    assert found["joins_at_end"] == [{"stream": 3, "launches": [3], "external_events": []}]
+
+
+def test_a_long_list_without_repetition_ends_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "MOST_ROWS", 100)
+    assert "... 50 rows more; --json FILE writes all" in to_text(read(tangled(150)), 1)
 
 
 def test_a_summary_says_that_it_has_no_memory() -> None:
@@ -176,9 +201,9 @@ def test_sizes(size: int, wanted: str) -> None:
 
 
 def test_a_long_list_shows_what_repeats_once() -> None:
-    report = to_text(read(chain(1001)), 1)
-    assert "250 times the next 4 rows: #2 to #1001" in report
-    assert report.count("aclnnMm") == 1
+    printed = to_text(read(chain(1001)), 1)
+    assert "250 times the next 4 rows: #2 to #1001" in printed
+    assert printed.count("aclnnMm") == 1
     assert len(to_svg(read(chain(1001)), 1)) < 30_000
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from opwright.graph.compiled.layout import drawn_sections
 from opwright.graph.compiled.lines import source_text, summary, title
 from opwright.graph.compiled.relate import rows
-from opwright.graph.report import printed, section_text
+from opwright.graph.report import MOST_ROWS, more_text, printed, section_text
 from opwright.graph.text import printable
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ def row_table(graph: CompiledGraph) -> Table:
         if section.times > 1:
             table.add_row("", Text(section_text(section), style="bold"))
         for place in range(section.start, section.start + section.length):
+            if table.row_count >= MOST_ROWS:
+                table.add_row("", Text(more_text(len(found) - place)))
+                return table
             table.add_row(str(place + 1), *row_cells(found[place]))
         if section.times > 1:
             table.add_row("", Text(f"(end of the {section.times} times)", style="bold"))
