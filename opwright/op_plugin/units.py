@@ -81,16 +81,16 @@ def operators_unit(
         entry for entry, _ in own if entry.gen is not None and entry.kernels[0] == "op_api"
     ]
     absent = [entry for entry, _ in own if "acl_op" in entry.kernels]
+    own_headers = ["op_plugin/AclOpsInterface.h", "op_plugin/OpApiInterface.h"]
+    # It takes two seconds to compile, which kernels written by hand need elsewhere.
+    own_headers += ["op_plugin/utils/op_api_common.h"] * bool(generated)
     lines = [
         "// operators.cpp: schemas, kernels of gen_opapi, registrations, Meta kernels.",
         "#include <ATen/DeviceGuard.h>",
         "#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>",
         "#include <torch/library.h>",
         "",
-        '#include "op_plugin/AclOpsInterface.h"',
-        '#include "op_plugin/OpApiInterface.h"',
-        '#include "op_plugin/utils/op_api_common.h"',
-        '#include "tensors.h"',
+        *(f'#include "{header}"' for header in (*own_headers, "tensors.h")),
         "",
     ]
     if generated:

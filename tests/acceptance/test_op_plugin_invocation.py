@@ -1,0 +1,74 @@
+"""The sample op_plugin_invocation, used as its script says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "op_plugin_invocation"
+LIMIT = 300  # seconds; half a minute on two cores
+
+
+def run_sample(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the script, with a cache of its own, and return its output."""
+    # Without optimization it compiles in half the time.
+    variables = {"XDG_CACHE_HOME": str(folder / "build" / "cache"), "CXXFLAGS": "-O0"}
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "run_op_plugin.sh", *arguments],
+        cwd=folder,
+        env=os.environ | variables | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the sample without anything that was built in it before."""
+    copy = tmp_path_factory.mktemp("sample") / SAMPLE.name
+    shutil.copytree(SAMPLE, copy, ignore=shutil.ignore_patterns("build", "dist", "__pycache__"))
+    return copy
+
+
+@pytest.mark.twin
+@pytest.mark.build
+@pytest.mark.slow
+def test_the_sample_builds_and_passes_in_eager_mode_and_in_graphs(folder: Path) -> None:
+    done = run_sample(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    compiled = re.findall(r"^compile +(\S+) +[\d.]+ s$", done.stdout, flags=re.MULTILINE)
+    assert sorted(compiled) == ["AddCustomKernelNpuApi.cpp", "operators.cpp"]
+    ran = re.findall(r"^Ran (\d+) tests", done.stderr, flags=re.MULTILINE)
+    assert ran == ["4", "3"], done.stderr
+    assert len(re.findall(r"^OK$", done.stderr, flags=re.MULTILINE)) == len(ran)
+
+
+def test_the_sample_writes_the_patch(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "op_plugin" / "config"
+    config.mkdir(parents=True)
+    (config / "op_plugin_functions.yaml").write_text("custom:\n  - func: f(Tensor x) -> Tensor\n")
+    meta = tmp_path / "op_plugin" / "python" / "meta"
+    meta.mkdir(parents=True)
+    (meta / "_meta_registrations.py").write_text("m = None\n")
+    done = run_sample(folder, "--patch", str(tmp_path))
+    assert done.returncode == 1, done.stderr
+    assert "npu_add_custom_converter.py is left out" in done.stderr  # op-plugin has no TorchAir
+    patch = folder / "build" / "add_custom.patch"
+    subprocess.run(["git", "apply", str(patch)], cwd=tmp_path, check=True)
+    text = (config / "op_plugin_functions.yaml").read_text(encoding="utf-8")
+    assert text.startswith("custom:\n  - func: npu_add_custom(Tensor x, Tensor y) -> Tensor\n")
+
+
+def test_an_unknown_argument_is_told(folder: Path) -> None:
+    done = run_sample(folder, "--pacth")
+    assert done.returncode == 1
+    assert "unknown argument '--pacth'" in done.stderr
