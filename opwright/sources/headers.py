@@ -66,10 +66,13 @@ ZEROS: Mapping[str, Default] = {
     "AscendString": "",
     "Type": "DT_FLOAT",
 }
+# What tells headers with prototypes from operator_reg.h and others, which are included.
+BEGIN = re.compile(r"^[ \t]*REG_OP[ \t]*\(", re.MULTILINE)
 INT64 = range(-(2**63), 2**63)
-# A macro that a header defines around REG_OP.
+# A macro that a header defines around REG_OP; operator_reg.h defines REG_OP itself.
 WRAPPER = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)\((?:[^\n]*\\\n)*[^\n]*\bREG_OP\b", re.MULTILINE
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>(?!REG_OP\()\w+)\((?:[^\n]*\\\n)*[^\n]*\bREG_OP\b",
+    re.MULTILINE,
 )
 
 
@@ -113,7 +116,9 @@ def read_headers(paths: Sequence[Path]) -> Headers:
     for path in paths:
         for file in with_includes(path, read):
             text = text_of(file)
-            notes += [f"{file}:{line}, branch of #if not read" for line in skipped_branches(text)]
+            if BEGIN.search(text):
+                lines = skipped_branches(text)
+                notes += [f"{file}:{line}, branch of #if not read" for line in lines]
             for each in declarations(text, where=str(file)):
                 add(found, each)
     if not found:
