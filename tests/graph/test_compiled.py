@@ -29,6 +29,7 @@ from opwright.graph.compiled.relate import related, rows
 from opwright.graph.compiled.report import to_text
 from opwright.graph.compiled.svg import to_svg
 from opwright.graph.errors import GeDumpError
+from opwright.graph.model import CapturedGraph, Task
 from opwright.graph.shown import page_of
 from tests.graph.ge_dumps import layers, small, write_small
 
@@ -124,6 +125,7 @@ def test_without_the_fx_graph_the_names_in_the_ge_graph_serve(tmp_path: Path) ->
     assert not graph.fx_is_complete
     wanted = ["x", "w", "view", "split", "relu", "add", "output"]
     assert [vertex.name for vertex in graph.fx] == wanted
+    assert {vertex.type for vertex in graph.fx} == {"placeholder", "aten.op.default", "output"}
     sources = {vertex.name: [link.source for link in vertex.inputs] for vertex in graph.fx}
     assert sources["view"] == ["x", "w"]
     assert sources["add"] == ["split", "relu"]
@@ -273,6 +275,14 @@ def test_hostile_names_are_text_in_every_form() -> None:
     assert any("</svg><script>alert" in text for text in page.texts)
     assert json.loads(to_json([graph]))[0]["fx"][0]["name"] == HOSTILE
     assert "\x1b" not in to_text(graph, 1, width=WIDTH)
+
+
+def test_the_page_of_a_capture_is_safe_as_well() -> None:
+    task = Task(stream=1, name=HOSTILE, kind="kernel")
+    page = Page()
+    page.feed(page_of(CapturedGraph(model=1, device=0, detailed=True, tasks=(task,)), 1))
+    assert page.tags.count("script") == 1
+    assert any("</svg><script>alert" in text for text in page.texts)
 
 
 def test_a_page_needs_no_network_and_no_scripts_to_be_read(graph: CompiledGraph) -> None:

@@ -9,7 +9,7 @@ from opwright.graph.compiled.fx import read_fx
 from opwright.graph.compiled.messages import read_messages
 from opwright.graph.compiled.model import CompiledGraph
 from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
-from opwright.graph.compiled.read import read_attributes, read_vertices
+from opwright.graph.compiled.read import fx_targets, read_attributes, read_vertices
 from opwright.graph.compiled.relate import fx_of_ge, linked, noted_fx
 from opwright.graph.errors import GeDumpError
 
@@ -66,7 +66,7 @@ def compiled(
 ) -> CompiledGraph:
     """Return a graph of a file."""
     vertices = read_vertices(graph, inferred)
-    known = noted_fx(vertices) if fx is None else fx
+    known = noted_fx(vertices, fx_targets(graph)) if fx is None else fx
     ge = fx_of_ge(known, vertices, made)
     return CompiledGraph(
         name=graph.name or name,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from opwright.graph.compiled.messages import Message
 
-__all__ = ["MARKS", "read_attributes", "read_vertices"]
+__all__ = ["MARKS", "fx_targets", "read_attributes", "read_vertices"]
 
 # What scopes of TorchAir note at a node -> what it says.
 MARKS = {
@@ -96,7 +96,7 @@ def read_vertex(op: Message, outputs: Mapping[str, list[str]]) -> Vertex:
         outputs=() if op.type == OUTPUT else tuple(outputs[op.name]),
         attributes=tuple(each for each in attributes if each[0] not in MARKS),
         marks=tuple((MARKS[name], value) for name, value in attributes if value and name in MARKS),
-        fx=tuple(dict.fromkeys(fx_names(op))),
+        fx=tuple(dict(fx_notes(op))),
         is_input=op.type in INPUTS,
         is_output=op.type == OUTPUT,
     )
@@ -118,11 +118,17 @@ def read_links(op: Message, outputs: Mapping[str, list[str]]) -> Iterable[Link]:
             yield Link(name=next(names, ""), source=source or edge, index=place, tensor=tensor)
 
 
-def fx_names(op: Message) -> Iterable[str]:
-    """Yield the FX nodes of which the node computes an output."""
+def fx_targets(graph: Message) -> dict[str, str]:
+    """Return FX node -> its target, of those whose results TorchAir noted in the graph."""
+    return dict(each for op in graph.op for each in fx_notes(op))
+
+
+def fx_notes(op: Message) -> Iterable[tuple[str, str]]:
+    """Yield the FX nodes of which a node computes an output: name and target."""
     for desc in op.output_desc:
         if "_fx_tensor_name" in desc.attr:
-            yield text_of(desc.attr["_fx_tensor_name"].s).partition("-")[0]
+            name, _, rest = text_of(desc.attr["_fx_tensor_name"].s).partition("-")
+            yield name, rest.rpartition(".OUTPUT.")[0]
 
 
 def tensor_text(desc: Message) -> str:

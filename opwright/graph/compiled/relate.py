@@ -29,12 +29,18 @@ class Row:
     ge: tuple[Vertex, ...]
 
 
-def noted_fx(ge: Sequence[Vertex]) -> tuple[Vertex, ...]:
-    """Return the FX nodes that a GE graph names, where the FX graph itself is not known."""
+def noted_fx(ge: Sequence[Vertex], targets: Mapping[str, str]) -> tuple[Vertex, ...]:
+    """Return the FX nodes that a GE graph names, where the FX graph itself is not known.
+
+    Parameters
+    ----------
+    targets
+        What they call, by name.
+    """
     found: dict[str, Vertex] = {}
     for vertex in ge:
         for name in vertex.fx or ((vertex.name,) if vertex.is_input else ()):
-            kind = "placeholder" if vertex.is_input else ""
+            kind = "placeholder" if vertex.is_input else targets.get(name, "")
             noted = Vertex(name=name, type=kind, outputs=vertex.outputs, is_input=vertex.is_input)
             found.setdefault(name, noted)
     if any(vertex.is_output for vertex in ge):
