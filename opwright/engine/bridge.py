@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import itertools
 import pkgutil
+import re
 import threading
 from typing import TYPE_CHECKING, ClassVar
 
@@ -139,8 +140,20 @@ def reporting(answer: int, body: Callable[[], None]) -> None:
     except OpwrightError as error:
         library().opwright_engine_fail(answer, str(error).encode(errors="backslashreplace"))
     except BaseException as error:  # noqa: BLE001 - no exception may cross the C boundary; all are reported
-        words = f"{type(error).__name__}: {error}"
+        words = own_words(f"{type(error).__name__}: {error}")
         library().opwright_engine_fail(answer, words.encode(errors="backslashreplace"))
+
+
+def own_words(text: str) -> str:
+    r"""Return an error of the engine without what TorchScript, which it went through, adds.
+
+    >>> own_words("RuntimeError: Traceback\nKernelRunError: OPW-N004 the title\n\nAt:\n  run()")
+    'OPW-N004 the title'
+    >>> own_words("MemoryError: none left")
+    'MemoryError: none left'
+    """
+    found = re.search(r"OPW-[A-Z]\d+ .*?(?=\n\nAt:|\Z)", text, re.DOTALL)
+    return text if found is None else found[0].rstrip()
 
 
 def configure(place: bytes, options: bytes, answer: int) -> None:

@@ -174,6 +174,8 @@ class CompiledGraph:
             tensors,
             on_host=[given.value is not None for given in inputs],
             variables=self.variables,
+            # Meta saw the first run, whose gear need not be this one.
+            trust_meta=self.settings.gears is None,
         )
 
     def check(self, inputs: Sequence[Input]) -> None:
