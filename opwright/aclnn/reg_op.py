@@ -154,7 +154,7 @@ def symbol(call: Call, *, where: str) -> TypeSymbol:
         )
     given = without_blanks(call.arguments[1:])
     if promote := PROMOTE.fullmatch(given):
-        parts = split_arguments(promote["members"].strip("{}"))
+        parts = dtype_parts(promote["members"], given, call, where=where)
         members = tuple(part.strip('"') for part in parts)
         return TypeSymbol(name=found["name"], dtypes=members, promoted=True)
     as_list = LIST_TYPE.fullmatch(given)
@@ -173,17 +173,30 @@ def tensor_type(text: str, call: Call, *, where: str) -> tuple[str, ...]:
         return ()
     match = TENSOR_TYPE.fullmatch(text)
     if match is None:
-        raise PrototypeError(
-            where=f"{where}:{call.line}, {call.name} {call.arguments[0]}",
-            got=f"dtypes {text!r}",
-            allowed=('"T"', "TensorType({DT_...})", "TensorType::ALL()"),
-            fix="write the dtypes as operator_reg.h takes them",
-        )
+        raise not_dtypes(text, call, where=where)
     if match["set"]:
         return (match["set"],)
-    members = split_arguments(match["members"].strip("{}"))
+    members = dtype_parts(match["members"], text, call, where=where)
     names = (member.rpartition("::")[2].removesuffix("()") for member in members if member)
     return tuple(dict.fromkeys(names))
+
+
+def dtype_parts(members: str, text: str, call: Call, *, where: str) -> tuple[str, ...]:
+    """Split what stands between the brackets of a text that says dtypes."""
+    try:
+        return split_arguments(members.strip("{}"))
+    except PrototypeError as error:
+        raise not_dtypes(text, call, where=where) from error
+
+
+def not_dtypes(text: str, call: Call, *, where: str) -> PrototypeError:
+    """Return the error of a text that does not say dtypes."""
+    return PrototypeError(
+        where=f"{where}:{call.line}, {call.name} {call.arguments[0]}",
+        got=f"dtypes {text!r}",
+        allowed=('"T"', "TensorType({DT_...})", "TensorType::ALL()"),
+        fix="write the dtypes as operator_reg.h takes them",
+    )
 
 
 def attribute(call: Call, *, where: str) -> Attribute:
@@ -204,13 +217,21 @@ def attribute(call: Call, *, where: str) -> Attribute:
         name=name,
         ctype=ctype,
         required=call.name == "REQUIRED_ATTR",
-        default=default(kind, initialiser) if initialiser else None,
+        default=constant(kind, initialiser) if initialiser else None,
         kind="" if ctype else kind,
     )
 
 
-def default(kind: str, text: str) -> Default | None:
+def constant(kind: str, text: str) -> Default | None:
     """Read the default of an attribute; None for what is not a constant."""
+    try:
+        return default(kind, text)
+    except PrototypeError:  # brackets that do not pair, for example in a text without its end
+        return None
+
+
+def default(kind: str, text: str) -> Default | None:
+    """Read a default whose brackets pair."""
     if kind == "Type":
         return dtype_name(text)
     if kind == "ListType":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opwright.aclnn.constants import read_constant
@@ -206,3 +206,20 @@ def test_arithmetic_has_its_value(text: str) -> None:
 @given(st.text(alphabet='0123456789abxX.eE+-*/%<>() \nfuLl_:"', max_size=20))
 def test_any_constant_is_read_or_none(text: str) -> None:
     assert isinstance(read_constant(text), int | float | None)
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(0, 10**6), st.integers(0, 12), st.sampled_from(["", "(", ")", '"', "{", ",", "1"])
+)
+def test_any_damage_is_read_or_refused_with_its_line(place: int, size: int, put: str) -> None:
+    text = f'{of_attribute(".ATTR(a, ListInt, {1, 2})")}{ADD}REG_OP(S).ATTR(t, String, "x")'
+    text += ".DATATYPE(T, TensorType({DT_INT8})).DYNAMIC_OUTPUT(o, T).OP_END_FACTORY_REG(S)"
+    start = place % len(text)
+    damaged = text[:start] + put + text[start + size :]
+    try:
+        found = list(declarations(damaged, where="f.h"))
+    except (HeaderError, PrototypeError) as error:
+        assert error.where.startswith("f.h:")  # noqa: PT017 - either is right
+    else:
+        assert len(found) <= 3
