@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.dtypes import CANN_DTYPES, DTYPE_NUMBERS
 from opwright.aclnn.prototype import Attribute, Port, Prototype
 from opwright.aclnn.signature import CType
 from opwright.declare.defaults import default_value
@@ -38,6 +39,18 @@ ATTRIBUTES = {
 }
 # The attribute types for C types that have none of their own.
 KINDS = {CType.SCALAR: "Float", CType.SCALAR_LIST: "ListFloat", CType.DTYPE: "Int"}
+# torch's second names of dtypes.
+ALIASES = {
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+    "chalf": "complex32",
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+}
 LISTS = {
     Base.INT: CType.INT_ARRAY,
     Base.SYMINT: CType.INT_ARRAY,
@@ -92,6 +105,10 @@ def attribute(argument: Argument) -> Attribute:
     if argument.default is not None:
         value = default_value(argument)
         default = tuple(value) if isinstance(value, list) else value  # type: ignore[arg-type]  # no nesting
+        if argument.type.base is Base.SCALAR_TYPE and isinstance(value, str):
+            default = number_of(value)
+        elif argument.type.base is not Base.STR and isinstance(value, str):
+            default = None  # REG_OP has no infinity
     ctype = carrier(argument.type)
     return Attribute(
         name=argument.name,
@@ -100,6 +117,17 @@ def attribute(argument: Argument) -> Attribute:
         required=argument.default is None and not argument.type.optional,
         default=default,
     )
+
+
+def number_of(dtype: str) -> int | None:
+    """Return GE's number of a dtype of torch; None if it has none.
+
+    >>> number_of("float"), number_of("torch.bfloat16")
+    (0, 27)
+    """
+    name = dtype.removeprefix("torch.")
+    wanted = ALIASES.get(name, name)
+    return next((DTYPE_NUMBERS[n] for n, known in CANN_DTYPES.items() if known == wanted), None)
 
 
 def carrier(value_type: ValueType) -> CType:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
+from opwright.declare.schema import Base
 from opwright.engine import custom
 from opwright.engine.dtypes import RUNTIME_CODES
 from opwright.engine.errors import KernelArgumentError, MetaError
@@ -81,12 +82,7 @@ def compute(kernel: Served, node: Node, given: Mapping[str, object]) -> object:
         attributes=attributes,
         outputs=specs,
     )
-    return tuple(call_reference(call, [t for v in present.values() for t in tensors_in(v)]))
-
-
-def tensors_in(value: object) -> list[torch.Tensor]:
-    """Return the tensors of an input."""
-    return cast("list[torch.Tensor]", value if isinstance(value, list) else [value])
+    return tuple(call_reference(call, present))
 
 
 def value_of(attribute: Attribute, given: Mapping[str, object], node: Node) -> object:
@@ -142,24 +138,23 @@ def outputs_of(
     """
     inferred = inferred_specs(node, inputs)
     ruled = declared_specs(kernel, inputs, attributes) if kernel.facts is not None else {}
+    read = {port.name for port in kernel.prototype.inputs}
     specs = []
+    seen: dict[str, int] = {}
     for index, output in enumerate(node.outputs):
         port = port_of(kernel, output.name, node)
+        place = seen[port] = seen.get(port, -1) + 1
         written = inputs.get(port)
+        if port in read and written is None:
+            specs.append(OutputSpec(port=port, shape=(), dtype=0, absent=True))
+            continue
+        if isinstance(written, list):
+            written = written[place]
         meta = inferred[index] if inferred else None
-        if isinstance(written, torch.Tensor):
-            spec: Spec | None = (tuple(written.shape), written.dtype)
-        else:
-            spec = ruled.get(port) or meta
-        if spec is None:
-            raise MetaError(where=f"{node}, output '{output.name}'", got="no shape")
-        seen = output.dtype if meta is None else meta[1]
-        wanted = (spec[0] if meta is None else meta[0], seen or spec[1])
-        if wanted != spec:
-            raise MetaError(
-                where=f"{node}, output '{output.name}'", got=shown(wanted), allowed=[shown(spec)]
-            )
-        check_dtype(kernel, port, spec[1], inputs, where=f"{node}, output '{output.name}'")
+        where = f"{node}, output '{output.name}'"
+        own = spec_of(written) if isinstance(written, torch.Tensor) else ruled.get(port)
+        spec = agreed(own, meta, output.dtype, where=where)
+        check_dtype(kernel, port, spec[1], inputs, where=where)
         specs.append(
             OutputSpec(
                 port=port,
@@ -169,6 +164,33 @@ def outputs_of(
             )
         )
     return tuple(specs)
+
+
+def spec_of(tensor: torch.Tensor) -> Spec:
+    """Return shape and dtype of a tensor."""
+    return tuple(tensor.shape), tensor.dtype
+
+
+def agreed(own: Spec | None, meta: Spec | None, dtype: torch.dtype | None, *, where: str) -> Spec:
+    """Return an output's shape and dtype, as the operator has it and as Meta says.
+
+    Parameters
+    ----------
+    dtype
+        What the descriptor says.
+
+    Raises
+    ------
+    MetaError
+        OPW-N007: they differ, or nobody says it.
+    """
+    spec = own or meta
+    if spec is None:
+        raise MetaError(where=where, got="no shape")
+    wanted = meta or (spec[0], dtype or spec[1])
+    if wanted != spec:
+        raise MetaError(where=where, got=shown(wanted), allowed=[shown(spec)])
+    return spec
 
 
 def check_dtype(
@@ -258,7 +280,10 @@ def declared_specs(
     values: dict[str, Any] = dict(Binder.of(facts.schema).defaults)
     for argument in facts.schema.arguments:
         name = names.get(argument.name, argument.name)
-        values[argument.name] = given.get(name, values.get(argument.name))
+        value = given.get(name, values.get(argument.name))
+        if argument.type.base is Base.SCALAR_TYPE and isinstance(value, int):
+            value = FROM_RUNTIME.get(value)
+        values[argument.name] = value
     rules = Rules.of(facts.name, facts)
     found: dict[str, Spec] = {}
     for output in facts.outputs:

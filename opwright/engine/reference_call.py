@@ -2,8 +2,10 @@
 
 A reference function may do what tracing does not see (numpy, a loop over values), and writes into
 its outputs. So it is not traced: the graph calls `opwright_engine::reference`, which has a fake
-kernel and calls the function when the graph runs. What it needs besides tensors is in a text, so
-that the graph holds no references to functions, and a kernel that is declared again is found.
+kernel and calls the function when the graph runs. Its schema says which tensors it writes, so that
+a view that is written is, and that no pass drops a call without results. What it needs besides
+tensors is in a text, so that the graph holds no references to functions, and a kernel that is
+declared again is found.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from opwright.engine.errors import KernelRunError, MissingKernelError
 from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from opwright.aclnn.signature import Parameter
     from opwright.engine.custom import Served, Slot
@@ -44,12 +46,15 @@ class OutputSpec:
         A number of ge::DataType.
     written
         It is the input of the same name, which the kernel writes.
+    absent
+        It would be such an input, but that is not there.
     """
 
     port: str
     shape: tuple[int, ...]
     dtype: int
     written: bool = False
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,34 +86,66 @@ class NodeCall:
         )
         return cls(**fields, outputs=outputs)
 
-    def named(self, tensors: Sequence[torch.Tensor]) -> Values:
+    @property
+    def written(self) -> frozenset[str]:
+        """The inputs that the kernel writes."""
+        return frozenset(spec.port for spec in self.outputs if spec.written)
+
+    def named(
+        self, tensors: Sequence[torch.Tensor], written: Sequence[torch.Tensor] = ()
+    ) -> Values:
         """Return the inputs by name."""
-        left = iter(tensors)
+        left = {False: iter(tensors), True: iter(written)}
         return {
-            name: next(left) if count < 0 else [next(left) for _ in range(count)]
+            name: self.taken(left[name in self.written], count)
             for name, count in self.inputs.items()
         }
+
+    @staticmethod
+    def taken(tensors: Iterator[torch.Tensor], count: int) -> Any:  # noqa: ANN401 - a tensor or a list
+        """Return an input."""
+        return next(tensors) if count < 0 else [next(tensors) for _ in range(count)]
 
 
 read = functools.lru_cache(maxsize=1024)(NodeCall.of)
 
 
-def call_reference(call: NodeCall, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Return the outputs of a node. Tensors may be fake ones."""
-    found: list[torch.Tensor] = torch.ops.opwright_engine.reference(call.text(), list(tensors))
-    return found
+def call_reference(call: NodeCall, inputs: Values) -> list[torch.Tensor | None]:
+    """Return the outputs of a node; those that it writes are its inputs. Tensors may be fake ones.
 
-
-def fake(text: str, _tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Return outputs without values."""
-    call = read(text)
+    An output that stands for an input which is not there is None.
+    """
+    plain = [t for name, value in inputs.items() if name not in call.written for t in each(value)]
+    written = {name: list(each(inputs[name])) for name in inputs if name in call.written}
+    flat = [tensor for tensors in written.values() for tensor in tensors]
+    new = iter(torch.ops.opwright_engine.reference(call.text(), plain, flat))
+    left = {name: iter(tensors) for name, tensors in written.items()}
     return [
-        torch.empty(spec.shape, dtype=from_runtime(spec.dtype, where=call.node))
+        None if spec.absent else next(left[spec.port] if spec.written else new)
         for spec in call.outputs
     ]
 
 
-def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def each(value: Any) -> Sequence[torch.Tensor]:  # noqa: ANN401 - a tensor or a list
+    """Return the tensors of an input."""
+    return value if isinstance(value, list) else [value]
+
+
+def fake(
+    text: str, _tensors: Sequence[torch.Tensor], _written: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Return the new outputs without values."""
+    call = read(text)
+    return [
+        torch.empty(spec.shape, dtype=from_runtime(spec.dtype, where=call.node))
+        for spec in call.outputs
+        if not spec.written and not spec.absent
+    ]
+
+
+def real(
+    text: str, tensors: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
     """Run the reference function.
 
     Raises
@@ -120,12 +157,12 @@ def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     kernel = custom.served(call.op_type)
     if kernel is None:
         raise MissingKernelError(where=call.node, got="a kernel that has been removed")
-    inputs = call.named(tensors)
-    outputs = [
-        inputs[spec.port].clone() if spec.written else empty
-        for spec, empty in zip(call.outputs, fake(text, tensors), strict=True)
-    ]
-    values: Values = {**call.attributes, **inputs, **by_port(call, kernel, outputs)}
+    outputs = fake(text, tensors, written)
+    values: Values = {
+        **call.attributes,
+        **call.named(tensors, written),
+        **by_port(call, kernel, outputs),
+    }
     arguments = [
         argument(parameter, slot, values)
         for parameter, slot in zip(kernel.parameters, kernel.slots, strict=True)
@@ -143,10 +180,11 @@ def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def by_port(call: NodeCall, kernel: Served, outputs: Sequence[torch.Tensor]) -> Values:
-    """Return the outputs by name."""
+    """Return the new outputs by name."""
     found: Values = {}
     dynamic = {port.name for port in kernel.prototype.outputs if port.presence == "dynamic"}
-    for spec, tensor in zip(call.outputs, outputs, strict=True):
+    new = [spec for spec in call.outputs if not spec.written and not spec.absent]
+    for spec, tensor in zip(new, outputs, strict=True):
         if spec.port in dynamic:
             found.setdefault(spec.port, []).append(tensor)
         else:
@@ -185,6 +223,6 @@ def argument(parameter: Parameter, slot: Slot, values: Values) -> object:
 
 
 library: Any = cast("Any", torch.library).Library("opwright_engine", "FRAGMENT")  # it has no types
-library.define("reference(str call, Tensor[] tensors) -> Tensor[]")
+library.define("reference(str call, Tensor[] tensors, Tensor(a!)[] written) -> Tensor[]")
 library.impl("reference", real, "CompositeExplicitAutograd")
 torch.library.register_fake("opwright_engine::reference", fake, lib=library)

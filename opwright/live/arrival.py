@@ -1,4 +1,4 @@
-"""Something is done as soon as torch_npu is imported: at once if it is, else after its import."""
+"""Something is done as soon as a module is imported: at once if it is, else after its import."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ __all__ = ["NAME", "Arrival", "is_imported"]
 NAME = "torch_npu"
 
 
-def is_imported() -> bool:
-    """Tell whether torch_npu is imported to its end."""
-    module = sys.modules.get(NAME)
+def is_imported(name: str = NAME) -> bool:
+    """Tell whether a module, torch_npu by default, is imported to its end."""
+    module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return module is not None and not getattr(spec, "_initializing", False)
 
 
 class Arrival(MetaPathFinder):
-    """Waits for the import of torch_npu. `remove` ends the waiting; a second call does nothing."""
+    """Waits for the import of a module. `remove` ends the waiting; a second call does nothing."""
 
-    def __init__(self, then: Callable[[], None]) -> None:
+    def __init__(self, then: Callable[[], None], awaited: str = NAME) -> None:
         self.then = then
+        self.awaited = awaited
         sys.meta_path.insert(0, self)
 
     def remove(self) -> None:
@@ -39,9 +40,9 @@ class Arrival(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find torch_npu as others do, and notice the end of its import."""
+        """Find the module as others do, and notice the end of its import."""
         del path, target
-        if name != NAME or self not in sys.meta_path:
+        if name != self.awaited or self not in sys.meta_path:
             return None
         place = sys.meta_path.index(self)
         sys.meta_path.remove(self)

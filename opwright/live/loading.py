@@ -23,6 +23,7 @@ from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
 from opwright.live.autograd import differentiable_arguments, slow_path
 from opwright.live.batching import batching_kernel
 from opwright.live.composite import composite_kernel, is_opaque, opaque_kernels
+from opwright.live.converters import register_converters
 from opwright.live.current import current_sets
 from opwright.live.errors import NamespaceTakenError, UnknownOperatorError, UnloadedError
 from opwright.live.existing import complete
@@ -227,6 +228,7 @@ def registered(
         else:
             then = partial(register_later, facts, operators, registrations)
             registrations.keep(arrival.Arrival(then))
+        register_converters(facts, registrations)
     except BaseException:
         registrations.remove()
         raise

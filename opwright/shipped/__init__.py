@@ -1,8 +1,10 @@
-"""Modules that are copied into packages as they are. They import torch and nothing of opwright.
+"""Modules that are copied into packages as they are. They import torch, and nothing of opwright.
 
 runtime     registers Python kernels: references, backward functions, vmap, autocast
 vjp         gradients of a reference function
 autograd    autograd and functionalization in Python, for packages that use only the stable ABI
+converting  what converters for TorchAir need
+writing     TorchAir's conversion of mutating operators, where TorchAir has none
 graphs      mutating operators in graphs that are compiled
 loading     checks versions and loads the C++ library
 """

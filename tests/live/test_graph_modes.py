@@ -23,7 +23,12 @@ from tests.live.graphs.models import MODELS
 pytestmark = [pytest.mark.twin, pytest.mark.compile]
 
 RUN = Path(__file__).parent / "graphs" / "run.py"
-MODES = ("npugraph_ex", "reduce-overhead", "aot_eager")
+MODES = ("npugraph_ex", "reduce-overhead", "max-autotune", "aot_eager")
+# Of tests/live/graphs/kinds.py: what they pass and return.
+KINDS = (
+    *("every_one", "several_results", "promoted", "written", "functional_twin", "outs"),
+    "observed",
+)
 CASES = [(name, dynamic) for name in MODELS for dynamic in (False, True)]
 Line = dict[str, Any]
 
@@ -49,6 +54,12 @@ def test_results_and_written_inputs_are_those_of_eager(
     mode: str, name: str, *, dynamic: bool
 ) -> None:
     assert lines(mode)[name, dynamic]["wrong"] == []
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_argument_is_converted(name: str, *, dynamic: bool) -> None:
+    assert lines("max-autotune")[name, dynamic]["wrong"] == []
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -67,6 +67,8 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
         package["_kernels.py"] = emit_kernels(facts, extracted, options)
     if any(has_graph_form(each) for each in facts.operators):
         package["_graphs.py"] = shipped("graphs", source)
+    if any(has_graph_form(each) for each in graph):
+        package["_writing.py"] = shipped("writing", source)
     if "vjp" in kinds:
         package["_vjp.py"] = shipped("vjp", source)
     if options.stable_abi:
@@ -76,7 +78,8 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
             "_rules.py": shipped("rules", source),
         }
     if graph:
-        package["ge.py"] = emit_ge(facts)
+        package["_converting.py"] = shipped("converting", source)
+        package["ge.py"] = emit_ge(facts, options)
         package["converters.py"] = emit_converters(facts, options)
     if any(each.prototype is not None for each in facts.operators):
         package["op_proto.h"] = emit_reg_op(facts)

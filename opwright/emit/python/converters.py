@@ -5,46 +5,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.declare.rules import Promoted
 from opwright.declare.schema import Base
-from opwright.derive.functional import graph_form, has_graph_form
+from opwright.derive.facts import FromArgument
+from opwright.derive.functional import graph_form, has_graph_form, only_observes
 from opwright.derive.prototype import ALLOCATION
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.api import signature_exemptions
 from opwright.emit.python.ge import node_names
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
-from opwright.emit.python.prototypes import GE_DTYPES, function_name, graph_operators
-from opwright.emit.python.text import bracketed, docstring
+from opwright.emit.python.prototypes import function_name, graph_operators
+from opwright.emit.python.text import bracketed, docstring, literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.aclnn.prototype import Port, Prototype
+    from opwright.declare.rules import DtypeRule
     from opwright.declare.schema import Argument
-    from opwright.derive.facts import OperatorFacts, SetFacts
+    from opwright.derive.facts import OperatorFacts, Output, SetFacts
     from opwright.emit.options import EmitOptions
 
 __all__ = ["emit_converters"]
 
-
-# Functions of the module, written where a converter calls them.
-AS_TENSOR = [
-    "def as_tensor(value: Any) -> Any:",
-    *docstring("Return values as a tensor of the graph; None stays None.", indent="    "),
-    "    return value if value is None or isinstance(value, Tensor) else Const(value)",
-]
-GE_DTYPE = [
-    "def ge_dtype(dtype: Any) -> Any:",
-    *docstring("Return GE's number of a dtype; None stays None.", indent="    "),
-    "    return GE_DTYPES.get(dtype, dtype)",
-]
-DTYPE_TABLE = [
-    bracketed(
-        "GE_DTYPES = {",
-        [f"torch.{dtype}: DataType.DT_{name}" for dtype, name in sorted(GE_DTYPES.items())],
-        "}",
-    )
-]
+# Functions of `_converting.py`, imported where a converter calls them.
+HELPERS = ("as_tensor", "assigned", "copied", "ge_dtype", "keep_node", "promoted")
 
 
 def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
@@ -59,46 +45,40 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
     package = options.package
     converters = [converter(operator, facts, node) for operator, node in pairs]
     calls = "\n".join(line for each in converters for line in each)
-    has_dtypes, has_tensors = "ge_dtype(" in calls, "as_tensor(" in calls
-    used = {
-        "Clone": "Clone(" in calls,
-        "Const": has_tensors,
-        "DataType": has_dtypes,
-        "Tensor": has_tensors,
-    }
-    names = [name for name, is_used in used.items() if is_used]
+    helpers = [name for name in HELPERS if f"{name}(" in calls]
+    writes = any(has_graph_form(operator) for operator in graph_operators(facts))
     return module(
         "Converters for TorchAir: the operators as nodes of a GE graph. Import registers them.",
-        DTYPE_TABLE if has_dtypes else [],
-        GE_DTYPE if has_dtypes else [],
-        AS_TENSOR if has_tensors else [],
         *converters,
+        ["mend_torchair()"] if writes else [],
         source=facts.declaration.source.name,
         imports=[
             ["from typing import Any"] if converters else [],
             [
-                *(["import torch"] if has_dtypes else []),
+                *(["import torch"] if "torch." in calls else []),
                 "from torch_npu.dynamo.torchair import register_fx_node_ge_converter",
-                *([f"from torchair.ge import {', '.join(names)}"] if names else []),
             ],
-            [f"from {package} import ge", f"from {package}._ops import ops"],
+            [
+                f"from {package} import ge",
+                *([f"from {package}._converting import {', '.join(helpers)}"] if helpers else []),
+                f"from {package}._ops import ops",
+                *([f"from {package}._writing import mend_torchair"] if writes else []),
+            ],
         ],
         comments=[
             "# Signatures are those of the schemas, as TorchAir calls converters.",
-            f"# ruff: noqa: {', '.join(converter_exemptions(operators))}",
+            f"# ruff: noqa: {', '.join(converter_exemptions(operators, facts))}",
             "# mypy: ignore-errors",
         ],
     )
 
 
-def converter_exemptions(operators: Sequence[OperatorFacts]) -> list[str]:
+def converter_exemptions(operators: Sequence[OperatorFacts], facts: SetFacts) -> list[str]:
     """Return the rules of ruff that converters break."""
     codes = {"ANN401", *signature_exemptions(operator.schema for operator in operators)}
     codes -= {"FBT001", "N802"}  # parameters are annotated Any, names begin with convert_
     for operator in operators:
-        prototype = operator.prototype
-        assert prototype is not None
-        used = " ".join(node_arguments(operator, prototype))
+        used = " ".join(body_lines(operator, facts, "node"))
         names = [argument.name for argument in operator.schema.arguments]
         if any(not re.search(rf"\b{name}\b(?!=)", used) for name in names):
             codes.add("ARG001")
@@ -115,70 +95,145 @@ def converter(operator: OperatorFacts, facts: SetFacts, node: str) -> list[str]:
             parameters.append("*")
         default = default_text(argument)
         parameters.append(f"{argument.name}: Any" + ("" if default is None else f" = {default}"))
-    dynamic = any(port.presence == "dynamic" for port in prototype.outputs)
-    if dynamic:
+    body = body_lines(operator, facts, node)
+    if any("meta_outputs" in line for line in body):
         parameters.append("meta_outputs: Any = None")
-    copies = [f"    {name} = Clone({name})" for name in operator.clones]
-    call = bracketed(f"ge.{node}(", node_arguments(operator, prototype), ")", indent="    ")
-    returned = result_lines(operator, prototype, facts, call.lstrip())
     return [
         f"@register_fx_node_ge_converter({overload_expression(operator, 'ops')})",
         bracketed(f"def convert_{function_name(operator.name)}(", parameters, ") -> Any:"),
         *docstring(f"Convert ``{operator.name}`` to ``{prototype.op_type}``.", indent="    "),
-        *copies,
-        *returned,
+        *body,
     ]
+
+
+def body_lines(operator: OperatorFacts, facts: SetFacts, node: str) -> list[str]:
+    """Return what a converter does."""
+    prototype = operator.prototype
+    assert prototype is not None
+    inputs = [
+        argument for _, argument in inputs_of(operator, prototype) if argument.type.has_tensors
+    ]
+    copies = [f"    {a.name} = copied({a.name})" for a in inputs if a.name in operator.clones]
+    casts = [
+        f"    {name} = promoted({name}, {meta_output(output, operator)}.dtype)"
+        for name, output in promotions(operator, prototype).items()
+        if name in {argument.name for argument in inputs}
+    ]
+    call = bracketed(f"ge.{node}(", node_arguments(operator, prototype), ")", indent="    ")
+    return [*copies, *casts, *result_lines(operator, prototype, facts, call.lstrip())]
+
+
+def promotions(operator: OperatorFacts, prototype: Prototype) -> dict[str, Output]:
+    """Return the arguments that are cast to the dtype of an output, which they have together.
+
+    A prototype that promotes itself takes them as they are, and what is written keeps its dtype.
+    """
+    found: dict[str, Output] = {}
+    promoting = {symbol.name for symbol in prototype.symbols if symbol.promoted}
+    ports = {port.name: port for port in prototype.outputs}
+    if operator.operator.schema.mutated:
+        return found
+    for output in operator.outputs:
+        port = ports.get(output.name)
+        if output.result is None or (port is not None and port.symbol in promoting):
+            continue
+        for name in promoted_by(output.dtype):
+            found.setdefault(name, output)
+    return found
+
+
+def promoted_by(rule: DtypeRule | None) -> tuple[str, ...]:
+    """Return the arguments that a rule promotes; a dtype that the caller gives is not theirs."""
+    return rule.tensors if isinstance(rule, Promoted) else ()
+
+
+def meta_output(output: Output, operator: OperatorFacts) -> str:
+    """Return what Meta says of a result."""
+    results = [each for each in operator.outputs if each.result is not None]
+    return "meta_outputs" if len(results) == 1 else f"meta_outputs[{output.result}]"
+
+
+def inputs_of(operator: OperatorFacts, prototype: Prototype) -> list[tuple[Port, Argument]]:
+    """Return the inputs with the arguments that they stand for.
+
+    Values that the host reads are inputs of the arguments' names, other inputs the tensors in the
+    order of the schema.
+    """
+    arguments = operator.schema.arguments
+    by_name = {argument.name: argument for argument in arguments}
+    hosted = {p.name for p in prototype.inputs if (p.scalar or p.values) and p.name in by_name}
+    tensors = iter(
+        [
+            argument
+            for argument in arguments
+            if argument.type.has_tensors
+            and argument.name not in hosted
+            and not is_only_written(argument, operator)
+        ]
+    )
+    return [
+        (port, by_name[port.name] if port.name in hosted else next(tensors))
+        for port in prototype.inputs
+    ]
+
+
+def is_only_written(argument: Argument, operator: OperatorFacts) -> bool:
+    """Tell whether an argument is written without being read, like `out`."""
+    originals = operator.operator.schema.arguments
+    place = [each.name for each in operator.schema.arguments].index(argument.name)
+    return originals[place].is_written and originals[place].keyword_only
 
 
 def node_arguments(operator: OperatorFacts, prototype: Prototype) -> list[str]:
     """Return what the function that adds the node gets."""
-    arguments = operator.schema.arguments
-    by_name = {argument.name: argument for argument in arguments}
-    hosted = {p.name for p in prototype.inputs if (p.scalar or p.values) and p.name in by_name}
-    written_out = {
-        a.name for a in operator.operator.schema.arguments if a.is_written and a.keyword_only
-    }
-    tensors = iter(
-        [a for a in arguments if a.type.has_tensors and a.name not in hosted | written_out]
-    )
-    others = iter(
-        [
-            a
-            for a in arguments
-            if not a.type.has_tensors and a.type.base not in ALLOCATION and a.name not in hosted
-        ]
-    )
-    items = []
-    for port in prototype.inputs:
-        if port.name in hosted:
-            items.append(f"as_tensor({port.name})")
-        else:
-            argument = next(tensors)
-            items.append(argument.name)
+    ports = inputs_of(operator, prototype)
+    hosted = {argument.name for _, argument in ports if not argument.type.has_tensors}
+    others = [
+        argument
+        for argument in operator.schema.arguments
+        if not argument.type.has_tensors
+        and argument.type.base not in ALLOCATION
+        and argument.name not in hosted
+    ]
+    items = [
+        argument.name if argument.type.has_tensors else f"as_tensor({argument.name})"
+        for _, argument in ports
+    ]
     items += [
         f"size_of_{port.name}={size_of(port, operator)}"
         for port in prototype.outputs
         if port.presence == "dynamic"
     ]
     items += [
-        f"{attribute.name}={argument_value(argument)}"
+        f"{attribute.name}={argument_value(argument, operator)}"
         for attribute, argument in zip(prototype.attributes, others, strict=False)
     ]
     return items
 
 
 def size_of(port: Port, operator: OperatorFacts) -> str:
-    """Return how many tensors a list of results has."""
-    names = [output.name for output in operator.outputs if output.result is not None]
-    if len(names) == 1:
+    """Return how many tensors a list of results has; a written list has as many as it had."""
+    output = next((o for o in operator.outputs if port.name in (o.name, o.argument)), None)
+    if output is not None and output.argument is not None:
+        return f"len({output.argument})"
+    if output is None or output.result is None:
         return "len(meta_outputs)"
-    place = names.index(port.name) if port.name in names else 0
-    return f"len(meta_outputs[{place}])"
+    return f"len({meta_output(output, operator)})"
 
 
-def argument_value(argument: Argument) -> str:
+def argument_value(argument: Argument, operator: OperatorFacts) -> str:
     """Return an argument as the value of an attribute."""
-    return f"ge_dtype({argument.name})" if argument.type.base is Base.SCALAR_TYPE else argument.name
+    name = argument.name
+    value = f"ge_dtype({name})" if argument.type.base is Base.SCALAR_TYPE else name
+    sources = [parameter.source for parameter in operator.call.parameters] if operator.call else []
+    for source in sources:
+        if (
+            isinstance(source, FromArgument)
+            and source.name == name
+            and source.otherwise is not None
+        ):
+            return f"{literal(source.otherwise)} if {name} is None else {value}"
+    return value
 
 
 def result_lines(
@@ -194,11 +249,28 @@ def result_lines(
         for output in sorted(operator.outputs, key=lambda each: each.result or 0)
         if output.result is not None and output.type.has_tensors
     ]
-    if len(prototype.outputs) <= 1 or len(ports) != len(prototype.outputs):
-        return [f"    return {call}"] if wanted else [f"    {call}"]
-    if wanted == list(range(len(ports))):
-        return [f"    return {call}"]
-    picked = ", ".join(f"results[{index}]" for index in wanted)
+    single = len(prototype.outputs) == 1
+    values = ["result" if single else f"results[{index}]" for index in range(len(ports))]
+    lines = [f"    {values[0].partition('[')[0]} = {call}"] if values else [f"    {call}"]
+    assigned = False
+    for argument in operator.schema.arguments:
+        if argument.is_written and is_only_written(argument, operator):
+            index = ports.index(original_name(argument, operator))
+            inputs = [each.name for _, each in inputs_of(operator, prototype)]
+            given = ", ".join([argument.name, values[index], *inputs])
+            lines.append(f"    {argument.name} = assigned({given})")
+            values[index] = argument.name
+            assigned = True
+    if only_observes(operator) and not operator.operator.schema.mutated:
+        return [f"    {call}", "    keep_node()"]
     if not wanted:
-        return [f"    {call}"]
-    return [f"    results = {call}", f"    return {picked}"]
+        return lines if assigned else [f"    {call}"]
+    if not assigned and (single or wanted == list(range(len(ports)))):
+        return [f"    return {call}"]
+    return [*lines, f"    return {', '.join(values[index] for index in wanted)}"]
+
+
+def original_name(argument: Argument, operator: OperatorFacts) -> str:
+    """Return an argument's name in the declared operator; its graph form may have another."""
+    place = [each.name for each in operator.schema.arguments].index(argument.name)
+    return operator.operator.schema.arguments[place].name

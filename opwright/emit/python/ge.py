@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.aclnn.reg_op import write_reg_op
 from opwright.emit.python.api import MOST_PARAMETERS
 from opwright.emit.python.module import module
@@ -17,13 +18,19 @@ from opwright.emit.python.prototypes import (
 from opwright.emit.python.text import Group, bracketed, docstring, literal
 
 if TYPE_CHECKING:
-    from opwright.aclnn.prototype import Attribute, Prototype
+    from opwright.aclnn.prototype import Attribute, Port, Prototype
     from opwright.derive.facts import OperatorFacts, SetFacts
+    from opwright.emit.options import EmitOptions
 
 __all__ = ["emit_ge", "node_names"]
 
+# Methods of an IR definition, by how an input is present.
+WORDS = {"required": "input", "optional": "optional_input", "dynamic": "dynamic_input"}
+# What stands for a default that is none, or no literal; lists are empty.
+NOTHING = {"Bool": False, "DataType": DTYPE_NUMBERS["UNDEFINED"], "Float": 0.0, "Int": 0, "Str": ""}
 
-def emit_ge(facts: SetFacts) -> str:
+
+def emit_ge(facts: SetFacts, options: EmitOptions) -> str:
     """Return the functions that add nodes to a GE graph."""
     names = node_names(facts)
     functions: dict[str, list[str]] = {}
@@ -31,23 +38,20 @@ def emit_ge(facts: SetFacts) -> str:
         name = names[operator.name]
         if name not in functions:
             functions[name] = node_function(operator, name)
-    helper = [
-        "def given(**attributes: Any) -> dict[str, Any]:",
-        *docstring(
-            "Leave out attributes that are None: the operator's default holds.", indent="    "
-        ),
-        "    return {name: value for name, value in attributes.items() if value is not None}",
-    ]
-    has_attributes = any(f.prototype and f.prototype.attributes for f in graph_operators(facts))
+    made = [f.prototype for f in graph_operators(facts) if f.prototype]
+    has_attributes = any(each.attributes for each in made)
     return module(
         "Functions that add the operators to a graph of GE, for TorchAir's converters.",
         [bracketed("__all__ = [", [literal(name) for name in sorted(functions)], "]")],
-        helper if has_attributes else [],
         *functions.values(),
         source=facts.declaration.source.name,
         imports=[
             ["from typing import Any"],
-            [f"from torchair.ge import Tensor, {'attr, ' if has_attributes else ''}custom_op"],
+            [
+                "from torchair._ge_concrete_graph.compat_ir import IrDef, ge_op",
+                f"from torchair.ge import Tensor{', attr' if has_attributes else ''}",
+            ],
+            [f"from {options.package}._converting import attributes"] if has_attributes else [],
         ],
         comments=exemptions(facts),
     )
@@ -70,6 +74,9 @@ def exemptions(facts: SetFacts) -> list[str]:
             codes.add("A002")
         if any(name != name.lower() for name in names):
             codes.add("N803")
+        attributes = operator.prototype.attributes
+        if any(isinstance(each.default, bool) for each in attributes if not each.required):
+            codes.add("FBT003")
     return [
         "# Names are those of the prototypes; TorchAir has no types.",
         '# mypy: disable-error-code="import-not-found, import-untyped"',
@@ -129,35 +136,76 @@ def node_function(operator: OperatorFacts, name: str) -> list[str]:
     """Return the function that adds a node."""
     prototype = operator.prototype
     assert prototype is not None
-    inputs = tuple(f'"{port.name}": {port.name}' for port in prototype.inputs)
+    typed = typed_prototype(operator)
+    items: list[str | Group] = [
+        literal(prototype.op_type),
+        Group("inputs={", tuple(f'"{p.name}": {p.name}' for p in prototype.inputs), "}"),
+    ]
+    if prototype.attributes:
+        given = [f"{a.name}=(attr.{kind_of(a)}, {a.name})" for a in prototype.attributes]
+        items.append(Group("attrs=attributes(", (literal(prototype.op_type), *given), ")"))
     outputs = tuple(
         f'("{port.name}", size_of_{port.name})' if port.presence == "dynamic" else f'"{port.name}"'
         for port in prototype.outputs
     )
-    items: list[str | Group] = [
-        literal(prototype.op_type),
-        Group("inputs={", inputs, "}"),
-        Group("outputs=[", outputs, "]"),
-    ]
-    if prototype.attributes:
-        attributes = [f"{each.name}={attribute_value(each)}" for each in prototype.attributes]
-        items.append(Group("attrs=given(", tuple(attributes), ")"))
-    items.append("node_name=node_name")
+    items += [Group("outputs=[", outputs, "]"), "node_name=node_name", "ir=ir"]
     doc = [
         f"Add a node ``{prototype.op_type}``.",
         "",
         "::",
         "",
-        *(f"    {line}" for line in write_reg_op(typed_prototype(operator)).splitlines()),
+        *(f"    {line}" for line in write_reg_op(typed).splitlines()),
     ]
     return [
         bracketed(f"def {name}(", node_parameters(prototype), ") -> Any:"),
         *docstring("\n".join(doc), indent="    "),
-        bracketed("return custom_op(", items, ")", indent="    "),
+        *ir_lines(typed),
+        bracketed("return ge_op(", items, ")", indent="    "),
     ]
 
 
-def attribute_value(attribute: Attribute) -> str:
-    """Return what makes an attribute of a parameter."""
-    made = f"attr.{ATTRIBUTES[attribute.type_name][0]}({attribute.name})"
-    return made if attribute.required else f"None if {attribute.name} is None else {made}"
+def ir_lines(prototype: Prototype) -> list[str]:
+    """Return the prototype as TorchAir compares it with what CANN has.
+
+    A CANN that lacks an optional input or attribute can be used as long as nobody gives it.
+    """
+    calls = [
+        f"ir.{WORDS[port.presence]}({literal(port.name)}, {literal(', '.join(dtypes(port)))})"
+        for port in prototype.inputs
+    ]
+    for attribute in prototype.attributes:
+        kind, name = f"attr.{kind_of(attribute)}", literal(attribute.name)
+        if attribute.required:
+            calls.append(f"ir.required_attr({name}, {kind})")
+        else:
+            calls.append(f"ir.attr({name}, {kind}({default_of(attribute)}))")
+    for port in prototype.outputs:
+        word = "dynamic_output" if port.presence == "dynamic" else "output"
+        calls.append(f"ir.{word}({literal(port.name)}, {literal(', '.join(dtypes(port)))})")
+    return [f"    ir = IrDef({literal(prototype.op_type)})", *(f"    {call}" for call in calls)]
+
+
+def dtypes(port: Port) -> tuple[str, ...]:
+    """Return what an IR definition says of a port's dtypes."""
+    return port.dtypes or ((port.symbol,) if port.symbol else ())
+
+
+def kind_of(attribute: Attribute) -> str:
+    """Return the class of an attribute."""
+    return ATTRIBUTES[attribute.type_name][0]
+
+
+def default_of(attribute: Attribute) -> str:
+    """Return the default of an attribute as text."""
+    if attribute.default is None:
+        return literal(NOTHING.get(kind_of(attribute), []))
+    return literal(plain(attribute.default))
+
+
+def plain(value: object) -> object:
+    """Return a default with lists for tuples, and numbers for GE's names of dtypes."""
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, str) and value.startswith("DT_"):
+        return DTYPE_NUMBERS.get(value.removeprefix("DT_"), DTYPE_NUMBERS["UNDEFINED"])
+    return value

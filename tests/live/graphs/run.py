@@ -29,6 +29,7 @@ from models import MODELS, Model  # type: ignore[import-not-found]  # beside thi
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+TORCHAIR = ("reduce-overhead", "max-autotune")
 SIZES = {False: (5, 5, 5), True: (5, 5, 5, 8, 8, 5)}
 captured: list[list[str]] = []
 
@@ -61,7 +62,7 @@ def named(event: dict[str, Any]) -> str:
 def compiled(model: Callable[..., Any], mode: str, *, dynamic: bool) -> Callable[..., Any]:
     """Return the model, compiled for a mode."""
     backend: Any = mode
-    if mode == "reduce-overhead":
+    if mode in TORCHAIR:
         import torchair  # noqa: PLC0415 - in this mode only
 
         config = torchair.CompilerConfig()
@@ -125,15 +126,22 @@ def main(mode: str) -> None:
     """Run all models."""
     torch.manual_seed(0)
     watch()
+    if mode == "max-autotune" and len(sys.argv) == 2:
+        for name, dynamic, wrong in importlib.import_module("kinds").all_wrong():
+            tell({"model": name, "dynamic": dynamic, "wrong": wrong})
     for name, model in MODELS.items():
         for dynamic in (False,) if mode == "by hand" else (False, True):
             torch.compiler.reset()
             captured.clear()
             with torch.no_grad():
                 wrong = run_in(mode, model, dynamic=dynamic)
-            line = {"model": name, "dynamic": dynamic, "wrong": wrong, "captured": captured}
-            sys.stdout.write(f"{json.dumps(line)}\n")
-            sys.stdout.flush()
+            tell({"model": name, "dynamic": dynamic, "wrong": wrong, "captured": captured})
+
+
+def tell(line: dict[str, Any]) -> None:
+    """Print a line for the test."""
+    sys.stdout.write(f"{json.dumps(line)}\n")
+    sys.stdout.flush()
 
 
 main(sys.argv[1])

@@ -1,0 +1,102 @@
+"""TorchAir's converters of operators in this process: the modules that a package would have.
+
+TorchAir takes seconds to import, so they are made when a program imports it.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from opwright.derive.functional import graph_form, has_graph_form
+from opwright.emit.options import EmitOptions
+from opwright.emit.python.converters import emit_converters
+from opwright.emit.python.ge import emit_ge
+from opwright.emit.python.prototypes import graph_operators
+from opwright.live import arrival, dispatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.derive.facts import SetFacts
+    from opwright.live.registration import Registrations
+
+__all__ = ["register_converters"]
+
+TORCHAIR = "torch_npu.dynamo.torchair"
+# Where TorchAir keeps the converter of an operator (torch_npu 2.13.0, fx2ge_converter.py).
+PLACE = "_ge_converter"
+
+
+class Converters:
+    """The converters of a set; `remove` takes them from TorchAir."""
+
+    def __init__(self, operators: list[Any]) -> None:
+        self.kept = [(operator, getattr(operator, PLACE, None)) for operator in operators]
+
+    def remove(self) -> None:
+        """Remove the converters, unless others took their place; a second call does nothing."""
+        while self.kept:
+            operator, converter = self.kept.pop()
+            if converter is not None and getattr(operator, PLACE, None) is converter:
+                delattr(operator, PLACE)
+
+
+def register_converters(facts: SetFacts, registrations: Registrations) -> None:
+    """Register the converters of a set as soon as TorchAir is imported."""
+    if not graph_operators(facts):
+        return
+    then = partial(register_now, facts, registrations)
+    if arrival.is_imported(TORCHAIR):
+        then()
+    else:
+        registrations.keep(arrival.Arrival(then, TORCHAIR))
+
+
+def register_now(facts: SetFacts, registrations: Registrations) -> None:
+    """Register the converters of a set."""
+    namespace = facts.declaration.namespace
+    package = f"opwright_live_{namespace}"
+    texts = {
+        "ge": emit_ge(facts, EmitOptions(package=package)),
+        "converters": emit_converters(facts, EmitOptions(package=package)),
+    }
+    run_modules(package, namespace, texts)
+    operators = [dispatcher.overload(namespace, name) for name in names_of(facts)]
+    registrations.keep(Converters(operators))
+
+
+def names_of(facts: SetFacts) -> Iterator[str]:
+    """Yield the operators that have converters."""
+    for each in graph_operators(facts):
+        yield each.name
+        if has_graph_form(each):
+            yield graph_form(each).name
+
+
+def run_modules(package: str, namespace: str, texts: dict[str, str]) -> None:
+    """Run emitted modules of a package that exists only while they are run."""
+    import torch  # noqa: PLC0415 - as the next one
+
+    from opwright.shipped import converting, writing  # noqa: PLC0415 - TorchAir is imported by now
+
+    operators = ModuleType(f"{package}._ops")
+    vars(operators)["ops"] = getattr(torch.ops, namespace)
+    modules = {
+        package: ModuleType(package),
+        f"{package}._ops": operators,
+        f"{package}._converting": converting,
+        f"{package}._writing": writing,
+    }
+    sys.modules.update(modules)
+    try:
+        for name, text in texts.items():
+            module = ModuleType(f"{package}.{name}")
+            exec(compile(text, f"<{module.__name__}>", "exec"), vars(module))  # noqa: S102 - our own text
+            sys.modules[module.__name__] = module
+            vars(modules[package])[name] = module
+    finally:
+        for name in [*modules, *(f"{package}.{name}" for name in texts)]:
+            sys.modules.pop(name, None)
