@@ -19,7 +19,17 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_the_verbs_are_these() -> None:
-    assert list(KIT) == ["new", "add", "gen", "build", "import", "export", "proto", "graph"]
+    assert list(KIT) == [
+        "new",
+        "add",
+        "gen",
+        "build",
+        "import",
+        "export",
+        "proto",
+        "graph",
+        "op-plugin",
+    ]
     assert [*KIT, "run", "doctor", "twin", "kernels"] == VERBS
 
 

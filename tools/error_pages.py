@@ -34,6 +34,7 @@ GROUPS = {
     "T": "The twin",
     "G": "NPU graphs",
     "N": "The graph engine",
+    "O": "Operators for op-plugin",
 }
 HEAD = """# Errors
 
