@@ -38,7 +38,11 @@ class Line:
 
 def lines_of(vertex: Vertex) -> tuple[Line, ...]:
     """Return what is drawn of a vertex."""
-    found = [Line("head", printable(f"{vertex.name}  {vertex.type}".strip()))]
+    head = f"{vertex.name}: {vertex.type}" if vertex.type else vertex.name
+    if is_small(vertex):
+        value = "".join(f" = {value}" for _, value in vertex.attributes)
+        return (Line("head", printable(f"{head} \u2192 {vertex.outputs[0]}{value}")),)
+    found = [Line("head", printable(head))]
     shown = vertex.inputs[:MOST_LINKS]
     found += [Line("input", link_text(link), place) for place, link in enumerate(shown)]
     if len(vertex.inputs) > MOST_LINKS:
@@ -57,6 +61,12 @@ def lines_of(vertex: Vertex) -> tuple[Line, ...]:
     if vertex.source:
         found.append(Line("source", source_text(vertex)))
     return tuple(found)
+
+
+def is_small(vertex: Vertex) -> bool:
+    """Whether a vertex is a constant of which one line says all."""
+    only_value = [name for name, _ in vertex.attributes] == ["value"]
+    return only_value and len(vertex.outputs) == 1 and not vertex.inputs and not vertex.marks
 
 
 def link_text(link: Link) -> str:

@@ -47,6 +47,8 @@ RUNTIME_DTYPES = (  # ge::DataType, which attributes use, up to where it goes wi
     *("uint64", "float64", "bool", "string"),
 )
 BF16 = 27  # in both numberings
+DTYPE_NAMES = {"dtype", "dst_type"}  # attributes that are numbers of dtypes
+READABLE = "_readable_value"  # what TorchAir notes of a constant
 UNKNOWN_RANK = -2
 MOST_ELEMENTS = 8  # of a list that is shown
 MOST_CHARACTERS = 200
@@ -87,6 +89,8 @@ def output_texts(op: Message, inferred: Mapping[str, str]) -> Iterable[str]:
 def read_vertex(op: Message, outputs: Mapping[str, list[str]]) -> Vertex:
     """Return a node; `outputs` has the tensors of all."""
     attributes = read_attributes(op.attr)
+    if op.type in CONSTANTS and READABLE in op.attr:
+        attributes = (("value", shortened(" ".join(text_of(op.attr[READABLE].s).split()))),)
     if op.subgraph_name:
         attributes = (("calls", ", ".join(op.subgraph_name)), *attributes)
     return Vertex(
@@ -167,13 +171,13 @@ def shape_text(dims: list[int]) -> str:
 def read_attributes(attributes: Mapping[str, Message]) -> tuple[tuple[str, str], ...]:
     """Return attributes as text, by name."""
     return tuple(
-        (name, attribute_text(attributes[name]))
+        (name, attribute_text(name, attributes[name]))
         for name in sorted(attributes)
         if name not in HIDDEN
     )
 
 
-def attribute_text(attribute: Message) -> str:
+def attribute_text(name: str, attribute: Message) -> str:
     """Write the value of an attribute."""
     field = attribute.WhichOneof("value")
     if field is None:
@@ -182,6 +186,8 @@ def attribute_text(attribute: Message) -> str:
     match field:
         case "list":
             return list_text(value)
+        case "i" if name in DTYPE_NAMES:
+            return runtime_dtype_text(value)
         case "list_list_int":
             return str([list(row.list_i) for row in value.list_list_i])
         case "list_list_float":
@@ -218,11 +224,20 @@ def value_text(field: str, value: Message) -> str:
         case "func":
             return str(value.name)
         case "dt":
-            if 0 <= value < len(RUNTIME_DTYPES):
-                return RUNTIME_DTYPES[value]
-            return "bfloat16" if value == BF16 else f"dtype {value}"
+            return runtime_dtype_text(value)
         case _:
             return str(value)
+
+
+def runtime_dtype_text(number: int) -> str:
+    """Name a dtype of an attribute.
+
+    >>> runtime_dtype_text(0), runtime_dtype_text(27), runtime_dtype_text(40)
+    ('float32', 'bfloat16', 'dtype 40')
+    """
+    if 0 <= number < len(RUNTIME_DTYPES) and RUNTIME_DTYPES[number]:
+        return RUNTIME_DTYPES[number]
+    return "bfloat16" if number == BF16 else f"dtype {number}"
 
 
 def number_text(value: float) -> str:
