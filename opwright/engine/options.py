@@ -115,7 +115,13 @@ ENTRIES = (
     Option("ge.exec.atomicCleanPolicy", RECORDED, *FLAG, "no kernel relies on cleaned memory"),
     Option("torchair.disable_external_mem_base", TORCHAIR, *FLAG, "who provides const memory"),
     # Shapes.
-    Option("ge.inputShape", HONOURED, r"[^;]+(;[^;]+)*", "name:sizes;…", "inputs with gears"),
+    Option(
+        "ge.inputShape",
+        HONOURED,
+        r"[^;:]+:[-\d, ]*(;[^;:]+:[-\d, ]*)*",
+        "name:sizes;…",
+        "inputs with gears",
+    ),
     Option("ge.dynamicDims", HONOURED, r"[\d,;\- ]+", "sizes;…", "the gears that runs may have"),
     Option("ge.dynamicNodeType", HONOURED, *FLAG, "1: the gears are those of Data nodes"),
     Option("ge.inputHintShape", RECORDED, *ANY, "the shapes of the first run"),
