@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -43,19 +44,27 @@ def chosen_compiler(environment: Mapping[str, str] = os.environ) -> Callable[[Lo
 def inductor(lowered: Lowered) -> Program:
     """Compile a graph with Inductor for the CPU, as torch.compile does with a model.
 
+    It traces the graph once more, for which it needs a thread that is not in the middle of a
+    compiled function.
+
     Raises
     ------
     GraphCompilerError
         OPW-N020.
     """
-    from torch._inductor.compile_fx import compile_fx  # noqa: PLC0415 - it takes a second to import
-    from torch._inductor.exc import CppCompileError, InductorError, InvalidCxxCompiler  # noqa: PLC0415
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(compile_with_inductor, lowered).result()
+
+
+def compile_with_inductor(lowered: Lowered) -> Program:
+    """Compile a graph with Inductor on this thread."""
+    from torch._inductor import compile_fx, exc  # noqa: PLC0415 - it takes a second to import
 
     examples = [torch.empty(shape, dtype=dtype) for shape, dtype in lowered.specs]
     try:
         with torch.no_grad():
-            compiled = compile_fx(lowered.module, [*examples, *lowered.constants])
-    except (InvalidCxxCompiler, CppCompileError, InductorError) as error:
+            compiled = compile_fx.compile_fx(lowered.module, [*examples, *lowered.constants])
+    except (exc.InvalidCxxCompiler, exc.CppCompileError, exc.InductorError) as error:
         raise GraphCompilerError(where="the lowered graph", got=str(error).strip()) from error
     return cast("Program", compiled)
 
