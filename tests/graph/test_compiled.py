@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -24,11 +26,12 @@ from opwright.graph.compiled.layout import BOX_WIDTH, Box, Layout, lay_out
 from opwright.graph.compiled.lines import details
 from opwright.graph.compiled.load import read_compiled
 from opwright.graph.compiled.model import CompiledGraph, Link, Vertex
-from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
+from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX, infer, keep
 from opwright.graph.compiled.relate import related, rows
 from opwright.graph.compiled.report import to_text
 from opwright.graph.compiled.svg import to_svg
 from opwright.graph.errors import GeDumpError
+from opwright.graph.folder import FOLDER_VARIABLE
 from opwright.graph.model import CapturedGraph, Task
 from opwright.graph.shown import page_of
 from tests.graph.ge_dumps import layers, small, write_small
@@ -391,3 +394,27 @@ def test_each_node_has_its_row(graph: CompiledGraph) -> None:
     assert sorted(vertex.name for row in found for vertex in row.ge) == sorted(
         vertex.name for vertex in graph.ge
     )
+
+
+def test_graphs_are_kept_only_if_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serialized = small().SerializeToString()
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    keep(serialized, "graph_1")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    infer("graph_1", iter(()))  # a graph that was not kept
+    assert list(tmp_path.iterdir()) == []
+    keep(serialized, "graph_1")
+    infer("graph_1", [("Cast:0", SimpleNamespace(dtype="torch.int64", shape=(2,)))])
+    infer(
+        "graph_1", [("Cast:0", SimpleNamespace(dtype="torch.int64", shape=(3,)))]
+    )  # another shape, later
+    (file,) = tmp_path.glob("*.air")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    (found,) = read_compiled(file)
+    assert next(vertex for vertex in found.ge if vertex.name == "Cast").outputs == ("int64[2]",)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "none"))
+    keep(serialized, "graph_1")
+    assert "opwright: OPWRIGHT_GRAPH_DUMP: [Errno 2] No such file" in capsys.readouterr().err
