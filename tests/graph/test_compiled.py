@@ -24,6 +24,7 @@ from opwright.graph.as_json import to_json
 from opwright.graph.compiled.fx import makers, source_text
 from opwright.graph.compiled.layout import BOX_WIDTH, Box, Layout, lay_out
 from opwright.graph.compiled.lines import details
+from opwright.graph.compiled.lines import source_text as line_text
 from opwright.graph.compiled.load import read_compiled
 from opwright.graph.compiled.model import CompiledGraph, Link, Vertex
 from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX, infer, keep
@@ -210,6 +211,12 @@ def test_the_source_line_is_one_of_the_user() -> None:
     assert source_text(trace) == "/home/u/step.py:7 in step: y = layer(x)"
     assert source_text(trace[trace.index("  File", 3) :]).endswith("scope.py:3 in f: g()")
     assert source_text("") == ""
+
+
+def test_inside_of_torchs_modules_the_module_stands_for_the_line() -> None:
+    assert line_text(Vertex(name="mm", type="", module="layers.0 (Linear)")) == (
+        "in layers.0 (Linear)"
+    )
 
 
 def test_layers_are_drawn_once_and_all_names_can_be_found(tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ def lines_of(vertex: Vertex) -> tuple[Line, ...]:
         found.append(Line("note", printable(", ".join(f"{k}={v}" for k, v in attributes))))
     if vertex.marks:
         found.append(Line("mark", printable(", ".join(f"{k}: {v}" for k, v in vertex.marks))))
-    if vertex.source:
-        found.append(Line("source", source_text(vertex)))
+    if source := source_text(vertex):
+        found.append(Line("source", source))
     return tuple(found)
 
 
@@ -85,7 +85,9 @@ def link_text(link: Link) -> str:
 
 
 def source_text(vertex: Vertex) -> str:
-    """Return the line of Python with the file's name alone."""
+    """Return the line of Python with the file's name alone, or the module if no line is known."""
+    if not vertex.source and vertex.module:
+        return printable(f"in {vertex.module}")
     return printable(FILE.sub("", vertex.source))
 
 
