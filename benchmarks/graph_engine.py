@@ -8,8 +8,9 @@ backend="inductor" on the CPU. `compile` is the first call of a new process with
 by that of backend="inductor" on the CPU. Every ratio is at most the number in the last line.
 
 A step on the twin is all that happens between two calls: Dynamo's guards, TorchAir, the engine, and
-the stream's thread. `engine` is the engine's own part: what the lowered graph takes on the stream's
-thread, divided by the whole step of the peer.
+the stream's thread. The second table has its parts, without the Inductor option: `call` is the time
+until the call returns, which is Dynamo, TorchAir and torch_npu; `engine` is the lowered graph on the
+stream's thread, which overlaps with the next call.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ import torchair
 from networks import NETWORKS
 from timing import interleaved
 
+from opwright.engine.runner import Runner
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,8 +39,9 @@ if TYPE_CHECKING:
 
 OPTION = "OPWRIGHT_GRAPH_COMPILER"
 SIDES = ("eager", "inductor", "peer")  # the twin with each of its compilers; Inductor on the CPU
-COMPILATIONS = 3
+COMPILATIONS = 1  # of each model and side; more take minutes
 SECONDS_PER_ROUND = 0.1
+STEPS_FOR_PARTS = 50
 MOST_STEP = {"eager": 1.1, "inductor": 1.15}
 MOST_COMPILE = 1.0
 COMPILE_COLUMNS = ("compile", "inductor", "CPU", "ratio", "ratio")
@@ -122,15 +126,36 @@ def step_microseconds(name: str) -> dict[str, float]:
     return interleaved(sides, calls=calls)
 
 
+def parts(name: str) -> tuple[float, float]:
+    """Return microseconds of a call, and of the engine in a step."""
+    run, calls, runs = Runner.run, list[float](), list[float]()
+
+    def timed(runner: Runner, addresses: bytes, threads: int) -> None:
+        begin = time.perf_counter()
+        run(runner, addresses, threads)
+        runs.append(time.perf_counter() - begin)
+
+    step = twin_step(name, "eager")
+    Runner.run = timed  # type: ignore[method-assign]
+    for _ in range(STEPS_FOR_PARTS):
+        begin = time.perf_counter()
+        step()
+        calls.append(time.perf_counter() - begin)
+        torch_npu.npu.synchronize()
+    Runner.run = run  # type: ignore[method-assign]
+    return median(calls) * 1e6, median(runs) * 1e6
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     if sys.argv[1:2] == ["--compile"]:
         measure_first_call(*sys.argv[2:])
         return
     print("a step: microseconds; the first call: seconds\n")
     columns = ("step", "aot_eager", "ratio", "inductor", "CPU", "ratio", *COMPILE_COLUMNS)
     print(f"{'model':<12}" + "".join(f"{column:>11}" for column in columns))
-    for name in sys.argv[1:] or NETWORKS:
+    names = sys.argv[1:] or list(NETWORKS)
+    for name in names:
         step, first = step_microseconds(name), compile_seconds(name)
         cells = (
             *(step["eager"], step["aot_eager"], step["eager"] / step["aot_eager"]),
@@ -141,8 +166,12 @@ def main() -> None:
         print(f"{name:<12}" + "".join(f"{cell:>11.2f}" for cell in cells))
     print(
         f"\ndemands: step {MOST_STEP['eager']} of aot_eager, {MOST_STEP['inductor']} of Inductor; "
-        f"compile {MOST_COMPILE} of Inductor"
+        f"compile {MOST_COMPILE} of Inductor\n"
     )
+    print(f"{'model':<12}{'call':>11}{'engine':>11}")
+    for name in names:
+        call, engine = parts(name)
+        print(f"{name:<12}{call:>11.2f}{engine:>11.2f}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["simplify"]
 
 aten = torch.ops.aten
+CONTROL = "opwright_engine::control"
 
 # With a number in place of the second tensor; the results are the same if its dtype is the first's.
 WITH_NUMBER: dict[object, torch._ops.OpOverload] = {
@@ -65,7 +66,7 @@ def simplify(module: torch.fx.GraphModule, constants: Sequence[torch.Tensor]) ->
                 replacement = rule(node)
                 if replacement is not None:
                     node.replace_all_uses_with(replacement)
-    graph.eliminate_dead_code()
+    graph.eliminate_dead_code(lambda node: node.is_impure() or is_mutable(node))
     for node in [node for node in values if not node.users]:
         del values[node]
         graph.erase_node(node)
@@ -74,9 +75,11 @@ def simplify(module: torch.fx.GraphModule, constants: Sequence[torch.Tensor]) ->
 
 
 def is_mutable(node: Node) -> bool:
-    """Whether a call writes one of its arguments."""
-    target = node.target
-    return isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable  # noqa: SLF001 - the only access
+    """Whether a call may write one of its arguments, as the graphs that a node calls may."""
+    if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - what make_fx traces
+        return False
+    schema = node.target._schema  # noqa: SLF001 - the only access
+    return schema.is_mutable or schema.name == CONTROL
 
 
 def with_number(node: Node, values: dict[Node, torch.Tensor]) -> None:
