@@ -35,7 +35,7 @@ from opwright.graph.errors import GeDumpError
 from opwright.graph.folder import FOLDER_VARIABLE
 from opwright.graph.model import CapturedGraph, Task
 from opwright.graph.shown import page_of
-from tests.graph.ge_dumps import layers, small, write_small
+from tests.graph.ge_dumps import layers, op, small, write_small
 
 if TYPE_CHECKING:
     from opwright.graph.compiled.messages import Message
@@ -134,6 +134,21 @@ def test_without_the_fx_graph_the_names_in_the_ge_graph_serve(tmp_path: Path) ->
     assert sources["view"] == ["x", "w"]
     assert sources["add"] == ["split", "relu"]
     assert "FX: 7 nodes, as the GE graph names them" in to_text(graph, 1, width=WIDTH)
+
+
+def test_graphs_that_nodes_call_follow(tmp_path: Path) -> None:
+    model = small()
+    op(model.graph[0], "If", "If", {"cond": "x:0"}).subgraph_name.extend(["then", "else"])
+    for name in ("then", "else"):
+        op(model.graph.add(name=name), f"{name}_Relu", "Relu", fx="relu")
+    file = tmp_path / "ge.air"
+    file.write_bytes(model.SerializeToString())
+    first, *called = read_compiled(file)
+    assert dict(first.ge[-1].attributes)["calls"] == "then, else"
+    assert [(graph.name, graph.ge[0].name) for graph in called] == [
+        ("then", "then_Relu"),
+        ("else", "else_Relu"),
+    ]
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".pb"])
