@@ -54,13 +54,6 @@ class OperatorCode:
             key=lambda output: output.result or 0,
         )
         self.result = result_type(facts.schema, where=self.where)
-        for output in self.new:
-            if output.type.is_list or output.type.base is not Base.TENSOR:
-                raise CppTypeError(
-                    where=f"{self.where}, output {output.name!r}",
-                    got=f"a new {output.type}",
-                    fix="let the aclnn function write a number of tensors that the schema says",
-                )
 
     @property
     def is_meta_itself(self) -> bool:
@@ -160,8 +153,20 @@ def new_output(output: Output, code: OperatorCode, device_name: str) -> tuple[li
     return flow(f"{before}{{", items, "};"), f"empty({variable}, {kind}, {device_name})"
 
 
+def check_outputs(code: OperatorCode) -> None:
+    """Raise unless all new outputs can be allocated before the call."""
+    for output in code.new:
+        if output.type.is_list or output.type.base is not Base.TENSOR:
+            raise CppTypeError(
+                where=f"{code.where}, output {output.name!r}",
+                got=f"a new {output.type}",
+                fix="let the aclnn function write a number of tensors that the schema says",
+            )
+
+
 def allocate(code: OperatorCode) -> list[str]:
     """Return the function that checks the arguments and allocates the new outputs."""
+    check_outputs(code)
     body: list[str] = []
     variable = Locals(code.facts.schema).fresh("device")
     common = device(code)
