@@ -50,6 +50,7 @@ class OperatorFields(TypedDict, total=False):
     dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
     layouts: Mapping[str, Layout]
     backward: str | Mapping[str, str] | Backward
+    converter: Callable[..., object]
     vmap: Vmap | Callable[..., object]
     autocast: Autocast
     samples: Sequence[Sample]
@@ -101,6 +102,7 @@ def read_operator(
         dtypes=dtype_rules(fields.get("dtypes", {}), schema, where=where),
         layouts=read_layouts(fields.get("layouts", {}), where=where),
         backward=read_backward(fields.get("backward"), arguments, where=where),
+        converter=fields.get("converter"),
         vmap=fields.get("vmap", "loop"),
         autocast=fields.get("autocast"),
         samples=tuple(fields.get("samples", ())),

@@ -77,6 +77,8 @@ class Operator:
     prototype
         Its prototype, or the operator type of one that is derived from the schema; None if all of
         it is derived, False if the operator has none.
+    converter
+        The function that adds its node to a graph of GE; None if that is derived.
     requires
         What has to hold for sizes and attributes, as texts.
     shapes
@@ -96,6 +98,7 @@ class Operator:
     dtypes: Mapping[str, DtypeRule] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     backward: Backward | None = None
+    converter: Callable[..., object] | None = None
     vmap: Vmap | Callable[..., object] = "loop"
     autocast: Autocast | None = None
     samples: tuple[Sample, ...] = ()

@@ -84,6 +84,16 @@ class DeclaredOperator(Generic[Parameters, Result]):
 
         return declare
 
+    def converter(self, function: Function) -> Function:
+        """Declare the converter for TorchAir, instead of the derived one.
+
+        It gets the operator's arguments, tensors as those of torchair.ge, and `meta_outputs` if it
+        has that parameter; it adds nodes to the graph and returns the results that are new tensors.
+        It imports TorchAir itself, since a declaration does not need it.
+        """
+        self.owner.change(self.name, converter=function)
+        return function
+
     def vmap(self, function: Function) -> Function:
         """Declare the batching rule: `function(info, in_dims, *args) -> (outputs, out_dims)`.
 
@@ -166,6 +176,9 @@ class OperatorSet:
         prototype
             REG_OP text, the path of a file with it, an operator type ("AddCustom"), or False: no
             graph mode. By default derived from the schema, with the name of the aclnn function.
+        converter
+            The function that adds the operator to a graph of GE, where the derived converter does
+            not fit; or the decorator `.converter` on what this returns.
         requires
             What has to hold, beyond the patterns: `"0 < k <= N"`, `"mode in ('sum', 'mean')"`.
         shapes
@@ -292,6 +305,7 @@ class OperatorSet:
         *,
         backward: Backward | None = None,
         vmap: Callable[..., object] | None = None,
+        converter: Callable[..., object] | None = None,
     ) -> None:
         """Set what a decorator adds to an operator.
 
@@ -301,15 +315,23 @@ class OperatorSet:
             OPW-D009: it was declared already.
         """
         known = self.declared[name]
-        taken = known.backward if backward else known.vmap != "loop"
-        if taken:
+        what = "backward" if backward else "vmap" if vmap else "converter"
+        taken = {
+            "backward": known.backward is not None,
+            "vmap": known.vmap != "loop",
+            "converter": known.converter is not None,
+        }
+        if taken[what]:
             raise FieldError(
-                where=f"{caller(2)}, {'backward' if backward else 'vmap'} of {name!r}",
+                where=f"{caller(2)}, {what} of {name!r}",
                 got="a second one",
                 fix="declare it once",
             )
         self.declared[name] = dataclasses.replace(
-            known, backward=backward or known.backward, vmap=vmap or known.vmap
+            known,
+            backward=backward or known.backward,
+            vmap=vmap or known.vmap,
+            converter=converter or known.converter,
         )
         self.changes += 1
 

@@ -72,7 +72,8 @@ def own_facts(operator: Operator, *, where: str, existing: bool) -> OperatorFact
     schema = operator.schema
     outputs, checks = derive_outputs(operator, where=where)
     is_composite = operator.call is False
-    prototype = None if existing else prototype_of(operator, outputs)
+    is_theirs = existing and operator.prototype is None
+    prototype = None if is_theirs else prototype_of(operator, outputs)
     call = None
     if operator.call is not False and not existing:
         call = derive_call(schema, outputs, operator.call, prototype, where=where)

@@ -28,8 +28,9 @@ __all__ = ["attribute_type", "find", "of_torchair"]
 GENERATED = "dynamo/torchair/_ge_concrete_graph/auto_generated_ge_raw_ops.py"
 DOCUMENTED = re.compile(r'"""REG_OP\((\w+)\).*?"""', re.DOTALL)
 END = "OP_END_FACTORY_REG"
-# What operators of the generated module are built on, but which it has no functions for.
+# Types of CANN that the generated module has no functions for.
 BASIC = """
+#define FLOATS TensorType({DT_FLOAT, DT_FLOAT16, DT_BF16})
 REG_OP(Data).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).ATTR(index, Int, 0)
 .OP_END_FACTORY_REG(Data)
 REG_OP(Const).OUTPUT(y, TensorType::ALL()).ATTR(value, Tensor, Tensor())
@@ -38,6 +39,17 @@ REG_OP(Constant).OUTPUT(y, TensorType::ALL()).ATTR(value, Tensor, Tensor())
 .OP_END_FACTORY_REG(Constant)
 REG_OP(Cast).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).REQUIRED_ATTR(dst_type, Int)
 .OP_END_FACTORY_REG(Cast)
+REG_OP(GroupNormSwish).INPUT(x, FLOATS).INPUT(gamma, FLOATS).INPUT(beta, FLOATS)
+.OUTPUT(y, FLOATS).OUTPUT(mean, FLOATS).OUTPUT(rstd, FLOATS)
+.REQUIRED_ATTR(num_groups, Int).ATTR(data_format, String, "NCHW").ATTR(eps, Float, 0.00001)
+.ATTR(activate_swish, Bool, true).ATTR(swish_scale, Float, 1.0)
+.OP_END_FACTORY_REG(GroupNormSwish)
+REG_OP(GroupNormSwishGrad).INPUT(dy, FLOATS).INPUT(mean, FLOATS).INPUT(rstd, FLOATS)
+.INPUT(x, FLOATS).INPUT(gamma, FLOATS).INPUT(beta, FLOATS)
+.OUTPUT(dx, FLOATS).OUTPUT(dgamma, FLOATS).OUTPUT(dbeta, FLOATS)
+.REQUIRED_ATTR(num_groups, Int).ATTR(data_format, String, "NCHW").ATTR(swish_scale, Float, 1.0)
+.ATTR(dgamma_is_require, Bool, true).ATTR(dbeta_is_require, Bool, true)
+.OP_END_FACTORY_REG(GroupNormSwishGrad)
 """
 # Some texts of the generated module are misprinted; names, presence and types can still be told.
 PORT = re.compile(

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.derive.functional import graph_form, has_graph_form
 from opwright.emit.options import EmitOptions
-from opwright.emit.python.converters import emit_converters
+from opwright.emit.python.converter_checks import check_converters
+from opwright.emit.python.converters import authored, emit_converters
 from opwright.emit.python.ge import emit_ge
 from opwright.emit.python.prototypes import graph_operators
 from opwright.live import arrival, dispatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from opwright.derive.facts import SetFacts
     from opwright.live.registration import Registrations
@@ -45,8 +46,15 @@ class Converters:
 
 
 def register_converters(facts: SetFacts, registrations: Registrations) -> None:
-    """Register the converters of a set as soon as TorchAir is imported."""
-    if not graph_operators(facts):
+    """Register the converters of a set as soon as TorchAir is imported.
+
+    Raises
+    ------
+    ConverterParametersError, ConverterNodeError
+        OPW-E004, OPW-E005: a converter that the author wrote contradicts schema or prototype.
+    """
+    check_converters(facts)
+    if not graph_operators(facts) and not authored(facts):
         return
     then = partial(register_now, facts, registrations)
     if arrival.is_imported(TORCHAIR):
@@ -59,33 +67,53 @@ def register_now(facts: SetFacts, registrations: Registrations) -> None:
     """Register the converters of a set."""
     namespace = facts.declaration.namespace
     package = f"opwright_live_{namespace}"
+    options = EmitOptions(package=package)
+    functions = [each.operator.converter for each in authored(facts)]
+    names = {id(function): f"converter_{index}" for index, function in enumerate(functions)}
     texts = {
-        "ge": emit_ge(facts, EmitOptions(package=package)),
-        "converters": emit_converters(facts, EmitOptions(package=package)),
+        "ge": emit_ge(facts, options),
+        "converters": emit_converters(facts, names, options),
     }
-    run_modules(package, namespace, texts)
+    given = {names[id(function)]: function for function in functions}
+    run_modules(package, namespace, given, texts)
     operators = [dispatcher.overload(namespace, name) for name in names_of(facts)]
     registrations.keep(Converters(operators))
 
 
 def names_of(facts: SetFacts) -> Iterator[str]:
     """Yield the operators that have converters."""
+    for each in authored(facts):
+        yield each.name
     for each in graph_operators(facts):
+        if each.operator.converter is not None:
+            continue
         yield each.name
         if has_graph_form(each):
             yield graph_form(each).name
 
 
-def run_modules(package: str, namespace: str, texts: dict[str, str]) -> None:
-    """Run emitted modules of a package that exists only while they are run."""
+def run_modules(
+    package: str, namespace: str, given: Mapping[str, object], texts: Mapping[str, str]
+) -> None:
+    """Run emitted modules of a package that exists only while they are run.
+
+    Parameters
+    ----------
+    given
+        The author's functions, as the modules call them.
+    """
     import torch  # noqa: PLC0415 - as the next one
 
     from opwright.shipped import converting, writing  # noqa: PLC0415 - TorchAir is imported by now
 
     operators = ModuleType(f"{package}._ops")
     vars(operators)["ops"] = getattr(torch.ops, namespace)
+    reference = ModuleType(f"{package}._reference")
+    vars(reference).update(given)
+    whole = ModuleType(package)
+    vars(whole)["_reference"] = reference
     modules = {
-        package: ModuleType(package),
+        package: whole,
         f"{package}._ops": operators,
         f"{package}._converting": converting,
         f"{package}._writing": writing,
@@ -96,7 +124,7 @@ def run_modules(package: str, namespace: str, texts: dict[str, str]) -> None:
             module = ModuleType(f"{package}.{name}")
             exec(compile(text, f"<{module.__name__}>", "exec"), vars(module))  # noqa: S102 - our own text
             sys.modules[module.__name__] = module
-            vars(modules[package])[name] = module
+            vars(whole)[name] = module
     finally:
         for name in [*modules, *(f"{package}.{name}" for name in texts)]:
             sys.modules.pop(name, None)

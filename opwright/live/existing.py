@@ -1,6 +1,7 @@
 """Operators of another library, which work eagerly: what they lack in graphs is registered.
 
-That is Meta, and functionalization where torch has none or a wrong one. torch takes an operator
+That is Meta, functionalization where torch has none or a wrong one, and TorchAir's converter where
+the declaration has a prototype or a converter. torch takes an operator
 that writes a keyword-only argument and returns it for an `out=` variant, one that never reads what
 was in the tensor; a cache that is written in part would start empty in each graph.
 """
@@ -17,6 +18,7 @@ from opwright.declare.errors import SchemaError
 from opwright.declare.schema_text import parse_schema
 from opwright.derive.functional import has_graph_form
 from opwright.live import dispatcher
+from opwright.live.converters import register_converters
 from opwright.live.errors import RegistrationError
 from opwright.live.fake import fake_kernel
 from opwright.live.registration import Registrations
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.declare.schema import Schema
+    from opwright.derive.facts import OperatorFacts, SetFacts
     from opwright.live.live_operator import LiveOperator
 
 __all__ = ["complete"]
 
 
 def complete(
-    namespace: str, operators: Sequence[LiveOperator], over: Registrations | None
+    facts: SetFacts, operators: Sequence[LiveOperator], over: Registrations | None
 ) -> Registrations:
     """Register what the declared operators lack; if that fails, nothing stays.
 
@@ -40,31 +43,37 @@ def complete(
     RegistrationError
         OPW-L002: there is no such operator, it has another schema, or it lacks nothing.
     """
-    registrations = Registrations(namespace, over)
+    registrations = Registrations(facts.declaration.namespace, over)
     try:
-        for live in operators:
-            if live.facts.role == "declared":
-                complete_operator(live, registrations)
+        in_graphs = [
+            complete_operator(live, registrations)
+            for live in operators
+            if live.facts.role == "declared"
+        ]
+        register_converters(dataclasses.replace(facts, operators=tuple(in_graphs)), registrations)
     except BaseException:
         registrations.remove()
         raise
     return registrations
 
 
-def complete_operator(live: LiveOperator, registrations: Registrations) -> None:
-    """Register what one operator lacks."""
+def complete_operator(live: LiveOperator, registrations: Registrations) -> OperatorFacts:
+    """Register what one operator lacks; return what it is for converters."""
     operator = existing_operator(live)
     # What is loaded again has the Meta of the declaration before.
     is_ours = registrations.is_over and dispatcher.has_fake(live.namespace, live.facts.name)
     lacks_meta = is_ours or not dispatcher.has_kernel(operator, "Meta")
     lacks_graph_form = has_graph_form(live.facts) and not is_functionalized(operator)
-    if not lacks_meta and not lacks_graph_form:
+    has_converter = live.facts.prototype is not None or live.facts.operator.converter is not None
+    if not lacks_meta and not lacks_graph_form and not has_converter:
         got = "an operator with Meta, which torch functionalizes"
         raise RegistrationError(where=live.where, got=got, fix="remove it from the declaration")
     if lacks_meta:
         registrations.fake(live.facts.name, fake_kernel(live))
     if lacks_graph_form:
         registrations.graph_form(live.facts.schema, where=live.where)
+        return live.facts
+    return dataclasses.replace(live.facts, functional_twin=None)
 
 
 def is_functionalized(operator: Any) -> bool:  # noqa: ANN401 - torch.ops has no types

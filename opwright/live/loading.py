@@ -216,7 +216,7 @@ def registered(
 ) -> Registrations:
     """Register the operators, over others of the same schemas; if that fails, nothing stays."""
     if facts.declaration.existing:
-        return complete(facts.declaration.namespace, operators, over)
+        return complete(facts, operators, over)
     registrations = Registrations(facts.declaration.namespace, over)
     try:
         for live in operators:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from opwright.derive.functional import has_graph_form
 from opwright.emit.python.api import emit_api
-from opwright.emit.python.converters import emit_converters
+from opwright.emit.python.converters import authored, emit_converters
 from opwright.emit.python.ge import emit_ge
 from opwright.emit.python.kernels import emit_kernels, emit_reference, emit_registration
 from opwright.emit.python.meta import emit_meta
@@ -51,7 +51,7 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     kinds = {each.python.kind for each in facts.operators if each.python is not None}
     graph = graph_operators(facts)
     package = {
-        "__init__.py": emit_init(facts, options, converters=bool(graph)),
+        "__init__.py": emit_init(facts, options, converters=bool(graph or authored(facts))),
         "__init__.pyi": emit_init_stub(facts, options),
         "_loading.py": shipped("loading", source),
         "_ops.py": emit_ops(facts, options),
@@ -77,10 +77,10 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
             "_meta.py": emit_meta(facts, options),
             "_rules.py": shipped("rules", source),
         }
-    if graph:
+    if graph or authored(facts):
         package["_converting.py"] = shipped("converting", source)
         package["ge.py"] = emit_ge(facts, options)
-        package["converters.py"] = emit_converters(facts, options)
+        package["converters.py"] = emit_converters(facts, extracted.names, options)
     if any(each.prototype is not None for each in facts.operators):
         package["op_proto.h"] = emit_reg_op(facts)
     kernels = emit_twin_kernels(facts, extracted, options)

@@ -12,6 +12,7 @@ from opwright.derive.functional import graph_form, has_graph_form, only_observes
 from opwright.derive.prototype import ALLOCATION
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.api import signature_exemptions
+from opwright.emit.python.converter_checks import check_converters
 from opwright.emit.python.ge import node_names
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
@@ -19,7 +20,7 @@ from opwright.emit.python.prototypes import function_name, graph_operators
 from opwright.emit.python.text import bracketed, docstring, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from opwright.aclnn.prototype import Port, Prototype
     from opwright.declare.rules import DtypeRule
@@ -27,18 +28,36 @@ if TYPE_CHECKING:
     from opwright.derive.facts import OperatorFacts, Output, SetFacts
     from opwright.emit.options import EmitOptions
 
-__all__ = ["emit_converters"]
+__all__ = ["authored", "emit_converters"]
 
 # Functions of `_converting.py`, imported where a converter calls them.
 HELPERS = ("as_tensor", "assigned", "copied", "ge_dtype", "keep_node", "promoted")
 
 
-def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
-    """Return the converters."""
+def emit_converters(facts: SetFacts, written: Mapping[int, str], options: EmitOptions) -> str:
+    """Return the converters.
+
+    Parameters
+    ----------
+    written
+        How the functions that the author wrote are called in `_reference.py`, by their identity.
+
+    Raises
+    ------
+    ConverterParametersError, ConverterNodeError
+        OPW-E004, OPW-E005.
+    """
+    check_converters(facts)
     nodes = node_names(facts)
+    own = [
+        f"register_fx_node_ge_converter({overload_expression(form, 'ops')})"
+        f"(_reference.{written[id(form.operator.converter)]})"
+        for form in authored(facts)
+    ]
     pairs = [
         (form, nodes[operator.name])
         for operator in graph_operators(facts)
+        if operator.operator.converter is None
         for form in (operator, *([graph_form(operator)] if has_graph_form(operator) else []))
     ]
     operators = [operator for operator, _ in pairs]
@@ -46,10 +65,12 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
     converters = [converter(operator, facts, node) for operator, node in pairs]
     calls = "\n".join(line for each in converters for line in each)
     helpers = [name for name in HELPERS if f"{name}(" in calls]
+    modules = [*(["_reference"] if own else []), *(["ge"] if converters else [])]
     writes = any(has_graph_form(operator) for operator in graph_operators(facts))
     return module(
         "Converters for TorchAir: the operators as nodes of a GE graph. Import registers them.",
         *converters,
+        own,
         ["mend_torchair()"] if writes else [],
         source=facts.declaration.source.name,
         imports=[
@@ -59,7 +80,7 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
                 "from torch_npu.dynamo.torchair import register_fx_node_ge_converter",
             ],
             [
-                f"from {package} import ge",
+                *([f"from {package} import {', '.join(modules)}"] if modules else []),
                 *([f"from {package}._converting import {', '.join(helpers)}"] if helpers else []),
                 f"from {package}._ops import ops",
                 *([f"from {package}._writing import mend_torchair"] if writes else []),
@@ -71,6 +92,16 @@ def emit_converters(facts: SetFacts, options: EmitOptions) -> str:
             "# mypy: ignore-errors",
         ],
     )
+
+
+def authored(facts: SetFacts) -> list[OperatorFacts]:
+    """Return the operators, in the form that graphs have, whose converters the author wrote."""
+    declared = [each for each in facts.operators if each.role == "declared"]
+    return [
+        graph_form(each) if has_graph_form(each) else each
+        for each in declared
+        if each.operator.converter is not None
+    ]
 
 
 def converter_exemptions(operators: Sequence[OperatorFacts], facts: SetFacts) -> list[str]:

@@ -78,6 +78,8 @@ def shipped_functions(facts: SetFacts) -> Iterator[tuple[Operator, str, Callable
             yield operator, "reference", operator.reference
         if isinstance(operator.backward, BackwardFunction):
             yield operator, "backward", operator.backward.function
+        if operator.converter is not None:
+            yield operator, "converter", operator.converter
         if not isinstance(operator.vmap, str):
             yield operator, "vmap", operator.vmap
 

@@ -88,6 +88,59 @@ def group_norm_silu(
     return functional.silu(y), mean, rstd
 
 
+@kernel("GroupNormSwish")
+def group_norm_swish(
+    x: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    *,
+    num_groups: int,
+    data_format: str = "NCHW",
+    eps: float = 0.00001,
+    activate_swish: bool = True,
+    swish_scale: float = 1.0,
+) -> Three:
+    """Normalize, then multiply by the sigmoid of the scaled value."""
+    del data_format
+    y, mean, rstd = group_norm(x, gamma, beta, num_groups, eps)
+    return y * torch.sigmoid(swish_scale * y) if activate_swish else y, mean, rstd
+
+
+@kernel("GroupNormSwishGrad")
+def group_norm_swish_grad(  # noqa: PLR0913 - as the prototype has them
+    dy: torch.Tensor,
+    mean: torch.Tensor,
+    rstd: torch.Tensor,
+    x: torch.Tensor,
+    gamma: torch.Tensor,
+    beta: torch.Tensor,
+    *,
+    num_groups: int,
+    data_format: str = "NCHW",
+    swish_scale: float = 1.0,
+    dgamma_is_require: bool = True,
+    dbeta_is_require: bool = True,
+) -> Three:
+    """Gradients of GroupNormSwish: z s(kz) has the slope s + kz s (1 - s)."""
+    del data_format, dgamma_is_require, dbeta_is_require
+    count, width = x.shape[:2]
+    by_group = widened(x).reshape(count, num_groups, -1)
+    plain = (by_group - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)
+    channels = (1, width, *[1] * (x.dim() - 2))
+    z = plain.reshape(x.shape) * gamma.reshape(channels) + beta.reshape(channels)
+    gate = torch.sigmoid(swish_scale * z)
+    slope = gate * (1 + swish_scale * z * (1 - gate))
+    size = x[0, 0].numel() if x.numel() else 0
+    given = (dy * slope).to(x.dtype).contiguous()
+    everything = [True, True, True]
+    return cast(
+        "Three",
+        aten.native_group_norm_backward(
+            given, x.contiguous(), mean, rstd, gamma, count, width, size, num_groups, everything
+        ),
+    )
+
+
 @kernel("GroupNormGrad")
 def group_norm_grad(
     dy: torch.Tensor,

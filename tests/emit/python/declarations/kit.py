@@ -183,6 +183,14 @@ def old_scale(x, factor):
     return x * factor
 
 
+@old_scale.converter
+def _(x, factor):
+    from torchair.ge import attr, custom_op  # noqa: PLC0415 - the declaration does not need it
+
+    factor = attr.Float(factor)
+    return custom_op("KitScale", inputs={"x": x}, outputs=["out"], attrs={"factor": factor})
+
+
 @ops.operator(
     "clear_(Tensor(a!) cache, Tensor slots) -> ()",
     aclnn="aclnnKitClear(cache, slots)",
