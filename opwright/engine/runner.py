@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -51,6 +52,24 @@ class Place:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The tensors of a run.
+
+    Parameters
+    ----------
+    tensors
+        The arguments of the program.
+    written
+        The addresses that are both an input's and an output's.
+    """
+
+    addresses: bytes
+    tensors: list[torch.Tensor]
+    outputs: list[torch.Tensor]
+    written: frozenset[int]
+
+
 class Runner:
     """A graph for inputs of given shapes, ready to be run.
 
@@ -65,7 +84,7 @@ class Runner:
             (i, Place(*spec)) for i, spec in zip(lowered.inputs, lowered.specs, strict=True)
         ]
         self.outputs = [Place(*spec) for spec in lowered.outputs]
-        self.last: tuple[bytes, list[torch.Tensor], list[torch.Tensor]] = (b"", [], [])
+        self.last = Binding(b"", [], [], frozenset())
 
     def run(self, addresses: bytes, threads: int) -> None:
         """Run the graph and write what it answers.
@@ -81,29 +100,45 @@ class Runner:
         """
         if threads != torch.get_num_threads():
             torch.set_num_threads(threads)
-        tensors, outputs = self.tensors_at(addresses)
+        binding = self.bind(addresses)
         # There are no gradients, and nothing is gained by what TorchScript would optimize.
         below = torch._C._AutoDispatchBelowAutograd()  # noqa: SLF001 - there is no public guard
         optimize = torch._C._get_graph_executor_optimize(False)  # noqa: SLF001, FBT003
         try:
             with torch.no_grad():
-                results = self.program(*tensors)
-                for result, out in zip(results, outputs, strict=True):
-                    if result.data_ptr() != out.data_ptr():
-                        out.copy_(result)
+                write(self.program(*binding.tensors), binding)
         finally:
             torch._C._get_graph_executor_optimize(optimize)  # noqa: SLF001
             del below
 
-    def tensors_at(self, addresses: bytes) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    def bind(self, addresses: bytes) -> Binding:
         """Return the program's arguments, and where its results go."""
-        before, tensors, outputs = self.last
-        if before == addresses:
-            return tensors, outputs
+        last = self.last
+        if last.addresses == addresses:
+            return last
         found = struct.unpack(f"{len(addresses) // ADDRESS}P", addresses)
         tensors = [place.at(found[index]) for index, place in self.inputs]
         tensors += self.lowered.constants
         ends = found[len(found) - len(self.outputs) :]
         outputs = [place.at(address) for place, address in zip(self.outputs, ends, strict=True)]
-        self.last = (addresses, tensors, outputs)
-        return tensors, outputs
+        begins = {found[index] for index, _ in self.inputs}
+        self.last = Binding(addresses, tensors, outputs, frozenset(begins.intersection(ends)))
+        return self.last
+
+
+def write(results: Sequence[torch.Tensor], binding: Binding) -> None:
+    """Write results to where they belong; views of inputs are read before inputs are written."""
+    pairs = [*zip(results, binding.outputs, strict=True)]
+    if binding.written:
+        pairs = [
+            (
+                result.clone()
+                if result.untyped_storage().data_ptr() in binding.written
+                else result,
+                o,
+            )
+            for result, o in pairs
+            if result.data_ptr() != o.data_ptr() or result.stride() != o.stride()
+        ]
+    for result, out in pairs:
+        out.copy_(result)

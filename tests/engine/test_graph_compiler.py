@@ -182,6 +182,19 @@ def test_a_run_uses_the_memory_and_the_threads_that_it_is_told() -> None:
     assert all(map(torch.equal, (x, y), wanted))
 
 
+def test_an_output_may_lie_where_another_output_looks_at_an_input() -> None:
+    """As in a step that writes its input and answers its old values, seen as another shape."""
+    (x,) = matrices((4, 4))
+    graph = lowered(lambda x: (x + 1, x.view(2, 8), x.t()), [x])
+    wanted = (x.view(2, 8).clone(), x.t().clone())
+    runner = Runner(graph, program_of(graph))
+    flat, turned = torch.empty(2, 8), torch.empty(4, 4)
+    runner.run(addresses(x, x, flat, turned), torch.get_num_threads())
+    assert all(map(torch.equal, (flat, turned, x), (*wanted, wanted[1].t() + 1)))
+    runner.run(addresses(x, turned, flat, x), torch.get_num_threads())
+    assert torch.equal(x, (wanted[1].t() + 1).t())
+
+
 def test_the_compiler_is_a_setting_of_the_twin() -> None:
     variables = choices(TwinSettings(graph_compiler="inductor"))
     assert variables == {"OPWRIGHT_GRAPH_COMPILER": "inductor"}
