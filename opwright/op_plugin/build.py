@@ -27,7 +27,7 @@ from opwright.op_plugin.errors import (
     OpPluginError,
     UndefinedFunctionError,
 )
-from opwright.op_plugin.headers import INCLUDE, INTERFACES, emit_headers
+from opwright.op_plugin.headers import INCLUDE, INTERFACES, aten_functions, emit_headers
 from opwright.op_plugin.inputs import read_inputs, shown
 from opwright.op_plugin.python_files import read_module
 from opwright.op_plugin.signatures import signature
@@ -111,7 +111,7 @@ def build_extension(request: Request, progress: Progress) -> Built:
         detail.text = f"{shown(inputs.functions)}: {counted(len(entries.entries), 'operator')}"
     for note in [*entries.notes, *module_notes(entries, modules)]:
         progress.note(note)
-    files = generated(inputs, entries, modules)
+    files = generated(inputs, entries, modules, toolchain)
     with progress.step("generate", "") as detail:
         changes = write_tree(request.work, files)
         changed = len(changes.written) + len(changes.removed)
@@ -180,13 +180,26 @@ def module_notes(entries: Entries, modules: Sequence[Module]) -> list[str]:
     return notes
 
 
-def generated(inputs: Inputs, entries: Entries, modules: Sequence[Module]) -> Mapping[str, str]:
+def generated(
+    inputs: Inputs, entries: Entries, modules: Sequence[Module], toolchain: Toolchain
+) -> Mapping[str, str]:
     """Return the generated C++."""
     source = inputs.functions.name
+    texts = [
+        file.read_text(encoding="utf-8")
+        for file in (inputs.functions, *inputs.kernels, *inputs.headers)
+    ]
+    headers = toolchain.torch / "include" / "ATen" / "ops"
+    aten = [name for name in aten_functions(texts) if headers.joinpath(f"{name}.h").is_file()]
     python_meta = {name for module in modules for name in module.meta}
     return {
-        **emit_headers(entries.entries, source),
-        **emit_units(entries, source, python_meta=python_meta),
+        **emit_headers(entries.entries, source, aten),
+        **emit_units(
+            entries,
+            source,
+            python_meta=python_meta,
+            headers=[file.name for file in inputs.headers],
+        ),
     }
 
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from opwright.declare.rules import Cpp
 from opwright.derive import derive
 from opwright.errors import DiagnosticsError
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
 from opwright.op_plugin.inputs import shown
 from opwright.op_plugin.keys import GEN_SPECIAL, check_keys
-from opwright.sources.gen_opapi import inherited
+from opwright.sources.gen_opapi import inherited, new_outputs
 from opwright.sources.op_plugin import known_versions, read_op_plugin
 from opwright.sources.versions import minor, read_versions
 from opwright.sources.yaml_text import load_document
@@ -35,6 +36,7 @@ NAMESPACE = "npu"
 # What all_version means in entries alone: op-plugin's oldest version of torch, and later ones.
 VERSIONS = tuple((2, number) for number in range(1, 30))
 TAKEN = ("custom", "symint")
+UNKNOWN = Cpp("")
 # What op-plugin may leave to another file, and what it may do in its own namespace.
 PERMITTED = frozenset({"OPW-D008", "OPW-D030"})
 
@@ -196,9 +198,17 @@ def kernels_of(
 
 
 def declared(operator: Operator) -> Operator:
-    """Return an operator as the kit can derive from it: one without gen_opapi calls nothing."""
-    call = operator.call if operator.call is not None else False
-    return dataclasses.replace(operator, call=call, torch=None, upstream=None)
+    """Return an operator as the kit derives Meta and autograd from it: the call is the kernel's."""
+    schema = operator.schema
+    shapes, dtypes = dict(operator.shapes), dict(operator.dtypes)
+    if not any(a.type.is_tensor and not a.type.optional for a in schema.arguments):
+        # Nothing that outputs without a rule could be like: what they are, only the kernel knows.
+        for name in new_outputs(schema):
+            shapes.setdefault(name, UNKNOWN)
+            dtypes.setdefault(name, UNKNOWN)
+    return dataclasses.replace(
+        operator, call=False, torch=None, upstream=None, shapes=shapes, dtypes=dtypes
+    )
 
 
 def checked(declaration: Declaration) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["structured_kernel"]
 
 FUNCTION = re.compile(r"[A-Za-z_]\w*")
-PREPARATION = "at_npu::native::OpPreparation"
+PREPARATION = "npu_preparation"
 
 
 def structured_kernel(entry: Entry) -> list[str]:

@@ -28,6 +28,7 @@ __all__ = ["SOURCES", "emit_units", "has_meta"]
 
 SOURCES = "csrc"
 HANDLE = re.compile(r"\b(\w+)\(\)\.(?:call|redispatch)\(")
+GUARD = "#include <ATen/DeviceGuard.h>\n"
 HERE = "__FILE__, __LINE__"
 
 
@@ -40,13 +41,17 @@ def has_meta(entry: Entry) -> bool:
     )
 
 
-def emit_units(entries: Entries, source: str, *, python_meta: Collection[str]) -> Mapping[str, str]:
+def emit_units(
+    entries: Entries, source: str, *, python_meta: Collection[str], headers: Sequence[str] = ()
+) -> Mapping[str, str]:
     """Return sources and their headers.
 
     Parameters
     ----------
     python_meta
         The operators whose Meta functions are in Python: these get none here.
+    headers
+        The extension's own, which have the functions that C++ in the YAML calls.
     """
     names = unique_names(entries.facts)
     codes = {
@@ -57,7 +62,7 @@ def emit_units(entries: Entries, source: str, *, python_meta: Collection[str]) -
     with_meta = [
         code for entry, code in own if has_meta(entry) and code.facts.name not in python_meta
     ]
-    units = {"operators.cpp": operators_unit(own, with_meta)}
+    units = {"operators.cpp": operators_unit(own, with_meta, headers)}
     differentiable = [code for _, code in own if code.facts.autograd is not None]
     derivatives = autograd_unit(differentiable, codes, NAMESPACE) if differentiable else None
     if derivatives is not None:
@@ -74,7 +79,9 @@ def emit_units(entries: Entries, source: str, *, python_meta: Collection[str]) -
 
 
 def operators_unit(
-    own: Sequence[tuple[Entry, OperatorCode]], with_meta: Sequence[OperatorCode]
+    own: Sequence[tuple[Entry, OperatorCode]],
+    with_meta: Sequence[OperatorCode],
+    headers: Sequence[str],
 ) -> str:
     """Return the unit with everything but derivatives."""
     generated = [
@@ -84,6 +91,7 @@ def operators_unit(
     own_headers = ["op_plugin/AclOpsInterface.h", "op_plugin/OpApiInterface.h"]
     # It takes two seconds to compile, which kernels written by hand need elsewhere.
     own_headers += ["op_plugin/utils/op_api_common.h"] * bool(generated)
+    own_headers += headers if generated else []
     lines = [
         "// operators.cpp: schemas, kernels of gen_opapi, registrations, Meta kernels.",
         "#include <ATen/DeviceGuard.h>",
@@ -94,7 +102,8 @@ def operators_unit(
         "",
     ]
     if generated:
-        lines += ["namespace op_api {", "using namespace op_infer;", ""]
+        lines += ["namespace op_api {", "using namespace op_infer;"]
+        lines += ["using npu_preparation = at_npu::native::OpPreparation;", ""]
         lines += [line for entry in generated for line in structured_kernel(entry)]
         lines += ["}  // namespace op_api", ""]
     if absent:
@@ -108,7 +117,10 @@ def operators_unit(
         lines += [*allocate(code), ""]
         lines += [] if code.is_meta_itself else [*meta(code), ""]
     lines += ["}  // namespace", "", *registered(own, with_meta), f"}}  // namespace {NAMESPACE}"]
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    if "at::native::result_type(" in text:
+        text = text.replace(GUARD, f"{GUARD}#include <ATen/native/TypeProperties.h>\n", 1)
+    return text
 
 
 def absent_kernel(entry: Entry) -> list[str]:

@@ -26,7 +26,7 @@ custom:
     op_api: all_version
     gen_opapi:
       out:
-        size: 'x.dim() == 1 ? x.sizes() : x.sizes().slice(1)'
+        size: tail_size(x)
         dtype: at::kFloat
       exec: aclnnTTail
   - func: npu_t_stats.out(Tensor x, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -54,6 +54,15 @@ custom:
       exec: aclnnTAbsent
 """
 
+HEADER = """\
+#pragma once
+#include <ATen/core/Tensor.h>
+
+namespace op_infer {
+inline at::IntArrayRef tail_size(const at::Tensor& x) { return x.dim() == 1 ? x.sizes() : x.sizes().slice(1); }
+}  // namespace op_infer
+"""
+
 KERNEL = """\
 #include "op_plugin/AclOpsInterface.h"
 #include "op_plugin/OpApiInterface.h"
@@ -69,6 +78,7 @@ std::tuple<at::Tensor, at::Tensor> npu_t_kinds(const at::Tensor& x, int64_t n, a
   DO_COMPATIBILITY(aclnnTKinds, (std::tuple<at::Tensor, at::Tensor>(x, x)));
   TORCH_CHECK(n > 0, "n is not positive", OPS_ERROR(ErrCode::VALUE));
   auto first = npu_preparation::apply_tensor_without_format(shape, x.options().dtype(dtype.value_or(at::kFloat)));
+  TORCH_CHECK(npu_preparation::convert_to_acl_data_type(at::kHalf) == ACL_FLOAT16, "another dtype");
   auto second = npu_preparation::apply_tensor_without_format(x, {n});
   const std::string text(mode);
   char* mode_chars = const_cast<char*>(text.c_str());

@@ -16,7 +16,7 @@ import pytest
 from opwright.build.progress import Progress
 from opwright.op_plugin.build import Request, build_extension
 from opwright.op_plugin.errors import KernelError
-from tests.op_plugin.extensions import CHECKS, FUNCTIONS, KERNEL, REFERENCE
+from tests.op_plugin.extensions import CHECKS, FUNCTIONS, HEADER, KERNEL, REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         sources.mkdir()
         (sources / "op_plugin_functions.yaml").write_text(FUNCTIONS)
         (sources / "kernels.cpp").write_text(KERNEL)
+        (sources / "sizes.h").write_text(HEADER)
         (root / "reference.py").write_text(REFERENCE)
         (root / "checks.py").write_text(CHECKS)
         yield root
@@ -132,9 +133,9 @@ def test_a_mistake_in_a_kernel_is_shown_with_its_lines(
     text = str(caught.value)
     assert text.startswith(
         "OPW-O009 a kernel cannot be compiled\n"
-        "  where:   sources/kernels.cpp:15, operator npu::npu_t_kinds, "
+        "  where:   sources/kernels.cpp:16, operator npu::npu_t_kinds, "
         "sources/op_plugin_functions.yaml:36\n"
         "  got:     'apply_tensor_for' is not a member of"
     ), text
-    assert "  > 15 |   auto second = npu_preparation::apply_tensor_for(x, {n});\n" in text
+    assert "  > 16 |   auto second = npu_preparation::apply_tensor_for(x, {n});\n" in text
     assert "all messages: build/t_ops.log" in text

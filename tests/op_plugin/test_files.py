@@ -121,7 +121,10 @@ TOLD = {
     ),
     "a parameter of the call": (
         GEN.format(call="aclnnT, x, m, out"),
-        "  got:     'm'\n  allowed: mode, n, out, x\n",
+        (
+            "  where:   f.yaml:1, operator npu::npu_t, gen_opapi, exec\n"
+            "  got:     'm'\n  allowed: mode, n, out, x\n"
+        ),
     ),
     "a text as parameter": (
         GEN.format(call="aclnnT, x, mode, n, out"),
@@ -220,8 +223,8 @@ KERNELS = {
 // f.yaml, line 4
 at::Tensor npu_t_mul(const at::Tensor& x, const at::Tensor& y, double alpha) {
   auto alpha_value = static_cast<float>(alpha);
-  at::Tensor out = at_npu::native::OpPreparation::apply_tensor_without_format(broadcast_ops_npu_output_size(x, y),
-                                                                              x.options().dtype(x.scalar_type()));
+  at::Tensor out = npu_preparation::apply_tensor_without_format(broadcast_ops_npu_output_size(x, y),
+                                                                x.options().dtype(x.scalar_type()));
   EXEC_NPU_CMD(aclnnTMul, x, y, alpha_value, out);
   return out;
 }
@@ -236,7 +239,7 @@ at::Tensor& npu_t_accumulate_(at::Tensor& self, const at::Tensor& other) {
     "npu_t_stats.out": """\
 // f.yaml, line 25
 at::Tensor& npu_t_stats_out(const at::Tensor& x, at::IntArrayRef dim, bool keepdim, at::Tensor& out) {
-  at_npu::native::OpPreparation::check_tensor({x}, out, x.scalar_type(), reduce_ops_npu_output_size(x, dim, keepdim));
+  npu_preparation::check_tensor({x}, out, x.scalar_type(), reduce_ops_npu_output_size(x, dim, keepdim));
   EXEC_NPU_CMD(aclnnTStats, x, dim, keepdim, out);
   return out;
 }
@@ -245,8 +248,7 @@ at::Tensor& npu_t_stats_out(const at::Tensor& x, at::IntArrayRef dim, bool keepd
 // f.yaml, line 40
 at::Tensor npu_t_fallback(const at::Tensor& x) {
   DO_COMPATIBILITY(aclnnTAbsent, acl_op::npu_t_fallback(x));
-  at::Tensor out = at_npu::native::OpPreparation::apply_tensor_without_format(x.sizes(),
-                                                                              x.options().dtype(x.scalar_type()));
+  at::Tensor out = npu_preparation::apply_tensor_without_format(x.sizes(), x.options().dtype(x.scalar_type()));
   EXEC_NPU_CMD(aclnnTAbsent, x, out);
   return out;
 }

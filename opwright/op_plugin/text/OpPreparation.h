@@ -6,7 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/resize_ops.h>
+#include <acl/acl_base.h>
 #include <c10/core/TensorOptions.h>
+#include <op_plugin/utils/aclnn_call.h>
 
 #include <initializer_list>
 
@@ -65,6 +67,9 @@ class OpPreparation {
     }
   }
 
+  static aclDataType convert_to_acl_data_type(at::ScalarType dtype) {
+    return static_cast<aclDataType>(ConvertType(dtype));
+  }
   static bool is_scalar_wrapped_to_tensor(const at::Tensor& tensor) {
     return tensor.unsafeGetTensorImpl()->is_wrapped_number() && !tensor.is_privateuseone();
   }

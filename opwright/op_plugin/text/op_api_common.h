@@ -12,12 +12,22 @@
 #include <op_plugin/utils/aclnn_call.h>
 #include <torch_npu/csrc/framework/utils/OpPreparation.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
+#ifndef OP_PLUGIN_BUILD_ERR_CODE
+#define OP_PLUGIN_BUILD_ERR_CODE
 // The values are those of torch_npu's errors (torch_npu/utils/_error_code.py).
 enum class ErrCode {
   SUC = 0,
@@ -37,10 +47,12 @@ enum class ErrCode {
   HCCL = 200,
   GE = 300
 };
+#endif
 
 namespace op_plugin_build {
 
-inline std::string error_text(const char* module, int number, ErrCode code) {
+template <typename Code>
+std::string error_text(const char* module, int number, Code code) {
   std::string digits = std::to_string(static_cast<int>(code));
   digits.insert(0, digits.size() < 3 ? 3 - digits.size() : 0, '0');
   return "\n[ERROR] ERR0" + std::to_string(number) + digits + " " + module;
@@ -74,6 +86,12 @@ void execute(const aclnn::Function& function, const Parameters&... parameters) {
 
 }  // namespace op_plugin_build
 
+inline bool check_aclnn_kernel_available(const std::string& name) {
+  return op_plugin_build::is_available(name.c_str());
+}
+
+#undef OPS_ERROR
+#undef PTA_ERROR
 #define OPS_ERROR(error) ::op_plugin_build::error_text("OPS", 1, error)
 #define PTA_ERROR(error) ::op_plugin_build::error_text("PTA", 0, error)
 
