@@ -64,8 +64,8 @@ TORCHAIR, REFUSED = Effect.TORCHAIR, Effect.REFUSED
 
 ENTRIES = (
     # The device and the session.
-    Option("ge.exec.deviceId", HONOURED, *NUMBER, "the device; has to exist"),
-    Option("ge.session_device_id", HONOURED, *NUMBER, "the device; has to exist"),
+    Option("ge.exec.deviceId", RECORDED, *NUMBER, "runs use the device of their stream"),
+    Option("ge.session_device_id", RECORDED, *NUMBER, "runs use the device of their stream"),
     Option("ge_run_with_torch_npu", TORCHAIR, *FLAG, "whether torch_npu is there as well"),
     # Memory.
     Option("ge.featureBaseRefreshable", HONOURED, *FLAG, "1: runs may move the feature memory"),
