@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "runtime/gil.h"
 #include "runtime/python.h"
 
 namespace opwright::graph {
@@ -25,7 +26,7 @@ const Engine& engine() {
   return registered;
 }
 
-bool engine_is_there() { return is_registered.load() && python_is_running(); }
+bool engine_is_there() { return is_registered.load() && !python_has_ended(); }
 
 void check(const Answer& answer) {
   if (answer.failure) fail(kFailed, *answer.failure);
@@ -36,6 +37,7 @@ void check(const Answer& answer) {
 using opwright::graph::Answer;
 
 void opwright_engine_register(const opwright::graph::Engine* engine) {
+  opwright::expect_python_on_workers();
   opwright::graph::registered = *engine;
   opwright::graph::is_registered.store(true);
 }

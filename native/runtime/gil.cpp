@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 namespace opwright {
 namespace {
 
@@ -36,9 +38,14 @@ const Python& python() noexcept {
   return instance;
 }
 
+std::atomic<bool> python_on_workers{false};
+
 }  // namespace
 
+void expect_python_on_workers() noexcept { python_on_workers.store(true); }
+
 GilRelease::GilRelease() noexcept : saved_thread_state_(nullptr) {
+  if (!python_on_workers.load()) return;
   const Python& api = python();
   if (api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0)
     saved_thread_state_ = api.save_thread();

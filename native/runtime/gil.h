@@ -6,8 +6,13 @@
 
 namespace opwright {
 
-// Gives the lock up for the lifetime of the object if the calling thread holds it. Every call that can block makes one,
-// so that a thread that waits for a stream never starves a Python kernel on that stream.
+// Workers may run Python from now on: call it before such work is submitted for the first time.
+OPWRIGHT_API void expect_python_on_workers() noexcept;
+
+// Gives the lock up for the lifetime of the object if the calling thread holds it and workers may run Python. Every
+// call that can block makes one, so that a thread that waits for a stream never starves a Python kernel on that stream.
+// Without such kernels the caller's lock is left alone, as CANN leaves it: torch_npu waits in empty_cache() with the
+// lock and with its allocator's, and a thread that got the first one could wait for the other for ever.
 class OPWRIGHT_API GilRelease {
  public:
   GilRelease() noexcept;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/device.h"
+#include "runtime/gil.h"
 #include "user_kernel/python.h"
 
 namespace opwright::user_kernel {
@@ -71,7 +72,10 @@ void dispatch(const char* function, const ArgumentView* arguments, uint64_t coun
 
 using namespace opwright::user_kernel;
 
-void opwright_kernel_add(const char* function, Dispatcher dispatcher) { registry().add(function, dispatcher); }
+void opwright_kernel_add(const char* function, Dispatcher dispatcher) {
+  opwright::expect_python_on_workers();
+  registry().add(function, dispatcher);
+}
 
 void opwright_kernel_fail(void* failure, const char* text) {
   *static_cast<std::optional<std::string>*>(failure) = text;

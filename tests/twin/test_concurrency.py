@@ -264,3 +264,34 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
         """
     )
     assert "[3.0, 3.0, 3.0, 3.0]" in printed
+
+
+def test_one_thread_empties_the_cache_while_others_allocate() -> None:
+    """torch_npu waits in empty_cache() with its allocator's lock, and others want that one."""
+    printed = on_twin.output(
+        """
+        import threading
+        done = threading.Event()
+
+        def empty():
+            while not done.is_set():
+                torch.npu.empty_cache()
+
+        def allocate():
+            for _ in range(5):
+                for size in range(1, 12):
+                    x = torch.empty(size << 20, device="npu").fill_(1)
+                    y = x + 1
+
+        threads = [threading.Thread(target=allocate) for _ in range(2)]
+        emptying = threading.Thread(target=empty)
+        for thread in (emptying, *threads):
+            thread.start()
+        for thread in threads:
+            thread.join()
+        done.set()
+        emptying.join()
+        print("done")
+        """
+    )
+    assert "done" in printed

@@ -6,13 +6,18 @@
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
+#include "runtime/gil.h"
 
 using namespace opwright;
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
   return call(
-      "aclrtSubscribeReport", [&] { subscribe(threadId, stream_of(stream)); }, arg("threadId", threadId),
-      arg("stream", stream));
+      "aclrtSubscribeReport",
+      [&] {
+        expect_python_on_workers();  // the thread's callbacks may be Python's
+        subscribe(threadId, stream_of(stream));
+      },
+      arg("threadId", threadId), arg("stream", stream));
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
@@ -36,6 +41,7 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
       "aclrtLaunchHostFunc",
       [&] {
         require(fn != nullptr, ACL_ERROR_RT_PARAM_INVALID, "parameter 'fn' is null");
+        expect_python_on_workers();  // torch_npu's function may call Python's
         stream_of(stream)->submit(make_bookkeeping("aclrtLaunchHostFunc", [fn, args] { fn(args); }));
       },
       arg("stream", stream));
