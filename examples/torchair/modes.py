@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
 import sys
 import tempfile
 import traceback
 import warnings
 import weakref
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch_npu  # noqa: F401 - makes the device "npu"
+import torchair
 from torch.utils import _pytree as pytree
 
 if TYPE_CHECKING:
@@ -81,19 +81,25 @@ def npugraph_ex(model: Callable[..., Any], *, dynamic: bool) -> Callable[..., An
 
 def reduce_overhead(model: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]:
     """Compile with TorchAir's backend in its mode reduce-overhead, also called aclgraph."""
-    import torchair  # noqa: PLC0415 - two seconds, which the other modes do not need
+    return with_torchair(model, "reduce-overhead", dynamic=dynamic)
 
-    config = torchair.CompilerConfig()
-    config.mode = "reduce-overhead"
+
+def with_torchair(
+    model: Callable[..., Any], mode: str, *, dynamic: bool, config: Any = None
+) -> Callable[..., Any]:
+    """Compile with TorchAir's backend."""
+    config = config or torchair.CompilerConfig()
+    config.mode = mode
     backend = torchair.get_npu_backend(compiler_config=config)
     return torch.compile(model, backend=backend, dynamic=dynamic, fullgraph=True)
 
 
 MODES = {"eager": eager, "npugraph_ex": npugraph_ex, "reduce-overhead": reduce_overhead}
-
-
-# npugraph_ex and TorchAir patch the same operators (torch_npu 2.13.0): a process can use only one.
-PROCESSES = (("meta", "eager", "npugraph_ex"), ("reduce-overhead",))
+# npugraph_ex and TorchAir patch the same operators: in one process, TorchAir has to be the first to
+# compile (torch_npu 2.13.0).
+ALL = ("meta", "eager", "reduce-overhead", "max-autotune", "npugraph_ex")
+# What a wrong deliverable can end in, in the operator or in a compiler: the other modes go on.
+FAILURES = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 def verify(*cases: Case) -> None:
@@ -101,28 +107,7 @@ def verify(*cases: Case) -> None:
 
     The exit code is 1 if anything is not as it has to be.
     """
-    modes = sys.argv[1:]
-    sys.exit(verify_modes(cases, modes) if modes else verify_in_processes())
-
-
-def verify_in_processes() -> int:
-    """Run this program once for each of the processes that all modes need; return the exit code.
-
-    Warnings and logs of a process are printed if it fails.
-    """
-    command = [sys.executable, *sys.argv]
-    with ExitStack() as stack:
-        logs = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in PROCESSES]
-        children = [
-            subprocess.Popen([*command, *modes], stdout=subprocess.PIPE, stderr=log, text=True)
-            for modes, log in zip(PROCESSES, logs, strict=True)
-        ]
-        for child, log in zip(children, logs, strict=True):
-            print(child.communicate()[0], end="", flush=True)
-            if child.returncode:
-                log.seek(0)
-                sys.stderr.write(log.read())
-    return max(abs(child.returncode) for child in children)
+    sys.exit(verify_modes(cases, sys.argv[1:] or ALL))
 
 
 def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
@@ -134,10 +119,11 @@ def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
         title = f"{mode:<16} {'dynamic' if dynamic else 'static':<8} {case.name:<24}"
         try:
             told = verify_case(case, mode, dynamic=dynamic)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others have their turn
+        except (*FAILURES, Mismatch) as error:
             failures += 1
-            first_line = str(error).strip().partition("\n")[0]
-            print(f"FAILED  {title} {type(error).__name__}: {first_line}", flush=True)
+            cause = getattr(error, "inner_exception", error)  # of a compiler
+            first_line = str(cause).strip().partition("\n")[0]
+            print(f"FAILED  {title} {type(cause).__name__}: {first_line}", flush=True)
             if failures == 1:
                 traceback.print_exc()
         else:
@@ -151,12 +137,36 @@ def verify_case(case: Case, mode: str, *, dynamic: bool) -> str:
     if mode == "meta":
         return verify_shapes(case)
     torch.compiler.reset()
+    if mode == "max-autotune":  # that of a graph of Ascend IR
+        return verify_ascend_ir(case, dynamic=dynamic)
     with watched_graphs() as graphs:
         calls = run(case, MODES[mode](case.model, dynamic=dynamic), dynamic=dynamic)
     if mode == "eager":
         return f"{calls} calls compared"
     check_graphs(case, graphs, calls)
     return f"{calls} calls compared, {calls} replays of {len(graphs.tasks)} graphs without a copy"
+
+
+def verify_ascend_ir(case: Case, *, dynamic: bool) -> str:
+    """Run a case in max-autotune, and check that one graph was made, which has the operator once.
+
+    Raises
+    ------
+    Mismatch
+        The operator is not in the graph, or there is more than one graph.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        config = torchair.CompilerConfig()
+        config.debug.graph_dump.type = "txt"
+        config.debug.graph_dump.path = folder
+        model = with_torchair(case.model, "max-autotune", dynamic=dynamic, config=config)
+        calls = run(case, model, dynamic=dynamic)
+        graphs = [file.read_text() for file in Path(folder).glob("dynamo_optimized_*")]
+    found = [graph.count(f'type: "{case.operator}"') for graph in graphs]
+    if found != [1]:
+        message = f"{case.operator} is in {len(graphs)} graphs of Ascend IR, {found} times"
+        raise Mismatch(message)
+    return f"{calls} calls compared, 1 graph of Ascend IR"
 
 
 def verify_shapes(case: Case) -> str:

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # Steps 1 and 3 are C++: a library, compiled against the torch and torch_npu that it runs with.
 by_hand() {
-    opwright run -- "$python" by_hand/step3_adapter/setup.py -q build_ext \
+    opwright run -- "$python" ../setup.py -q build_ext \
         --build-lib build/library --build-temp build/objects >build/compile.log 2>&1 ||
         { cat build/compile.log >&2; exit 1; }
     MY_OPS_LIBRARY=$(ls build/library/*.so) PYTHONPATH=by_hand:.. \

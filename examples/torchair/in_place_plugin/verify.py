@@ -5,7 +5,7 @@ import torch
 import operators  # noqa: F401 - completes npu::npu_scatter_pa_cache
 from modes import Case, verify
 
-PAGES, PAGE, HEADS, WIDTH = 4, 8, 2, 3
+PAGES, PAGE, HEADS, WIDTH = 5, 8, 2, 3
 
 
 def model(cache, key, slots):

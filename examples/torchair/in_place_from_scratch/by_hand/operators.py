@@ -8,3 +8,4 @@ import torch_npu  # noqa: F401 - the library needs torch_npu's
 torch.ops.load_library(os.environ["MY_OPS_LIBRARY"])
 
 import step4_meta  # noqa: E402, F401
+import step6_converter  # noqa: E402, F401

@@ -2,3 +2,4 @@
 
 import step4_meta  # noqa: F401
 import step5_functionalization  # noqa: F401
+import step6_converter  # noqa: F401

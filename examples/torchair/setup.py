@@ -1,4 +1,4 @@
-"""Builds the library with steps 1 and 3: `python setup.py build_ext --build-lib DIR`."""
+"""Builds a sample's library with steps 1 and 3: `python ../setup.py build_ext --build-lib DIR`."""
 
 from pathlib import Path
 
@@ -7,16 +7,15 @@ from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension
 from torch_npu.utils.cpp_extension import PYTORCH_NPU_INSTALL_PATH, NpuExtension
 
-HERE = Path(__file__).parent
 INCLUDE = Path(PYTORCH_NPU_INSTALL_PATH, "include")
 MAJOR, MINOR = torch.__version__.split(".")[:2]
 
 setup(
-    name="my_inplace",
+    name=Path.cwd().name,
     ext_modules=[
         NpuExtension(
-            name="my_inplace_npu",
-            sources=[str(HERE.parent / "step1_schema" / "schema.cpp"), str(HERE / "adapter.cpp")],
+            name="my_ops_npu",
+            sources=["by_hand/step1_schema/schema.cpp", "by_hand/step3_adapter/adapter.cpp"],
             include_dirs=[
                 str(INCLUDE / "third_party" / "op-plugin"),  # EXEC_NPU_CMD_EXT
                 str(INCLUDE / "third_party" / "acl" / "inc"),
