@@ -12,11 +12,11 @@ from opwright.derive import derive
 from opwright.errors import DiagnosticsError
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
 from opwright.op_plugin.inputs import shown
-from opwright.op_plugin.keys import GEN_SPECIAL, check_keys
+from opwright.op_plugin.keys import ENTRY_SPECIAL, GEN_SPECIAL, check_keys
 from opwright.sources.gen_opapi import inherited, new_outputs
 from opwright.sources.op_plugin import known_versions, read_op_plugin
 from opwright.sources.versions import minor, read_versions
-from opwright.sources.yaml_text import load_document
+from opwright.sources.yaml_text import flow, load_document
 from opwright.validate import check
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ NAMESPACE = "npu"
 # What all_version means in entries alone: op-plugin's oldest version of torch, and later ones.
 VERSIONS = tuple((2, number) for number in range(1, 30))
 TAKEN = ("custom", "symint")
+DISPATCH = (
+    *("PrivateUse1", "AutogradPrivateUse1"),
+    *("CompositeExplicitAutograd", "CompositeImplicitAutograd"),
+)
 UNKNOWN = Cpp("")
 # What op-plugin may leave to another file, and what it may do in its own namespace.
 PERMITTED = frozenset({"OPW-D008", "OPW-D030"})
@@ -55,12 +59,15 @@ class Entry:
         The namespaces that op-plugin looks for its kernel in; the first one is used.
     symint
         Whether the kernel takes sizes as symbols.
+    key
+        The dispatch key of the kernel.
     """
 
     facts: OperatorFacts
     gen: Mapping[str, Value] | None
     kernels: tuple[Kernels, ...]
     symint: bool
+    key: str
 
     @property
     def schema(self) -> Schema:
@@ -153,6 +160,7 @@ def read_entries(inputs: Inputs, torch: str) -> Entries:
             gen=gen_of(operator, raw, [each for each, _, _ in chosen], by_name),
             kernels=kernels,
             symint=raw.values["func"] in symint,
+            key=key_of(operator, raw),
         )
         for operator, raw, kernels in chosen
     )
@@ -180,6 +188,9 @@ def kernels_of(
             got=f"section {raw.section}, whose entries replace kernels of PyTorch's own operators",
             allowed=TAKEN,
         )
+    for key in ENTRY_SPECIAL:
+        if key in raw.values:
+            raise OutOfTreeError(where=at, got=f"{key}, which only op-plugin's own build knows")
     for key in GEN_SPECIAL:
         if isinstance(gen := raw.values.get("gen_opapi"), Mapping) and key in gen:
             raise OutOfTreeError(
@@ -195,6 +206,29 @@ def kernels_of(
         if name in old
         or version in read_versions(raw.values.get(name), known, where=f"{at}, {name}")
     )
+
+
+def key_of(operator: Operator, raw: Raw) -> str:
+    """Return the dispatch key of the kernel: an entry may name another than the NPU's."""
+    given = raw.values.get("dispatch")
+    if given is None:
+        return DISPATCH[0]
+    if not isinstance(given, Mapping) or [*given.values()] != [operator.schema.name]:
+        raise OutOfTreeError(
+            where=f"{operator.place}, operator {operator.name}, dispatch",
+            got=flow(given),
+            allowed=[f"{{{key}: {operator.schema.name}}}" for key in DISPATCH],
+            fix="write one dispatch key with the operator's own function",
+        )
+    (key,) = given
+    if key not in DISPATCH:
+        raise OutOfTreeError(
+            where=f"{operator.place}, operator {operator.name}, dispatch",
+            got=key,
+            allowed=DISPATCH,
+            fix="write one of these dispatch keys",
+        )
+    return key
 
 
 def declared(operator: Operator) -> Operator:

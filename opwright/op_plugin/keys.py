@@ -22,10 +22,15 @@ SECTIONS = ("all_version", "official", "custom", "autograd", "symint", "quant")
 ENTRY = (
     *("func", "op_api", "acl_op", "gen_opapi", "exposed", "internal_format_opapi", "device_check"),
     *("tags", "dispatch", "sparse", "dvm", "structured", "structured_delegate", "impl_ns"),
-    *("structured_inherits", "use_const_ref_for_mutable_tensors", "precomputed", "variants"),
+    "use_const_ref_for_mutable_tensors",
 )
 GEN = ("new_params", "exec", "structured_inherit")
 GEN_SPECIAL = ("cpu_scalar_h2d", "cpu_scalar_op", "integral_identity_tensor")
+# Of entries, what takes more than a kernel for dense tensors on the NPU.
+ENTRY_SPECIAL = (
+    *("sparse", "structured", "structured_delegate"),
+    "use_const_ref_for_mutable_tensors",
+)
 OUTPUT = ("size", "dtype", "name")
 
 

@@ -28,6 +28,8 @@ __all__ = ["SOURCES", "emit_units", "has_meta"]
 
 SOURCES = "csrc"
 HANDLE = re.compile(r"\b(\w+)\(\)\.(?:call|redispatch)\(")
+# Kernels for these bring their own autograd.
+OF_AUTOGRAD = frozenset({"AutogradPrivateUse1", "CompositeImplicitAutograd"})
 GUARD = "#include <ATen/DeviceGuard.h>\n"
 HERE = "__FILE__, __LINE__"
 
@@ -184,11 +186,18 @@ def registered(
         tags = ", ".join(f"at::Tag::{tag}" for tag in code.facts.tags)
         schemas += flow("m.def(", [message(str(code.facts.schema)), f"{{{tags}}}"], ");")
     lines = [*block([f"TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m) {{"], schemas), ""]
-    plain = [code.facts.name for _, code in own if code.facts.autograd is None]
+    plain = [
+        code.facts.name
+        for entry, code in own
+        if code.facts.autograd is None and entry.key not in OF_AUTOGRAD
+    ]
     written = [code.facts.name for _, code in own if code.facts.schema.mutated]
     fallback = "torch::autograd::autogradNotImplemented{}Fallback()"
     tables = {
-        "PrivateUse1": {code.facts.name: f"&{code.name}_npu" for _, code in own},
+        **{
+            key: {code.facts.name: f"&{code.name}_npu" for entry, code in own if entry.key == key}
+            for key in dict.fromkeys(entry.key for entry, _ in own)
+        },
         "Meta": {code.facts.name: f"&{code.name}_meta" for code in with_meta},
         "Autograd": dict.fromkeys(plain, fallback.format("")),
         "ADInplaceOrView": dict.fromkeys(written, fallback.format("InplaceOrView")),

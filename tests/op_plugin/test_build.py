@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from opwright.build.progress import Progress
+from opwright.cli import app
 from opwright.op_plugin.build import Request, build_extension
 from opwright.op_plugin.errors import KernelError
 from tests.op_plugin.extensions import CHECKS, FUNCTIONS, HEADER, KERNEL, REFERENCE
@@ -96,6 +99,19 @@ def test_a_second_build_is_from_the_cache_and_equal(
     assert again.wheel.read_bytes() == before
     steps = {step.name: step.from_cache for step in progress.steps}
     assert {name for name, cached in steps.items() if cached} == {"generate", "compile", "link"}
+
+
+@pytest.mark.build
+def test_the_command_prints_the_wheel_and_the_steps(
+    folder: Path, built: tuple[Built, Progress]
+) -> None:
+    options = ["--name", "t_ops", "--no-compile", "--json"]
+    result = CliRunner().invoke(app, ["op-plugin", "build", str(folder / "sources"), *options])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["wheel"] == str(built[0].wheel)
+    assert told["notes"] == built[1].notes
+    assert [step["name"] for step in told["steps"]] == [step.name for step in built[0].steps]
 
 
 @pytest.mark.twin

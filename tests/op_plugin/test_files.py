@@ -141,6 +141,17 @@ TOLD = {
         ),
         "  where:   f.yaml:1, operator npu::npu_t, gen_opapi, out\n  got:     no size\n",
     ),
+    "a dispatch key": (
+        (
+            "- func: npu_t(int n) -> Tensor\n  op_api: all_version\n"
+            "  dispatch:\n    CompositExplicit: npu_t\n"
+        ),
+        "  where:   f.yaml:1, operator npu_t, dispatch\n  got:     CompositExplicit\n",
+    ),
+    "a key that is not for the wheel": (
+        "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n  sparse: all_version\n",
+        "  where:   f.yaml:1, operator npu_t\n  got:     sparse, ",
+    ),
     "nothing tells the device": (
         (
             "- func: npu_t(int n) -> Tensor\n  op_api: all_version\n  gen_opapi:\n"
@@ -341,3 +352,20 @@ def test_python_files_that_are_wrong_are_told(tmp_path: Path) -> None:
     file.rename(tmp_path / "1st.py")
     with pytest.raises(OpwrightError, match=r"(?s)OPW-O007.*'1st'"):
         read_module(tmp_path / "1st.py", torch_npu)
+
+
+def test_an_entry_may_name_another_dispatch_key(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "- func: npu_t(int n) -> Tensor\n  op_api: all_version\n"
+        "  dispatch:\n    CompositeExplicitAutograd: npu_t\n"
+        "- func: npu_u(Tensor x) -> Tensor\n  op_api: all_version\n"
+        "  dispatch:\n    AutogradPrivateUse1: npu_u\n",
+    )
+    read = read_entries(read_inputs([tmp_path]), "2.13")
+    text = emit_units(read, "f.yaml", python_meta=())["csrc/operators.cpp"]
+    for key, name in (("CompositeExplicitAutograd", "npu_t"), ("AutogradPrivateUse1", "npu_u")):
+        head = f"TORCH_LIBRARY_IMPL(npu, {key}, m) {{"
+        assert f'{head}\n  m.impl("{name}", &{name}_npu);\n}}' in text
+    assert "PrivateUse1, m" not in text.replace("AutogradPrivateUse1", "")
+    assert text.count("autogradNotImplementedFallback()") == 1
