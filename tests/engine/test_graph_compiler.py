@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import torch
@@ -19,8 +21,7 @@ from opwright.twin.settings import GraphCompilerNameError, TwinSettings
 from tests.twin.on_twin import output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     Function = Callable[..., tuple[torch.Tensor, ...]]
 
@@ -193,6 +194,45 @@ def test_an_output_may_lie_where_another_output_looks_at_an_input() -> None:
     assert all(map(torch.equal, (flat, turned, x), (*wanted, wanted[1].t() + 1)))
     runner.run(addresses(x, turned, flat, x), torch.get_num_threads())
     assert torch.equal(x, (wanted[1].t() + 1).t())
+
+
+PAGES = Path("/proc/self/statm")
+BYTES = 8 << 20  # of each tensor below
+
+
+@pytest.fixture(scope="module")
+def resident() -> Iterator[list[int]]:
+    """Define probe(x) -> x + 1, and return the bytes of the process that each call finds."""
+    library: Any = cast("Any", torch.library).Library("graph_compiler_test", "DEF")
+    library.define("probe(Tensor x) -> Tensor")
+    found: list[int] = []
+
+    def probe(x: torch.Tensor) -> torch.Tensor:
+        found.append(int(PAGES.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGESIZE"))
+        return x + 1
+
+    library.impl("probe", probe, "CPU")
+    library.impl("probe", torch.empty_like, "Meta")
+    yield found
+    library._destroy()  # noqa: SLF001 - there is no public way
+
+
+@pytest.mark.parametrize("flag", [False, True], ids=["interpreter", "generated Python"])
+def test_tensors_within_a_graph_are_dropped_after_their_last_use(
+    resident: list[int], *, flag: bool
+) -> None:
+    def chain(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        for _ in range(20):
+            x = torch.ops.graph_compiler_test.probe(x * 2)
+        return (x, (x > 0) & True) if flag else (x,)
+
+    given = torch.ones(BYTES // 4)
+    program = program_of(lowered(chain, [given]))
+    assert isinstance(program, torch.jit.ScriptFunction) != flag
+    program(given)
+    resident.clear()
+    program(given)
+    assert max(resident) - resident[0] < 5 * BYTES
 
 
 def test_the_compiler_is_a_setting_of_the_twin() -> None:
