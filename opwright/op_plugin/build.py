@@ -28,7 +28,7 @@ from opwright.op_plugin.errors import (
     UndefinedFunctionError,
 )
 from opwright.op_plugin.headers import INCLUDE, INTERFACES, aten_functions, emit_headers
-from opwright.op_plugin.inputs import read_inputs, shown
+from opwright.op_plugin.inputs import read_inputs, shown, text_of
 from opwright.op_plugin.python_files import read_module
 from opwright.op_plugin.signatures import signature
 from opwright.op_plugin.units import SOURCES, emit_units, has_meta
@@ -185,10 +185,7 @@ def generated(
 ) -> Mapping[str, str]:
     """Return the generated C++."""
     source = inputs.functions.name
-    texts = [
-        file.read_text(encoding="utf-8")
-        for file in (inputs.functions, *inputs.kernels, *inputs.headers)
-    ]
+    texts = [text_of(file) for file in (inputs.functions, *inputs.kernels, *inputs.headers)]
     headers = toolchain.torch / "include" / "ATen" / "ops"
     aten = [name for name in aten_functions(texts) if headers.joinpath(f"{name}.h").is_file()]
     python_meta = {name for module in modules for name in module.meta}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from opwright.declare.rules import Cpp
 from opwright.derive import derive
 from opwright.errors import DiagnosticsError
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
-from opwright.op_plugin.inputs import shown
+from opwright.op_plugin.inputs import shown, text_of
 from opwright.op_plugin.keys import ENTRY_SPECIAL, GEN_SPECIAL, check_keys
 from opwright.sources.gen_opapi import inherited, new_outputs
 from opwright.sources.op_plugin import known_versions, read_op_plugin
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Schema
     from opwright.derive.facts import OperatorFacts, SetFacts
     from opwright.op_plugin.inputs import Inputs
+    from opwright.sources.imported import Imported
     from opwright.sources.versions import Minor
     from opwright.sources.yaml_text import Located, Value
 
@@ -106,6 +107,9 @@ class Raw:
     line: int
 
 
+Chosen: TypeAlias = "tuple[Operator, Raw, tuple[Kernels, ...]]"
+
+
 def read_entries(inputs: Inputs, torch: str) -> Entries:
     """Read the operators for a version of torch.
 
@@ -116,14 +120,14 @@ def read_entries(inputs: Inputs, torch: str) -> Entries:
         (OPW-D...).
     """
     where = shown(inputs.functions)
-    text = inputs.functions.read_text(encoding="utf-8")
+    text = text_of(inputs.functions)
     derivatives = inputs.derivatives
     document = load_document(text, where=where)
     check_keys(text, where=where)
     imported = read_op_plugin(
         text,
         where=where,
-        derivatives=derivatives.read_text(encoding="utf-8") if derivatives else None,
+        derivatives=text_of(derivatives) if derivatives else None,
         derivatives_where=shown(derivatives) if derivatives else "",
         namespace=NAMESPACE,
         versions=VERSIONS,
@@ -131,19 +135,7 @@ def read_entries(inputs: Inputs, torch: str) -> Entries:
     known = known_versions(document, where=where) or VERSIONS
     raws = {raw.line: raw for raw in raw_entries(document)}
     symint = {raw.values["func"] for raw in raws.values() if raw.section == "symint"}
-    notes: list[str] = []
-    chosen: list[tuple[Operator, Raw, tuple[Kernels, ...]]] = []
-    for declaration in imported.declarations:
-        for operator in declaration.operators:
-            raw = raws.get(operator.place.line) if operator.place.file == where else None
-            if raw is None:
-                notes.append(f"{operator.place}: {operator.name} is left out, it is not in {where}")
-                continue
-            kernels = kernels_of(operator, raw, known, minor(torch, where="torch"), where=where)
-            if kernels:
-                chosen.append((operator, raw, kernels))
-            else:
-                notes.append(f"{operator.place}: {operator.name} is left out, not for {torch}")
+    chosen, notes = select(imported, raws, known, minor(torch, where="torch"), where=where)
     if not chosen:
         raise NoEntryError(where=where, got=f"torch {torch}; {'; '.join(notes) or 'no entry'}")
     declaration = dataclasses.replace(
@@ -165,6 +157,32 @@ def read_entries(inputs: Inputs, torch: str) -> Entries:
         for operator, raw, kernels in chosen
     )
     return Entries(entries=entries, facts=facts, notes=tuple(notes))
+
+
+def select(
+    imported: Imported,
+    raws: Mapping[int, Raw],
+    known: tuple[Minor, ...],
+    version: Minor,
+    *,
+    where: str,
+) -> tuple[list[Chosen], list[str]]:
+    """Return the operators for a version of torch, and notes about the others."""
+    chosen: list[Chosen] = []
+    notes: list[str] = []
+    for declaration in imported.declarations:
+        for operator in declaration.operators:
+            raw = raws.get(operator.place.line) if operator.place.file == where else None
+            if raw is None:
+                notes.append(f"{operator.place}: {operator.name} is left out, it is not in {where}")
+                continue
+            kernels = kernels_of(operator, raw, known, version, where=where)
+            if kernels:
+                chosen.append((operator, raw, kernels))
+            else:
+                torch = f"{version[0]}.{version[1]}"
+                notes.append(f"{operator.place}: {operator.name} is left out, not for {torch}")
+    return chosen, notes
 
 
 def raw_entries(document: Mapping[str, tuple[Located, ...] | Located]) -> Iterator[Raw]:

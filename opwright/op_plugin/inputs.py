@@ -11,7 +11,7 @@ from opwright.op_plugin.errors import InputsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["DERIVATIVES", "Inputs", "read_inputs", "shown"]
+__all__ = ["DERIVATIVES", "Inputs", "read_inputs", "shown", "text_of"]
 
 FUNCTIONS = "op_plugin_functions.yaml"
 DERIVATIVES = "derivatives.yaml"
@@ -44,6 +44,22 @@ def shown(path: Path) -> str:
     """Return a path as a person would write it: from the current folder if it is in there."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def text_of(file: Path) -> str:
+    """Return a file's text.
+
+    Raises
+    ------
+    InputsError
+        OPW-O001.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputsError(
+            where=shown(file), got=str(error), fix="make it readable, in UTF-8"
+        ) from error
 
 
 def read_inputs(paths: Sequence[Path]) -> Inputs:

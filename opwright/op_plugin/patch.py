@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from opwright.op_plugin.diff import Change, patch_text
 from opwright.op_plugin.entries import read_entries
 from opwright.op_plugin.errors import TreeError
-from opwright.op_plugin.inputs import read_inputs, shown
+from opwright.op_plugin.inputs import read_inputs, shown, text_of
 from opwright.op_plugin.python_files import read_module
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def added(tree: Tree, path: str, file: Path, text: str | None = None) -> Change:
     TreeError
         OPW-O008: there is another file of this name.
     """
-    text = file.read_text(encoding="utf-8") if text is None else text
+    text = text_of(file) if text is None else text
     after = text if text.endswith("\n") or not text else f"{text}\n"
     before = tree.read(path)
     if before not in {None, after}:
@@ -203,7 +203,7 @@ def kernel_files(tree: Tree, inputs: Inputs) -> list[Change]:
     """Return the changes that add the C++."""
     changes = []
     for file in (*inputs.kernels, *inputs.headers):
-        text = file.read_text(encoding="utf-8")
+        text = text_of(file)
         is_aclop = "namespace acl_op" in text and "namespace op_api" not in text
         folder = "aclops" if is_aclop else "opapi"
         changes.append(added(tree, f"{tree.prefix}op_plugin/ops/{folder}/{file.name}", file))
@@ -249,7 +249,7 @@ def inserted(tree: Tree, path: str, source: Path, section: str, key: str) -> Cha
         raise TreeError(where=str(tree.root), got="no such file", allowed=[where])
     lines = before.splitlines(keepends=True)
     theirs = texts_of(before.splitlines(), section)
-    for name, entries in texts_of(source.read_text(encoding="utf-8").splitlines(), section).items():
+    for name, entries in texts_of(text_of(source).splitlines(), section).items():
         new = []
         for entry in entries:
             if entry in theirs.get(name, []):

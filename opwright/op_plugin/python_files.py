@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from opwright.op_plugin.entries import NAMESPACE
 from opwright.op_plugin.errors import PythonFileError
-from opwright.op_plugin.inputs import shown
+from opwright.op_plugin.inputs import shown, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
             got=f"the name {name!r}",
             fix="rename it: a module without underscore",
         )
-    text = file.read_text(encoding="utf-8")
+    text = text_of(file)
     try:
         tree = ast.parse(text)
     except SyntaxError as error:

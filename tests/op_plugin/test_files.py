@@ -186,7 +186,10 @@ def test_paths_that_are_no_extension_are_told(tmp_path: Path) -> None:
     (tmp_path / "k.cc").touch()
     with pytest.raises(OpwrightError, match=r"(?s)a file \*\.cc.*\.cpp"):
         read_inputs([tmp_path / "k.cc"])
-    write(tmp_path, "")
+    (tmp_path / "f.yaml").write_bytes(b"# \xff")
+    with pytest.raises(OpwrightError, match=r"(?s)OPW-O001.*f.yaml.*utf-8"):
+        read_entries(read_inputs([tmp_path / "f.yaml"]), "2.13")
+    (tmp_path / "k.cc").unlink()
     (tmp_path / "g.yaml").touch()
     with pytest.raises(OpwrightError, match=r"2 YAML files of functions: f.yaml, g.yaml"):
         read_inputs([tmp_path])
