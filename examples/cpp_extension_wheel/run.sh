@@ -61,5 +61,9 @@ step "What was built"
 step "Forward, backward and Meta against the CPU"
 on_the_twin --trace build/trace.json -- build/venv/bin/python demo/agree.py
 
+step "Compiled with TorchAir, in both modes"
+on_the_twin -- build/venv/bin/python demo/compiled.py 2>build/compiled.log ||
+    { cat build/compiled.log >&2; exit 1; }
+
 step "Calls that went through the twin (build/trace.json)"
 "$python" demo/calls.py build/trace.json

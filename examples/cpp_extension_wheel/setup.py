@@ -32,7 +32,7 @@ extension = NpuExtension(
 setup(
     name="custom_ops",
     version="1.0",
-    description="An AddCustom operator for Ascend NPUs: eager, autograd and Meta",
+    description="An AddCustom operator for Ascend NPUs: eager, autograd, Meta and graphs",
     packages=find_packages(include=["custom_ops"]),
     ext_modules=[extension],
     cmdclass={"build_ext": BuildExtension},

@@ -87,6 +87,22 @@ def test_forward_backward_and_meta_agree_with_the_cpu(demo: str) -> None:
         assert re.search(rf"agrees +{what} ", demo), what
 
 
+@pytest.mark.parametrize("shapes", ["static", "dynamic"])
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+def test_both_compile_modes_agree_with_the_cpu(demo: str, mode: str, shapes: str) -> None:
+    assert re.search(
+        rf"^  agrees  {mode} +{shapes} +\d calls  max difference 0 ", demo, re.MULTILINE
+    )
+
+
+def test_the_generated_function_is_that_of_the_prototype(folder: Path, tmp_path: Path) -> None:
+    made = tmp_path / "made.py"
+    command = ["opwright", "proto", "gen", "custom_reg_op.h", "-o", str(made)]
+    subprocess.run(command, cwd=folder / "graph", env=os.environ | {"PATH": tools()}, check=True)
+    kept = folder / "custom_ops" / "auto_generated_ge_raw_custom_ops.py"
+    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("title", "category", "function"),
     [
