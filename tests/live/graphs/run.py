@@ -1,9 +1,9 @@
-"""Runs every model in one mode and prints a line of JSON for each: what was wrong, what captured.
+"""Runs every model in some modes and prints a line of JSON for each: what was wrong, what captured.
 
-    python run.py MODE [PACKAGE]    the operators are those of an installed package, or live ones
+    python run.py MODE[,MODE...] [PACKAGE]    the operators are an installed package's, or live ones
 
-In a process of its own, because npugraph_ex and TorchAir patch the same operators of torch_npu
-2.13.0: a process can use only one of them.
+npugraph_ex and TorchAir patch the same operators: in one process, TorchAir has to be the first that
+compiles (torch_npu 2.13.0).
 """
 
 from __future__ import annotations
@@ -122,20 +122,27 @@ def capture_eager(model: Model) -> None:
         model.function(*on_npu)
 
 
-def main(mode: str) -> None:
-    """Run all models."""
+def main(modes: list[str]) -> None:
+    """Run all models in all modes."""
     torch.manual_seed(0)
     watch()
+    for mode in modes:
+        run_mode(mode)
+
+
+def run_mode(mode: str) -> None:
+    """Run all models in a mode."""
     if mode == "max-autotune" and len(sys.argv) == 2:
         for name, dynamic, wrong in importlib.import_module("kinds").all_wrong():
-            tell({"model": name, "dynamic": dynamic, "wrong": wrong})
+            tell({"mode": mode, "model": name, "dynamic": dynamic, "wrong": wrong})
     for name, model in MODELS.items():
         for dynamic in (False,) if mode == "by hand" else (False, True):
             torch.compiler.reset()
             captured.clear()
             with torch.no_grad():
                 wrong = run_in(mode, model, dynamic=dynamic)
-            tell({"model": name, "dynamic": dynamic, "wrong": wrong, "captured": captured})
+            line = {"mode": mode, "model": name, "dynamic": dynamic, "wrong": wrong}
+            tell({**line, "captured": captured})
 
 
 def tell(line: dict[str, Any]) -> None:
@@ -144,4 +151,4 @@ def tell(line: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-main(sys.argv[1])
+main(sys.argv[1].split(","))
