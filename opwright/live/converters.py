@@ -43,6 +43,15 @@ class Converters:
             operator, converter = self.kept.pop()
             if converter is not None and getattr(operator, PLACE, None) is converter:
                 delattr(operator, PLACE)
+                supported_samples().pop(operator, None)
+
+
+def supported_samples() -> dict[Any, Any]:
+    """Return TorchAir's table of the samples that converters support."""
+    from torchair._ge_concrete_graph import fx2ge_converter  # noqa: PLC0415 - TorchAir is imported by now
+
+    found: dict[Any, Any] = fx2ge_converter._DECLARED_SUPPORTED_CONVERTERS  # noqa: SLF001 - it has no public name
+    return found
 
 
 def register_converters(facts: SetFacts, registrations: Registrations) -> None:

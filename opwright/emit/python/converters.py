@@ -13,11 +13,12 @@ from opwright.derive.prototype import ALLOCATION
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.api import signature_exemptions
 from opwright.emit.python.converter_checks import check_converters
+from opwright.emit.python.converter_samples import CLASSES, declared_samples
 from opwright.emit.python.ge import node_names
 from opwright.emit.python.module import module
 from opwright.emit.python.names import overload_expression
 from opwright.emit.python.prototypes import function_name, graph_operators
-from opwright.emit.python.text import bracketed, docstring, literal
+from opwright.emit.python.text import WIDTH, bracketed, docstring, literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,6 +79,7 @@ def emit_converters(facts: SetFacts, written: Mapping[int, str], options: EmitOp
             [
                 *(["import torch"] if "torch." in calls else []),
                 "from torch_npu.dynamo.torchair import register_fx_node_ge_converter",
+                *(support_imports(calls) if "@declare_supported" in calls else []),
             ],
             [
                 *([f"from {package} import {', '.join(modules)}"] if modules else []),
@@ -92,6 +94,16 @@ def emit_converters(facts: SetFacts, written: Mapping[int, str], options: EmitOp
             "# mypy: ignore-errors",
         ],
     )
+
+
+def support_imports(calls: str) -> list[str]:
+    """Return the imports of what says the samples."""
+    names = ["Support", *(name for name in CLASSES.values() if f"{name}(" in calls)]
+    module_name = "torchair._ge_concrete_graph.supported_declaration"
+    line = f"from {module_name} import {', '.join(sorted(names))}"
+    if len(line) > WIDTH:
+        line = bracketed(f"from {module_name} import (", sorted(names), ")")
+    return ["from torchair._ge_concrete_graph.fx2ge_converter import declare_supported", line]
 
 
 def authored(facts: SetFacts) -> list[OperatorFacts]:
@@ -130,6 +142,7 @@ def converter(operator: OperatorFacts, facts: SetFacts, node: str) -> list[str]:
     if any("meta_outputs" in line for line in body):
         parameters.append("meta_outputs: Any = None")
     return [
+        *declared_samples(operator),
         f"@register_fx_node_ge_converter({overload_expression(operator, 'ops')})",
         bracketed(f"def convert_{function_name(operator.name)}(", parameters, ") -> Any:"),
         *docstring(f"Convert ``{operator.name}`` to ``{prototype.op_type}``.", indent="    "),
