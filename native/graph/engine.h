@@ -61,7 +61,7 @@ struct Answer {
 
 // Throws if there is no engine: no Python, or the package cannot be imported.
 const Engine& engine();
-// Whether the engine can be called: it has been, and Python still runs.
+// Whether the engine can be called: it has been, and Python, if it needs that, still runs.
 bool engine_is_there();
 // Throws what the engine could not do.
 void check(const Answer& answer);

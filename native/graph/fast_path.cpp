@@ -54,10 +54,11 @@ class WantedRuntimeTensor final : public Wanted {
     tensor_.data().set(new Shared{{1}, data, std::move(owner)}, manage, bytes);
   }
   void describe(const Answer::Output& output, bool) override {
+    const bool on_host = data() != nullptr && !memory::is_device_address(data());
     require(tensor_.set_shape(output.sizes), kFailed, "an output has ", output.sizes.size(), " dimensions");
     tensor_.set_type(output.dtype);
     tensor_.set_format(ge::FORMAT_ND);
-    tensor_.data().set_placement(gert::kOnDeviceHbm);
+    tensor_.data().set_placement(on_host ? gert::kOnHost : gert::kOnDeviceHbm);
   }
 
  private:
@@ -79,7 +80,7 @@ void execute(const ge::Session& session, uint32_t id, void* stream, const std::v
   std::vector<WantedRuntimeTensor> wanted(outputs.begin(), outputs.end());
   std::vector<Wanted*> pointers;
   for (WantedRuntimeTensor& each : wanted) pointers.push_back(&each);
-  stream_of(stream)->submit(prepare(*graph, std::move(given), pointers, /*on_host=*/false, data->allocator(stream)));
+  start(*stream_of(stream), *graph, std::move(given), pointers, data->allocator(stream));
 }
 
 template <class Body, class... Args>

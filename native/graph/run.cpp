@@ -1,6 +1,8 @@
 // native/graph/run.cpp
 #include "graph/run.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "runtime/device.h"
@@ -56,7 +58,9 @@ void give_memory(Wanted& wanted, const Answer::Output& output, size_t index, boo
   if (wanted.data() != nullptr) {
     require(wanted.bytes() >= output.bytes, kFailed, "E19025: output ", index, " has ", wanted.bytes(),
             " bytes, but the graph computes ", output.bytes, "; the shape that Meta gives it is not the graph's");
-    if (!on_host) memory::checked_alias(wanted.data(), output.bytes, "output", kFailed);
+    if (memory::is_device_address(wanted.data())) {
+      memory::checked_alias(wanted.data(), output.bytes, "output", kFailed);
+    }
   } else if (on_host) {
     wanted.take_host_memory(output.bytes);
   } else if (output.bytes != 0) {
@@ -81,6 +85,17 @@ TaskPtr prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>
     results.add_output(computed[i], outputs[i]->data());
   }
   return std::make_unique<RunTask>(std::move(program), std::move(inputs), std::move(results));
+}
+
+void start(Stream& stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
+           const std::shared_ptr<ge::Allocator>& allocator) {
+  stream.submit(prepare(graph, std::move(inputs), outputs, /*on_host=*/false, allocator));
+  const bool any_on_host = std::any_of(outputs.begin(), outputs.end(), [](const Wanted* wanted) {
+    return wanted->data() != nullptr && !memory::is_device_address(wanted->data());
+  });
+  if (!any_on_host) return;
+  stream.wait(std::nullopt);
+  if (const auto failure = stream.take_failure()) fail(failure->code, failure->text);
 }
 
 }  // namespace opwright::graph

@@ -9,6 +9,7 @@
 #include "ge/allocator.h"
 #include "graph/run_tensors.h"
 #include "graph/session_data.h"
+#include "runtime/stream.h"
 #include "runtime/task.h"
 
 namespace opwright::graph {
@@ -28,5 +29,9 @@ class Wanted {
 // Finds the program for a run, gives outputs memory where they have none, and makes the task.
 TaskPtr prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs, bool on_host,
                 const std::shared_ptr<ge::Allocator>& allocator);
+
+// Enqueues a run. Outputs in host memory are there when this returns, as nobody could tell when they are otherwise.
+void start(Stream& stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
+           const std::shared_ptr<ge::Allocator>& allocator);
 
 }  // namespace opwright::graph

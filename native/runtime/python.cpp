@@ -75,7 +75,7 @@ const Python& interpreter() {
 
 }  // namespace
 
-bool python_is_running() { return interpreter().running(); }
+bool python_has_ended() { return interpreter().is_initialized != nullptr && !interpreter().running(); }
 
 bool call_python(const char* module, const char* function, const char* argument, int code, const char* what) {
   const Python& python = interpreter();

@@ -6,8 +6,8 @@
 
 namespace opwright {
 
-// Whether this process has a Python that can be called; no more once it has ended.
-OPWRIGHT_API bool python_is_running();
+// Whether this process had a Python that cannot be called any more.
+OPWRIGHT_API bool python_has_ended();
 
 // Calls `function(argument)` of a module. False in a process without Python. An exception becomes Error(code, text that
 // begins with `what`).
