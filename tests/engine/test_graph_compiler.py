@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from typer.testing import CliRunner
 
+from opwright.cli import app
 from opwright.engine.compilers import chosen_compiler, inductor
 from opwright.engine.lower import Lowered
 from opwright.engine.program import program_of
@@ -242,6 +244,9 @@ def test_the_compiler_is_a_setting_of_the_twin() -> None:
     assert chosen_compiler({}) is program_of
     with pytest.raises(GraphCompilerNameError, match="allowed: eager, inductor"):
         chosen_compiler({"OPWRIGHT_GRAPH_COMPILER": "gcc"})
+    refused = CliRunner().invoke(app, ["run", "--graph-compiler", "gcc", "--", "true"]).exception
+    assert isinstance(refused, GraphCompilerNameError)
+    assert refused.where == "--graph-compiler"
 
 
 INDUCTOR = """
