@@ -50,7 +50,10 @@ def check_converters(facts: SetFacts) -> None:
 def check_parameters(
     function: Callable[..., object], operator: OperatorFacts, *, where: str
 ) -> None:
-    """Raise unless a converter can be called with the arguments of the schema."""
+    """Raise unless a converter can be called with the arguments of the schema.
+
+    TorchAir passes those of an operator that writes by their names, others in their order.
+    """
     arguments = operator.schema.arguments
     positional = [argument.name for argument in arguments if not argument.keyword_only]
     keywords = {argument.name: argument.name for argument in arguments if argument.keyword_only}
@@ -63,7 +66,10 @@ def check_parameters(
         raise ConverterParametersError(
             where=where, got=f"{signature}: {error}", allowed=[wanted(operator)]
         ) from error
-    swapped = next((n for n, v in bound.arguments.items() if n in positional and v != n), None)
+    by_name = bool(operator.schema.mutated)
+    swapped = next(
+        (n for n, v in bound.arguments.items() if v != n and (by_name or n in positional)), None
+    )
     if swapped is not None:
         got = f"{signature}: its {swapped!r} would be the schema's {bound.arguments[swapped]!r}"
         raise ConverterParametersError(where=where, got=got, allowed=[wanted(operator)])

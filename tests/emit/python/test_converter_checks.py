@@ -21,10 +21,14 @@ attr: Any = None  # torchair.ge's, which are not called here
 custom_op: Any = None
 
 
-def message(converter: Callable[..., object], **fields: Any) -> str:  # noqa: ANN401 - fields of an operator
+def message(
+    converter: Callable[..., object],
+    schema: str = SCHEMA,
+    **fields: Any,  # noqa: ANN401 - fields of an operator
+) -> str:
     """Return what is wrong with a converter; nothing if it fits."""
     ops = ow.OperatorSet("hand")
-    ops.declare(SCHEMA, converter=converter, **fields)
+    ops.declare(schema, converter=converter, **fields)
     try:
         check_converters(derive(ops.freeze()))
     except OpwrightError as error:
@@ -112,6 +116,17 @@ def test_what_contradicts_names_operator_and_converter(converter: Callable[..., 
     assert f"operator hand::twice, converter {converter.__name__}" in text
     assert got in text
     assert f"allowed: {allowed}\n" in text
+
+
+def with_other_names(first, second):
+    return custom_op("AddTo", first, second)
+
+
+def test_operators_that_write_are_converted_with_arguments_by_name() -> None:
+    assert not message(with_other_names, "add_to(Tensor x, Tensor y) -> Tensor")
+    text = message(with_other_names, "add_to(Tensor(a!) x, Tensor y) -> ()")
+    assert "OPW-E004" in text
+    assert "its 'first' would be the schema's 'x'" in text
 
 
 def test_a_prototype_that_the_author_wrote_counts() -> None:
