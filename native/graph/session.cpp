@@ -16,6 +16,7 @@
 #include "graph/summary.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
+#include "runtime/memory.h"
 #include "runtime/stream.h"
 
 namespace opwright::graph {
@@ -40,7 +41,9 @@ class WantedTensor final : public Wanted {
   void describe(const Answer::Output& output, bool on_host) override {
     ge::TensorDesc desc(ge::Shape(output.sizes), ge::FORMAT_ND, output.dtype);
     desc.SetOriginShape(ge::Shape(output.sizes));
-    desc.SetPlacement(on_host ? ge::kPlacementHost : ge::kPlacementDevice);
+    const bool in_host_memory =
+        on_host || (tensor_.GetData() != nullptr && !opwright::memory::is_device_address(tensor_.GetData()));
+    desc.SetPlacement(in_host_memory ? ge::kPlacementHost : ge::kPlacementDevice);
     tensor_.SetTensorDesc(desc);
   }
 
@@ -48,19 +51,22 @@ class WantedTensor final : public Wanted {
   ge::Tensor& tensor_;
 };
 
-TaskPtr prepared(AddedGraph& graph, const std::vector<ge::Tensor>& inputs, std::vector<ge::Tensor>& outputs,
-                 bool on_host, const std::shared_ptr<ge::Allocator>& allocator) {
+// Calls `body` with the tensors of a run as the engine and the graph know them.
+template <class Body>
+void with_tensors(AddedGraph& graph, const std::vector<ge::Tensor>& inputs, std::vector<ge::Tensor>& outputs,
+                  const Body& body) {
   graph.compile();
   RunTensors given;
   for (const ge::Tensor& tensor : inputs) {
     given.add({tensor.GetDataType(), sizes_of(tensor), tensor.GetData(), tensor.GetSize()});
   }
-  if (outputs.empty())
+  if (outputs.empty()) {
     std::generate_n(std::back_inserter(outputs), graph.compiled().output_count, [] { return ge::Tensor(); });
+  }
   std::vector<WantedTensor> wanted(outputs.begin(), outputs.end());
   std::vector<Wanted*> pointers;
   for (WantedTensor& each : wanted) pointers.push_back(&each);
-  return prepare(graph, std::move(given), pointers, on_host, allocator);
+  body(std::move(given), pointers);
 }
 
 template <class Body, class... Args>
@@ -130,7 +136,13 @@ Status Session::RemoveGraph(uint32_t id) {
 Status Session::RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
   return guarded(
       "ge::Session::RunGraph",
-      [&] { prepared(*session_of(id_)->find(id), inputs, outputs, /*on_host=*/true, nullptr)->run(); }, arg("id", id));
+      [&] {
+        const auto graph = session_of(id_)->find(id);
+        with_tensors(*graph, inputs, outputs, [&](RunTensors given, const std::vector<Wanted*>& wanted) {
+          prepare(*graph, std::move(given), wanted, /*on_host=*/true, nullptr)->run();
+        });
+      },
+      arg("id", id));
 }
 
 Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::vector<Tensor>& inputs,
@@ -140,8 +152,9 @@ Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::ve
       [&] {
         const auto session = session_of(id_);
         const auto graph = session->find(id);
-        opwright::stream_of(stream)->submit(
-            prepared(*graph, inputs, outputs, /*on_host=*/false, session->allocator(stream)));
+        with_tensors(*graph, inputs, outputs, [&](RunTensors given, const std::vector<Wanted*>& wanted) {
+          start(*opwright::stream_of(stream), *graph, std::move(given), wanted, session->allocator(stream));
+        });
       },
       arg("id", id), arg("stream", stream));
 }
