@@ -66,6 +66,7 @@ def emit_converters(facts: SetFacts, written: Mapping[int, str], options: EmitOp
     converters = [converter(operator, facts, node) for operator, node in pairs]
     calls = "\n".join(line for each in converters for line in each)
     helpers = [name for name in HELPERS if f"{name}(" in calls]
+    exempt = converter_exemptions(operators, facts)
     modules = [*(["_reference"] if own else []), *(["ge"] if converters else [])]
     writes = any(has_graph_form(operator) for operator in graph_operators(facts))
     return module(
@@ -90,7 +91,7 @@ def emit_converters(facts: SetFacts, written: Mapping[int, str], options: EmitOp
         ],
         comments=[
             "# Signatures are those of the schemas, as TorchAir calls converters.",
-            f"# ruff: noqa: {', '.join(converter_exemptions(operators, facts))}",
+            *([f"# ruff: noqa: {', '.join(exempt)}"] if exempt else []),
             "# mypy: ignore-errors",
         ],
     )
@@ -118,7 +119,8 @@ def authored(facts: SetFacts) -> list[OperatorFacts]:
 
 def converter_exemptions(operators: Sequence[OperatorFacts], facts: SetFacts) -> list[str]:
     """Return the rules of ruff that converters break."""
-    codes = {"ANN401", *signature_exemptions(operator.schema for operator in operators)}
+    codes = set({"ANN401"} if operators else ())
+    codes.update(signature_exemptions(operator.schema for operator in operators))
     codes -= {"FBT001", "N802"}  # parameters are annotated Any, names begin with convert_
     for operator in operators:
         used = " ".join(body_lines(operator, facts, "node"))
