@@ -1,8 +1,12 @@
-"""What a captured NPU graph holds: launches, streams, event edges and memory, printed or drawn.
+"""What NPU graphs hold, printed or drawn.
 
-`read` turns the JSON of a capture into the values of `model`; `edges`, `memory` and `repeats` are
-pure functions on them; `report` and `svg` show the result; `collect` runs a command on the twin and
-gathers its captures; `command` is the verb.
+captured         what NPUGraph captured: launches, streams, event edges, memory
+compiled         what TorchAir compiled: the GE graph beside its FX graph
+shown            either kind -> text, drawing, page, JSON
+printing, drawing, page, text, repeats    what both kinds are shown with
+folder, collect  a command on the twin -> its graphs
+command          the verb
+errors
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.graph.compiled.load import read_compiled
+from opwright.graph.captured.read import read_graphs
+from opwright.graph.compiled.read import read_compiled
 from opwright.graph.folder import FOLDER_VARIABLE
-from opwright.graph.read import read_graphs
 from opwright.twin.launch import CommandNotFoundError, launch_environment
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from opwright.errors import counted
-from opwright.graph.as_json import to_json
 from opwright.graph.collect import run_and_collect
 from opwright.graph.errors import GraphNumberError, NoCaptureError, OutputFileError
-from opwright.graph.shown import FILES, page_of, read, svg_of, text_of, title_of
+from opwright.graph.shown import FILES, json_of, page_of, read, svg_of, text_of, title_of
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def show(
             write(file, draw(each, number))
             typer.echo(f"{title_of(each, number)}: {file}")
     if json_file is not None:
-        write(json_file, to_json(graphs.values()) + "\n")
+        write(json_file, json_of(graphs.values()) + "\n")
         typer.echo(f"{counted(len(graphs), 'graph') or 'no graphs'}: {json_file}")
     if not files and json_file is None:
         typer.echo("\n\n".join(text_of(each, number) for number, each in graphs.items()))

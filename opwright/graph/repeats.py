@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["Section", "sections"]
+__all__ = ["Section", "folded", "sections"]
 
 LEAST = 3  # entries that a section has to save; fewer are easier to read as they are
 LONGEST = 256  # entries of a section that is looked for; a model's layer has fewer launches
@@ -51,6 +51,13 @@ def sections(
     if single < place:
         found.append(Section(single, place - single))
     return tuple(found)
+
+
+def folded(keys: Sequence[Hashable], most: int) -> tuple[Section, ...]:
+    """Return the sections of a sequence; up to `most` entries are one that occurs once."""
+    if len(keys) > most:
+        return sections(keys)
+    return (Section(0, len(keys)),) if keys else ()
 
 
 def most_saving(numbers: Sequence[int], start: int, longest: int) -> Section:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.graph import report, svg
+from opwright.graph.captured import as_json as captured_json
+from opwright.graph.captured import report as captured_report
+from opwright.graph.captured import svg as captured_svg
+from opwright.graph.captured.model import CapturedGraph
+from opwright.graph.captured.read import read_graphs
+from opwright.graph.captured.text import title_text
+from opwright.graph.compiled import as_json as compiled_json
 from opwright.graph.compiled import lines
 from opwright.graph.compiled import report as compiled_report
 from opwright.graph.compiled import svg as compiled_svg
-from opwright.graph.compiled.load import read_compiled
 from opwright.graph.compiled.messages import SUFFIXES
 from opwright.graph.compiled.model import CompiledGraph
-from opwright.graph.compiled.page import to_page
-from opwright.graph.model import CapturedGraph
-from opwright.graph.read import read_graphs
-from opwright.graph.text import title_text
+from opwright.graph.compiled.read import read_compiled
+from opwright.graph.page import to_page
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["FILES", "Graph", "page_of", "read", "svg_of", "text_of", "title_of"]
+__all__ = ["FILES", "Graph", "json_of", "page_of", "read", "svg_of", "text_of", "title_of"]
 
 Graph: TypeAlias = CapturedGraph | CompiledGraph
 FILES = (".json", *SUFFIXES)
@@ -47,16 +52,29 @@ def text_of(graph: Graph, number: int) -> str:
     """Return the report about a graph."""
     if isinstance(graph, CompiledGraph):
         return compiled_report.to_text(graph, number)
-    return report.to_text(graph, number)
+    return captured_report.to_text(graph, number)
 
 
 def svg_of(graph: Graph, number: int) -> str:
     """Return the drawing of a graph."""
     if isinstance(graph, CompiledGraph):
         return compiled_svg.to_svg(graph, number)
-    return svg.to_svg(graph, number)
+    return captured_svg.to_svg(graph, number)
 
 
 def page_of(graph: Graph, number: int) -> str:
     """Return the page of a graph."""
     return to_page(title_of(graph, number), svg_of(graph, number))
+
+
+def json_of(graphs: Iterable[Graph]) -> str:
+    """Return an array with an object per graph."""
+    return json.dumps(
+        [
+            compiled_json.described(graph)
+            if isinstance(graph, CompiledGraph)
+            else captured_json.described(graph)
+            for graph in graphs
+        ],
+        indent=2,
+    )

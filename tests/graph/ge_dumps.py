@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from opwright.graph.compiled.messages import generated
+from opwright.graph.compiled.ge_proto import generated
 from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from opwright.graph.compiled.messages import Message
+    from opwright.graph.compiled.ge_proto import Message
 
 FLOAT = 1  # of ge.proto.DataType
 INT64 = 8

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from opwright.graph.read import read_graphs
+from opwright.graph.captured.read import read_graphs
 from tests.twin import on_twin
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from opwright.graph.model import CapturedGraph
+    from opwright.graph.captured.model import CapturedGraph
 
 pytestmark = pytest.mark.twin
 

@@ -20,25 +20,24 @@ from google.protobuf import text_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opwright.graph.as_json import to_json
+from opwright.graph.captured.model import CapturedGraph, Task
 from opwright.graph.compiled.fx import makers, source_text
 from opwright.graph.compiled.layout import BOX_WIDTH, Box, Layout, lay_out
 from opwright.graph.compiled.lines import details
 from opwright.graph.compiled.lines import source_text as line_text
-from opwright.graph.compiled.load import read_compiled
 from opwright.graph.compiled.model import CompiledGraph, Link, Vertex
 from opwright.graph.compiled.observe import FX_SUFFIX, TENSORS_SUFFIX, infer, keep
+from opwright.graph.compiled.read import read_compiled
 from opwright.graph.compiled.relate import related, rows
 from opwright.graph.compiled.report import to_text
 from opwright.graph.compiled.svg import to_svg
 from opwright.graph.errors import GeDumpError
 from opwright.graph.folder import FOLDER_VARIABLE
-from opwright.graph.model import CapturedGraph, Task
-from opwright.graph.shown import page_of
+from opwright.graph.shown import json_of, page_of
 from tests.graph.ge_dumps import layers, op, small, write_small
 
 if TYPE_CHECKING:
-    from opwright.graph.compiled.messages import Message
+    from opwright.graph.compiled.ge_proto import Message
 
 GOLDEN = Path(__file__).parent / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,7 +70,7 @@ def test_each_form_is_as_accepted(graph: CompiledGraph) -> None:
         "txt": to_text(graph, 1, width=WIDTH) + "\n",
         "svg": to_svg(graph, 1),
         "html": page_of(graph, 1),
-        "json": to_json([graph]) + "\n",
+        "json": json_of([graph]) + "\n",
     }
     for suffix, found in forms.items():
         assert found == accepted(f"compiled.{suffix}", found)
@@ -298,7 +297,7 @@ def test_hostile_names_are_text_in_every_form() -> None:
     assert page.tags.count("svg") == 1
     assert page.links == []
     assert any("</svg><script>alert" in text for text in page.texts)
-    assert json.loads(to_json([graph]))[0]["fx"][0]["name"] == HOSTILE
+    assert json.loads(json_of([graph]))[0]["fx"][0]["name"] == HOSTILE
     assert "\x1b" not in to_text(graph, 1, width=WIDTH)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from opwright.graph.compiled.load import read_compiled
+from opwright.graph.compiled.read import read_compiled
 from tests.graph.test_captured import opwright
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.graph.edges import Edge, Waits
-from opwright.graph.facts import gather, moved
-from opwright.graph.memory import Block, largest, memory_blocks, most_alive
-from opwright.graph.model import Access, CapturedGraph, Task, is_copy
-from opwright.graph.read import parse_graphs
+from opwright.graph.captured.edges import Edge, Waits
+from opwright.graph.captured.facts import gather, moved
+from opwright.graph.captured.memory import Block, largest, memory_blocks, most_alive
+from opwright.graph.captured.model import Access, CapturedGraph, Task, is_copy
+from opwright.graph.captured.read import parse_graphs
 from opwright.graph.repeats import Section, sections
 from tests.graph.dumps import FORKED, Event, head, kernel, task, text
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.graph.model import Access
-from opwright.graph.read import read_graphs
+from opwright.graph.captured.model import Access
+from opwright.graph.captured.read import read_graphs
 from tests.twin import on_twin
 
 if TYPE_CHECKING:

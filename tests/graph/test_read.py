@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opwright.graph.captured.model import Access, Argument, CapturedGraph, Task
+from opwright.graph.captured.read import parse_graphs, read_graphs
 from opwright.graph.errors import DumpError
-from opwright.graph.model import Access, Argument, CapturedGraph, Task
-from opwright.graph.read import parse_graphs, read_graphs
 from tests.graph.dumps import FORKED, Event, head, kernel, task, text
 
 if TYPE_CHECKING:

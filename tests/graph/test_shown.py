@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.graph import report
-from opwright.graph.as_json import to_json
-from opwright.graph.model import Argument, CapturedGraph, Task
-from opwright.graph.read import parse_graphs
-from opwright.graph.report import to_text
-from opwright.graph.svg import to_svg
+from opwright.graph import printing
+from opwright.graph.captured.model import Argument, CapturedGraph, Task
+from opwright.graph.captured.read import parse_graphs
+from opwright.graph.captured.report import to_text
+from opwright.graph.captured.svg import to_svg
+from opwright.graph.shown import json_of
 from opwright.graph.text import size_text
 from tests.graph.dumps import FORKED, MIXED, Event, chain, head, kernel, task, text
 
@@ -80,13 +80,13 @@ def test_forks_before_the_first_launch_and_joins_behind_the_last_are_told() -> N
         "  ends         stream 5 forks off stream 3 before its first launch; "
         "stream 3 ends waiting for #2"
     ) in to_text(read(ends), 1).splitlines()
-    (found,) = json.loads(to_json([read(ends)]))
+    (found,) = json.loads(json_of([read(ends)]))
     assert found["forks_at_start"] == [[3, 5]]
     assert found["joins_at_end"] == [{"stream": 3, "launches": [3], "external_events": []}]
 
 
 def test_a_long_list_without_repetition_ends_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "MOST_ROWS", 100)
+    monkeypatch.setattr(printing, "MOST_ROWS", 100)
     assert "... 50 rows more; --json FILE writes all" in to_text(read(tangled(150)), 1)
 
 
@@ -167,7 +167,7 @@ def test_any_text_can_be_drawn_and_printed(name: str, value: str) -> None:
 
 
 def test_the_json_has_the_counts_and_the_tasks() -> None:
-    (found,) = json.loads(to_json([read(FORKED)]))
+    (found,) = json.loads(json_of([read(FORKED)]))
     assert found["counts"] == {
         "launches": 4,
         "copies": 1,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from opwright.graph.compiled.lines import lines_of
 from opwright.graph.compiled.relate import row_key, rows
-from opwright.graph.repeats import Section, sections
+from opwright.graph.repeats import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opwright.graph.compiled.lines import Line
     from opwright.graph.compiled.model import CompiledGraph, Link, Vertex
     from opwright.graph.compiled.relate import Row
+    from opwright.graph.repeats import Section
 
 __all__ = ["Band", "Box", "Layout", "Route", "Side", "lay_out"]
 
@@ -150,9 +151,7 @@ def lay_out(graph: CompiledGraph, top: float) -> Layout:
 
 def drawn_sections(found: Sequence[Row]) -> tuple[Section, ...]:
     """Return the sections of the rows: one if there are few."""
-    if len(found) <= MOST_UNFOLDED:
-        return (Section(0, len(found)),) if found else ()
-    return sections([row_key(row) for row in found])
+    return folded([row_key(row) for row in found], MOST_UNFOLDED)
 
 
 def place_row(

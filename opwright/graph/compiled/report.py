@@ -12,7 +12,7 @@ from rich.text import Text
 from opwright.graph.compiled.layout import drawn_sections
 from opwright.graph.compiled.lines import source_text, summary, title
 from opwright.graph.compiled.relate import rows
-from opwright.graph.report import MOST_ROWS, more_text, printed, section_text
+from opwright.graph.printing import add_rows, printed
 from opwright.graph.text import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["to_text"]
 
 
 def to_text(graph: CompiledGraph, number: int, *, width: int | None = None) -> str:
-    """Return the report about a graph; parameters as of opwright.graph.report.to_text."""
+    """Return the report about a graph; parameters as of opwright.graph.captured.report.to_text."""
     return printed(
         [
             Text(title(graph, number), style="bold"),
@@ -41,24 +41,16 @@ def row_table(graph: CompiledGraph) -> Table:
     for name in ("FX node", "GE nodes", "outputs", "scopes", "source"):
         table.add_column(name, overflow="fold")
     found = rows(graph)
-    for section in drawn_sections(found):
-        if section.times > 1:
-            table.add_row("", Text(section_text(section), style="bold"))
-        for place in range(section.start, section.start + section.length):
-            if table.row_count >= MOST_ROWS:
-                table.add_row("", Text(more_text(len(found) - place)))
-                return table
-            table.add_row(str(place + 1), *row_cells(found[place]))
-        if section.times > 1:
-            table.add_row("", Text(f"(end of the {section.times} times)", style="bold"))
+    add_rows(table, drawn_sections(found), lambda row: row_cells(row, found[row]), before=1)
     return table
 
 
-def row_cells(row: Row) -> list[Text]:
+def row_cells(place: int, row: Row) -> list[Text]:
     """Return the cells of a row."""
     marks = dict.fromkeys(f"{name}: {value}" for each in row.ge for name, value in each.marks)
     outputs = row.fx.outputs if row.fx is not None else row.ge[0].outputs
     return [
+        Text(str(place + 1)),
         Text("" if row.fx is None else named(row.fx)),
         Text("\n".join(map(named, row.ge))),
         Text(printable_lines(outputs)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.graph.model import launches
+from opwright.graph.captured.model import launches
 
 if TYPE_CHECKING:
-    from opwright.graph.model import CapturedGraph
+    from opwright.graph.captured.model import CapturedGraph
 
 __all__ = ["Edge", "Ends", "Waits", "event_edges", "launch_waits", "stream_ends"]
 

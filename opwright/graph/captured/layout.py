@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.graph.facts import task_key
-from opwright.graph.repeats import Section, sections
+from opwright.graph.captured.facts import task_key
+from opwright.graph.repeats import folded
 
 if TYPE_CHECKING:
-    from opwright.graph.facts import Facts
-    from opwright.graph.memory import Block
-    from opwright.graph.model import CapturedGraph
+    from opwright.graph.captured.facts import Facts
+    from opwright.graph.captured.memory import Block
+    from opwright.graph.captured.model import CapturedGraph
+    from opwright.graph.repeats import Section
 
 __all__ = ["LANE_WIDTH", "MARGIN", "Arrow", "Band", "Bar", "Box", "Layout", "lay_out"]
 
@@ -131,10 +132,7 @@ def lay_out(graph: CapturedGraph, facts: Facts) -> Layout:
 
 def drawn_sections(graph: CapturedGraph) -> tuple[Section, ...]:
     """Return the sections of the list of tasks: one if it is short."""
-    count = len(graph.tasks)
-    if count <= MOST_UNFOLDED:
-        return (Section(0, count),) if count else ()
-    return sections([task_key(graph, place) for place in range(count)])
+    return folded([task_key(graph, place) for place in range(len(graph.tasks))], MOST_UNFOLDED)
 
 
 def place_bars(

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.graph.drawing import CHARACTER, add, add_text, cut, new_drawing, pixels, written
-from opwright.graph.edges import Waits
-from opwright.graph.facts import gather
-from opwright.graph.layout import LANE_WIDTH, MARGIN, lay_out
-from opwright.graph.memory import MOST_LISTED, largest
-from opwright.graph.model import is_copy
-from opwright.graph.text import (
+from opwright.graph.captured.edges import Waits
+from opwright.graph.captured.facts import gather
+from opwright.graph.captured.layout import LANE_WIDTH, MARGIN, lay_out
+from opwright.graph.captured.memory import MOST_LISTED, largest
+from opwright.graph.captured.model import is_copy
+from opwright.graph.captured.text import (
     argument_text,
     launch_summary,
     memory_summary,
     operator_text,
-    size_text,
     title_text,
     users_text,
     waits_text,
     writers_text,
 )
+from opwright.graph.drawing import CHARACTER, add, add_text, cut, new_drawing, pixels, written
+from opwright.graph.text import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from xml.etree import ElementTree as ET
 
-    from opwright.graph.facts import Facts
-    from opwright.graph.layout import Arrow, Band, Bar, Box, Layout
-    from opwright.graph.memory import Block
-    from opwright.graph.model import CapturedGraph, Task
+    from opwright.graph.captured.facts import Facts
+    from opwright.graph.captured.layout import Arrow, Band, Bar, Box, Layout
+    from opwright.graph.captured.memory import Block
+    from opwright.graph.captured.model import CapturedGraph, Task
 
 __all__ = ["to_svg"]
 

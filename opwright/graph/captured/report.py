@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opwright.errors import counted
-from opwright.graph.edges import Waits
-from opwright.graph.facts import gather, moved, task_key
-from opwright.graph.memory import MOST_LISTED, largest
-from opwright.graph.model import is_copy
-from opwright.graph.repeats import Section, sections
-from opwright.graph.text import (
+from opwright.graph.captured.edges import Waits
+from opwright.graph.captured.facts import gather, moved, task_key
+from opwright.graph.captured.memory import MOST_LISTED, largest
+from opwright.graph.captured.model import is_copy
+from opwright.graph.captured.text import (
     MOST_NAMED,
     argument_text,
     launch_summary,
     memory_summary,
     operator_text,
-    size_text,
     title_text,
     users_text,
     waits_text,
     writers_text,
 )
+from opwright.graph.printing import add_rows, printed
+from opwright.graph.repeats import folded
+from opwright.graph.text import size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from opwright.graph.facts import Facts
-    from opwright.graph.model import CapturedGraph
+    from opwright.graph.captured.facts import Facts
+    from opwright.graph.captured.model import CapturedGraph
 
-__all__ = ["MOST_ROWS", "more_text", "printed", "section_text", "to_text"]
+__all__ = ["to_text"]
 
-PIPE_WIDTH = 200  # columns where there is no terminal: an address is not broken over two lines
 MOST_LAUNCHES = 60  # a longer list shows sections that repeat once
-MOST_ROWS = 2000  # of what does not repeat: more take rich a minute and nobody reads them
 
 
 def to_text(graph: CapturedGraph, number: int, *, width: int | None = None) -> str:
@@ -65,17 +61,6 @@ def to_text(graph: CapturedGraph, number: int, *, width: int | None = None) -> s
     if facts.blocks:
         parts.append(memory_table(facts))
     return printed(parts, width)
-
-
-def printed(parts: Sequence[RenderableType], width: int | None) -> str:
-    """Return the parts of a report as text; width as of `to_text`."""
-    if width is None and not sys.stdout.isatty():
-        width = PIPE_WIDTH
-    console = Console(highlight=False, width=width)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
 
 
 def overview(graph: CapturedGraph, facts: Facts) -> Table:
@@ -134,38 +119,9 @@ def launch_table(graph: CapturedGraph, facts: Facts) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("waits for", overflow="fold")
     places = list(facts.numbers)
-    for section in shown_sections(graph, facts):
-        if section.times > 1:
-            table.add_row("", "", Text(section_text(section), style="bold"))
-        for place in places[section.start : section.start + section.length]:
-            if table.row_count >= MOST_ROWS:
-                table.add_row("", "", Text(more_text(len(places) - facts.numbers[place] + 1)))
-                return table
-            table.add_row(*launch_row(graph, facts, place))
-        if section.times > 1:
-            table.add_row("", "", Text(f"(end of the {section.times} times)", style="bold"))
+    found = folded([task_key(graph, place) for place in places], MOST_LAUNCHES)
+    add_rows(table, found, lambda row: launch_row(graph, facts, places[row]), before=2)
     return table
-
-
-def more_text(count: int) -> str:
-    """Say how many rows are left out."""
-    return f"... {counted(count, 'row')} more; --json FILE writes all"
-
-
-def shown_sections(graph: CapturedGraph, facts: Facts) -> Sequence[Section]:
-    """Return the sections of the list of launches: one if it is short."""
-    if len(facts.numbers) <= MOST_LAUNCHES:
-        return (Section(0, len(facts.numbers)),)
-    return sections([task_key(graph, place) for place in facts.numbers])
-
-
-def section_text(section: Section) -> str:
-    """Announce a section that repeats."""
-    last = section.start + section.length * section.times
-    return (
-        f"{section.times} times the next {counted(section.length, 'row')}: "
-        f"#{section.start + 1} to #{last}"
-    )
 
 
 def launch_row(graph: CapturedGraph, facts: Facts, place: int) -> Iterator[Text]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.graph.model import Access, CapturedGraph
+    from opwright.graph.captured.model import Access, CapturedGraph
 
 __all__ = ["MOST_LISTED", "Block", "largest", "memory_blocks", "most_alive"]
 

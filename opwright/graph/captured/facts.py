@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.graph.edges import Edge, Ends, Waits, event_edges, launch_waits, stream_ends
-from opwright.graph.memory import Block, memory_blocks, most_alive
-from opwright.graph.model import is_copy, launches
+from opwright.graph.captured.edges import Edge, Ends, Waits, event_edges, launch_waits, stream_ends
+from opwright.graph.captured.memory import Block, memory_blocks, most_alive
+from opwright.graph.captured.model import is_copy, launches
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from opwright.graph.model import CapturedGraph, Task
+    from opwright.graph.captured.model import CapturedGraph, Task
 
 __all__ = ["Facts", "gather", "moved", "task_key"]
 

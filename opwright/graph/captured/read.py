@@ -59,8 +59,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from opwright.graph.captured.model import Access, Argument, CapturedGraph, Kind, Task
 from opwright.graph.errors import DumpError
-from opwright.graph.model import Access, Argument, CapturedGraph, Kind, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,37 +1,25 @@
-"""Graphs for programs."""
+"""Captured graphs for programs."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from opwright.graph.compiled import as_json as compiled
-from opwright.graph.compiled.model import CompiledGraph
-from opwright.graph.facts import gather, moved
+from opwright.graph.captured.facts import gather, moved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from opwright.graph.model import CapturedGraph
-    from opwright.graph.shown import Graph
+    from opwright.graph.captured.model import CapturedGraph
 
-__all__ = ["to_json"]
-
-
-def to_json(graphs: Iterable[Graph]) -> str:
-    """Return an array with an object per graph; tasks are named by their place in "tasks"."""
-    return json.dumps(
-        [
-            compiled.described(graph) if isinstance(graph, CompiledGraph) else described(graph)
-            for graph in graphs
-        ],
-        indent=2,
-    )
+__all__ = ["described"]
 
 
 def described(graph: CapturedGraph) -> Mapping[str, object]:
-    """Return the graph's tasks and what is counted and measured about them."""
+    """Return the graph's tasks and what is counted and measured about them.
+
+    Tasks are named by their place in "tasks".
+    """
     facts = gather(graph)
     return {
         "kind": "capture",

@@ -1,0 +1,10 @@
+"""What a captured graph holds: launches, streams, event edges, memory.
+
+`read` turns the JSON of a capture into the values of `model`; `edges`, `memory` and `facts` are
+pure functions on them, `layout` places what is drawn; `text` has what `report` and `svg` both say,
+`as_json` is for programs.
+"""
+
+from __future__ import annotations
+
+__all__: list[str] = []
