@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "runtime/gil.h"
 #include "runtime/handle.h"
 #include "runtime/memory.h"
 
@@ -39,13 +40,20 @@ AddedGraph::~AddedGraph() {
 }
 
 void AddedGraph::compile() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (compiled_) return;
+  const GilRelease released;  // Python compiles, maybe for a thread that others wait for here
+  const std::lock_guard<std::mutex> one_at_a_time(compiling_);
+  if (is_compiled()) return;
   Answer answer;
   engine().compile(handle_, session_, model_.data(), model_.size(), options_.c_str(), &answer);
   check(answer);
+  const std::lock_guard<std::mutex> lock(mutex_);
   compiled_ = true;
   answer_ = std::move(answer);
+}
+
+bool AddedGraph::is_compiled() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return compiled_;
 }
 
 // No lock is held while Python runs: whoever has the interpreter may want the lock.

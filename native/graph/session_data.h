@@ -60,10 +60,13 @@ class AddedGraph {
   const Answer& compiled() const;
 
  private:
+  bool is_compiled() const;
+
   const uint64_t handle_;
   const uint64_t session_;
   const std::string model_;
   const std::string options_;
+  std::mutex compiling_;  // held while Python works, so never taken with its lock
   mutable std::mutex mutex_;
   bool compiled_ = false;
   Answer answer_;
