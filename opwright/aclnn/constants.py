@@ -84,7 +84,8 @@ def read_constant(text: str) -> Number | None:
         return None
     try:
         return value_of(ast.parse(plain.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, ArithmeticError, RecursionError):
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        # Python's parser calls what is nested too deeply a MemoryError.
         return None
 
 

@@ -43,6 +43,11 @@ ESCAPES = {
     **{code: f"\\{code:03o}" for code in (*range(0x20), 0x7F)},
     **str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}),
 }
+NEXT = re.compile(r"\s*\.")
+# Far more than a header needs: macros that name each other twice grow without end.
+MOST_EXPANDED = 1_000_000  # characters
+MOST_NESTED = 100
+MOST_DIGITS = 100
 LINE = re.compile(r"[^\n]*?(?:\\\n[^\n]*?)*(?:\n|\Z)")
 
 
@@ -69,6 +74,11 @@ def plain_code(text: str) -> str:
 
     Of a conditional block the first branch stays, of `#if 0` the other one. Macros that the text
     defines without parameters are expanded.
+
+    Raises
+    ------
+    PrototypeError
+        OPW-K002: macros that expand to more than any header has.
     """
     code, macros, _, _ = preprocessed(text)
     if not macros:
@@ -76,16 +86,28 @@ def plain_code(text: str) -> str:
     names = "|".join(map(re.escape, macros))
     pattern = re.compile(rf"""(?P<string>"(?:\\.|[^"\\])*")|\b(?:{names})\b""", re.DOTALL)
 
+    left = MOST_EXPANDED
+
     def expanded(part: str, hidden: frozenset[str]) -> str:
         """Expand macros; inside of its own text a macro is a plain name, as in C."""
-        return pattern.sub(
-            lambda match: (
-                match[0]
-                if match["string"] or match[0] in hidden
-                else expanded(macros[match[0]], hidden | {match[0]})
-            ),
-            part,
-        )
+
+        def one(match: re.Match[str]) -> str:
+            nonlocal left
+            name = match[0]
+            if match["string"] or name in hidden:
+                return name
+            left -= len(macros[name]) + 1
+            if left < 0 or len(hidden) == MOST_NESTED:
+                limits = f"{MOST_EXPANDED} characters, {MOST_NESTED} macros in each other"
+                raise PrototypeError(
+                    where=f"#define {name}",
+                    got="macros that expand to more than is read",
+                    allowed=[limits],
+                    fix="write the value out",
+                )
+            return expanded(macros[name], hidden | {name})
+
+        return pattern.sub(one, part)
 
     return expanded(code, frozenset())
 
@@ -160,14 +182,15 @@ def split_arguments(text: str) -> tuple[str, ...]:
 def read_chain(text: str, start: int, *, where: str) -> tuple[Call, ...]:
     """Read the calls that begin at a position: NAME(…), then .NAME(…) as long as they follow."""
     calls: list[Call] = []
-    position = start
+    position = counted = start
+    line = text.count("\n", 0, start) + 1
     while match := CALL.match(text, position):
-        if calls and not re.match(r"\s*\.", text[position:]):
+        if calls and not NEXT.match(text, position):
             break
         end, arguments = read_arguments(text, match.end(), where=where)
-        line = text.count("\n", 0, match.start(1)) + 1
+        line += text.count("\n", counted, match.start(1))
         calls.append(Call(name=match[1], arguments=arguments, line=line))
-        position = end
+        position, counted = end, match.start(1)
     return tuple(calls)
 
 
@@ -215,13 +238,16 @@ def read_literal(text: str) -> Literals | None:
         digits = text.rstrip("fFlLuU")
         if re.search(r"[.eE]", digits):
             return float(digits)
+        if len(digits) > MOST_DIGITS:
+            return None
         return int(digits, 8) if OCTAL.fullmatch(digits) else int(digits)
     if STRINGS.fullmatch(text):
         content = "".join(match[1] for match in STRING.finditer(text))
         return content.encode("latin-1", "backslashreplace").decode("unicode_escape")
     if text.startswith("{") and text.endswith("}"):
         _, parts = read_arguments(f"{text[1:-1]})", 0, where="")
-        values = [read_literal(part) for part in parts]
+        # A list in a list is none; it may be as deep as a text is long.
+        values = [None if part.startswith("{") else read_literal(part) for part in parts]
         if all(isinstance(value, bool | int | float | str) for value in values):
             return tuple(value for value in values if isinstance(value, bool | int | float | str))
     return None

@@ -35,8 +35,20 @@ def with_header(body: str, *, source: str, comment: Comment) -> str:
     source
         Name of the file with the declaration, without folders.
     """
-    header = HEADER.format(comment=comment, source=source, format=FORMAT, digest=digest_of(body))
+    shown = on_one_line(source)
+    header = HEADER.format(comment=comment, source=shown, format=FORMAT, digest=digest_of(body))
     return header + body
+
+
+def on_one_line(name: str) -> str:
+    r"""Return a file's name as a comment can have it: whatever it is, the comment ends after it.
+
+    >>> on_one_line("a b.h\nimport os")
+    'a b.h\\nimport os'
+    """
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in name
+    )
 
 
 def is_edited(text: str) -> bool:

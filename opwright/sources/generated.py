@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from opwright.emit.header import is_edited
@@ -29,16 +30,17 @@ def write_generated(path: Path, text: str, *, force: bool) -> bool:
     ExistingFileError
         OPW-S007: a person wrote or changed the file that is there, and `force` is not given.
     """
-    target = path.resolve()
-    if target.is_dir():
-        raise OutputError(where=str(path), got="a folder", fix="name a file in it with -o")
-    if not target.parent.is_dir():
-        raise OutputError(
-            where=str(path),
-            got=f"no folder {path.parent}",
-            fix=f"make it with: mkdir -p {path.parent}",
-        )
     try:
+        target = path.resolve()
+        if target.is_dir():
+            raise OutputError(where=str(path), got="a folder", fix="name a file in it with -o")
+        if not target.parent.is_dir():
+            folder = target.parent if path.is_symlink() else path.parent
+            raise OutputError(
+                where=str(path),
+                got=f"no folder {folder}",
+                fix=f"make it with: mkdir -p {shlex.quote(str(folder))}",
+            )
         if target.exists() and not target.is_file():
             target.write_text(text, encoding="utf-8")
             return True
@@ -49,5 +51,7 @@ def write_generated(path: Path, text: str, *, force: bool) -> bool:
                     where=str(path), got="a file that opwright did not write, or that was changed"
                 )
         return write_atomically(target, text, force=True)
+    except RuntimeError as error:  # what pathlib says of a link that leads to itself
+        raise OutputError(where=str(path), got=str(error)) from error
     except OSError as error:
         raise OutputError(where=str(path), got=str(error.strerror or error)) from error

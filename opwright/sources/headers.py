@@ -68,6 +68,7 @@ ZEROS: Mapping[str, Default] = {
 }
 # What tells headers with prototypes from operator_reg.h and others, which are included.
 BEGIN = re.compile(r"^[ \t]*REG_OP[ \t]*\(", re.MULTILINE)
+MOST_SHOWN = 80  # characters of a default in a message
 INT64 = range(-(2**63), 2**63)
 # A macro that a header defines around REG_OP; operator_reg.h defines REG_OP itself.
 WRAPPER = re.compile(
@@ -133,14 +134,24 @@ def read_headers(paths: Sequence[Path]) -> Headers:
 
 def with_includes(path: Path, read: dict[Path, None]) -> Iterator[Path]:
     """Yield the files that a header includes, then the header; each once."""
-    if path.resolve() in read:
-        return
-    read[path.resolve()] = None
-    for name in quoted_includes(text_of(path)):
-        included = path.parent / name
-        if included.is_file():
-            yield from with_includes(included, read)
-    yield path
+    # What is to be done, the next one last: a file to open, or one whose includes are done.
+    pending = [(path, False)]
+    while pending:
+        file, is_done = pending.pop()
+        if is_done:
+            yield file
+        elif file.resolve() not in read:
+            read[file.resolve()] = None
+            found = [file.parent / name for name in quoted_includes(text_of(file))]
+            pending += [(file, True), *((each, False) for each in reversed(found) if is_file(each))]
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a path that a header names is a file here; it may be no path at all."""
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def text_of(path: Path) -> str:
@@ -235,11 +246,16 @@ def checked(attribute: Attribute, call: Call, op_type: str, *, where: str) -> At
     if not fits(attribute.default, kind):
         raise HeaderError(
             where=f"{where}:{call.line}, operator {op_type}, attribute {attribute.name}",
-            got=f"default {written} of type {kind}",
+            got=f"default {shortened(written)} of type {kind}",
             allowed=(EXAMPLES[kind],),
             fix=f"write a constant of type {kind}",
         )
     return attribute
+
+
+def shortened(text: str) -> str:
+    """Return the text, or how it begins."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def fits(value: object, kind: str) -> bool:

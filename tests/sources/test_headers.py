@@ -173,6 +173,36 @@ def test_included_files_are_read_once_and_in_order(tmp_path: Path) -> None:
     assert read.notes == (f"{tmp_path / 'a.h'}:4, branch of #if not read",)
 
 
+def test_includes_may_be_as_deep_as_they_like_and_no_file_at_all(tmp_path: Path) -> None:
+    for number in range(1200):
+        (tmp_path / f"{number}.h").write_text(f'#include "{number + 1}.h"\n')
+    (tmp_path / "1200.h").write_text(f'#include "0.h"\n#include "{"x" * 5000}"\n{ADD}')
+    assert [each.where for each in read_headers([tmp_path / "0.h"]).found] == [
+        f"{tmp_path / '1200.h'}:3"
+    ]
+
+
+def test_macros_that_grow_without_end_are_refused(tmp_path: Path) -> None:
+    header = tmp_path / "f.h"
+    bomb = "".join(f"#define A{n} A{n - 1} + A{n - 1}\n" for n in range(1, 40))
+    chain = "".join(f"#define A{n} A{n - 1}\n" for n in range(1, 2000))
+    for macros, last in ((bomb, "A39"), (chain, "A1999")):
+        header.write_text(f"#define A0 1\n{macros}{of_attribute(f'.ATTR(a, Int, {last})')}")
+        with pytest.raises(PrototypeError, match="macros that expand to more than is read"):
+            read_headers([header])
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 5000, "-" * 50_000 + "1", "+".join(["1"] * 20_000), "{" * 3000 + "}" * 3000]
+)
+def test_a_default_without_end_is_told_with_its_beginning(text: str, tmp_path: Path) -> None:
+    header = tmp_path / "f.h"
+    header.write_text(of_attribute(f".ATTR(a, Int, {text})"))
+    with pytest.raises(HeaderError) as caught:
+        read_headers([header])
+    assert caught.value.got == f"default {text[:80]}... of type Int"
+
+
 def test_headers_may_declare_an_operator_alike_but_not_otherwise(tmp_path: Path) -> None:
     one, two = tmp_path / "one.h", tmp_path / "two.h"
     one.write_text(ADD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,24 @@ def test_places_that_cannot_be_written(header: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "no").exists()
     assert "got:     a folder" in str(run(header, "-o", tmp_path).exception)
     assert run(tmp_path / "absent.h").exit_code == 2
+
+
+def test_paths_that_lead_nowhere(header: Path, tmp_path: Path) -> None:
+    loop, dangling = tmp_path / "loop.py", tmp_path / "dangling.py"
+    loop.symlink_to(loop)
+    dangling.symlink_to(tmp_path / "no folder" / "ops.py")
+    assert "loop" in str(run(header, "-o", loop).exception)
+    assert f"mkdir -p '{tmp_path / 'no folder'}'" in str(run(header, "-o", dangling).exception)
+    assert "too long" in str(run(header, "-o", tmp_path / ("x" * 300)).exception)
+
+
+def test_a_name_of_a_header_is_never_code(tmp_path: Path) -> None:
+    header = tmp_path / "a\nimport os\n.h"
+    header.write_text(ADD)
+    done = run(header)
+    assert done.exit_code == 0
+    assert not re.search(r"^import os$", done.stdout, re.MULTILINE)
+    compile(done.stdout, "ops.py", "exec")
 
 
 def test_a_link_stays_one_and_a_device_too(header: Path, tmp_path: Path) -> None:
