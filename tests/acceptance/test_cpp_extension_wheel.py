@@ -77,7 +77,8 @@ def test_the_wheel_is_built_and_contains_the_extension(demo: str, folder: Path) 
 
 def test_all_tests_of_the_wheel_pass(demo: str) -> None:
     (summary,) = re.findall(r"=+ (\d+ .*) in [\d.:]+s.*=+", demo)
-    assert re.fullmatch(r"\d+ passed", summary), summary
+    # TorchAir switches its warnings on, whatever the filters are.
+    assert re.fullmatch(r"\d+ passed(, \d+ warnings)?", summary), summary
 
 
 def test_forward_backward_and_meta_agree_with_the_cpu(demo: str) -> None:
