@@ -8,7 +8,11 @@ structured           `gen_opapi` -> a kernel
 headers, text        the headers of op-plugin that kernels include, in a narrow form
 units                schemas, registrations, Meta kernels and derivatives
 python_files         what the Python files register, and when they can be imported
+request              what is to be built
+library, package     C++ -> a library; its Python files and metadata
 build                all of it -> a wheel
+tree, insertion      a source tree of op-plugin; entries -> its YAML
+diff                 changes -> a patch
 patch                all of it -> a patch of op-plugin's source tree
 errors
 """

@@ -57,7 +57,8 @@ def build(
     from rich.console import Console  # noqa: PLC0415
 
     from opwright.build.progress import Progress  # noqa: PLC0415
-    from opwright.op_plugin.build import Request, build_extension  # noqa: PLC0415
+    from opwright.op_plugin.build import build_extension  # noqa: PLC0415
+    from opwright.op_plugin.request import Request  # noqa: PLC0415
 
     package = name or default_name(paths)
     request = Request(
@@ -118,6 +119,6 @@ def patch(
         for path in made.paths:
             typer.echo(f"{path}")
         typer.echo(out)
-    for note in made.notes:
+    for note in (*made.notes, *made.left_out):
         typer.echo(f"note: {note}", err=True)
-    raise typer.Exit(any(" is left out" in note for note in made.notes))
+    raise typer.Exit(bool(made.left_out))

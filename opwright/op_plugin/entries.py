@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from opwright.sources.versions import Minor
     from opwright.sources.yaml_text import Located, Value
 
-__all__ = ["NAMESPACE", "Entries", "Entry", "read_entries"]
+__all__ = ["NAMESPACE", "TORCH", "Entries", "Entry", "read_entries"]
 
 # op-plugin registers all its operators there.
 NAMESPACE = "npu"
+# The pair of torch and torch_npu that entries are read for, and that the headers in text/ are for.
+TORCH = "2.13"
 # What all_version means in entries alone: op-plugin's oldest version of torch, and later ones.
 VERSIONS = tuple((2, number) for number in range(1, 30))
 TAKEN = ("custom", "symint")
@@ -89,12 +91,15 @@ class Entries:
     ----------
     facts
         Of all of them, and of those that are derived from them.
+    left_out
+        Operators that are not among them, and why.
     notes
         What a person should know about them.
     """
 
     entries: tuple[Entry, ...]
     facts: SetFacts
+    left_out: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -110,8 +115,8 @@ class Raw:
 Chosen: TypeAlias = "tuple[Operator, Raw, tuple[Kernels, ...]]"
 
 
-def read_entries(inputs: Inputs, torch: str) -> Entries:
-    """Read the operators for a version of torch.
+def read_entries(inputs: Inputs) -> Entries:
+    """Read the operators for the installed version of torch.
 
     Raises
     ------
@@ -135,15 +140,15 @@ def read_entries(inputs: Inputs, torch: str) -> Entries:
     known = known_versions(document, where=where) or VERSIONS
     raws = {raw.line: raw for raw in raw_entries(document)}
     symint = {raw.values["func"] for raw in raws.values() if raw.section == "symint"}
-    chosen, notes = select(imported, raws, known, minor(torch, where="torch"), where=where)
+    chosen, left_out = select(imported, raws, known, minor(TORCH, where="torch"), where=where)
     if not chosen:
-        raise NoEntryError(where=where, got=f"torch {torch}; {'; '.join(notes) or 'no entry'}")
+        raise NoEntryError(where=where, got=f"torch {TORCH}; {'; '.join(left_out) or 'no entry'}")
     declaration = dataclasses.replace(
         imported.declarations[0],
         torch=None,
         operators=tuple(declared(operator) for operator, _, _ in chosen),
     )
-    notes += checked(declaration)
+    notes = checked(declaration)
     facts = derive(declaration)
     by_name = {raw.values["func"]: raw for _, raw, _ in chosen}
     entries = tuple(
@@ -156,7 +161,7 @@ def read_entries(inputs: Inputs, torch: str) -> Entries:
         )
         for operator, raw, kernels in chosen
     )
-    return Entries(entries=entries, facts=facts, notes=tuple(notes))
+    return Entries(entries=entries, facts=facts, left_out=tuple(left_out), notes=notes)
 
 
 def select(
@@ -167,22 +172,24 @@ def select(
     *,
     where: str,
 ) -> tuple[list[Chosen], list[str]]:
-    """Return the operators for a version of torch, and notes about the others."""
+    """Return the operators for a version of torch, and why the others are left out."""
     chosen: list[Chosen] = []
-    notes: list[str] = []
+    left_out: list[str] = []
     for declaration in imported.declarations:
         for operator in declaration.operators:
             raw = raws.get(operator.place.line) if operator.place.file == where else None
             if raw is None:
-                notes.append(f"{operator.place}: {operator.name} is left out, it is not in {where}")
+                left_out.append(
+                    f"{operator.place}: {operator.name} is left out, it is not in {where}"
+                )
                 continue
             kernels = kernels_of(operator, raw, known, version, where=where)
             if kernels:
                 chosen.append((operator, raw, kernels))
             else:
                 torch = f"{version[0]}.{version[1]}"
-                notes.append(f"{operator.place}: {operator.name} is left out, not for {torch}")
-    return chosen, notes
+                left_out.append(f"{operator.place}: {operator.name} is left out, not for {torch}")
+    return chosen, left_out
 
 
 def raw_entries(document: Mapping[str, tuple[Located, ...] | Located]) -> Iterator[Raw]:

@@ -75,8 +75,8 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
     derivatives = [file for file in documents if file.stem.endswith("derivatives")]
     functions = [file for file in documents if file not in derivatives]
     given = ", ".join(map(str, paths)) or "no path"
-    for what, found, most in (("functions", functions, 1), ("derivatives", derivatives, 1)):
-        if len(found) > most:
+    for what, found in (("functions", functions), ("derivatives", derivatives)):
+        if len(found) > 1:
             raise InputsError(
                 where=given,
                 got=f"{len(found)} YAML files of {what}: {', '.join(map(shown, found))}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import keyword
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from opwright.op_plugin.entries import NAMESPACE
 from opwright.op_plugin.errors import PythonFileError
@@ -33,8 +33,6 @@ class Module:
 
     Parameters
     ----------
-    when
-        Whether it is imported with the package, or after TorchAir.
     meta
         The operators for which it registers a Meta function.
     has_converters
@@ -44,9 +42,13 @@ class Module:
     name: str
     file: Path
     text: str
-    when: Literal["now", "torchair"]
     meta: tuple[str, ...]
     has_converters: bool
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is imported after TorchAir, not with the package."""
+        return self.has_converters and not self.meta
 
 
 def read_module(file: Path, torch_npu: Path | None) -> Module:
@@ -82,7 +84,6 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
         name=name,
         file=file,
         text=text,
-        when="torchair" if has_converters and not meta else "now",
         meta=meta,
         has_converters=has_converters,
     )

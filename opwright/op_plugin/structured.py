@@ -19,6 +19,7 @@ from opwright.sources.errors import EntryError
 from opwright.sources.gen_opapi import new_outputs, output_keys
 
 if TYPE_CHECKING:
+    from opwright.declare.schema import Argument
     from opwright.op_plugin.entries import Entry
     from opwright.sources.yaml_text import Value
 
@@ -158,10 +159,7 @@ def size_of(entry: Entry, value: Value) -> str:
     argument = entry.schema.argument(text)
     if argument is None:
         return text
-    name = safe(text)
-    if argument.type.is_tensor:
-        return f"{name}->sizes()" if argument.type.optional else f"{name}.sizes()"
-    return name
+    return asked(argument, "sizes") if argument.type.is_tensor else safe(text)
 
 
 def dtype_of(entry: Entry, value: Value) -> str:
@@ -170,12 +168,17 @@ def dtype_of(entry: Entry, value: Value) -> str:
     argument = entry.schema.argument(text)
     if argument is None:
         return text
-    name = safe(text)
     if argument.type.is_tensor:
-        return f"{name}->scalar_type()" if argument.type.optional else f"{name}.scalar_type()"
+        return asked(argument, "scalar_type")
+    name = safe(text)
     if argument.type.is_list and argument.type.base is Base.TENSOR:
         return f"{name}[0].scalar_type()"
     return f"{name}.value()" if argument.type.optional else name
+
+
+def asked(argument: Argument, method: str) -> str:
+    """Return the call of a method of a tensor."""
+    return f"{safe(argument.name)}{'->' if argument.type.optional else '.'}{method}()"
 
 
 def returned(entry: Entry, outputs: tuple[str, ...]) -> list[str]:

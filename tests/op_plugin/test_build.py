@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from opwright.build.progress import Progress
 from opwright.cli import app
-from opwright.op_plugin.build import Request, build_extension
+from opwright.op_plugin.build import build_extension
 from opwright.op_plugin.errors import KernelError
+from opwright.op_plugin.request import Request
 from tests.op_plugin.extensions import CHECKS, FUNCTIONS, HEADER, KERNEL, REFERENCE
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.errors import OpwrightError
-from opwright.op_plugin.build import undefined
 from opwright.op_plugin.entries import read_entries
 from opwright.op_plugin.headers import emit_headers
 from opwright.op_plugin.inputs import read_inputs
+from opwright.op_plugin.library import undefined
 from opwright.op_plugin.python_files import read_module
 from opwright.op_plugin.signatures import signature
 from opwright.op_plugin.structured import structured_kernel
@@ -50,7 +50,7 @@ def told(tmp_path: Path, text: str) -> str:
     """Return what is told about a YAML file: as for the wheel, without a compiler."""
     write(tmp_path, text)
     try:
-        emit_units(read_entries(read_inputs([tmp_path]), "2.13"), "f.yaml", python_meta=())
+        emit_units(read_entries(read_inputs([tmp_path])), "f.yaml", python_meta=())
     except OpwrightError as error:
         return str(error)
     pytest.fail("nothing is told")
@@ -60,7 +60,7 @@ def told(tmp_path: Path, text: str) -> str:
 def test_entries_alone_are_read_as_the_section_custom(tmp_path: Path, form: str) -> None:
     entries = "  - func: npu_t(Tensor x) -> Tensor\n    op_api: [v2.2, newest]\n"
     write(tmp_path, f"custom:\n{entries}" if form == "sections" else entries)
-    read = read_entries(read_inputs([tmp_path / "f.yaml"]), "2.13")
+    read = read_entries(read_inputs([tmp_path / "f.yaml"]))
     (entry,) = read.entries
     assert (entry.where, entry.kernels, entry.gen) == (
         f"f.yaml:{2 if form == 'sections' else 1}, operator npu::npu_t",
@@ -71,7 +71,7 @@ def test_entries_alone_are_read_as_the_section_custom(tmp_path: Path, form: str)
 
 def test_the_key_before_2024_is_understood(tmp_path: Path) -> None:
     write(tmp_path, "- func: npu_t(Tensor x) -> Tensor\n  impl_ns: acl_op, op_api\n")
-    (entry,) = read_entries(read_inputs([tmp_path]), "2.13").entries
+    (entry,) = read_entries(read_inputs([tmp_path])).entries
     assert entry.kernels == ("op_api", "acl_op")
 
 
@@ -175,7 +175,7 @@ def test_a_derivative_that_names_nothing_is_told_with_its_place(tmp_path: Path) 
         "backward:\n- name: npu_t(Tensor x) -> Tensor\n  x: npu_t_backwrd(grad)\n",
     )
     with pytest.raises(OpwrightError, match=r"(?s)operator npu::npu_t.*npu_t_backwrd"):
-        read_entries(read_inputs([tmp_path]), "2.13")
+        read_entries(read_inputs([tmp_path]))
 
 
 def test_paths_that_are_no_extension_are_told(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_paths_that_are_no_extension_are_told(tmp_path: Path) -> None:
         read_inputs([tmp_path / "k.cc"])
     (tmp_path / "f.yaml").write_bytes(b"# \xff")
     with pytest.raises(OpwrightError, match=r"(?s)OPW-O001.*f.yaml.*utf-8"):
-        read_entries(read_inputs([tmp_path / "f.yaml"]), "2.13")
+        read_entries(read_inputs([tmp_path / "f.yaml"]))
     (tmp_path / "k.cc").unlink()
     (tmp_path / "g.yaml").touch()
     with pytest.raises(OpwrightError, match=r"2 YAML files of functions: f.yaml, g.yaml"):
@@ -213,7 +213,7 @@ SIGNATURES = {
 
 def test_the_functions_are_those_of_op_plugins_interface(tmp_path: Path) -> None:
     write(tmp_path, FUNCTIONS)
-    entries = read_entries(read_inputs([tmp_path / "f.yaml"]), "2.13").entries
+    entries = read_entries(read_inputs([tmp_path / "f.yaml"])).entries
     found = {entry.facts.name: signature(entry).declaration() for entry in entries}
     assert {name: found[name] for name in SIGNATURES} == SIGNATURES
     headers = emit_headers(entries, "f.yaml")
@@ -226,7 +226,7 @@ def test_symbolic_sizes_stay_symbolic_in_the_section_symint(tmp_path: Path) -> N
     func = "npu_t(Tensor x, SymInt n, SymInt[] shape) -> Tensor"
     entry = f"  - func: {func}\n    op_api: all_version\n"
     write(tmp_path, f"custom:\n{entry}symint:\n{entry}")
-    (found,) = read_entries(read_inputs([tmp_path]), "2.13").entries
+    (found,) = read_entries(read_inputs([tmp_path])).entries
     assert signature(found).declaration() == (
         "at::Tensor npu_t_symint(const at::Tensor& x, c10::SymInt n, c10::SymIntArrayRef shape)"
     )
@@ -273,7 +273,7 @@ at::Tensor npu_t_fallback(const at::Tensor& x) {
 @pytest.mark.parametrize("name", KERNELS)
 def test_gen_opapi_becomes_a_kernel(tmp_path: Path, name: str) -> None:
     write(tmp_path, FUNCTIONS)
-    entries = read_entries(read_inputs([tmp_path / "f.yaml"]), "2.13").entries
+    entries = read_entries(read_inputs([tmp_path / "f.yaml"])).entries
     (entry,) = (each for each in entries if each.facts.name == name)
     assert "\n".join(structured_kernel(entry)) == KERNELS[name]
 
@@ -287,7 +287,7 @@ def test_derivatives_and_python_meta_decide_what_is_registered(tmp_path: Path) -
         "- func: npu_t_backward(Tensor grad) -> Tensor\n  op_api: all_version\n",
         f"backward:\n- name: {schema}\n  x: npu_t_backward(grad)\n",
     )
-    read = read_entries(read_inputs([tmp_path]), "2.13")
+    read = read_entries(read_inputs([tmp_path]))
     units = emit_units(read, "f.yaml", python_meta=())
     operators = units["csrc/operators.cpp"]
     assert 'm.impl("npu_t", &npu_t_autograd);' in units["csrc/autograd.cpp"]
@@ -298,7 +298,7 @@ def test_derivatives_and_python_meta_decide_what_is_registered(tmp_path: Path) -
 
 def test_a_function_that_nothing_defines_is_told(tmp_path: Path) -> None:
     write(tmp_path, "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n")
-    entries = read_entries(read_inputs([tmp_path]), "2.13")
+    entries = read_entries(read_inputs([tmp_path]))
     assert str(undefined(["op_api::npu_t(at::Tensor const&)"], entries)) == (
         "OPW-O006 a function is not defined\n"
         "  where:   f.yaml:1, operator npu::npu_t\n"
@@ -314,23 +314,23 @@ META = "import torch\nfrom torch.library import impl\nfrom torch_npu.{module} im
 
 
 @pytest.mark.parametrize(
-    ("text", "meta", "when"),
+    ("text", "meta", "waits"),
     [
-        ("@impl(m, 'npu_t')\ndef f(x): ...\n", ("npu_t",), "now"),
-        ("@torch.library.register_fake('npu::npu_t')\ndef f(x): ...\n", ("npu_t",), "now"),
-        ("@torch.library.impl('npu::npu_t', 'Meta')\ndef f(x): ...\n", ("npu_t",), "now"),
-        ("@impl(library, 'npu_t', 'Functionalize')\ndef f(x): ...\n", (), "now"),
-        ("import torchair\n", (), "torchair"),
-        ("from torchair.ge import Tensor\n@impl(m, 'npu_t')\ndef f(x): ...\n", ("npu_t",), "now"),
+        ("@impl(m, 'npu_t')\ndef f(x): ...\n", ("npu_t",), False),
+        ("@torch.library.register_fake('npu::npu_t')\ndef f(x): ...\n", ("npu_t",), False),
+        ("@torch.library.impl('npu::npu_t', 'Meta')\ndef f(x): ...\n", ("npu_t",), False),
+        ("@impl(library, 'npu_t', 'Functionalize')\ndef f(x): ...\n", (), False),
+        ("import torchair\n", (), True),
+        ("from torchair.ge import Tensor\n@impl(m, 'npu_t')\ndef f(x): ...\n", ("npu_t",), False),
     ],
 )
 def test_what_a_python_file_registers_is_read(
-    tmp_path: Path, text: str, meta: tuple[str, ...], when: str
+    tmp_path: Path, text: str, meta: tuple[str, ...], *, waits: bool
 ) -> None:
     file = tmp_path / "ours.py"
     file.write_text(text)
     module = read_module(file, None)
-    assert (module.meta, module.when) == (meta, when)
+    assert (module.meta, module.waits) == (meta, waits)
 
 
 def test_python_files_that_are_wrong_are_told(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_an_entry_may_name_another_dispatch_key(tmp_path: Path) -> None:
         "- func: npu_u(Tensor x) -> Tensor\n  op_api: all_version\n"
         "  dispatch:\n    AutogradPrivateUse1: npu_u\n",
     )
-    read = read_entries(read_inputs([tmp_path]), "2.13")
+    read = read_entries(read_inputs([tmp_path]))
     text = emit_units(read, "f.yaml", python_meta=())["csrc/operators.cpp"]
     for key, name in (("CompositeExplicitAutograd", "npu_t"), ("AutogradPrivateUse1", "npu_u")):
         head = f"TORCH_LIBRARY_IMPL(npu, {key}, m) {{"

@@ -119,7 +119,7 @@ def test_a_tree_of_op_plugin_alone_gets_no_converter(sources: Path, tree: Path) 
     apply(plugin, patch.text)
     assert patch.paths[0] == "op_plugin/config/op_plugin_functions.yaml"
     assert not [path for path in patch.paths if "converter" in path]
-    assert "t_converter.py is left out" in patch.notes[-1]
+    assert "t_converter.py is left out" in patch.left_out[-1]
 
 
 @pytest.mark.parametrize(

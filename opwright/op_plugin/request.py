@@ -1,0 +1,54 @@
+"""What is to be built."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.op_plugin.errors import InputsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Request", "check_name"]
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be built.
+
+    Parameters
+    ----------
+    paths
+        The files of the extension, or folders with them.
+    name, version
+        Of the package.
+    out
+        The folder for the wheel.
+    work
+        The folder for generated sources, which holds nothing else.
+    """
+
+    paths: Sequence[Path]
+    name: str
+    version: str
+    out: Path
+    work: Path
+    may_compile: bool = True
+    jobs: int | None = None
+
+
+def check_name(request: Request) -> None:
+    """Raise if the package cannot have this name or version."""
+    if not NAME.fullmatch(request.name):
+        fix = "choose another name with --name: small letters, digits and underscores"
+        raise InputsError(where="--name", got=repr(request.name), fix=fix)
+    if not VERSION.fullmatch(request.version):
+        raise InputsError(
+            where="--version", got=repr(request.version), fix="write numbers with points: 1.0"
+        )
