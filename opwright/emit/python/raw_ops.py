@@ -23,6 +23,7 @@ from opwright.emit.python.raw_names import (
     node_function,
 )
 from opwright.emit.python.text import WIDTH, Group, bracketed, laid_out, literal
+from opwright.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +69,7 @@ def emit_raw_ops(prototypes: Sequence[Prototype], *, source: str) -> str:
     reasons = [why_skipped(each) for each in prototypes]
     pairs = list(zip(prototypes, reasons, strict=True))
     kept = [each for each, reason in pairs if reason is None]
-    skipped = [f"# IR {each.op_type} skipped as {why}" for each, why in pairs if why is not None]
+    skipped = [f"# {each.op_type} has none: {why}" for each, why in pairs if why is not None]
     local = aliases(kept)
     functions = [Writer(each, names_of(each), local).function() for each in kept]
     exported = [literal(name) for name in sorted(node_function(each) for each in kept)]
@@ -79,7 +80,7 @@ def emit_raw_ops(prototypes: Sequence[Prototype], *, source: str) -> str:
         source=source,
         imports=imports("\n".join(line for part in functions for line in part), local),
         comments=[
-            f"# Summary: total {len(pairs)}, generated {len(kept)}, skipped {len(skipped)}",
+            f"# Functions: {len(kept)}, of {counted(len(pairs), 'operator')}.",
             *skipped,
             "# Names are those of the prototypes; TorchAir has no types.",
             "# mypy: ignore-errors",
@@ -92,7 +93,7 @@ def emit_raw_ops(prototypes: Sequence[Prototype], *, source: str) -> str:
 def why_skipped(prototype: Prototype) -> str | None:
     """Return why TorchAir cannot build a node of the operator; None if it can."""
     if prototype.op_type in DEFORMED:
-        return "Deformed prototype"
+        return "TorchAir builds it by hand"
     if prototype.graphs:
         return "dynamic graph" if prototype.graphs[0].dynamic else "graph"
     if any(port.presence == "optional" for port in prototype.outputs):
@@ -142,7 +143,6 @@ class Writer:
         head = f"def {node_function(prototype)}("
         decorator = f"@{self.local['auto_convert_to_tensor']}("
         return [
-            f"# This api is auto-generated from IR {prototype.op_type}",
             *(
                 f"# Attribute {each.name} ({each.type_name}) has no parameter: its default holds"
                 for each in left_out(prototype)
@@ -288,11 +288,9 @@ def as_list(value: object) -> object:
 
 
 def documentation(prototype: Prototype) -> list[str]:
-    """Return the docstring: the prototype, with an empty line after each of its own."""
+    """Return the docstring: the prototype."""
     *shown, _end = write_reg_op(prototype).splitlines()
-    lines = [
-        line.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + "\\n" for line in shown
-    ]
+    lines = [line.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in shown]
     if len(lines) == 1:
         return [f'    """{lines[0]}"""']
     return [f'    """{lines[0]}', *(f"    {line}" for line in lines[1:]), '    """']
