@@ -75,7 +75,10 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        raise PythonFileError(where=f"{shown(file)}:{error.lineno}", got=error.msg) from error
+        line = f":{error.lineno}" if error.lineno else ""
+        raise PythonFileError(where=f"{shown(file)}{line}", got=error.msg) from error
+    except (RecursionError, MemoryError) as error:  # Python's parser calls deep nesting so
+        raise PythonFileError(where=shown(file), got="an expression nested too deeply") from error
     if torch_npu is not None:
         check_imports(tree, file, torch_npu)
     has_converters = any(name.startswith(TORCHAIR) for name, _ in imported(tree))

@@ -247,11 +247,12 @@ class Passing:
             return ctypes.c_void_p()
         rank = value.dim()
         sizes = (ctypes.c_int64 * rank)(*value.shape)
+        strides = (ctypes.c_int64 * rank)(*value.stride())
         storage = (ctypes.c_int64 * 1)(value.untyped_storage().nbytes() // value.element_size())
         return self.make(
             "aclCreateTensor",
             *(sizes, ctypes.c_uint64(rank), ctypes.c_int32(CODES[value.dtype])),
-            *((ctypes.c_int64 * rank)(*value.stride()), ctypes.c_int64(int(value.storage_offset()))),
+            *(strides, ctypes.c_int64(int(value.storage_offset()))),
             *(ctypes.c_int32(FORMAT_ND), storage, ctypes.c_uint64(1)),
             ctypes.c_void_p(value.untyped_storage().data_ptr()),
         )
