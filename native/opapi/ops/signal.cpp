@@ -27,8 +27,8 @@ void stft(at::Tensor& out, const at::Tensor& self, const std::optional<at::Tenso
 
 // The last dimension of `out` holds the real and the imaginary part.
 OPWRIGHT_FUNCTION(aclRfft1D, (In, self)(Int, n)(Int, dim)(Int, norm)(Out, out),
-                assign(out, at::view_as_real(at::fft_rfft(self, n, dim, norm_name(norm)))))
+                  assign(out, at::view_as_real(at::fft_rfft(self, n, dim, norm_name(norm)))))
 OPWRIGHT_FUNCTION(aclStft,
-                (In, self)(OptIn, window)(Out, out)(Int, nFft)(Int, hopLength)(Int32, winLength)(Bool, normalized)(
-                    Bool, onesided)(Bool, returnComplex),
-                stft(out, self, window, nFft, hopLength, winLength, normalized, onesided, returnComplex))
+                  (In, self)(OptIn, window)(Out, out)(Int, nFft)(Int, hopLength)(Int32, winLength)(Bool, normalized)(
+                      Bool, onesided)(Bool, returnComplex),
+                  stft(out, self, window, nFft, hopLength, winLength, normalized, onesided, returnComplex))
