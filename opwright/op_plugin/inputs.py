@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,11 @@ __all__ = ["DERIVATIVES", "Inputs", "read_inputs", "shown", "text_of"]
 FUNCTIONS = "op_plugin_functions.yaml"
 DERIVATIVES = "derivatives.yaml"
 YAML = frozenset({".yaml", ".yml"})
-SUFFIXES = frozenset({*YAML, ".cpp", ".h", ".hpp", ".py"})
+HEADERS = frozenset({".h", ".hpp"})
+SUFFIXES = frozenset({*YAML, *HEADERS, ".cpp", ".py"})
+# Headers that are generated, and what a name within #include "..." cannot have.
+GENERATED = frozenset({"tensors.h", "handles.h"})
+INCLUDED = re.compile(r'["\\\x00-\x1f]')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +94,7 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
         functions=functions[0],
         derivatives=derivatives[0] if derivatives else None,
         kernels=tuple(file for file in files if file.suffix == ".cpp"),
-        headers=tuple(file for file in files if file.suffix in {".h", ".hpp"}),
+        headers=tuple(file for file in files if file.suffix in HEADERS),
         python=tuple(file for file in files if file.suffix == ".py"),
     )
 
@@ -106,9 +111,15 @@ def listed(path: Path) -> Iterable[Path]:
 
 
 def check_names(files: Iterable[Path]) -> None:
-    """Raise if two files of different folders have one name: they come into one folder."""
+    """Raise for files that one folder, or generated code, cannot have by their names."""
     first: dict[str, Path] = {}
     for file in files:
+        if file.suffix in HEADERS and (file.name in GENERATED or INCLUDED.search(file.name)):
+            raise InputsError(
+                where=shown(file),
+                got=f"a header named {file.name!r}, which generated code cannot include",
+                fix="rename it",
+            )
         other = first.setdefault(file.name, file)
         if other != file:
             raise InputsError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Request", "check_name"]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?")
+VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?", re.ASCII)
+# What a program that imports the package has: pip would replace it, or the package hide it.
+TAKEN = frozenset({"torch", "torch_npu", "torchair", "torchgen", "functorch", "numpy", "opwright"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,9 @@ def check_name(request: Request) -> None:
     if not NAME.fullmatch(request.name):
         fix = "choose another name with --name: small letters, digits and underscores"
         raise InputsError(where="--name", got=repr(request.name), fix=fix)
+    if keyword.iskeyword(request.name) or request.name in sys.stdlib_module_names | TAKEN:
+        got = f"{request.name!r}, a name of Python or of a package that it needs"
+        raise InputsError(where="--name", got=got, fix="choose another name with --name")
     if not VERSION.fullmatch(request.version):
         raise InputsError(
             where="--version", got=repr(request.version), fix="write numbers with points: 1.0"

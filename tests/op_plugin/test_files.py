@@ -14,6 +14,7 @@ from opwright.op_plugin.headers import emit_headers
 from opwright.op_plugin.inputs import read_inputs
 from opwright.op_plugin.library import undefined
 from opwright.op_plugin.python_files import read_module
+from opwright.op_plugin.request import Request, check_name
 from opwright.op_plugin.signatures import signature
 from opwright.op_plugin.structured import structured_kernel
 from opwright.op_plugin.units import emit_units
@@ -151,6 +152,34 @@ TOLD = {
     "a key that is not for the wheel": (
         "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n  sparse: all_version\n",
         "  where:   f.yaml:1, operator npu_t\n  got:     sparse, ",
+    ),
+    "aliases that grow without end": (
+        "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10) if n else 1}]\n" for n in range(8)),
+        "  got:     values in values, or aliases, without end\n",
+    ),
+    "a value in itself": (
+        "- &a\n  func: *a\n",
+        "  where:   f.yaml:1\n  got:     values in values, or aliases, without end\n",
+    ),
+    "brackets without end": (
+        "- func: " + "[" * 100_000 + "]" * 100_000,
+        "  where:   f.yaml:1\n  got:     values in values, or aliases, without end\n",
+    ),
+    "a key that is a list": (
+        "- ? [func]\n  : npu_t(Tensor x) -> Tensor\n",
+        "  where:   f.yaml:1\n  got:     a key that is no text\n",
+    ),
+    "a tag of Python": (
+        "- func: !!python/name:os.system\n",
+        "  where:   f.yaml:1\n  got:     tag tag:yaml.org,2002:python/name:os.system\n",
+    ),
+    "a number that is none": (
+        "- func: !!int abc\n",
+        "  where:   f.yaml:1\n  got:     'abc' with tag int\n",
+    ),
+    "a date that is none": (
+        "- func: 2020-99-99\n",
+        "  where:   f.yaml:1, schema 2020-99-99\n  got:     '2020-99-99'\n",
     ),
     "nothing tells the device": (
         (
@@ -349,12 +378,30 @@ def test_python_files_that_are_wrong_are_told(tmp_path: Path) -> None:
         "  got:     torch_npu.meta._meta_registrations, which torch_npu does not have\n"
         "  fix:     import it from torch_npu.op_plugin.meta._meta_registrations"
     )
+    file.write_text("-" * 100_000 + "1")
+    with pytest.raises(OpwrightError, match=r"(?s)OPW-O007.*nested too deeply"):
+        read_module(file, torch_npu)
     file.write_text("def f(:\n")
     with pytest.raises(OpwrightError, match=r"(?s)OPW-O007.*ours.py:1"):
         read_module(file, torch_npu)
     file.rename(tmp_path / "1st.py")
     with pytest.raises(OpwrightError, match=r"(?s)OPW-O007.*'1st'"):
         read_module(tmp_path / "1st.py", torch_npu)
+
+
+@pytest.mark.parametrize("name", ["torch_npu", "json", "class", "../x", "a\n"])
+def test_a_package_cannot_have_the_name_of_another(tmp_path: Path, name: str) -> None:
+    request = Request(paths=[], name=name, version="1.0", out=tmp_path, work=tmp_path)
+    with pytest.raises(OpwrightError, match=r"(?s)OPW-O001.*--name"):
+        check_name(request)
+
+
+@pytest.mark.parametrize("name", ["tensors.h", 'a"b.h'])
+def test_headers_that_generated_code_cannot_include_are_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / "f.yaml").touch()
+    (tmp_path / name).touch()
+    with pytest.raises(OpwrightError, match="which generated code cannot include"):
+        read_inputs([tmp_path])
 
 
 def test_an_entry_may_name_another_dispatch_key(tmp_path: Path) -> None:
