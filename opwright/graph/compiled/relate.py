@@ -71,18 +71,34 @@ def fx_of_ge(
     converter and what passes put in, belongs to the node that takes its result, else to the one
     before it.
     """
+    found = noted(fx, ge, made)
+    adopt_by_users(found, ge)
+    adopt_by_order(found, ge)
+    return tuple(replace(vertex, fx=found[vertex.name]) for vertex in ge)
+
+
+def noted(
+    fx: Sequence[Vertex], ge: Sequence[Vertex], made: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Return GE node -> the FX nodes that are noted for it."""
     known = {vertex.name for vertex in fx}
     inputs = [vertex.name for vertex in fx if vertex.is_input]
     makers = {name.rpartition("_")[0]: maker for name, maker in made.items()}
-    end = next((vertex.name for vertex in fx if vertex.is_output), None)
+    ends = [vertex.name for vertex in fx if vertex.is_output]
     found: dict[str, tuple[str, ...]] = {}
     for vertex in ge:
-        names = [each for each in (makers.get(plain(vertex.name), ""), *vertex.fx) if each in known]
-        if vertex.is_input:
-            names = [name for name in [input_name(vertex, inputs)] if name in known]
-        elif vertex.is_output:
-            names = [end] if end is not None else []
-        found[vertex.name] = tuple(dict.fromkeys(names))
+        if vertex.is_output:
+            names = ends[:1]
+        elif vertex.is_input:
+            names = [input_name(vertex, inputs)]
+        else:
+            names = [makers.get(plain(vertex.name), ""), *vertex.fx]
+        found[vertex.name] = tuple(dict.fromkeys(name for name in names if name in known))
+    return found
+
+
+def adopt_by_users(found: dict[str, tuple[str, ...]], ge: Sequence[Vertex]) -> None:
+    """Give nodes without an FX node that of a node that takes their result."""
     users: dict[str, list[str]] = defaultdict(list)
     for vertex in ge:
         for link in vertex.inputs:
@@ -92,13 +108,18 @@ def fx_of_ge(
         if not found[vertex.name] and not vertex.is_input:
             taken = [found[user] for user in users[vertex.name] if found.get(user)]
             found[vertex.name] = taken[0][:1] if taken else ()
+
+
+def adopt_by_order(found: dict[str, tuple[str, ...]], ge: Sequence[Vertex]) -> None:
+    """Give nodes that still have no FX node that of the node before them."""
     before: tuple[str, ...] = ()
     for vertex in ge:
-        if not found[vertex.name] and not vertex.is_input:
+        if vertex.is_input:
+            continue
+        if not found[vertex.name]:
             found[vertex.name] = before
-        elif not vertex.is_input:
+        else:
             before = found[vertex.name][:1]
-    return tuple(replace(vertex, fx=found[vertex.name]) for vertex in ge)
 
 
 def input_name(vertex: Vertex, inputs: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from opwright.aclnn.dtypes import CANN_DTYPES, DTYPE_NUMBERS
 from opwright.graph.compiled.ge_proto import generated
 from opwright.graph.compiled.model import Link, Vertex
 from opwright.graph.text import size_text
@@ -41,12 +42,8 @@ HIDDEN = {
 INPUTS = ("Data", "RefData", "Variable", "ConstPlaceHolder")
 CONSTANTS = ("Const", "Constant")
 OUTPUT = "NetOutput"
-DTYPES = {"FLOAT": "float32", "DOUBLE": "float64", "BF16": "bfloat16", "UNDEFINED": ""}
-RUNTIME_DTYPES = (  # ge::DataType, which attributes use, up to where it goes with the message's
-    *("float32", "float16", "int8", "int32", "uint8", "", "int16", "uint16", "uint32", "int64"),
-    *("uint64", "float64", "bool", "string"),
-)
-BF16 = 27  # in both numberings
+# ge::DataType, which attributes use.
+RUNTIME_NAMES = {number: name for name, number in DTYPE_NUMBERS.items() if name}
 DTYPE_NAMES = {"dtype", "dst_type"}  # attributes that are numbers of dtypes
 READABLE = "_readable_value"  # what TorchAir notes of a constant
 UNKNOWN_RANK = -2
@@ -154,7 +151,7 @@ def dtype_text(number: int) -> str:
     if number not in names.values():
         return f"dtype {number}"
     name = str(names.Name(number)).removeprefix("DT_")
-    return DTYPES.get(name, name.lower())
+    return "" if name == "UNDEFINED" else CANN_DTYPES.get(name, name.lower())
 
 
 def shape_text(dims: list[int]) -> str:
@@ -232,12 +229,11 @@ def value_text(field: str, value: Message) -> str:
 def runtime_dtype_text(number: int) -> str:
     """Name a dtype of an attribute.
 
-    >>> runtime_dtype_text(0), runtime_dtype_text(27), runtime_dtype_text(40)
-    ('float32', 'bfloat16', 'dtype 40')
+    >>> runtime_dtype_text(0), runtime_dtype_text(27), runtime_dtype_text(99)
+    ('float32', 'bfloat16', 'dtype 99')
     """
-    if 0 <= number < len(RUNTIME_DTYPES) and RUNTIME_DTYPES[number]:
-        return RUNTIME_DTYPES[number]
-    return "bfloat16" if number == BF16 else f"dtype {number}"
+    name = RUNTIME_NAMES.get(number, f"dtype {number}")
+    return CANN_DTYPES.get(name, name.lower())
 
 
 def number_text(value: float) -> str:
