@@ -22,8 +22,8 @@ __all__ = ["convert_my_op", "convert_my_op_backward"]
 @register_fx_node_ge_converter(torch.ops.myops.my_op.default)
 def convert_my_op(self: Tensor, other: Tensor, meta_outputs: Any = None) -> Tensor:  # noqa: ANN401 - TorchAir has no type of it
     """Convert ``my_op`` to ``AddCustom``."""
-    self, other = dtype_promote(self, other, target_dtype=meta_outputs.dtype)
-    return AddCustom(self, other)
+    # The device operator does not promote, but the PyTorch operator does.
+    return AddCustom(*dtype_promote(self, other, target_dtype=meta_outputs.dtype))
 
 
 @register_fx_node_ge_converter(torch.ops.myops.my_op_backward.default)

@@ -9,14 +9,11 @@ The prototype of the device operator is
         .OP_END_FACTORY_REG(AddCustom);
 """
 
-from typing import Any
-
 import torch
-import torchair
 from torchair import register_fx_node_ge_converter
-from torchair.ge import Tensor
+from torchair.ge import custom_op
 
 
 @register_fx_node_ge_converter(torch.ops.npu.npu_add_custom.default)
-def convert_npu_add_custom(x: Tensor, y: Tensor, z: Tensor = None, meta_outputs: Any = None):
-    return torchair.ge.custom_op("AddCustom", inputs={"x": x, "y": y}, outputs=["z"])
+def convert_npu_add_custom(x, y, meta_outputs=None):
+    return custom_op("AddCustom", inputs={"x": x, "y": y}, outputs=["z"])
