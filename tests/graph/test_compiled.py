@@ -186,6 +186,7 @@ def test_a_file_that_is_no_graph_is_told(tmp_path: Path, name: str, content: byt
     ("suffix", "text"),
     [
         (FX_SUFFIX, "{"),
+        (FX_SUFFIX, "[" * 100_000),
         (FX_SUFFIX, '{"version": 2}'),
         (FX_SUFFIX, '{"version": 1, "nodes": [{"name": "x"}], "made": {}}'),
         (FX_SUFFIX, '{"version": 1, "nodes": 3, "made": {}}'),
@@ -415,6 +416,23 @@ def test_each_node_has_its_row(graph: CompiledGraph) -> None:
     assert sorted(vertex.name for row in found for vertex in row.ge) == sorted(
         vertex.name for vertex in graph.ge
     )
+
+
+def test_a_program_that_is_killed_while_it_writes_leaves_no_half_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+
+    def killed(file: Path, target: Path) -> None:
+        seen.append(sorted(each.name for each in tmp_path.glob("ge-*")))
+        assert file.read_bytes() == b"data"
+        raise KeyboardInterrupt(target)
+
+    monkeypatch.setattr(Path, "replace", killed)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    with pytest.raises(KeyboardInterrupt, match=r"ge-.*\.air"):
+        keep(b"data", "graph_1")
+    assert seen == [[]]
 
 
 def test_graphs_are_kept_only_if_that_is_asked_for(

@@ -176,7 +176,7 @@ def read_fx(file: Path) -> tuple[tuple[Vertex, ...], dict[str, str]]:
         outputs = {each["name"]: list(each["outputs"]) for each in found["nodes"]}
         vertices = tuple(read_vertex(each, outputs) for each in found["nodes"])
         return vertices, {str(name): str(maker) for name, maker in found["made"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         words = f"{type(error).__name__}: {error!s:.100}"
         raise GeDumpError(where=str(file), got=words) from error
 

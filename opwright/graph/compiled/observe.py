@@ -41,7 +41,6 @@ def keep(serialized: bytes, name: str) -> None:
         return
     file = Path(folder) / f"ge-{os.getpid()}-{next(numbers)}.air"
     try:
-        write(file, serialized)
         concrete = concrete_graph(name)
         if concrete is not None:
             found = {
@@ -50,6 +49,7 @@ def keep(serialized: bytes, name: str) -> None:
                 "made": makers(concrete.graph.python_code),
             }
             write(file.with_suffix(FX_SUFFIX), json.dumps(found, default=str).encode())
+        write(file, serialized)  # last: whoever finds it finds what stands beside it
         kept[name] = file
     except OSError as error:
         sys.stderr.write(f"opwright: {FOLDER_VARIABLE}: {error}\n")
@@ -75,9 +75,13 @@ def infer(name: str, found: Iterable[tuple[str, object]]) -> None:
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write a file that only its owner can read."""
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "wb") as out:
+    """Write a file that only its owner can read; a program that is killed leaves all or nothing."""
+    private = file.with_name(f".{file.name}")
+    with os.fdopen(
+        os.open(private, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "wb"
+    ) as out:
         out.write(data)
+    private.replace(file)
 
 
 def concrete_graph(name: str) -> Any:  # noqa: ANN401 - TorchAir ships no types
