@@ -9,8 +9,6 @@
 namespace opwright::graph {
 namespace {
 
-constexpr int kFailed = static_cast<int>(ge::FAILED);
-
 Engine registered;
 std::atomic<bool> is_registered{false};
 
@@ -30,6 +28,12 @@ bool engine_is_there() { return is_registered.load() && !python_has_ended(); }
 
 void check(const Answer& answer) {
   if (answer.failure) fail(kFailed, *answer.failure);
+}
+
+void check_options(const char* place, const std::string& options) {
+  Answer answer;
+  engine().configure(place, options.c_str(), &answer);
+  check(answer);
 }
 
 }  // namespace opwright::graph

@@ -13,6 +13,8 @@
 
 namespace opwright::graph {
 
+constexpr int kFailed = static_cast<int>(ge::FAILED);
+
 struct EngineTensor {
   int32_t dtype;    // ge::DataType
   int32_t on_host;  // 1: the values may be looked at when the graph is prepared
@@ -65,6 +67,8 @@ const Engine& engine();
 bool engine_is_there();
 // Throws what the engine could not do.
 void check(const Answer& answer);
+// Throws unless every option is known and can have its value; `place` is the word for where they were given.
+void check_options(const char* place, const std::string& options);
 
 }  // namespace opwright::graph
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "ge/runtime_tensor.h"
+#include "graph/call.h"
 #include "graph/run.h"
 #include "graph/session_data.h"
-#include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
@@ -65,12 +65,9 @@ class WantedRuntimeTensor final : public Wanted {
   gert::Tensor& tensor_;
 };
 
-// A session is its number, and nothing else.
-uint64_t id_of(const ge::Session& session) { return reinterpret_cast<const uint64_t&>(session); }
-
 void execute(const ge::Session& session, uint32_t id, void* stream, const std::vector<gert::Tensor>& inputs,
              std::vector<gert::Tensor>& outputs) {
-  const auto data = session_of(id_of(session));
+  const auto data = session_of(number_of(session));
   const auto graph = data->find(id);
   graph->compile();
   RunTensors given;
@@ -81,11 +78,6 @@ void execute(const ge::Session& session, uint32_t id, void* stream, const std::v
   std::vector<Wanted*> pointers;
   for (WantedRuntimeTensor& each : wanted) pointers.push_back(&each);
   start(*stream_of(stream), *graph, std::move(given), pointers, data->allocator(stream));
-}
-
-template <class Body, class... Args>
-ge::Status guarded(const char* function, Body&& body, const Args&... args) {
-  return call(function, std::forward<Body>(body), args...) == 0 ? ge::SUCCESS : ge::FAILED;
 }
 
 }  // namespace
@@ -102,7 +94,7 @@ OPWRIGHT_API ge::Status GeSessionLoadGraph(ge::Session& session, uint32_t id, co
       "GeSessionLoadGraph",
       [&] {
         opwright::stream_of(stream);  // it has to be one
-        session_of(id_of(session))->find(id)->load(joined(options));
+        session_of(number_of(session))->find(id)->load(joined(options));
       },
       arg("id", id), arg("stream", stream));
 }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ge/ascend_string.h"
+#include "graph/call.h"
 #include "graph/session_data.h"
 #include "graph/summary.h"
-#include "runtime/call.h"
 
 namespace opwright::graph {
 namespace {
@@ -31,27 +31,24 @@ extern "C" {
 
 OPWRIGHT_API ge::Status GeSessionGraphDebugJSONPrint(ge::Session& session, uint32_t id, uint32_t,
                                                      ge::AscendString& json) {
-  const int status = opwright::call(
+  return guarded(
       "GeSessionGraphDebugJSONPrint",
       [&] {
-        const uint64_t number = reinterpret_cast<const uint64_t&>(session);
-        const auto graph = session_of(number)->find(id);
+        const auto graph = session_of(number_of(session))->find(id);
         graph->compile();
         json = ge::AscendString(described(graph->handle(), "json").c_str());
       },
       opwright::arg("id", id));
-  return status == 0 ? ge::SUCCESS : ge::FAILED;
 }
 
 // One line for each stream label, under the graph's name.
 OPWRIGHT_API ge::Status GEStreamAllocationSummaryGetStringInfos(const ge::CompiledGraphSummary& summary, Infos& infos) {
-  const int status = opwright::call("GEStreamAllocationSummaryGetStringInfos", [&] {
+  return guarded("GEStreamAllocationSummaryGetStringInfos", [&] {
     std::istringstream lines(described(ge::SummaryAccess::data(summary).graph, "streams"));
     std::string name;
     std::getline(lines, name);
     auto& found = infos[ge::AscendString(name.c_str())];
     for (std::string line; std::getline(lines, line);) found.emplace_back(line.c_str());
   });
-  return status == 0 ? ge::SUCCESS : ge::FAILED;
 }
 }

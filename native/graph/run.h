@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ge/allocator.h"
+#include "graph/added_graph.h"
 #include "graph/run_tensors.h"
-#include "graph/session_data.h"
 #include "runtime/stream.h"
 #include "runtime/task.h"
 

@@ -7,8 +7,6 @@
 namespace opwright::graph {
 namespace {
 
-constexpr int kFailed = static_cast<int>(ge::FAILED);
-
 void* reach(const void* data) {
   return memory::is_device_address(data) ? memory::alias_of(data) : const_cast<void*>(data);
 }

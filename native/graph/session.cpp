@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "ge/allocator.h"
+#include "graph/call.h"
 #include "graph/engine.h"
 #include "graph/error_message.h"
 #include "graph/graph_data.h"
 #include "graph/run.h"
 #include "graph/session_data.h"
 #include "graph/summary.h"
-#include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
@@ -67,11 +67,6 @@ void with_tensors(AddedGraph& graph, const std::vector<ge::Tensor>& inputs, std:
   std::vector<Wanted*> pointers;
   for (WantedTensor& each : wanted) pointers.push_back(&each);
   body(std::move(given), pointers);
-}
-
-template <class Body, class... Args>
-ge::Status guarded(const char* function, Body&& body, const Args&... args) {
-  return call(function, std::forward<Body>(body), args...) == 0 ? ge::SUCCESS : ge::FAILED;
 }
 
 }  // namespace

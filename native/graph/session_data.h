@@ -7,73 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "ge/allocator.h"
 #include "ge/session.h"
-#include "graph/engine.h"
-#include "graph/run_tensors.h"
-#include "graph/summary.h"
+#include "graph/added_graph.h"
 
 namespace opwright::graph {
-
-constexpr int kFailed = static_cast<int>(ge::FAILED);
-
-// Memory that the caller provides for a graph. Kernels take their own; a base has to be live memory of the device.
-enum class Base { kConst, kFeature, kFixedFeature, kRefreshableFeature };
-
-// A graph for inputs of given shapes and values. Runs that are under way keep it.
-class Program {
- public:
-  explicit Program(Answer answer) : answer_(std::move(answer)) {}
-  ~Program() {
-    if (engine_is_there()) engine().forget(answer_.program);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  uint64_t id() const noexcept { return answer_.program; }
-  const std::vector<Answer::Output>& outputs() const noexcept { return answer_.outputs; }
-
- private:
-  const Answer answer_;
-};
-
-// A graph of a session.
-class AddedGraph {
- public:
-  AddedGraph(uint64_t session, std::string model, std::string options);
-  ~AddedGraph();
-  AddedGraph(const AddedGraph&) = delete;
-  AddedGraph& operator=(const AddedGraph&) = delete;
-
-  uint64_t handle() const noexcept { return handle_; }
-  void compile();
-  // The program for these inputs; the graph has to be compiled.
-  std::shared_ptr<const Program> program(RunTensors& inputs);
-  // Takes the options of the first run.
-  void load(const std::string& options);
-  void set_base(Base base, const void* memory, size_t size);
-  std::shared_ptr<ge::SummaryData> summary() const;
-  // What compiling found out.
-  const Answer& compiled() const;
-
- private:
-  bool is_compiled() const;
-
-  const uint64_t handle_;
-  const uint64_t session_;
-  const std::string model_;
-  const std::string options_;
-  std::mutex compiling_;  // held while Python works, so never taken with its lock
-  mutable std::mutex mutex_;
-  bool compiled_ = false;
-  Answer answer_;
-  std::mutex programs_mutex_;
-  std::map<std::string, std::shared_ptr<const Program>> programs_;
-  std::map<Base, std::pair<const void*, size_t>> bases_;
-};
 
 struct SessionData {
   explicit SessionData(const ge::Options& options);
@@ -103,8 +42,6 @@ std::shared_ptr<SessionData> session_of(uint64_t id);
 uint64_t add_session(const ge::Options& options);
 void remove_session(uint64_t id);
 
-// Throws unless every option is known and can have its value; `place` is the word for where they were given.
-void check_options(const char* place, const std::string& options);
 // name=value lines.
 std::string joined(const ge::Options& options);
 
