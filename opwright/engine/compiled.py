@@ -17,6 +17,7 @@ from opwright.engine.lower import CONSTANTS, DATA, OUTPUT, VARIABLES, inputs_of,
 from opwright.engine.program import program_of
 from opwright.engine.runner import Runner
 from opwright.engine.settings import Settings
+from opwright.engine.tracing import tracing
 from opwright.engine.variables import Variables
 
 if TYPE_CHECKING:
@@ -145,15 +146,30 @@ class CompiledGraph:
         ] + [*inputs[len(self.inputs) :]]
         self.check(inputs)
         key = tuple(given.key for given in inputs)
+        found = self.kept(key)
+        if found is None:
+            with tracing():
+                found = self.kept(key)  # another thread may have been first
+                if found is None:
+                    lowered = self.lower(inputs)
+                    found = Runner(lowered, self.compile(lowered))
+                    self.keep(key, found)
+        return found
+
+    def kept(self, key: object) -> Runner | None:
+        """Return the program for these inputs, if there is one; it is then the last one used."""
         with self.lock:
             found = self.runners.get(key)
-            if found is None:
-                lowered = self.lower(inputs)
-                found = self.runners[key] = Runner(lowered, self.compile(lowered))
-            self.runners.move_to_end(key)
+            if found is not None:
+                self.runners.move_to_end(key)
+            return found
+
+    def keep(self, key: object, runner: Runner) -> None:
+        """Keep a program, in place of the one that was not used for longest if there are many."""
+        with self.lock:
+            self.runners[key] = runner
             while len(self.runners) > MOST_SHAPES:
                 self.runners.popitem(last=False)
-        return found
 
     @staticmethod
     def described(node: Node, given: Input) -> Input:

@@ -49,6 +49,38 @@ with torch.no_grad():
     assert printed.splitlines()[-1] == str([float(len(sizes))] * 3)
 
 
+def test_threads_compile_and_meet_new_shapes_at_the_same_time() -> None:
+    """A graph that is lowered while it runs leaves torch.compile in other threads alone."""
+    printed = output(
+        PRELUDE
+        + """
+from concurrent.futures import ThreadPoolExecutor
+
+compiled(torch.relu)(torch.ones(2).npu())  # TorchAir prepares itself once, in any thread
+
+class Model(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return torch.relu(x) * self.factor + x.sum()
+
+def work(factor):
+    model = Model(factor)
+    function = compiled(model, dynamic=True)
+    for rows in range(2, 8):
+        x = torch.full((rows, factor), float(rows))
+        torch.testing.assert_close(function(x.npu()).cpu(), model(x))
+    return factor
+
+with ThreadPoolExecutor(4) as pool:
+    print(list(pool.map(work, range(2, 6))))
+"""
+    )
+    assert printed.splitlines()[-1] == "[2, 3, 4, 5]"
+
+
 def test_runs_are_in_stream_order() -> None:
     printed = output(
         PRELUDE
