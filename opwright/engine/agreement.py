@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from opwright.engine.dtypes import from_runtime
 from opwright.engine.errors import KernelArgumentError, MetaError
 from opwright.engine.inference_rule import meta_outputs, size
-from opwright.engine.model import Source
+from opwright.engine.model import INPUTS, Source
 from opwright.engine.prototypes import of_torchair
+from opwright.engine.specs import spec_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from opwright.engine.model import GeGraph, Node
+    from opwright.engine.specs import Spec
 
 __all__ = ["check_attribute_types", "check_outputs", "is_attribute"]
 
@@ -91,12 +93,9 @@ def check_outputs(
     if wrong is not None:
         raise MetaError(
             where=wrong.where,
-            got=f"{shown(wrong.said)} from Meta",
-            allowed=[f"{shown(wrong.computed)}, which the graph computes"],
+            got=f"{spec_text(wrong.said)} from Meta",
+            allowed=[f"{spec_text(wrong.computed)}, which the graph computes"],
         )
-
-
-Spec = tuple[tuple[int, ...], "torch.dtype"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +130,7 @@ def names_of(
 ) -> Mapping[str, int]:
     """Return what the names of sizes stand for; the inputs of the graph have them."""
     known: dict[str, int] = {}
-    for node in graph.of_type("Data", "RefData"):
+    for node in graph.of_type(*INPUTS):
         tensor = value_of(Source(node.name, 0))
         for said in meta_outputs(node.rule)[:1]:
             if said is not None and tensor is not None and len(said[0]) == tensor.dim():
@@ -160,8 +159,3 @@ def differing(
             yield Difference(
                 where=where, source=source, said=wanted, computed=computed, named=named
             )
-
-
-def shown(spec: Spec) -> str:
-    """Return dtype and shape, for an error."""
-    return f"{str(spec[1]).removeprefix('torch.')}{list(spec[0])}"

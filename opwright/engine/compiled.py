@@ -13,7 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.engine.binding import kernel_of
 from opwright.engine.errors import InputError
-from opwright.engine.lower import CONSTANTS, DATA, OUTPUT, VARIABLES, inputs_of, lower
+from opwright.engine.lower import inputs_of, lower
+from opwright.engine.model import CONSTANTS, INPUTS, OUTPUT, VARIABLES
 from opwright.engine.program import program_of
 from opwright.engine.runner import Runner
 from opwright.engine.settings import Settings
@@ -97,7 +98,7 @@ class CompiledGraph:
         self.lock = threading.Lock()
         self.runners: OrderedDict[object, Runner] = OrderedDict()
         for node in graph.nodes:
-            if node.type not in (*DATA, *VARIABLES, *CONSTANTS, OUTPUT):
+            if node.type not in (*INPUTS, *VARIABLES, *CONSTANTS, OUTPUT):
                 kernel_of(node)
 
     @property

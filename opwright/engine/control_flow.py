@@ -16,7 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from opwright.engine.errors import GraphFormError, KernelRunError, MetaError
-from opwright.engine.model import GeGraph
+from opwright.engine.model import INPUTS, GeGraph
+from opwright.engine.specs import Spec, spec_of, spec_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["call_graphs"]
 
-Spec = tuple[tuple[int, ...], torch.dtype]
 Specs = tuple[Spec, ...]
 Tensors = list[torch.Tensor]
 LOOPS = ("While", "StatelessWhile", "_While")
@@ -135,13 +135,13 @@ class Control:
 
 def numbered(graph: GeGraph) -> tuple[GeGraph, list[int]]:
     """Return a graph whose Data nodes count 0, 1, 2, …, and what their indices were."""
-    data = graph.of_type("Data", "RefData")
-    positions = sorted(cast("int", node.attributes.get("index", 0)) for node in data)
+    data = graph.of_type(*INPUTS)
+    positions = sorted(node.index for node in data)
 
     def renumbered(node: Node) -> Node:
         if node not in data:
             return node
-        index = positions.index(cast("int", node.attributes.get("index", 0)))
+        index = positions.index(node.index)
         return replace(node, attributes={**node.attributes, "index": index})
 
     if positions == list(range(len(positions))):
@@ -161,13 +161,12 @@ def is_true(condition: torch.Tensor) -> bool:
 
 def specs_of(tensors: Sequence[torch.Tensor]) -> Specs:
     """Return shape and dtype of each tensor."""
-    return tuple((tuple(each.shape), each.dtype) for each in tensors)
+    return tuple(map(spec_of, tensors))
 
 
 def shown(specs: Specs) -> str:
     """Return shapes and dtypes, for an error."""
-    parts = [f"{str(dtype).removeprefix('torch.')}{list(shape)}" for shape, dtype in specs]
-    return f"({', '.join(parts)})"
+    return f"({', '.join(map(spec_text, specs))})"
 
 
 # By the id of the node, as long as it lives.

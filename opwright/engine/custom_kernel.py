@@ -13,6 +13,7 @@ from opwright.engine.dtypes import RUNTIME_CODES
 from opwright.engine.errors import KernelArgumentError, MetaError
 from opwright.engine.inference_rule import infer
 from opwright.engine.reference_call import NodeCall, OutputSpec, call_reference
+from opwright.engine.specs import Spec, spec_of, spec_text
 from opwright.engine.table import Kernel, Passing, Takes
 from opwright.twin.kernels.dtypes import FROM_RUNTIME
 
@@ -31,7 +32,6 @@ NAMES: Mapping[str, torch.dtype] = {
     for name, number in DTYPE_NUMBERS.items()
     if number in FROM_RUNTIME
 }
-Spec = tuple[tuple[int, ...], torch.dtype]
 # What stands for an attribute without a value and without a default.
 NOTHING: Mapping[str, object] = {"Int": 0, "Float": 0.0, "Bool": False}
 # Python types of the values of an attribute type.
@@ -166,11 +166,6 @@ def outputs_of(
     return tuple(specs)
 
 
-def spec_of(tensor: torch.Tensor) -> Spec:
-    """Return shape and dtype of a tensor."""
-    return tuple(tensor.shape), tensor.dtype
-
-
 def agreed(own: Spec | None, meta: Spec | None, dtype: torch.dtype | None, *, where: str) -> Spec:
     """Return an output's shape and dtype, as the operator has it and as Meta says.
 
@@ -189,7 +184,7 @@ def agreed(own: Spec | None, meta: Spec | None, dtype: torch.dtype | None, *, wh
         raise MetaError(where=where, got="no shape")
     wanted = meta or (spec[0], dtype or spec[1])
     if wanted != spec:
-        raise MetaError(where=where, got=shown(wanted), allowed=[shown(spec)])
+        raise MetaError(where=where, got=spec_text(wanted), allowed=[spec_text(spec)])
     return spec
 
 
@@ -212,11 +207,6 @@ def check_dtype(
         is_same = port.symbol is not None and other.symbol == port.symbol
         if is_same and isinstance(given, torch.Tensor) and given.dtype != dtype:
             raise MetaError(where=where, got=str(dtype), allowed=[str(given.dtype)])
-
-
-def shown(spec: Spec) -> str:
-    """Return dtype and shape, for an error."""
-    return f"{str(spec[1]).removeprefix('torch.')}{list(spec[0])}"
 
 
 def port_of(kernel: Served, name: str, node: Node) -> str:

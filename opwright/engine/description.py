@@ -1,8 +1,8 @@
 """A graph of the engine as text, for callers that ask GE for it.
 
-The JSON has the form of a captured graph's (`opwright.graph.read`): a Chrome trace with one event
-for each node, so that TorchAir's deadlock check and opwright's own drawing read it. What scopes
-wrote at a node stands among its arguments.
+The JSON has the form of a captured graph's (`opwright.graph.captured.read`): a Chrome trace with
+one event for each node, so that TorchAir's deadlock check and opwright's own drawing read it. What
+scopes wrote at a node stands among its arguments.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from typing import TYPE_CHECKING
+
+from opwright.engine.model import CONSTANTS, INPUTS, OUTPUT, VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +23,7 @@ __all__ = ["DESCRIPTIONS"]
 STREAM = "_user_stream_label"
 DEFAULT = "default"
 # Nodes that are no work.
-NO_TASKS = ("Data", "RefData", "Variable", "Const", "Constant", "ConstPlaceHolder", "NetOutput")
+NO_TASKS = (*INPUTS, *VARIABLES, *CONSTANTS, OUTPUT)
 LENGTH = 9.5  # of an event in the drawing; it is no time
 PERIOD = 10
 

@@ -7,7 +7,7 @@ is computed, everything else gets a shape and a dtype. Then the calls that remai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -16,8 +16,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from opwright.engine.agreement import check_outputs
 from opwright.engine.binding import Call, bind, kernel_of
 from opwright.engine.errors import GraphFormError, KernelRunError
-from opwright.engine.model import Source
+from opwright.engine.model import CONSTANTS, INPUTS, OUTPUT, VARIABLES, Source
 from opwright.engine.simplify import simplify
+from opwright.engine.specs import Spec, spec_of, spec_text
 from opwright.engine.variables import Variables
 from opwright.graph.compiled import observe
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Lowered", "inputs_of", "lower"]
 
-DATA = ("Data", "RefData")
-VARIABLES = ("Variable",)
-CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
-OUTPUT = "NetOutput"
 # How kernels, and the operators of torch that they call, refuse what they are given.
 REJECTIONS = (
     RuntimeError,
@@ -42,9 +39,6 @@ REJECTIONS = (
     ArithmeticError,
     AttributeError,
 )
-
-
-Spec = tuple[tuple[int, ...], torch.dtype]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +72,8 @@ def inputs_of(graph: GeGraph) -> tuple[Node, ...]:
     GraphFormError
         OPW-N001: indices that are not 0, 1, 2, ….
     """
-    nodes = sorted(
-        graph.of_type(*DATA), key=lambda node: cast("int", node.attributes.get("index", 0))
-    )
-    indices = [node.attributes.get("index", 0) for node in nodes]
+    nodes = sorted(graph.of_type(*INPUTS), key=lambda node: node.index)
+    indices = [node.index for node in nodes]
     if indices != list(range(len(nodes))):
         raise GraphFormError(
             where=f"graph '{graph.name}'", got=f"Data nodes with indices {indices}"
@@ -155,11 +147,6 @@ def lower(
     )
 
 
-def spec_of(tensor: torch.Tensor) -> Spec:
-    """Return shape and dtype of a tensor."""
-    return tuple(tensor.shape), tensor.dtype
-
-
 def outputs_of(graph: GeGraph) -> tuple[Source, ...]:
     """Return what the graph answers.
 
@@ -220,7 +207,7 @@ class Walk:
 
     def visit(self, node: Node) -> None:
         """Compute the node, or find out the shapes of its outputs."""
-        if node.type in (*DATA, *VARIABLES, OUTPUT):
+        if node.type in (*INPUTS, *VARIABLES, OUTPUT):
             return
         if node.type in CONSTANTS:
             self.known[Source(node.name, 0)] = constant_of(node)
@@ -313,7 +300,7 @@ def call_kernel(call: Call, values: Mapping[Source, torch.Tensor] | Values) -> o
 def shown(value: object) -> str:
     """Return dtype and shape of an argument, for an error."""
     if isinstance(value, torch.Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+        return spec_text(spec_of(value))
     if isinstance(value, list):
         return "[" + ", ".join(map(shown, value)) + "]"
     return "none"

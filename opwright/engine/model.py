@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import torch
 
-__all__ = ["Attribute", "GeGraph", "Node", "Source", "TensorSpec"]
+__all__ = [
+    "CONSTANTS",
+    "INPUTS",
+    "OUTPUT",
+    "VARIABLES",
+    "Attribute",
+    "GeGraph",
+    "Node",
+    "Source",
+    "TensorSpec",
+]
+
+# Types of nodes that compute nothing: inputs of the graph, tensors of its session, constants, and
+# the end, whose inputs are the outputs of the graph.
+INPUTS = ("Data", "RefData")
+VARIABLES = ("Variable",)
+CONSTANTS = ("Const", "Constant", "ConstPlaceHolder")
+OUTPUT = "NetOutput"
 
 Attribute = object  # int, float, bool, str, a torch.Tensor, a GeGraph, or a list of these
 
@@ -74,6 +91,11 @@ class Node:
     rule: str = ""
     notes: Mapping[str, Attribute] = field(default_factory=dict)
     subgraphs: tuple[GeGraph, ...] = ()
+
+    @property
+    def index(self) -> int:
+        """Of a node that stands for an input of its graph: which one."""
+        return cast("int", self.attributes.get("index", 0))
 
     def __str__(self) -> str:
         """Name the node for an error."""

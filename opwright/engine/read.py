@@ -16,7 +16,7 @@ import torch
 from opwright.engine.dtypes import from_proto
 from opwright.engine.errors import GraphFormError
 from opwright.engine.inference_rule import check_rule, rule_of_shapes
-from opwright.engine.model import GeGraph, Node, Source, TensorSpec
+from opwright.engine.model import INPUTS, VARIABLES, GeGraph, Node, Source, TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,6 @@ PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
 LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
 GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2
-DATA = ("Data", "RefData", "Variable")
 # Notes at nodes that the engine reads by itself.
 READ = ("_fx_tensor_name", "_inference_rule", "_meta")
 
@@ -131,7 +130,7 @@ def read_node(op: Message) -> Node:
     outputs = tuple(read_spec(desc) for desc in cast("Iterable[Message]", op.output_desc))
     everything = read_attributes(cast("Mapping[str, Message]", op.attr), where=where)
     attributes = {key: value for key, value in everything.items() if not key.startswith("_")}
-    if op_type in DATA:
+    if op_type in (*INPUTS, *VARIABLES):
         check_data(attributes, outputs, where=where)
     rule = str(everything.get("_inference_rule") or shape_rule(op, where=where))
     check_rule(rule, where=where)

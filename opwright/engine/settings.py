@@ -6,9 +6,10 @@ import itertools
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from opwright.engine.errors import OptionError
+from opwright.engine.model import INPUTS, OUTPUT
 from opwright.engine.options import check_options, indices, pairs
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Gears", "Settings", "check_indices"]
 
 Shape = tuple[int, ...]
-INPUTS = ("Data", "RefData")
 GEAR_OPTIONS = ("ge.inputShape", "ge.dynamicDims", "ge.dynamicNodeType")
 
 
@@ -80,7 +80,7 @@ class Settings:
 def check_indices(graph: GeGraph, options: Mapping[str, str]) -> None:
     """Raise OptionError (OPW-N006) for an option that names an input or output without a place."""
     inputs = len(graph.of_type(*INPUTS))
-    outputs = sum(len(node.inputs) for node in graph.of_type("NetOutput"))
+    outputs = sum(len(node.inputs) for node in graph.of_type(OUTPUT))
     reused = pairs(options.get("ge.exec.outputReuseInputMemIndexes", ""))
     own = re.findall(r"\d+", options.get("ge.exec.outputReuseMemIndexes", ""))
     named = {
@@ -135,8 +135,6 @@ def filled(
     """Return the shapes of one gear, by the index of the input."""
     numbers = itertools.chain(gear)
     return {
-        cast("int", by_name[name].attributes.get("index", 0)): tuple(
-            next(numbers) if size < 0 else size for size in shape
-        )
+        by_name[name].index: tuple(next(numbers) if size < 0 else size for size in shape)
         for name, shape in shapes.items()
     }
