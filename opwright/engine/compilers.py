@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
+from opwright.engine.errors import GraphCompilerError
 from opwright.engine.program import program_of
-from opwright.errors import OpwrightError
 from opwright.twin.settings import GRAPH_COMPILER, check_graph_compiler
 
 if TYPE_CHECKING:
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from opwright.engine.lower import Lowered
     from opwright.engine.program import Program
 
-__all__ = ["GraphCompilerError", "chosen_compiler"]
-
-
-class GraphCompilerError(OpwrightError):
-    """A graph that Inductor cannot compile, for want of a C++ compiler or for another reason."""
-
-    id = "OPW-N020"
-    title = "Inductor cannot compile the graph"
-    usual_fix = "install a C++ compiler (g++), name one with CXX, or unset OPWRIGHT_GRAPH_COMPILER"
+__all__ = ["chosen_compiler"]
 
 
 def chosen_compiler(environment: Mapping[str, str] = os.environ) -> Callable[[Lowered], Program]:

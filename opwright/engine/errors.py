@@ -5,6 +5,7 @@ from __future__ import annotations
 from opwright.errors import OpwrightError
 
 __all__ = [
+    "GraphCompilerError",
     "GraphFormError",
     "InputError",
     "KernelArgumentError",
@@ -83,3 +84,11 @@ class UnknownOptionError(OpwrightError):
     id = "OPW-N008"
     title = "the option is not known (E10001)"
     usual_fix = "leave the option out; docs/graph_engine.md lists those that there are"
+
+
+class GraphCompilerError(OpwrightError):
+    """A graph that Inductor cannot compile, for want of a C++ compiler or for another reason."""
+
+    id = "OPW-N020"
+    title = "Inductor cannot compile the graph"
+    usual_fix = "install a C++ compiler (g++), name one with CXX, or unset OPWRIGHT_GRAPH_COMPILER"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["mend_torchair"]
 
-NAME = "conveter_auto_functionalize_v2"
+NAME = "conveter_auto_functionalize_v2"  # as TorchAir spells it
 VIEWS: dict[Any, Any] = {
     functionalized.AliasViewInfo: torchairs._regenerate_alias_view,
     functionalized.AsStridedViewInfo: torchairs._regenerate_as_strided_view,
