@@ -70,7 +70,8 @@ def emit_units(
     if derivatives is not None:
         units["autograd.cpp"] = derivatives
     whole = "\n".join(units.values())
-    called = [code for code in codes.values() if code.name in set(HANDLE.findall(whole))]
+    handles = set(HANDLE.findall(whole))  # once: a thousand operators make a long text
+    called = [code for code in codes.values() if code.name in handles]
     if called:
         units["handles.h"] = handles_header(called, NAMESPACE)
     units["tensors.h"] = tensors_header(NAMESPACE, [whole])
