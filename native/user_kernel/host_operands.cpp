@@ -4,6 +4,20 @@
 #include "nnopbase/executor.h"
 #include "runtime/call.h"
 #include "runtime/memory.h"
+#include "runtime/stream.h"
+
+namespace {
+
+// For fault messages: the task of the stream is the run of a whole graph, and this is one of its kernels.
+struct CurrentTask {
+  explicit CurrentTask(const opwright::Task* task) : before(opwright::Stream::exchange_current_task(task)) {}
+  ~CurrentTask() { opwright::Stream::exchange_current_task(before); }
+  CurrentTask(const CurrentTask&) = delete;
+  CurrentTask& operator=(const CurrentTask&) = delete;
+  const opwright::Task* before;
+};
+
+}  // namespace
 
 // While `allowed` is not 0, functions that this thread calls take tensors in host memory. Returns what was set before.
 extern "C" OPWRIGHT_API int32_t opwright_allow_host_operands(int32_t allowed) {
@@ -16,6 +30,7 @@ extern "C" OPWRIGHT_API aclnnStatus opwright_run_executor(aclOpExecutor* executo
   return opwright::call(owned ? owned->name() : "opwright_run_executor", [&] {
     opwright::require(owned != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
     if (const opwright::Error* const failure = owned->failure()) throw opwright::Error(*failure);
+    const CurrentTask current(owned.get());
     owned->run();
   });
 }

@@ -30,11 +30,12 @@ OPWRIGHT_KERNEL(aclnnEveryKind,
                   count.fill_(static_cast<int64_t>(name.size()));
                 })
 OPWRIGHT_KERNEL(aclnnPutInto, (Ref, cache)(In, x)(Int, row), cache.select(0, row).copy_(x))
+OPWRIGHT_KERNEL(aclnnFaults, (In, x)(Out, out), *(volatile int*)8 = static_cast<int>(x.size(0)))
 OPWRIGHT_KERNEL(aclnnRefuses, (In, x)(Out, out), TORCH_CHECK(false, "it refuses ", x.size(0)))
 """
 
 PROGRAM = """
-import torch, torch_npu, torchair
+import sys, torch, torch_npu, torchair
 from torchair import register_fx_node_ge_converter
 from torchair.ge import attr, custom_op
 
@@ -46,6 +47,8 @@ library.define("refuses(Tensor x) -> Tensor")
 library.impl("every", lambda x, bias, others, axes, name: (
     x.new_empty(x.sum(axes).shape), x.new_empty((), dtype=torch.int64)), "Meta")
 library.impl("put_into", lambda cache, x, row: None, "Meta")
+library.define("faults(Tensor x) -> Tensor")
+library.impl("faults", lambda x: torch.empty_like(x), "Meta")
 library.impl("refuses", lambda x: torch.empty_like(x), "Meta")
 
 @register_fx_node_ge_converter(torch.ops.cpp.every.default)
@@ -89,28 +92,31 @@ try:
 except RuntimeError as error:
     assert "it refuses 4" in str(error) and "Refuses" in str(error), error
 assert compiled(lambda x: x + 1)(row).tolist() == [1, 2, 3, 4]
-print("done")
+print("done", flush=True)
+if "fault" in sys.argv:
+    compiled(torch.ops.cpp.faults.default)(row).cpu()
 """
 
 
 @pytest.mark.build
 def test_every_kind_in_a_graph(tmp_path: Path) -> None:
-    """Optional, list and written tensors, attributes, views; static and dynamic; and an error."""
+    """Optional, list and written tensors, attributes, views; static, dynamic; errors; a fault."""
     kernels, program = tmp_path / "kernels.cpp", tmp_path / "program.py"
     kernels.write_text(KERNELS)
     program.write_text(PROGRAM)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "opwright", "run", "--kernels", kernels),
-            *("--", sys.executable, program),
+            *("--", sys.executable, program, "fault"),
         ],
         env={**on_twin.CLEAN, "XDG_CACHE_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert "done" in done.stdout
+    assert "done" in done.stdout, done.stderr
+    assert done.returncode != 0
+    assert "It happened inside the kernel of aclnnFaults.\n" in done.stderr
 
 
 def test_parameters_have_the_names_of_canns_generator() -> None:
