@@ -62,7 +62,7 @@ def kernel_of(node: Node) -> Kernel:
     found = find(node.type)
     if found is None:
         raise MissingKernelError(
-            where=str(node), got=f"one of the types without a kernel; {len(types())} types have one"
+            where=str(node), got=f"a type that is none of the {len(types())} with a kernel"
         )
     return found
 

@@ -31,7 +31,7 @@ class MissingKernelError(OpwrightError):
     id = "OPW-N002"
     title = "no kernel for this operator type (E10501)"
     usual_fix = (
-        "run the operator outside of the graph, or give a kernel: opwright.engine.table.kernel"
+        "run the operator outside of the graph, or give it a kernel: opwright run --kernels FILE"
     )
 
 
