@@ -9,11 +9,10 @@ from __future__ import annotations
 import torch
 
 from opwright.engine.errors import KernelArgumentError
-from opwright.twin.kernels.dtypes import FROM_RUNTIME
+from opwright.twin.kernels.dtypes import FROM_RUNTIME, RUNTIME_CODES
 
 __all__ = ["RUNTIME_CODES", "from_proto", "from_runtime"]
 
-RUNTIME_CODES = {dtype: code for code, dtype in FROM_RUNTIME.items()}
 # The first numbers of ge.proto are an order of their own, 14 to 27 are those of the runtime, and
 # from 28 on they are one lower.
 FROM_PROTO = {

@@ -12,14 +12,13 @@ import pytest
 from opwright.twin.doctor.diagnosis import diagnose
 from opwright.twin.doctor.facts import (
     Facts,
-    OperatorPackage,
     Trial,
     compiler_version,
-    operator_packages,
     shadowing,
 )
 from opwright.twin.doctor.report import to_json, to_text
 from opwright.twin.hardware import Hardware, find_hardware
+from opwright.twin.kernels.packages import OperatorPackage, operator_packages
 from opwright.twin.toolkit import Toolkit, default_toolkit
 
 TWIN = Path("/twin")

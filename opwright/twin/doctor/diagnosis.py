@@ -19,7 +19,8 @@ from opwright.twin.toolkit import shortened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from opwright.twin.doctor.facts import Facts, OperatorPackage
+    from opwright.twin.doctor.facts import Facts
+    from opwright.twin.kernels.packages import OperatorPackage
 
 __all__ = ["Finding", "diagnose"]
 

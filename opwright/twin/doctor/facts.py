@@ -9,14 +9,14 @@ import platform
 import shutil
 import subprocess
 import sys
-from configparser import ConfigParser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.twin.environment import twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
-from opwright.twin.kernels.library import compiler, library_of
+from opwright.twin.kernels.library import compiler
+from opwright.twin.kernels.packages import OperatorPackage, operator_packages
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import default_toolkit, missing_parts
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from opwright.twin.toolkit import Toolkit
 
-__all__ = ["Facts", "OperatorPackage", "Trial", "gather"]
+__all__ = ["Facts", "Trial", "gather"]
 
 # Variables that decide which CANN is found, which operators it has, and how torch_npu runs.
 VARIABLES = (
@@ -52,20 +52,6 @@ print(torch.npu.device_count(), "x", torch.npu.get_device_name(0))
 assert (x + x).cpu().tolist() == [2.0] * 4
 """
 TRIAL_SECONDS = 120  # importing torch_npu takes a few seconds; a slow disk is no fault
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorPackage:
-    """A place where torch_npu looks for user operators."""
-
-    source: str
-    library: Path
-    owner: int | None
-
-    @property
-    def exists(self) -> bool:
-        """Whether the library is there."""
-        return self.owner is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,33 +167,6 @@ def shadowing(search_path: str, toolkit: Toolkit) -> Iterator[str]:
             return
         if (Path(entry) / "libascendcl.so").exists():
             yield entry
-
-
-def operator_packages(environ: Mapping[str, str]) -> Iterator[OperatorPackage]:
-    """Return where torch_npu 2.13.0 looks for user operators, in its order (op_api_common.h)."""
-    for entry in filter(None, environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)):
-        yield operator_package("ASCEND_CUSTOM_OPP_PATH", Path(entry))
-    if environ.get("ASCEND_OPP_PATH"):
-        vendors = Path(environ["ASCEND_OPP_PATH"]) / "vendors"
-        for vendor in vendor_names(vendors / "config.ini"):
-            yield operator_package("vendors/config.ini", vendors / vendor)
-
-
-def operator_package(source: str, folder: Path) -> OperatorPackage:
-    """Look at one package."""
-    library = library_of(folder)
-    owner = library.stat().st_uid if library.exists() else None
-    return OperatorPackage(source=source, library=library, owner=owner)
-
-
-def vendor_names(config: Path) -> list[str]:
-    """Read `load_priority=a,b` from a file that has no section headers."""
-    if not config.is_file():
-        return []
-    parser = ConfigParser()
-    parser.read_string("[vendors]\n" + config.read_text(encoding="utf-8"))
-    names = parser.get("vendors", "load_priority", fallback="")
-    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def try_twin(environ: Mapping[str, str], toolkit: Toolkit) -> Trial:

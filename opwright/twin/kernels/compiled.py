@@ -9,7 +9,6 @@ import ctypes
 import functools
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,13 +16,13 @@ import torch
 from opwright.aclnn.prototype import plain_interface
 from opwright.aclnn.signature import AclnnSignature, CType, Parameter
 from opwright.errors import OpwrightError
-from opwright.twin.kernels.dtypes import FROM_RUNTIME
+from opwright.twin.kernels.dtypes import RUNTIME_CODES
 from opwright.twin.kernels.emit import KINDS
-from opwright.twin.kernels.library import library_of
+from opwright.twin.kernels.packages import operator_packages
 from opwright.twin.kernels.registry import Registration, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["compiled_kernel", "parameters_of"]
 
@@ -40,7 +39,6 @@ OUTPUTS = {
 }
 VALUES = {kind: ctype for ctype, kind in KINDS.items()} | INPUTS
 FORMAT_ND = 2
-CODES = {dtype: code for code, dtype in FROM_RUNTIME.items()}
 NUMBERS: Mapping[CType, Any] = {
     CType.INT64: ctypes.c_int64,
     CType.INT32: ctypes.c_int32,
@@ -90,21 +88,11 @@ def compiled_kernel(function: str) -> Registration | None:
     ParameterKindError
         OPW-K033.
     """
-    for path in libraries(os.environ):
-        found = kernel_in(str(path), function)
+    for package in operator_packages(os.environ):
+        found = kernel_in(str(package.library), function) if package.exists else None
         if found is not None:
             return found
     return None
-
-
-def libraries(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the libraries of the operator packages, in the order in which torch_npu searches."""
-    for package in filter(None, environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)):
-        if library_of(Path(package)).exists():
-            yield library_of(Path(package))
-    vendors = Path(environ["ASCEND_OPP_PATH"], "vendors") if "ASCEND_OPP_PATH" in environ else None
-    if vendors is not None and vendors.is_dir():
-        yield from filter(Path.exists, map(library_of, sorted(vendors.iterdir())))
 
 
 @functools.cache
@@ -215,7 +203,6 @@ class Passing:
 
     def __init__(self) -> None:
         self.made: dict[int, str] = {}
-        self.kept: list[object] = []  # the memory that C reads
 
     def release(self) -> None:
         """Destroy the descriptors; a list destroys its elements."""
@@ -233,9 +220,11 @@ class Passing:
         if ctype in NUMBERS:
             return NUMBERS[ctype](value)
         if ctype is CType.DTYPE:
-            return ctypes.c_int32(CODES[value])
+            return ctypes.c_int32(RUNTIME_CODES[value])
         if value is None:
             return ctypes.c_void_p()
+        if ctype is CType.TEXT:
+            return ctypes.c_char_p(value.encode())
         if ctype in ARRAYS:
             creator, element = ARRAYS[ctype]
             return self.make(creator, (element * len(value))(*value), ctypes.c_uint64(len(value)))
@@ -251,7 +240,7 @@ class Passing:
         storage = (ctypes.c_int64 * 1)(value.untyped_storage().nbytes() // value.element_size())
         return self.make(
             "aclCreateTensor",
-            *(sizes, ctypes.c_uint64(rank), ctypes.c_int32(CODES[value.dtype])),
+            *(sizes, ctypes.c_uint64(rank), ctypes.c_int32(RUNTIME_CODES[value.dtype])),
             *(strides, ctypes.c_int64(int(value.storage_offset()))),
             *(ctypes.c_int32(FORMAT_ND), storage, ctypes.c_uint64(1)),
             ctypes.c_void_p(value.untyped_storage().data_ptr()),
@@ -261,15 +250,12 @@ class Passing:
         """Describe a number."""
         if isinstance(value, complex):
             parts = (ctypes.c_double * 2)(value.real, value.imag)
-            return self.make("aclCreateScalar", parts, ctypes.c_int32(CODES[torch.complex128]))
+            return self.make(
+                "aclCreateScalar", parts, ctypes.c_int32(RUNTIME_CODES[torch.complex128])
+            )
         element, dtype = SCALARS[type(value)]
         memory = ctypes.byref(element(value))
-        return self.make("aclCreateScalar", memory, ctypes.c_int32(CODES[dtype]))
-
-    def text(self, value: str) -> ctypes.c_char_p:
-        """Return a C string."""
-        self.kept.append(found := ctypes.c_char_p(value.encode()))
-        return found
+        return self.make("aclCreateScalar", memory, ctypes.c_int32(RUNTIME_CODES[dtype]))
 
     def elements(
         self, creator: str, one: Callable[[Any], ctypes.c_void_p], values: Sequence[object]
@@ -294,5 +280,4 @@ class Passing:
         CType.TENSOR_LIST: tensors,
         CType.SCALAR: scalar,
         CType.SCALAR_LIST: scalars,
-        CType.TEXT: text,
     }

@@ -6,7 +6,7 @@ import torch
 
 from opwright.aclnn.dtypes import CANN_DTYPES, DTYPE_NUMBERS
 
-__all__ = ["FROM_RUNTIME"]
+__all__ = ["FROM_RUNTIME", "RUNTIME_CODES"]
 
 # aclDataType, which is ge::DataType. The type that packs two values into a byte is left out: the
 # sizes of its tensors differ between CANN, which counts values, and torch, which counts bytes.
@@ -15,3 +15,4 @@ FROM_RUNTIME: dict[int, torch.dtype] = {
     for name in DTYPE_NUMBERS
     if name in CANN_DTYPES and name != "FLOAT4_E2M1"
 }
+RUNTIME_CODES = {dtype: code for code, dtype in FROM_RUNTIME.items()}
