@@ -18,7 +18,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of dynamo and of torch_npu'
 @pytest.fixture(autouse=True)
 def fresh_compiler() -> Iterator[None]:
     torch._dynamo.reset()  # noqa: SLF001 - as PyTorch's own tests do
-    yield
+    # Where CI is set, torch refuses operators whose results are undeclared aliases; torch_npu's
+    # .out forms, which npugraph_ex calls, are such operators (docs/graphs.md).
+    with torch._functorch.config.patch(error_on_custom_op_aliasing=False):  # noqa: SLF001
+        yield
     torch._dynamo.reset()  # noqa: SLF001
 
 
