@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-__all__ = ["GENERATED", "Project", "load_operators", "read_project"]
+__all__ = [
+    "GENERATED",
+    "Project",
+    "load_operators",
+    "operator_sets",
+    "read_project",
+    "run_file",
+]
 
 # The folder for everything that is emitted; nothing else is kept in it.
 GENERATED = "generated"
@@ -165,11 +172,16 @@ def load_operators(project: Project) -> OperatorSet:
     OperatorSetError
         OPW-P004: no operator set, or several.
     """
-    module = run_file(project.declaration)
-    found = {id(value): value for value in vars(module).values() if isinstance(value, OperatorSet)}
+    found = operator_sets(run_file(project.declaration))
     if len(found) != 1:
         raise OperatorSetError(where=str(project.declaration), got=f"{len(found)} operator sets")
-    return next(iter(found.values()))
+    return found[0]
+
+
+def operator_sets(module: ModuleType) -> list[OperatorSet]:
+    """Return the operator sets among the names of a module, each once."""
+    found = {id(value): value for value in vars(module).values() if isinstance(value, OperatorSet)}
+    return list(found.values())
 
 
 def run_file(file: Path) -> ModuleType:

@@ -1,0 +1,70 @@
+"""Subjects and rows -> outcomes, in this process."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from opwright.check.bench import Bench, EagerCallError, NotApplicableError
+from opwright.check.outcome import Outcome
+from opwright.check.samples import Samples, described
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from opwright.check.outcome import Status
+    from opwright.check.row import Row
+    from opwright.check.subject import Subject
+
+__all__ = ["examine_cell", "examine_operator"]
+
+
+def examine_operator(
+    subject: Subject, rows: Iterable[Row], *, seed: int = 0, device: str = "npu"
+) -> Iterator[Outcome]:
+    """Yield the outcome of each cell of an operator."""
+    samples = Samples(subject, seed=seed)
+    for row in rows:
+        for column in row.columns:
+            yield examine_cell(subject, row, column, samples=samples, device=device)
+
+
+def examine_cell(
+    subject: Subject, row: Row, column: str, *, samples: Samples, device: str = "npu"
+) -> Outcome:
+    """Examine one cell. Only what ends the process keeps this from returning its outcome."""
+    bench = Bench(subject, row, column, samples=samples, device=device)
+    start = time.perf_counter()
+    status: Status
+    reason = row.needs(subject)
+    if reason is not None:
+        status = "not applicable"
+    else:
+        status, reason = run(bench)
+    return Outcome(
+        operator=subject.name,
+        row=row.name,
+        column=column,
+        status=status,
+        reason=reason,
+        seconds=time.perf_counter() - start,
+        calls=bench.calls,
+        samples=tuple(bench.ran),
+        findings=tuple(bench.findings),
+        details=bench.details,
+    )
+
+
+def run(bench: Bench) -> tuple[Status, str]:
+    """Run the row and return what became of it, and why."""
+    try:
+        bench.row.run(bench)
+    except NotApplicableError as error:
+        return "not applicable", str(error)
+    except EagerCallError as error:
+        text = f"an eager call with {described(error.sample)} raises {error}; see row numerics"
+        return ("failed" if bench.findings else "blocked"), text
+    except Exception:  # noqa: BLE001 - user code runs in rows; a row that fails must not hide the others
+        return "error", traceback.format_exc()
+    return ("failed" if bench.findings else "passed"), ""

@@ -1,0 +1,62 @@
+"""What a row is.
+
+A row stands in a file of `rows` as the constant ROW; its module's docstring says what it proves and
+how, and is the text of its page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Kind
+    from opwright.check.subject import Subject
+
+__all__ = ["Needs", "Row", "always"]
+
+# Why a row does not apply to an operator; None if it does.
+Needs: TypeAlias = "Callable[[Subject], str | None]"
+
+
+def always(subject: Subject) -> str | None:
+    """Say that a row applies to every operator."""
+    del subject
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of the matrix.
+
+    Parameters
+    ----------
+    name
+        Lower-case words joined by hyphens.
+    title
+        What must hold.
+    kinds
+        The faults that it can find.
+    run
+        Examines the operator in the way that `bench.column` names, and reports to the bench.
+    columns
+        The ways to run that it has, each a cell.
+    needs
+        Why it does not apply.
+    cost
+        `high` for a row that compiles: it takes seconds for each operator.
+    process
+        What the process must be: `guarded` has device memory with guard pages and poison.
+    """
+
+    name: str
+    title: str
+    kinds: tuple[Kind, ...]
+    run: Callable[[Bench], None]
+    columns: tuple[str, ...] = ("eager",)
+    needs: Needs = always
+    cost: Literal["low", "high"] = "low"
+    process: Literal["plain", "guarded"] = "plain"

@@ -1,0 +1,20 @@
+"""The rows of the matrix, one module each; the next one is a file here and a line in ROWS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.check.rows import numerics
+
+if TYPE_CHECKING:
+    from opwright.check.row import Row
+
+__all__ = ["ROWS", "row"]
+
+# In the order in which they run and are shown: what others build on comes first.
+ROWS: tuple[Row, ...] = (numerics.ROW,)
+
+
+def row(name: str) -> Row:
+    """Return the row of this name."""
+    return next(each for each in ROWS if each.name == name)

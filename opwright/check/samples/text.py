@@ -1,0 +1,37 @@
+"""A sample as an author would write it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.declare.sample import TensorSpec
+
+if TYPE_CHECKING:
+    from opwright.declare.sample import Sample, Value
+
+__all__ = ["described"]
+
+
+def described(sample: Sample) -> str:
+    """Return the sample as Python.
+
+    >>> from opwright.declare.sample import sample, tensor
+    >>> described(sample(x=tensor(2, 3, dtype="float16"), axis=(0, -1), eps=None))
+    "sample(x=tensor(2, 3, dtype='float16'), axis=[0, -1], eps=None)"
+    """
+    return f"sample({', '.join(f'{name}={value_text(value)}' for name, value in sample.values)})"
+
+
+def value_text(value: Value) -> str:
+    """Return a value as Python."""
+    if isinstance(value, TensorSpec):
+        parts = [str(size) for size in value.shape]
+        parts += [
+            f"{name}={given!r}"
+            for name in ("dtype", "low", "high")
+            if (given := getattr(value, name)) is not None
+        ]
+        return f"tensor({', '.join(parts)})"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(value_text, value))}]"
+    return repr(value)

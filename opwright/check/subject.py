@@ -1,0 +1,139 @@
+"""An operator under check: what is declared of it, and the operator in torch.ops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from opwright.live import dispatcher
+from opwright.live.arguments import Binder, tensors_in
+from opwright.live.reference import new_results
+from opwright.live.rules import Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import torch
+
+    from opwright.declare.operator import Operator
+    from opwright.declare.schema import Schema
+    from opwright.derive.facts import OperatorFacts, SetFacts
+    from opwright.live.arguments import Values
+
+__all__ = ["Subject", "flat", "packed_results"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """An operator under check.
+
+    Parameters
+    ----------
+    namespace
+        Where it is in `torch.ops`.
+    operator
+        What is declared of it. Of an operator that nobody describes this is its schema alone:
+        no reference, no rules, no samples.
+    facts, of_set
+        What follows from the declaration; None for an operator that nobody describes, of which
+        nothing but its schema can be expected.
+    is_foreign
+        Whether another library registered it: the live tier did not.
+    """
+
+    namespace: str
+    operator: Operator
+    facts: OperatorFacts | None = None
+    of_set: SetFacts | None = None
+    is_foreign: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name with namespace and overload."""
+        return f"{self.namespace}::{self.operator.name}"
+
+    @property
+    def schema(self) -> Schema:
+        """The schema."""
+        return self.operator.schema
+
+    @property
+    def place(self) -> str:
+        """The file and line that say what the operator is."""
+        return str(self.operator.place)
+
+    @property
+    def where(self) -> str:
+        """The place and the name, for messages."""
+        return f"{self.place}, operator {self.name}"
+
+    @property
+    def overload(self) -> Any:  # noqa: ANN401 - torch.ops has no types
+        """The operator in torch.ops."""
+        return dispatcher.overload(self.namespace, self.operator.name)
+
+    @property
+    def reference(self) -> Callable[..., object] | None:
+        """The function that says what it computes."""
+        return self.operator.reference
+
+    @property
+    def rules(self) -> Rules | None:
+        """The declared rules for the arguments of a call."""
+        return None if self.facts is None else Rules.of(self.name, self.facts)
+
+    def call(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - what the schema says
+        """Call the operator with arguments by name."""
+        return Binder.of(self.schema).call(self.overload, values)
+
+    def expected(self, values: Values) -> dict[str, Any]:
+        """Run the reference and return all that the operator computes, by name.
+
+        These are its new results, then the arguments that it writes. The reference writes those of
+        `values`.
+        """
+        assert self.reference is not None
+        returned = Binder.of(self.schema).call(self.reference, values)
+        return self.written(values) | new_results(self.operator, returned, values, where=self.where)
+
+    def computed(self, returned: object, values: Values) -> dict[str, Any]:
+        """Return what a call of the operator computed, by name, as `expected` does.
+
+        Parameters
+        ----------
+        returned
+            What the call returned.
+        values
+            Its arguments, which it may have written.
+        """
+        names = self.schema.output_names()
+        results = dict(zip(names, packed_results(returned, len(names)), strict=True))
+        arguments = [self.schema.aliased_argument(result) for result in self.schema.results]
+        return self.written(values) | {
+            name: results[name]
+            for name, argument in zip(names, arguments, strict=True)
+            if argument is None or not argument.is_written
+        }
+
+    def written(self, values: Values) -> dict[str, Any]:
+        """Return the arguments that the schema says are written, by name."""
+        return {argument.name: values[argument.name] for argument in self.schema.mutated}
+
+
+def packed_results(returned: object, count: int) -> tuple[object, ...]:
+    """Return the results of an operator that has `count` of them as a tuple."""
+    if count == 0:
+        return ()
+    if count == 1:
+        return (returned,)
+    assert isinstance(returned, tuple | list)
+    return tuple(returned)
+
+
+def flat(results: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """Return the tensors of named values; those of a list are called `name[index]`."""
+    return {
+        name if value is tensor else f"{name}[{index}]": tensor
+        for name, value in results.items()
+        for index, tensor in enumerate(tensors_in(value))
+    }
