@@ -35,6 +35,7 @@ GROUPS = {
     "G": "NPU graphs",
     "N": "The graph engine",
     "O": "Operators for op-plugin",
+    "C": "Checks",
 }
 HEAD = """# Errors
 

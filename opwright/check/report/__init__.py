@@ -1,0 +1,5 @@
+"""What a person reads of a run: text in a terminal, a page in a browser."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
