@@ -1,0 +1,86 @@
+"""What fails a run: findings, and cells that ended otherwise; and which of that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from opwright.check.finding import Finding
+    from opwright.check.outcome import Outcome
+    from opwright.check.run import Run
+
+__all__ = ["ENDINGS", "Failure", "failures", "is_passed", "kind_of_status", "new_failures"]
+
+# What a ledger writes as row/kind for a cell without a finding.
+ENDINGS = ("crashed", "hung", "out-of-memory", "error", "blocked")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A reason for which a run fails.
+
+    Parameters
+    ----------
+    kind
+        The kind of the finding, or one of ENDINGS.
+    finding
+        None for a cell that did not come to its end.
+    """
+
+    outcome: Outcome
+    kind: str
+    finding: Finding | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Operator, row, column and kind."""
+        return (self.outcome.operator, self.outcome.row, self.outcome.column, self.kind)
+
+
+def kind_of_status(status: str) -> str:
+    """Return how a ledger names a status.
+
+    >>> kind_of_status("out of memory")
+    'out-of-memory'
+    """
+    return status.replace(" ", "-")
+
+
+def failures(outcomes: Iterable[Outcome]) -> list[Failure]:
+    """Return all that fails a run.
+
+    A blocked cell is one only where nothing else of the operator fails: as a rule, another row
+    reports what blocks it.
+    """
+    given = list(outcomes)
+    found = [each for outcome in given for each in of_cell(outcome) if outcome.status != "blocked"]
+    failing = {each.outcome.operator for each in found}
+    return found + [
+        Failure(outcome=outcome, kind="blocked")
+        for outcome in given
+        if outcome.status == "blocked" and outcome.operator not in failing
+    ]
+
+
+def of_cell(outcome: Outcome) -> list[Failure]:
+    """Return what fails in a cell."""
+    found = [
+        Failure(outcome=outcome, kind=finding.kind.name, finding=finding)
+        for finding in outcome.findings
+    ]
+    kind = kind_of_status(outcome.status)
+    return [*found, Failure(outcome=outcome, kind=kind)] if kind in ENDINGS else found
+
+
+def new_failures(run: Run) -> list[Failure]:
+    """Return the failures of a run that its ledger does not have."""
+    known = {(each.operator, each.row, each.column, each.kind) for each in run.known}
+    return [each for each in failures(run.outcomes) if each.key not in known]
+
+
+def is_passed(run: Run) -> bool:
+    """Tell whether a run passed: no new failures, and no entry of the ledger for what passes."""
+    return not new_failures(run) and not run.unexpected
