@@ -2,7 +2,7 @@
 
 An outcome is what a worker process sends; a run is the document that `--json` writes. What JSON has
 no number for is an object: {"float": "nan"}, {"complex": [re, im]}, {"tensor": {...}}. Fields of a
-tensor that have their default are left out.
+tensor, and of a sample, that have their default are left out.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ __all__ = [
     "VERSION",
     "outcome_as_json",
     "outcome_from_json",
+    "row_as_json",
+    "row_from_json",
     "run_as_json",
     "run_from_json",
     "run_from_text",
@@ -78,7 +80,7 @@ def run_as_json(run: Run) -> dict[str, Json]:
         "seed": run.seed,
         "seconds": number(run.seconds),
         "operators": [dataclasses.asdict(each) for each in run.operators],
-        "rows": [dataclasses.asdict(each) | {"columns": list(each.columns)} for each in run.rows],
+        "rows": [row_as_json(each) for each in run.rows],
         "outcomes": [outcome_as_json(each) for each in run.outcomes],
         "known": [dataclasses.asdict(each) for each in run.known],
         "unexpected": list(run.unexpected),
@@ -93,12 +95,23 @@ def run_from_json(document: Mapping[str, Json]) -> Run:
         seed=document["seed"],
         seconds=value_from_json(document["seconds"]),
         operators=tuple(CheckedOperator(**each) for each in document["operators"]),
-        rows=tuple(
-            CheckedRow(**each | {"columns": tuple(each["columns"])}) for each in document["rows"]
-        ),
+        rows=tuple(row_from_json(each) for each in document["rows"]),
         outcomes=tuple(outcome_from_json(each) for each in document["outcomes"]),
         known=tuple(KnownFailure(**each) for each in document["known"]),
         unexpected=tuple(document["unexpected"]),
+    )
+
+
+def row_as_json(row: CheckedRow) -> dict[str, Json]:
+    """Return a row as JSON."""
+    return dataclasses.asdict(row) | {"columns": list(row.columns), "kinds": list(row.kinds)}
+
+
+def row_from_json(document: Mapping[str, Json]) -> CheckedRow:
+    """Return the row of a document."""
+    return CheckedRow(
+        **dict(document)
+        | {"columns": tuple(document["columns"]), "kinds": tuple(document["kinds"])}
     )
 
 
@@ -158,14 +171,19 @@ def finding_from_json(document: Mapping[str, Json]) -> Finding:
     )
 
 
-def sample_as_json(sample: Sample) -> list[Json]:
-    """Return a sample as JSON: pairs of a name and a value."""
-    return [[name, value_as_json(value)] for name, value in sample.values]
+def sample_as_json(sample: Sample) -> dict[str, Json]:
+    """Return a sample as JSON; its values are pairs of a name and a value."""
+    return {
+        "values": [[name, value_as_json(value)] for name, value in sample.values],
+        **given_fields(sample, but=("values",)),
+    }
 
 
-def sample_from_json(document: list[Json]) -> Sample:
+def sample_from_json(document: Mapping[str, Json]) -> Sample:
     """Return the sample of a document."""
-    return Sample(tuple((name, value_from_json(value)) for name, value in document))
+    fields = {name: value_from_json(each) for name, each in document.items() if name != "values"}
+    values = tuple((name, value_from_json(value)) for name, value in document["values"])
+    return Sample(values, **fields)
 
 
 def value_as_json(value: Value) -> Json:
@@ -180,13 +198,16 @@ def value_as_json(value: Value) -> Json:
         case tuple():
             return [value_as_json(each) for each in value]
         case TensorSpec():
-            return {
-                "tensor": {
-                    each.name: value_as_json(given)
-                    for each in dataclasses.fields(value)
-                    if (given := getattr(value, each.name)) is not each.default
-                }
-            }
+            return {"tensor": given_fields(value)}
+
+
+def given_fields(value: Sample | TensorSpec, *, but: tuple[str, ...] = ()) -> dict[str, Json]:
+    """Return the fields that do not have their default."""
+    return {
+        each.name: value_as_json(given)
+        for each in dataclasses.fields(value)
+        if each.name not in but and (given := getattr(value, each.name)) is not each.default
+    }
 
 
 def value_from_json(document: Json) -> Any:  # noqa: ANN401 - a value of a sample

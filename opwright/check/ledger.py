@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from opwright.check.failures import Failure
     from opwright.check.outcome import Outcome
-    from opwright.check.row import Row
+    from opwright.check.run import CheckedRow
     from opwright.errors import OpwrightError
 
 __all__ = ["FILE", "Entry", "Judged", "check_entries", "entries_of", "judged", "read_ledger"]
@@ -112,7 +112,7 @@ class Judged:
 
 
 def read_ledger(
-    file: Path, *, operators: Collection[str], rows: Sequence[Row], lenient: bool = False
+    file: Path, *, operators: Collection[str], rows: Sequence[CheckedRow], lenient: bool = False
 ) -> tuple[Entry, ...]:
     """Read a ledger.
 
@@ -243,7 +243,7 @@ def entry_of(values: Mapping[str, str], place: Place) -> Entry:
 
 
 def check_entries(
-    entries: Iterable[Entry], *, operators: Collection[str], rows: Sequence[Row], where: str
+    entries: Iterable[Entry], *, operators: Collection[str], rows: Sequence[CheckedRow], where: str
 ) -> None:
     """Raise LedgerError (OPW-C026) for entries about rows or operators that are not there."""
     named = {each.name: each for each in rows}
@@ -255,7 +255,7 @@ def check_entries(
 
 
 def strangers(
-    entry: Entry, *, operators: Collection[str], rows: Mapping[str, Row]
+    entry: Entry, *, operators: Collection[str], rows: Mapping[str, CheckedRow]
 ) -> Iterator[OpwrightError]:
     """Yield what an entry names that is not there."""
     where = f"{entry.place}, {entry.operator}"
@@ -265,7 +265,7 @@ def strangers(
             where=where, got=f"row {entry.row!r}", allowed=nearest_first(entry.row, rows)
         )
     else:
-        kinds = [*(each.name for each in row.kinds), *ENDINGS]
+        kinds = [*row.kinds, *ENDINGS]
         if entry.kind is not None and entry.kind not in kinds:
             allowed = nearest_first(entry.kind, kinds)
             yield UnknownRowError(

@@ -17,11 +17,12 @@ __all__ = ["CheckedOperator", "CheckedRow", "KnownFailure", "Run", "checked_oper
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedRow:
-    """A row that was run: its name, what must hold, and its columns."""
+    """A row that was run: its name, what must hold, its columns and the kinds of its findings."""
 
     name: str
     title: str
     columns: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,13 @@ class Run:
 def rows_of(rows: Iterable[Row]) -> tuple[CheckedRow, ...]:
     """Return what a report tells of rows."""
     return tuple(
-        CheckedRow(name=each.name, title=each.title, columns=each.columns) for each in rows
+        CheckedRow(
+            name=each.name,
+            title=each.title,
+            columns=each.columns,
+            kinds=tuple(kind.name for kind in each.kinds),
+        )
+        for each in rows
     )
 
 

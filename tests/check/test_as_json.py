@@ -29,26 +29,21 @@ SIZES = st.lists(st.integers(0, 9), max_size=4).map(tuple)
 TEXTS = st.text(max_size=20)
 
 
-def default_of(each: dataclasses.Field[object]) -> st.SearchStrategy[object]:
-    """Return values of a field of a tensor that has a default: that, and scalars and tuples."""
-    assert each.default is not dataclasses.MISSING, each.name
-    return st.one_of(st.just(each.default), NUMBERS, TEXTS, SIZES)
+def others(of: type, but: str) -> dict[str, st.SearchStrategy[object]]:
+    """Return values for all fields but one: whatever fields there are, they come back."""
+    return {
+        each.name: st.one_of(st.just(each.default), NUMBERS, TEXTS, SIZES)
+        for each in dataclasses.fields(of)
+        if each.name != but
+    }
 
 
-# Whatever fields a tensor has: a new one is written and read without a change of the tests.
-TENSORS = st.builds(
-    TensorSpec,
-    shape=SIZES,
-    **{
-        each.name: default_of(each)
-        for each in dataclasses.fields(TensorSpec)
-        if each.name != "shape"
-    },
-)
+TENSORS = st.builds(TensorSpec, shape=SIZES, **others(TensorSpec, "shape"))
 VALUES: st.SearchStrategy[Value] = st.recursive(
     st.one_of(NUMBERS, TEXTS, TENSORS), lambda inner: st.lists(inner, max_size=3).map(tuple)
 )
-SAMPLES = st.lists(st.tuples(TEXTS, VALUES), max_size=4).map(lambda pairs: Sample(tuple(pairs)))
+PAIRS = st.lists(st.tuples(TEXTS, VALUES), max_size=4)
+SAMPLES = st.builds(Sample, PAIRS.map(tuple), **others(Sample, "values"))
 FINDINGS = st.builds(
     Finding,
     kind=st.builds(Kind, TEXTS, TEXTS, TEXTS),
@@ -81,7 +76,12 @@ RUNS = st.builds(
     seconds=st.floats(),
     operators=st.lists(st.builds(CheckedOperator), max_size=2).map(tuple),
     rows=st.lists(
-        st.builds(CheckedRow, columns=st.lists(TEXTS, max_size=2).map(tuple)), max_size=2
+        st.builds(
+            CheckedRow,
+            columns=st.lists(TEXTS, max_size=2).map(tuple),
+            kinds=st.lists(TEXTS, max_size=2).map(tuple),
+        ),
+        max_size=2,
     ).map(tuple),
     outcomes=st.lists(OUTCOMES, max_size=2).map(tuple),
     known=st.lists(st.builds(KnownFailure), max_size=2).map(tuple),
@@ -111,12 +111,14 @@ def test_what_a_sample_looks_like() -> None:
     given = sample(
         x=tensor(2, 3, dtype="float16"), y=[tensor(1), None], p=float("-inf"), axis=(0, 1)
     )
-    assert sample_as_json(given) == [
-        ["x", {"tensor": {"shape": [2, 3], "dtype": "float16"}}],
-        ["y", [{"tensor": {"shape": [1]}}, None]],
-        ["p", {"float": "-inf"}],
-        ["axis", [0, 1]],
-    ]
+    assert sample_as_json(given) == {
+        "values": [
+            ["x", {"tensor": {"shape": [2, 3], "dtype": "float16"}}],
+            ["y", [{"tensor": {"shape": [1]}}, None]],
+            ["p", {"float": "-inf"}],
+            ["axis", [0, 1]],
+        ]
+    }
 
 
 @pytest.mark.parametrize(

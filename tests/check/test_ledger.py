@@ -15,8 +15,7 @@ from opwright.check.finding import Finding, Kind
 from opwright.check.ledger import Judged, check_entries, entries_of, judged, read_ledger
 from opwright.check.outcome import Outcome
 from opwright.check.report.errors import LedgerError, LedgerFileError
-from opwright.check.row import Row
-from opwright.check.run import Run
+from opwright.check.run import CheckedRow, Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,14 +25,8 @@ if TYPE_CHECKING:
 WRONG = Kind("wrong", "it is wrong", "mend it")
 WORSE = Kind("worse", "it is worse", "mend it")
 ROWS = (
-    Row(name="numerics", title="is right", kinds=(WRONG, WORSE), run=lambda _: None),
-    Row(
-        name="compiled",
-        title="is as eager",
-        kinds=(WRONG,),
-        run=lambda _: None,
-        columns=("aot", "max"),
-    ),
+    CheckedRow(name="numerics", title="", columns=("eager",), kinds=("wrong", "worse")),
+    CheckedRow(name="compiled", title="", columns=("aot", "max"), kinds=("wrong",)),
 )
 COLUMNS = {row.name: row.columns for row in ROWS}
 OPERATORS = ("my_ops::scale", "my_ops::scale_", "my_ops::norm")

@@ -1,0 +1,57 @@
+"""How many cells of a run are what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from opwright.check.failures import failures
+
+if TYPE_CHECKING:
+    from opwright.check.outcome import Outcome
+    from opwright.check.run import Run
+
+__all__ = ["ORDER", "cells", "not_applicable", "shown_status"]
+
+# The worst first; `known` is a failed cell of which the ledger has all.
+ORDER = (
+    "crashed",
+    "hung",
+    "out of memory",
+    "error",
+    "failed",
+    "known",
+    "blocked",
+    "passed",
+    "not applicable",
+)
+
+
+def cells(run: Run) -> dict[tuple[str, str, str], tuple[str, Outcome]]:
+    """Return operator, row, column -> what is shown of the cell, and its outcome."""
+    return {
+        (each.operator, each.row, each.column): (shown, each)
+        for each, shown in zip(run.outcomes, shown_status(run), strict=True)
+    }
+
+
+def shown_status(run: Run) -> list[str]:
+    """Return one of ORDER for each outcome."""
+    known = {(each.operator, each.row, each.column, each.kind) for each in run.known}
+    fails = failures(run.outcomes)
+    new = {id(each.outcome) for each in fails if each.key not in known}
+    old = {id(each.outcome) for each in fails} - new
+    return ["known" if id(each) in old else each.status for each in run.outcomes]
+
+
+def not_applicable(run: Run) -> list[tuple[str, list[str], int]]:
+    """Return reasons for which cells do not apply: the reason, its rows, how many cells."""
+    rows: dict[str, list[str]] = {}
+    count: Counter[str] = Counter()
+    for each in run.outcomes:
+        if each.status == "not applicable":
+            count[each.reason] += 1
+            named = rows.setdefault(each.reason, [])
+            if each.row not in named:
+                named.append(each.row)
+    return [(reason, rows[reason], number) for reason, number in count.most_common()]

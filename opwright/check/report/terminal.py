@@ -1,0 +1,237 @@
+"""A run as text: what fails and how to mend it, then a table of operators and rows, and counts.
+
+The text carries styles, which a console shows only on a terminal.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from opwright.check.failures import new_failures
+from opwright.check.report.counts import ORDER, cells, not_applicable, shown_status
+from opwright.check.report.faults import faults
+from opwright.check.report.source import raised_at, source_line, without_controls
+from opwright.check.samples.text import described
+from opwright.errors import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from opwright.check.failures import Failure
+    from opwright.check.finding import Finding
+    from opwright.check.report.faults import Fault
+    from opwright.check.run import Run
+
+__all__ = ["WIDTH", "failures_text", "run_text"]
+
+WIDTH = 100
+BAD = ORDER[: ORDER.index("passed")]
+LABEL = 12  # columns for `expected:` and the like
+MARKS = {
+    "crashed": "!",
+    "hung": "!",
+    "out of memory": "!",
+    "error": "E",
+    "failed": "F",
+    "known": "k",
+    "blocked": "b",
+    "passed": ".",
+    "not applicable": "-",
+}
+STYLES = {
+    "crashed": "bold red",
+    "hung": "bold red",
+    "out of memory": "bold red",
+    "error": "bold magenta",
+    "failed": "bold red",
+    "known": "yellow",
+    "blocked": "magenta",
+    "passed": "green",
+    "not applicable": "dim",
+}
+
+
+def run_text(
+    run: Run, *, scripts: Mapping[tuple[str, str, str, str], str] | None = None, width: int = WIDTH
+) -> Text:
+    """Return the text of a run.
+
+    Parameters
+    ----------
+    scripts
+        Failure -> the script that shows it alone.
+    width
+        Where long lines are broken, in characters.
+    """
+    new = new_failures(run)
+    parts = [
+        *([failures_text(new, scripts=scripts, width=width)] if new else []),
+        *([unexpected_text(run)] if run.unexpected else []),
+        *([known_text(run)] if run.known else []),
+        *([table(run)] if new or run.known else []),
+        summary(run, width=width),
+    ]
+    return Text("\n\n").join(parts)
+
+
+def failures_text(
+    failures: Iterable[Failure],
+    *,
+    scripts: Mapping[tuple[str, str, str, str], str] | None = None,
+    width: int = WIDTH,
+) -> Text:
+    """Return the text of failures."""
+    return Text("\n\n").join(
+        Text("\n").join(fault_lines(each, scripts=scripts or {}, width=width))
+        for each in faults(failures)
+    )
+
+
+def fault_lines(
+    fault: Fault, *, scripts: Mapping[tuple[str, str, str, str], str], width: int
+) -> Iterator[Text]:
+    """Yield the lines of one fault."""
+    failure = fault.first
+    outcome = failure.outcome
+    columns = ", ".join(fault.columns)
+    yield Text.assemble(
+        (without_controls(outcome.operator), "bold"),
+        f"  {outcome.row} [{columns}]  ",
+        (failure.kind, STYLES["failed"]),
+    )
+    if failure.finding is None:
+        yield from labelled("", ending(failure), width=width)
+    else:
+        yield from labelled("", failure.finding.kind.title, width=width)
+        yield from finding_lines(failure.finding, width=width)
+    script = next((scripts[each.key] for each in fault.failures if each.key in scripts), None)
+    if script is not None:
+        yield from labelled("repro", script, width=width)
+
+
+def ending(failure: Failure) -> str:
+    """Say how a cell ended that did not come to its end."""
+    status = failure.outcome.status
+    said = {
+        "error": "a fault of opwright itself; please report it",
+        "blocked": "it cannot be examined",
+        "crashed": "the process ended",
+        "hung": "the process did not come to an end in time",
+        "out of memory": "the process needed too much memory",
+    }
+    return f"{said[status]}\n{failure.outcome.reason}".rstrip()
+
+
+def finding_lines(finding: Finding, *, width: int) -> Iterator[Text]:
+    """Yield what a finding says."""
+    if finding.sample is not None:
+        yield from labelled("sample", described(finding.sample), width=width)
+    yield from labelled("expected", finding.expected, width=width)
+    yield from labelled("got", finding.got, width=width)
+    yield from place_lines("at", finding.place)
+    raised = raised_at(finding.trace)
+    if raised is not None:
+        yield from place_lines("raised at", raised)
+    yield from labelled("fix", finding.fix, width=width)
+
+
+def place_lines(label: str, place: str) -> Iterator[Text]:
+    """Yield a place and the line that stands there."""
+    line = source_line(place)
+    yield from labelled(label, line.place, width=0)
+    if line.text.strip():
+        yield Text(f"{'':{LABEL}}{line.number} | {line.text}", style="cyan")
+
+
+def labelled(label: str, text: str, *, width: int) -> Iterator[Text]:
+    """Yield a text behind its label, broken at the width; 0 leaves its lines as they are."""
+    name = f"{label}:" if label else ""
+    first = f"  {name:{LABEL - 2}}" if label else "  "
+    rest = " " * len(first)
+    lines = [
+        part
+        for line in without_controls(text).splitlines() or [""]
+        for part in wrapped(line, width - len(first) if width else 0)
+    ]
+    for number, line in enumerate(lines):
+        indent = rest if number else first
+        yield Text.assemble((indent, "dim"), line)
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Break a line between words; what is indented, as a traceback, stays as it is."""
+    if not width or len(line) <= width or line.startswith(" "):
+        return [line]
+    return textwrap.wrap(line, max(width, 20), break_long_words=False, break_on_hyphens=False)
+
+
+def unexpected_text(run: Run) -> Text:
+    """Return what is out of date in the ledger."""
+    head = Text("unexpected passes: remove these entries from the ledger", style="bold red")
+    return Text("\n").join([head, *(Text(f"  {without_controls(e)}") for e in run.unexpected)])
+
+
+def known_text(run: Run) -> Text:
+    """Return the known failures and their reasons."""
+    lines = [Text("known failures", style="bold")]
+    for each in run.known:
+        issue = "" if each.issue is None else f" ({each.issue})"
+        text = f"  {each.operator} {each.row}/{each.kind} [{each.column}]: {each.reason}{issue}"
+        lines.append(Text(without_controls(text)))
+    return Text("\n").join(lines)
+
+
+def table(run: Run) -> Text:
+    """Return a line per operator that has not passed, with a mark per row: its worst column."""
+    shown = {key: status for key, (status, _) in cells(run).items()}
+    of: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for (operator, row, _), status in shown.items():
+        of[operator, row].append(status)
+    rows = [each.name for each in run.rows]
+    names = list(dict.fromkeys(each.operator for each in run.outcomes))
+    bad_names = [name for (name, _), statuses in of.items() if set(statuses) & set(BAD)]
+    length = min(max(map(len, bad_names), default=0), 48)
+    used = [status for status in ORDER if status in shown.values()]
+    legend = [Text.assemble((MARKS[each], STYLES[each]), f" {each}") for each in used]
+    lines = [Text("operators x rows: ", style="bold") + Text("  ").join(legend)]
+    for name in names:
+        statuses = {row: worst(of[name, row]) for row in rows}
+        line = Text.assemble(f"  {without_controls(name):{length}}  ")
+        for status in statuses.values():
+            line.append(MARKS.get(status, " "), STYLES.get(status))
+        bad = [row for row, status in statuses.items() if status in BAD]
+        if bad:
+            lines.append(line.append(f"  {', '.join(bad)}"))
+    sound = len(names) + 1 - len(lines)
+    if sound:
+        lines.append(Text(f"  {counted(sound, 'operator')} with nothing of this"))
+    return Text("\n").join(lines)
+
+
+def worst(statuses: Iterable[str]) -> str:
+    """Return the worst of statuses; nothing for none."""
+    return min(statuses, key=ORDER.index, default="")
+
+
+def summary(run: Run, *, width: int) -> Text:
+    """Return the counts, and why cells do not apply."""
+    count = Counter(shown_status(run))
+    operators = len({each.operator for each in run.outcomes})
+    parts: Sequence[Text] = [
+        Text(f"{count[status]} {status}", style=STYLES[status]) for status in ORDER if count[status]
+    ]
+    head = Text.assemble(
+        f"{counted(operators, 'operator') or 'no operators'}, ",
+        f"{counted(len(run.rows), 'row') or 'no rows'}: ",
+        Text(", ").join(parts),
+        f" in {run.seconds:.1f} s",
+    )
+    lines = [head]
+    for reason, rows, number in not_applicable(run):
+        text = f"not applicable, {counted(number, 'cell')} of {', '.join(rows)}: {reason}"
+        lines += list(labelled("", text, width=width))
+    return Text("\n").join(lines)
