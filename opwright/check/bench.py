@@ -47,16 +47,26 @@ class Bench:
         The way to run.
     device
         The device of the arguments: `npu` but in tests.
+    watch
+        Is told each sample before it is used, so that it is known should the process end.
     """
 
     def __init__(
-        self, subject: Subject, row: Row, column: str, *, samples: Samples, device: str = "npu"
+        self,
+        subject: Subject,
+        row: Row,
+        column: str,
+        *,
+        samples: Samples,
+        device: str = "npu",
+        watch: Callable[[Sample], None] | None = None,
     ) -> None:
         self.subject = subject
         self.row = row
         self.column = column
         self.samples = samples
         self.device = device
+        self.watch = watch or ignore
         self.calls = 0
         self.ran: list[str] = []
         self.findings: list[Finding] = []
@@ -64,6 +74,7 @@ class Bench:
 
     def arguments(self, sample: Sample, device: str | None = None) -> Values:
         """Return fresh arguments; those of one sample have the same values on all devices."""
+        self.watch(sample)
         return arguments(self.subject.operator, sample, device or self.device)
 
     def call(self, values: Values, sample: Sample) -> Any:  # noqa: ANN401 - what the schema says
@@ -137,6 +148,7 @@ class Bench:
         self, examine: Callable[[Sample], Finding | None], sample: Sample
     ) -> Finding | None:
         """Examine one sample and note that it was run."""
+        self.watch(sample)
         found = examine(sample)
         text = described(sample)
         if len(self.ran) < SHOWN and text not in self.ran:
@@ -175,3 +187,8 @@ class Bench:
 def is_same_kind(one: Finding | None, other: Finding) -> bool:
     """Tell whether a finding is of the kind of another."""
     return one is not None and one.kind == other.kind
+
+
+def ignore(sample: Sample) -> None:
+    """Watch nothing."""
+    del sample

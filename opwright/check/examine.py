@@ -11,11 +11,12 @@ from opwright.check.outcome import Outcome
 from opwright.check.samples import Samples, described
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from opwright.check.outcome import Status
     from opwright.check.row import Row
     from opwright.check.subject import Subject
+    from opwright.declare.sample import Sample
 
 __all__ = ["examine_cell", "examine_operator"]
 
@@ -31,10 +32,22 @@ def examine_operator(
 
 
 def examine_cell(
-    subject: Subject, row: Row, column: str, *, samples: Samples, device: str = "npu"
+    subject: Subject,
+    row: Row,
+    column: str,
+    *,
+    samples: Samples,
+    device: str = "npu",
+    watch: Callable[[Sample], None] | None = None,
 ) -> Outcome:
-    """Examine one cell. Only what ends the process keeps this from returning its outcome."""
-    bench = Bench(subject, row, column, samples=samples, device=device)
+    """Examine one cell. Only what ends the process keeps this from returning its outcome.
+
+    Parameters
+    ----------
+    watch
+        Is told each sample before it is used.
+    """
+    bench = Bench(subject, row, column, samples=samples, device=device, watch=watch)
     start = time.perf_counter()
     status: Status
     reason = row.needs(subject)
