@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ErrorSample", "Sample", "TensorSpec", "Tolerance", "Value", "error", "sample", "tensor"]
+__all__ = [
+    "LAYOUTS",
+    "ErrorSample",
+    "Sample",
+    "TensorLayout",
+    "TensorSpec",
+    "Tolerance",
+    "Value",
+    "error",
+    "sample",
+    "tensor",
+]
+
+# How the elements of a tensor lie in memory; `opwright.shipped.support` makes them.
+# contiguous     one after the other
+# transposed     the last two axes are exchanged
+# reversed       all axes are in the other order
+# channels_last  the second axis is the innermost one
+# offset         contiguous, behind other elements of the storage
+# sliced         each row is a part of a longer one
+# strided        every second element
+# expanded       one element stands for all along the first axis that has several: stride 0
+TensorLayout: TypeAlias = Literal[
+    "contiguous",
+    "transposed",
+    "reversed",
+    "channels_last",
+    "offset",
+    "sliced",
+    "strided",
+    "expanded",
+]
+LAYOUTS: tuple[TensorLayout, ...] = get_args(TensorLayout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +55,15 @@ class TensorSpec:
         None for the first dtype that the operator allows for the argument.
     low, high
         Bounds of the values; None for -1 to 1 (floating), 0 to 9 (integers).
+    layout
+        How its elements lie in memory. A tensor with too few axes for it is contiguous.
     """
 
     shape: tuple[int, ...]
     dtype: str | None = None
     low: float | None = None
     high: float | None = None
+    layout: TensorLayout = "contiguous"
 
 
 Value: TypeAlias = "TensorSpec | bool | int | float | complex | str | tuple[Value, ...] | None"
@@ -36,9 +71,20 @@ Value: TypeAlias = "TensorSpec | bool | int | float | complex | str | tuple[Valu
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Arguments of one call, by name; what is missing has its default."""
+    """Arguments of one call, by name; what is missing has its default.
+
+    Parameters
+    ----------
+    seed
+        Of the values of its tensors.
+    """
 
     values: tuple[tuple[str, Value], ...]
+    seed: int = 0
+
+    def with_seed(self, seed: int) -> Sample:
+        """Return the sample with other values in its tensors."""
+        return replace(self, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +104,34 @@ class Tolerance:
 
 
 def tensor(
-    *shape: int, dtype: str | None = None, low: float | None = None, high: float | None = None
+    *shape: int,
+    dtype: str | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    layout: TensorLayout = "contiguous",
 ) -> TensorSpec:
     """Describe a tensor of a sample.
+
+    Parameters
+    ----------
+    layout
+        How its elements lie in memory: contiguous, transposed, reversed, channels_last, offset,
+        sliced, strided, expanded.
 
     Examples
     --------
     >>> tensor(2, 3, dtype="int32", low=0, high=8)
-    TensorSpec(shape=(2, 3), dtype='int32', low=0, high=8)
+    TensorSpec(shape=(2, 3), dtype='int32', low=0, high=8, layout='contiguous')
+
+    Raises
+    ------
+    ValueError
+        There is no such layout.
     """
-    return TensorSpec(shape=shape, dtype=dtype, low=low, high=high)
+    if layout not in LAYOUTS:
+        message = f"no layout {layout!r}; allowed: {', '.join(LAYOUTS)}"
+        raise ValueError(message)
+    return TensorSpec(shape=shape, dtype=dtype, low=low, high=high, layout=layout)
 
 
 def sample(**values: object) -> Sample:
@@ -75,8 +139,8 @@ def sample(**values: object) -> Sample:
 
     Examples
     --------
-    >>> sample(x=tensor(2, 3), alpha=0.5).values
-    (('x', TensorSpec(shape=(2, 3), dtype=None, low=None, high=None)), ('alpha', 0.5))
+    >>> sample(x=tensor(2, 3), alpha=0.5).values  # doctest: +ELLIPSIS
+    (('x', TensorSpec(shape=(2, 3), ...)), ('alpha', 0.5))
     """
     return Sample(tuple((name, frozen(value)) for name, value in values.items()))
 

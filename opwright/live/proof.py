@@ -17,6 +17,7 @@ from opwright.declare.sample import TensorSpec
 from opwright.declare.schema import Base
 from opwright.errors import OpwrightError
 from opwright.live.errors import ReferenceResultError
+from opwright.shipped.support import laid_out
 from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
@@ -248,12 +249,12 @@ def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
     return torch.equal(*sides)
 
 
-def sample_arguments(operator: Operator, sample: Sample) -> dict[str, object]:
-    """Return the values of a sample by argument: CPU tensors, and defaults for what it lacks.
+def sample_arguments(operator: Operator, sample: Sample, device: str = "cpu") -> dict[str, object]:
+    """Return the values of a sample by argument, and defaults for what it lacks.
 
-    Tensors have the same values in each call.
+    Tensors have the same values in each call, and on all devices.
     """
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(sample.seed)
     given = dict(sample.values)
     values: dict[str, object] = {}
     for argument in operator.schema.arguments:
@@ -261,7 +262,7 @@ def sample_arguments(operator: Operator, sample: Sample) -> dict[str, object]:
             value: object = given[argument.name]
         else:
             value = default_value(argument)
-        values[argument.name] = converted(value, argument, operator, values, generator)
+        values[argument.name] = converted(value, argument, operator, values, generator, device)
     return values
 
 
@@ -271,12 +272,15 @@ def converted(
     operator: Operator,
     values: Mapping[str, object],
     generator: torch.Generator,
+    device: str,
 ) -> object:
     """Turn the value of a sample, or a default, into what the reference gets."""
     if isinstance(value, TensorSpec):
-        return made(value, dtype_of(value, argument.name, operator, values), generator)
+        dense = made(value, dtype_of(value, argument.name, operator, values), generator)
+        # Laid out behind the copy: one between devices keeps neither offsets nor expanded axes.
+        return laid_out(dense.to(device), value.layout)
     if isinstance(value, list | tuple):
-        return [converted(each, argument, operator, values, generator) for each in value]
+        return [converted(each, argument, operator, values, generator, device) for each in value]
     if isinstance(value, str) and argument.type.base in WORDS:
         if argument.type.base is Base.DEVICE:
             return torch.device(value)

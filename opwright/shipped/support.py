@@ -17,6 +17,7 @@ __all__ = [
     "copied",
     "devices",
     "flat",
+    "laid_out",
     "make",
     "overload",
     "slopes",
@@ -34,13 +35,18 @@ class Spec:
     dtype: torch.dtype
     low: float | None = None
     high: float | None = None
+    layout: str = "contiguous"
 
 
 def tensor(
-    *shape: int, dtype: torch.dtype, low: float | None = None, high: float | None = None
+    *shape: int,
+    dtype: torch.dtype,
+    low: float | None = None,
+    high: float | None = None,
+    layout: str = "contiguous",
 ) -> Spec:
     """Describe a tensor; bounds are -1 to 1 for floating-point values, 0 to 9 for integers."""
-    return Spec(shape, dtype, low, high)
+    return Spec(shape, dtype, low, high, layout)
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,9 @@ def made(value: Any, device: str, generator: torch.Generator) -> Any:  # noqa: A
     """Return one argument."""
     if isinstance(value, list | tuple):
         return [made(each, device, generator) for each in value]
-    return drawn(value, generator).to(device) if isinstance(value, Spec) else value
+    if isinstance(value, Spec):
+        return laid_out(drawn(value, generator).to(device), value.layout)
+    return value
 
 
 def drawn(spec: Spec, generator: torch.Generator) -> torch.Tensor:
@@ -97,6 +105,44 @@ def drawn(spec: Spec, generator: torch.Generator) -> torch.Tensor:
     low = 0 if spec.low is None else int(spec.low)
     high = 10 if spec.high is None else int(spec.high)
     return torch.randint(low, high, spec.shape, generator=generator).to(spec.dtype)
+
+
+def laid_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
+    """Return a tensor with a layout: the values are those of `dense`, but of an expanded one.
+
+    What lies between its elements is NaN, or 1 where there is none. A tensor with too few axes, or
+    elements, for the layout is returned as it is.
+    """
+    shape, rank = dense.shape, dense.ndim
+    match layout:
+        case "transposed" if rank > 1:
+            return permuted(dense, [*range(rank - 2), rank - 1, rank - 2])
+        case "reversed" if rank > 1:
+            return permuted(dense, list(reversed(range(rank))))
+        case "channels_last" if rank > 3:  # noqa: PLR2004 - batch, channels, and two axes or more
+            return permuted(dense, [0, *range(2, rank), 1])
+        case "offset":
+            return filled(dense, dense.numel() + 1)[1:].view(shape).copy_(dense)
+        case "sliced" if rank > 1:
+            return filled(dense, *shape[:-1], shape[-1] + 3)[..., 1:-2].copy_(dense)
+        case "strided" if rank:
+            return filled(dense, *shape[:-1], 2 * shape[-1])[..., ::2].copy_(dense)
+        case "expanded" if any(size > 1 for size in shape) and dense.numel():
+            axis = next(axis for axis, size in enumerate(shape) if size > 1)
+            return dense.narrow(axis, 0, 1).clone().expand(shape)
+    return dense
+
+
+def permuted(dense: torch.Tensor, axes: list[int]) -> torch.Tensor:
+    """Return a tensor whose axes lie in memory in this order, outermost first."""
+    back = sorted(range(len(axes)), key=axes.__getitem__)
+    return dense.permute(axes).contiguous().permute(back)
+
+
+def filled(like: torch.Tensor, *shape: int) -> torch.Tensor:
+    """Return a tensor of what should never be read."""
+    has_nan = like.dtype.is_floating_point or like.dtype.is_complex
+    return torch.full(shape, float("nan") if has_nan else 1, dtype=like.dtype, device=like.device)
 
 
 def overload(namespace: str, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types

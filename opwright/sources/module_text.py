@@ -349,7 +349,9 @@ def sample_node(function: str, first: list[Node], values: tuple[tuple[str, Value
 def value_node(value: Value) -> Node:
     """Write a value of a sample."""
     if isinstance(value, TensorSpec):
-        options = (("dtype", value.dtype), ("low", value.low), ("high", value.high))
+        layout = None if value.layout == "contiguous" else value.layout
+        bounds = (("low", value.low), ("high", value.high))
+        options = (("dtype", value.dtype), *bounds, ("layout", layout))
         keywords = tuple((name, node_of(each)) for name, each in options if each is not None)
         return Calling("ow.tensor", [node_of(size) for size in value.shape], keywords)
     if isinstance(value, tuple):

@@ -116,6 +116,7 @@ SPECS = st.builds(
     dtype=st.none() | st.just("int32"),
     low=st.none() | st.just(-0.5),
     high=st.none() | st.just(3.0),
+    layout=st.sampled_from(["contiguous", "strided"]),
 )
 VALUES = SPECS | st.floats(allow_nan=False) | st.lists(SPECS, max_size=2).map(tuple) | TEXT
 ARGUMENT_VALUES = st.dictionaries(NAMES, VALUES, max_size=3).map(lambda d: tuple(d.items()))

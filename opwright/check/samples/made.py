@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.live.arguments import map_tensors
+import torch
+
+from opwright.declare.schema import Base
+from opwright.live.arguments import tensors_in
 from opwright.live.proof import sample_arguments
 
 if TYPE_CHECKING:
@@ -16,8 +19,14 @@ __all__ = ["arguments"]
 
 
 def arguments(operator: Operator, sample: Sample, device: str) -> Values:
-    """Return fresh arguments by name, of the same values on all devices."""
-    values = sample_arguments(operator, sample)
-    return {
-        name: map_tensors(lambda each: each.to(device), value) for name, value in values.items()
-    }
+    """Return fresh arguments by name, of the same values on all devices.
+
+    Without a tensor among them, a Device argument says where the operator runs: it is `device`.
+    """
+    values: Values = sample_arguments(operator, sample, device)
+    if any(True for value in values.values() for _ in tensors_in(value)):
+        return values
+    for argument in operator.schema.arguments:
+        if argument.type.base is Base.DEVICE and not argument.type.is_list:
+            values[argument.name] = torch.device(device)
+    return values

@@ -19,7 +19,8 @@ def described(sample: Sample) -> str:
     >>> described(sample(x=tensor(2, 3, dtype="float16"), axis=(0, -1), eps=None))
     "sample(x=tensor(2, 3, dtype='float16'), axis=[0, -1], eps=None)"
     """
-    return f"sample({', '.join(f'{name}={value_text(value)}' for name, value in sample.values)})"
+    values = ", ".join(f"{name}={value_text(value)}" for name, value in sample.values)
+    return f"sample({values})" + (f".with_seed({sample.seed})" if sample.seed else "")
 
 
 def value_text(value: Value) -> str:
@@ -31,6 +32,7 @@ def value_text(value: Value) -> str:
             for name in ("dtype", "low", "high")
             if (given := getattr(value, name)) is not None
         ]
+        parts += [f"layout={value.layout!r}"] if value.layout != "contiguous" else []
         return f"tensor({', '.join(parts)})"
     if isinstance(value, tuple):
         return f"[{', '.join(map(value_text, value))}]"

@@ -286,6 +286,8 @@ def value_group(value: Value, argument: Argument, dtype: str) -> str | Group:
                 for name, bound in (("low", value.low), ("high", value.high))
                 if bound is not None
             ]
+            if value.layout != "contiguous":
+                parts.append(f"layout={literal(value.layout)}")
             return Group("tensor(", tuple(parts), ")")
         case tuple():
             return Group("[", tuple(value_group(v, argument, dtype) for v in value), "]")
