@@ -1,0 +1,458 @@
+"""Meta says of each call what the kernel returns: shapes, dtypes, strides, devices, aliasing.
+
+A Meta function (a fake kernel) answers for tensors without data. Every compiler believes it: what it
+says wrongly becomes a wrong buffer, a crash in a graph, or numbers of another tensor.
+
+The operator is called on the NPU, then with tensors without data of the same sizes, strides and
+storage offsets:
+
+* column `meta`: tensors of the device `meta`, as for a model that is built without memory;
+* column `fake`: fake tensors on the NPU (`FakeTensorMode`), as `torch.compile` and `torch.export`
+  make them.
+
+Compared are the number of results and the lengths of lists, shapes, dtypes, devices, whose memory a
+result has, strides of axes that are longer than one, and storage offsets; and the same of the
+arguments after the call. In both columns Meta must not read what a tensor holds, must not write its
+arguments (their version counters stay), and must not allocate tensors with data that are as large as
+arguments or results.
+
+A size that depends on data is one that Meta makes with
+`torch.library.get_ctx().new_dynamic_size()`; it agrees with every size within its bounds. Such an
+operator has no meta tensors, and column `meta` does not apply. Neither does it to an operator that
+returns nothing and has no Meta: torch needs none for it.
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode, UnsupportedOperatorException
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from opwright.check.bench import NotApplicableError
+from opwright.check.finding import Kind
+from opwright.check.metadata import metadata
+from opwright.check.row import Row
+from opwright.check.subject import flat
+from opwright.check.watch import Seen, place_in_stack, quiet, watched
+from opwright.live import dispatcher
+from opwright.live.arguments import map_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.metadata import Metadata, Property
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["ROW", "is_missing"]
+
+MISSING = Kind(
+    "missing",
+    "the operator has no Meta function",
+    "register one: torch.library.register_fake, or TORCH_LIBRARY_IMPL(..., Meta, m) in C++; a "
+    "declared operator has one from its shapes and dtypes",
+)
+RAISES = Kind(
+    "raises",
+    "Meta raises for arguments that the kernel accepts",
+    "let Meta accept what the kernel accepts: the same defaults, optional arguments, ranks and dtypes",
+)
+KINDS: dict[Property, Kind] = {
+    "number": Kind(
+        "wrong-number",
+        "Meta returns another number of results",
+        "return from Meta as many tensors as the kernel does, and None where it has none",
+    ),
+    "shape": Kind(
+        "wrong-shape",
+        "Meta says another shape than the kernel returns",
+        "compute the shape from the sizes of the arguments, as the kernel does, for every rank; no "
+        "number that fits one model only",
+    ),
+    "dtype": Kind(
+        "wrong-dtype",
+        "Meta says another dtype than the kernel returns",
+        "take the dtype from where the kernel takes it: dtype=x.dtype, or a fixed one where it is fixed",
+    ),
+    "device": Kind(
+        "wrong-device",
+        "Meta says another device than that of the kernel's results",
+        "allocate on the device of an argument: x.new_empty(...), or device=x.device",
+    ),
+    "aliasing": Kind(
+        "wrong-aliasing",
+        "Meta and kernel disagree about whose memory a result has",
+        "return the argument itself from Meta if the kernel does, and a new tensor if it makes one; "
+        "the schema says which it is",
+    ),
+    "strides": Kind(
+        "wrong-strides",
+        "Meta says other strides than the kernel's results have",
+        "torch.empty_like(x) keeps the strides of x, x.new_empty(x.shape) is contiguous: take the "
+        "one that does as the kernel",
+    ),
+    "offset": Kind(
+        "wrong-offset",
+        "Meta says another storage offset than the kernel's result has",
+        "make the same view in Meta as in the kernel",
+    ),
+}
+READS = Kind(
+    "reads-data",
+    "Meta reads what a tensor holds",
+    "decide by shapes and attributes only; a size that depends on data is "
+    "torch.library.get_ctx().new_dynamic_size()",
+)
+WRITES = Kind(
+    "writes-arguments",
+    "Meta writes an argument that the schema does not call written",
+    "compute with new tensors: x + 1 in place of x.add_(1), or only shapes and torch.empty",
+)
+ALLOCATES = Kind(
+    "allocates",
+    "Meta allocates a tensor with data",
+    "pass device=x.device to what Meta allocates; it needs no values, only shapes",
+)
+BOUNDS = Kind(
+    "wrong-bounds",
+    "the size of a result is outside of the bounds that Meta gives it",
+    "correct min= and max= of new_dynamic_size()",
+)
+
+NOTE = "Accessing the data pointer of FakeTensor"
+
+
+def run(bench: Bench) -> None:
+    """Compare Meta with the kernel."""
+
+    def examine(sample: Sample) -> Finding | None:
+        values = bench.arguments(sample)
+        real = metadata(bench.subject, bench.call(values, sample), values)
+        return Trial(bench, sample, real).finding()
+
+    bench.each(examine, examples=12)
+
+
+class Trial:
+    """A call of Meta for one sample, beside the real call."""
+
+    def __init__(self, bench: Bench, sample: Sample, real: Metadata) -> None:
+        self.bench = bench
+        self.sample = sample
+        self.real = real
+        self.is_fake = bench.column == "fake"
+        self.shapes = ShapeEnv()
+        self.mode = FakeTensorMode(shape_env=self.shapes)
+        self.seen = Seen()
+
+    def arguments(self) -> Values:
+        """Return the arguments of the sample without data."""
+        values = self.bench.arguments(self.sample)
+        if self.is_fake:
+            return {
+                name: map_tensors(lambda t: self.mode.from_tensor(t, static_shapes=True), value)
+                for name, value in values.items()
+            }
+        return {name: on_meta(map_tensors(without_data, value)) for name, value in values.items()}
+
+    def finding(self) -> Finding | None:
+        """Call Meta and return what is wrong."""
+        values = self.arguments()
+        if not self.is_fake and not has_meta(values):
+            message = "no argument says that the call is one for meta tensors"
+            raise NotApplicableError(message)
+        versions = {name: tensor._version for name, tensor in flat(values).items()}  # noqa: SLF001 - it has no public name
+        self.bench.calls += 1
+        try:
+            with self.watch() as notes:
+                returned = self.bench.subject.call(values)
+        except Exception as error:  # noqa: BLE001 - Meta is an author's function
+            return self.raised(error)
+        got = metadata(self.bench.subject, returned, values)
+        return (
+            self.reads(notes)
+            or self.differs(got)
+            or self.out_of_bounds(got)
+            or self.writes(values, versions)
+            or self.allocates(values)
+        )
+
+    @contextmanager
+    def watch(self) -> Iterator[list[str]]:
+        """Watch a call of Meta; the list has what was read of a tensor's data by then."""
+        notes: list[str] = []
+        before = torch.is_warn_always_enabled()
+        torch.set_warn_always(True)
+        try:
+            with (
+                quiet(),
+                self.mode if self.is_fake else nullcontext(),
+                warnings.catch_warnings(record=True) as told,
+            ):
+                warnings.simplefilter("always")
+                with watched() as self.seen:
+                    yield notes
+        finally:
+            torch.set_warn_always(before)
+        notes += [
+            f"data_ptr() at {each.filename}:{each.lineno}"
+            for each in told
+            if NOTE in str(each.message)
+        ]
+
+    def raised(self, error: Exception) -> Finding | None:
+        """Return what is wrong with a Meta that raises."""
+        text = f"{type(error).__name__}: {error}".strip()
+        if is_missing(error):
+            if not self.is_fake and not self.bench.subject.schema.results:
+                message = "the operator returns nothing and has no Meta; torch needs none for it"
+                raise NotApplicableError(message)
+            return self.report(MISSING, "a Meta function", text, error)
+        if "data-dependent shape" in text and not self.is_fake:
+            message = "the shape of a result depends on data, which meta tensors do not have"
+            raise NotApplicableError(message)
+        if reads_data(error):
+            return self.report(READS, "a Meta that needs no values", text, error)
+        return self.report(RAISES, "what the kernel returns", text, error)
+
+    def reads(self, notes: list[str]) -> Finding | None:
+        """Return that Meta read data."""
+        if self.seen.reads:
+            name, place = self.seen.reads[0]
+            return self.report(
+                READS, "a Meta that needs no values", f"{name}() at {place}", place=place
+            )
+        if notes:
+            return self.report(READS, "a Meta that needs no values", notes[0])
+        return None
+
+    def differs(self, got: Metadata) -> Finding | None:
+        """Return the first difference between Meta and the kernel."""
+        device = None if self.is_fake else "meta"
+        for each in self.real.differences(got, device):
+            kind = KINDS[each.property]
+            word = "" if each.property in {"number", "aliasing"} else f"{each.property} "
+            source = "" if each.property == "device" else ", as the kernel returns it"
+            return self.report(
+                kind,
+                f"{each.name}: {word}{each.expected}{source}",
+                f"{each.name}: {word}{each.got}",
+                script=self.comparison(each.name, each.property),
+            )
+        return None
+
+    def out_of_bounds(self, got: Metadata) -> Finding | None:
+        """Return that a size that depends on data is outside of its bounds."""
+        others = flat(got.results)
+        for name, tensor in flat(self.real.results).items():
+            for axis, (size, bounded) in enumerate(
+                zip(tensor.shape, others[name].shape, strict=True)
+            ):
+                if isinstance(bounded, int):
+                    continue
+                bounds = self.shapes.bound_sympy(bounded.node.expr)
+                if not bounds.lower <= size <= bounds.upper:
+                    return self.report(
+                        BOUNDS,
+                        f"{name}: size {size} of axis {axis}, as the kernel returns it",
+                        f"a size between {bounds.lower} and {bounds.upper}",
+                    )
+        return None
+
+    def writes(self, values: Values, versions: dict[str, int]) -> Finding | None:
+        """Return that Meta wrote an argument that is not a written one."""
+        for argument in self.bench.subject.schema.arguments:
+            if argument.is_written:
+                continue
+            for name, tensor in flat({argument.name: values[argument.name]}).items():
+                if tensor._version != versions[name]:  # noqa: SLF001 - it has no public name
+                    return self.report(
+                        WRITES,
+                        f"argument {name} as it was",
+                        f"argument {name} written (its version counter went from "
+                        f"{versions[name]} to {tensor._version})",  # noqa: SLF001 - as above
+                    )
+        return None
+
+    def allocates(self, values: Values) -> Finding | None:
+        """Return that Meta allocated tensors with data."""
+        operator = self.bench.subject.overload
+        if self.is_fake or not dispatcher.has_kernel(operator, "Meta"):
+            return None
+        shapes = {
+            tensor.shape for tensor in (*flat(values).values(), *flat(self.real.results).values())
+        }
+        recorder = Allocations(shapes)
+        with recorder:
+            call_meta(self.bench, values)
+        if not recorder.found:
+            return None
+        return self.report(ALLOCATES, "tensors on the device meta only", recorder.found[0])
+
+    def report(
+        self,
+        kind: Kind,
+        expected: str,
+        got: str,
+        error: Exception | None = None,
+        *,
+        place: str | None = None,
+        script: tuple[str, ...] = (),
+    ) -> Finding:
+        """Make a finding at the line of Meta."""
+        in_stack = None
+        if error is not None:
+            in_stack = place_in_stack(traceback.extract_tb(error.__traceback__), __file__)
+        return self.bench.finding(
+            kind,
+            expected=expected,
+            got=got,
+            sample=self.sample,
+            place=place or in_stack or self.seen.function,
+            error=error,
+            script=script or self.call_lines(),
+        )
+
+    def call_lines(self) -> tuple[str, ...]:
+        """Return the lines that call Meta with the arguments of the sample."""
+        if not self.is_fake:
+            return ("values = arguments('meta')", "meta = operator(**values)")
+        return (
+            "from torch._subclasses.fake_tensor import FakeTensorMode",
+            "from torch.utils import _pytree",
+            "mode = FakeTensorMode(shape_env=torch.fx.experimental.symbolic_shapes.ShapeEnv())",
+            "fake = lambda t: mode.from_tensor(t, static_shapes=True)",
+            "values = _pytree.tree_map_only(torch.Tensor, fake, arguments('npu'))",
+            "with mode:",
+            "    meta = operator(**values)",
+        )
+
+    def comparison(self, name: str, what: Property) -> tuple[str, ...]:
+        """Return the lines that show a difference."""
+        item, _, index = name.partition("[")
+        names = self.bench.subject.schema.output_names()
+        if item not in names:
+            return ()
+        result = "" if len(names) == 1 else f"[{names.index(item)}]"
+        result += f"[{index}" if index else ""
+        shown = {
+            "shape": ".shape",
+            "dtype": ".dtype",
+            "device": ".device",
+            "strides": ".stride()",
+            "offset": ".storage_offset()",
+        }.get(what)
+        lines = (*self.call_lines(), "real = operator(**arguments('npu'))")
+        if shown is None:
+            return lines
+        wanted = (
+            "torch.device('meta')"
+            if shown == ".device" and not self.is_fake
+            else f"real{result}{shown}"
+        )
+        return (
+            *lines,
+            f"got, want = meta{result}{shown}, {wanted}",
+            "assert got == want, (got, want)",
+        )
+
+
+class Allocations(TorchDispatchMode):
+    """Notes tensors with data, of given shapes, that operators make."""
+
+    def __init__(self, shapes: set[torch.Size]) -> None:
+        super().__init__()
+        self.shapes = shapes
+        self.found: list[str] = []
+
+    def __torch_dispatch__(
+        self,
+        func: Any,  # noqa: ANN401 - torch.ops has no types
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401 - what the operator returns
+        """Run an operator and look at what it returns."""
+        del types
+        returned = func(*args, **(kwargs or {}))
+        for tensor in flat({"result": returned}).values():
+            if tensor.device.type != "meta" and (
+                tensor.numel() > 1 and tensor.shape in self.shapes
+            ):
+                text = f"{func} made a tensor {tuple(tensor.shape)} on {tensor.device}"
+                self.found.append(text)
+        return returned
+
+
+def call_meta(bench: Bench, values: Values) -> None:
+    """Call the Meta kernel itself, below everything else."""
+    from opwright.live.arguments import Binder  # noqa: PLC0415 - beside its use
+
+    operator = bench.subject.overload
+    binder = Binder.of(bench.subject.schema)
+    binder.call(
+        lambda *args, **kwargs: dispatcher.call_at(operator, "Meta", *args, **kwargs), values
+    )
+
+
+def without_data(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a meta tensor of the same sizes, strides and storage offset."""
+    storage = torch.empty(
+        tensor.untyped_storage().nbytes() // tensor.element_size(),
+        dtype=tensor.dtype,
+        device="meta",
+    )
+    return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+def on_meta(value: Any) -> Any:  # noqa: ANN401 - any argument
+    """Replace an argument that names a device."""
+    return torch.device("meta") if isinstance(value, torch.device) else value
+
+
+def has_meta(values: Values) -> bool:
+    """Tell whether a call has a meta tensor, or names the device."""
+    return bool(flat(values)) or torch.device("meta") in values.values()
+
+
+def is_missing(error: BaseException) -> bool:
+    """Tell whether an error says that an operator has no Meta."""
+    if isinstance(error, UnsupportedOperatorException):
+        return True
+    text = str(error)
+    return isinstance(error, NotImplementedError) and (
+        "no fake impl" in text or "'Meta' backend" in text
+    )
+
+
+def reads_data(error: BaseException) -> bool:
+    """Tell whether an error says that Meta read a tensor."""
+    text = str(error)
+    return any(
+        each in text
+        for each in (
+            "cannot be called on meta tensors",
+            "Cannot copy out of meta tensor",
+            "data-dependent",
+            "_local_scalar_dense",
+            "no data",
+            "doesn't have storage",
+        )
+    )
+
+
+ROW = Row(
+    name="meta",
+    title="Meta says what the kernel returns",
+    kinds=(MISSING, RAISES, *KINDS.values(), READS, WRITES, ALLOCATES, BOUNDS),
+    run=run,
+    columns=("meta", "fake"),
+)

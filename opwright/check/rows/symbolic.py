@@ -1,0 +1,346 @@
+"""Meta leaves sizes symbolic: one graph serves all of them.
+
+With `dynamic=True`, and after a size changed once, compilers run Meta with symbols in place of sizes.
+A Meta that turns a symbol into a number (`int(x.shape[0])`, `range(x.shape[0])`, `sizes()` in C++,
+comparing with the size of one model) makes a graph that is right for that size alone: each new size
+is compiled again, and `torch.export` refuses it. Worse is a Meta that reads the hint of a symbol
+(`.node.hint`): no guard is left, and the graph is wrong for other sizes.
+
+* Column `backed`: each size that is not 0 or 1, and each SymInt argument, is a symbol of its own, with
+  the value of the sample. No symbol may become a number, but where the declaration says the size. The
+  line that did it is found in the stack at that moment. Results are then expressions in the symbols:
+  computed for other sizes, they must equal the shapes of real results of the kernel there, as long
+  as the guards that Meta made hold. A guard such as `x.shape[0] > 2` or `x.shape[0] != 1` is no fault:
+  torch compiles the other case when it comes.
+* Column `unbacked`: sizes have no value at all, as behind an operator whose result depends on data
+  (`nonzero`, the routing of a mixture of experts). Equal sizes of the sample are one symbol. A Meta
+  that branches on such a size (`if x.shape[0] > 2`, `assert x.shape[0] == n`) cannot be traced; the
+  finding has the line. `torch._check(condition)` states what has to hold, and is checked when the
+  graph runs; `torch.sym_max`, `torch.sym_min` and `guard_or_false` take the place of a branch.
+
+Sizes 0 and 1 are always compiled apart by torch; they stay numbers here.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.finding import Kind
+from opwright.check.metadata import Metadata, metadata, shown
+from opwright.check.row import Row
+from opwright.check.rows.meta import is_missing
+from opwright.check.sizes import other_sizes
+from opwright.check.subject import flat
+from opwright.check.symbols import Symbolic, sizes_of
+from opwright.check.watch import Seen, place_in_stack, quiet, watched
+from opwright.live.arguments import map_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.symbols import Frozen, Size
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["ROW"]
+
+FROZEN = Kind(
+    "specialised",
+    "Meta turns a symbolic size into a number",
+    "compute with the size as it is, without int(), range() or a comparison with a number; in C++ "
+    "use sym_sizes() and at::empty_symint",
+)
+HINT = Kind(
+    "reads-hint",
+    "Meta reads the value of a symbolic size behind torch's back",
+    "compute with the size itself, not with .node.hint or a size hint: the graph is used for other "
+    "sizes, too",
+)
+WRONG = Kind(
+    "wrong-at-other-sizes",
+    "the shape that Meta gives as an expression is wrong for other sizes",
+    "compute the shape from those sizes that the kernel computes it from",
+)
+RAISES = Kind(
+    "raises",
+    "Meta raises when sizes are symbols",
+    "use only what takes symbols: x.shape, arithmetic, torch.sym_max, torch.sym_min, "
+    "x.new_empty(...); in C++ sym_size() and at::empty_symint",
+)
+BRANCHES = Kind(
+    "branches-on-unbacked",
+    "Meta branches on a size that nobody knows while it runs",
+    "state what has to hold with torch._check(condition); choose with torch.sym_max, torch.sym_min "
+    "or guard_or_false in place of if",
+)
+
+AS_INT = "Could not extract specialized integer"  # what torch 2.13 says of int() and range()
+TO_INT = frozenset({"guard_int", "__int__", "__index__"})
+
+
+def run(bench: Bench) -> None:
+    """Run Meta with symbols."""
+
+    def examine(sample: Sample) -> Finding | None:
+        trial = Trial(bench, sample)
+        return trial.backed() if bench.column == "backed" else trial.unbacked()
+
+    bench.each(examine, vary={"size", "rank", "presence", "length"}, examples=4)
+
+
+@dataclass(slots=True)
+class Traced:
+    """A call of Meta with symbols."""
+
+    symbolic: Symbolic
+    results: Metadata
+    seen: Seen
+
+
+class Trial:
+    """A call of Meta with symbols for one sample."""
+
+    def __init__(self, bench: Bench, sample: Sample) -> None:
+        self.bench = bench
+        self.subject = bench.subject
+        self.sample = sample
+        self.symbolic = Symbolic(bench.subject.schema, bench.column == "backed")
+        self.seen = Seen()
+
+    def backed(self) -> Finding | None:
+        """Examine Meta with symbols that have a value."""
+        traced = self.trace()
+        if not isinstance(traced, Metadata):
+            return traced
+        if self.seen.hints:
+            return self.bench.finding(
+                HINT,
+                expected="a shape that is an expression in the symbols",
+                got=f"the value of a size is read: {with_source(self.seen.hints[0])}",
+                sample=self.sample,
+                place=self.seen.hints[0],
+                script=self.lines(),
+            )
+        others = list(self.others())
+        allowed = self.stated()
+        for frozen in self.symbolic.frozen():
+            place = self.symbolic.origins[frozen.symbol]
+            if place not in allowed and self.is_wrong(frozen, place, others):
+                return self.froze(frozen, place)
+        return self.wrong_elsewhere(traced, others)
+
+    def unbacked(self) -> Finding | None:
+        """Examine Meta with symbols without values."""
+        traced = self.trace()
+        return None if isinstance(traced, Metadata) else traced
+
+    def trace(self) -> Metadata | Finding | None:
+        """Call Meta with symbols; return what is known of the results, or what is wrong."""
+        values = self.bench.arguments(self.sample)
+        symbolic = self.symbolic.arguments(values)
+        self.bench.calls += 1
+        try:
+            with quiet(), self.symbolic.mode, watched() as self.seen:
+                returned = self.subject.call(symbolic)
+        except GuardOnDataDependentSymNode as error:
+            if AS_INT not in str(error):
+                return self.raised(BRANCHES, "a Meta that does not ask for the size", error)
+            if self.counts_results(list(self.others())):
+                message = "the number of results is a size: no graph can leave it open"
+                raise NotApplicableError(message) from error
+            return self.raised(FROZEN, "a size stays a symbol", error)
+        except Exception as error:  # noqa: BLE001 - Meta is an author's function
+            self.must_work_with_numbers(values, error)
+            return self.raised(RAISES, "results as with sizes that are numbers", error)
+        return metadata(self.subject, returned, symbolic)
+
+    def must_work_with_numbers(self, values: Values, error: Exception) -> None:
+        """Leave it to the row `meta` if Meta raises for fixed sizes, too."""
+        if is_missing(error):
+            raise NotApplicableError("the operator has no Meta function: see row meta") from error
+        mode = FakeTensorMode(shape_env=ShapeEnv())
+        fixed = {
+            name: map_tensors(lambda t: mode.from_tensor(t, static_shapes=True), value)
+            for name, value in values.items()
+        }
+        try:
+            with quiet(), mode:
+                self.subject.call(fixed)
+        except Exception as another:
+            message = f"Meta raises for sizes that are numbers, too ({another}): see row meta"
+            raise NotApplicableError(message) from another
+
+    def raised(self, kind: Kind, expected: str, error: Exception) -> Finding:
+        """Make a finding of an error, at the line of Meta that led to it."""
+        frames = traceback.extract_tb(error.__traceback__)
+        place = place_in_stack(frames, __file__) or self.seen.function
+        first = str(error).strip().partition("\n")[0]
+        where = "" if place is None else f", at {with_source(place)}"
+        return self.bench.finding(
+            kind,
+            expected=expected,
+            got=f"{type(error).__name__}: {first}{where}",
+            sample=self.sample,
+            place=place,
+            error=error,
+            script=self.lines(),
+        )
+
+    def stated(self) -> set[Size]:
+        """Return the sizes that the declaration itself says as numbers."""
+        rules = self.subject.rules
+        if rules is None:
+            return set()
+        other = Symbolic(self.subject.schema, are_backed=True)
+        values = other.arguments(self.bench.arguments(self.sample))
+        with other.mode:
+            rules.check(values)
+        return {other.origins[each.symbol] for each in other.frozen()}
+
+    def others(self) -> Iterator[tuple[Values, Metadata]]:
+        """Yield calls of the kernel with other sizes."""
+        for sample in other_sizes(self.bench, self.sample):
+            values = self.bench.arguments(sample)
+            try:
+                returned = self.bench.call(values, sample)
+            except EagerCallError:
+                continue
+            yield self.bench.arguments(sample), metadata(self.subject, returned, values)
+
+    def is_wrong(self, frozen: Frozen, place: Size, others: list[tuple[Values, Metadata]]) -> bool:
+        """Tell whether a symbol that became a number is a fault.
+
+        It is none if the kernel takes no other size, or if the number of results depends on it.
+        """
+        if self.counts_results(others):
+            return False
+        return any(frame.name in TO_INT for frame in frozen.stack) or any(
+            dict(sizes_of(self.subject.schema, values))[place] != frozen.value
+            for values, _ in others
+        )
+
+    def counts_results(self, others: list[tuple[Values, Metadata]]) -> bool:
+        """Tell whether the number of results depends on sizes."""
+        return any(
+            len(value) != len(other.results[name])
+            for name, value in self.real().results.items()
+            if isinstance(value, list | tuple)
+            for _, other in others
+        )
+
+    def real(self) -> Metadata:
+        """Call the kernel."""
+        values = self.bench.arguments(self.sample)
+        return metadata(self.subject, self.bench.call(values, self.sample), values)
+
+    def froze(self, frozen: Frozen, place: Size) -> Finding:
+        """Make the finding of a symbol that became a number."""
+        line = place_in_stack(frozen.stack, __file__) or self.seen.function
+        where = "in C++" if line is None else f"at {with_source(line)}"
+        return self.bench.finding(
+            FROZEN,
+            expected=f"{size_text(place)} stays a symbol",
+            got=f"{size_text(place)} became {frozen.value} {where}",
+            sample=self.sample,
+            place=line,
+            script=self.lines(),
+        )
+
+    def wrong_elsewhere(
+        self, traced: Metadata, others: list[tuple[Values, Metadata]]
+    ) -> Finding | None:
+        """Compare the shapes of Meta, as expressions, with real results at other sizes."""
+        own = self.symbolic.values_at(self.bench.arguments(self.sample))
+        tensors = flat(traced.results)
+        first = flat(self.real().results)
+        for values, real in others:
+            at = self.symbolic.values_at(values)
+            if not self.symbolic.holds(at):
+                continue
+            for name, tensor in flat(real.results).items():
+                if name not in tensors or not self.agrees(tensors[name], first[name], own):
+                    continue  # wrong for the sizes of the sample, too: row meta tells it
+                if not self.agrees(tensors[name], tensor, at):
+                    sizes = {size_text(self.symbolic.origins[each]): n for each, n in at.items()}
+                    shape = tuple(self.symbolic.evaluated(size, at) for size in tensors[name].shape)
+                    return self.bench.finding(
+                        WRONG,
+                        expected=f"{name} of shape {shown(tuple(tensor.shape))} for {sizes}",
+                        got=f"{shown(shape)} from the expression {shown(tuple(tensors[name].shape))}",
+                        sample=self.sample,
+                        place=self.seen.function,
+                        script=self.lines(),
+                    )
+        return None
+
+    def agrees(self, fake: torch.Tensor, real: torch.Tensor, at: dict) -> bool:
+        """Tell whether a shape is right for values of the symbols."""
+        sizes = [self.symbolic.evaluated(size, at) for size in fake.shape]
+        return len(sizes) == real.ndim and all(
+            got is None or got == want for got, want in zip(sizes, real.shape, strict=True)
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the lines that show it alone."""
+        if self.bench.column != "backed":
+            return (
+                "from torch._subclasses.fake_tensor import FakeTensorMode",
+                "from torch.fx.experimental.symbolic_shapes import ShapeEnv",
+                "from torch.utils import _pytree",
+                "shapes = ShapeEnv()",
+                "symbols = {}",
+                "",
+                "def without_values(tensor):",
+                "    sizes = [n if n < 2 else symbols.setdefault(n, shapes.create_unbacked_symint())",
+                "             for n in tensor.shape]",
+                "    return torch.empty(sizes, dtype=tensor.dtype, device=tensor.device)",
+                "",
+                "values = arguments('npu')",
+                "with FakeTensorMode(shape_env=shapes):",
+                "    operator(**_pytree.tree_map_only(torch.Tensor, without_values, values))",
+            )
+        return (
+            "from torch._subclasses.fake_tensor import FakeTensorMode",
+            "from torch.fx.experimental.symbolic_shapes import ShapeEnv",
+            "from torch.utils import _pytree",
+            "shapes = ShapeEnv(duck_shape=False)",
+            "mode = FakeTensorMode(shape_env=shapes)",
+            "values = _pytree.tree_map_only(torch.Tensor, mode.from_tensor, arguments('npu'))",
+            "with mode:",
+            "    print(operator(**values))",
+            "frozen = {s: n for s, n in shapes.replacements.items() if n.is_Integer}",
+            "assert not frozen, frozen",
+        )
+
+
+def size_text(place: Size) -> str:
+    """Return a size as an author would write it."""
+    name, index, axis = place
+    item = name if index is None else f"{name}[{index}]"
+    return item if axis is None else f"{item}.shape[{axis}]"
+
+
+def with_source(place: str) -> str:
+    """Return a place with the text of its line."""
+    file, _, line = place.rpartition(":")
+    text = linecache.getline(file, int(line)).strip()
+    return f"{place}: {text}" if text else place
+
+
+ROW = Row(
+    name="symbolic",
+    title="Meta leaves sizes symbolic",
+    kinds=(FROZEN, HINT, WRONG, RAISES, BRANCHES),
+    run=run,
+    columns=("backed", "unbacked"),
+)

@@ -1,0 +1,153 @@
+"""What Python runs inside of a call: the author's function, and who reads data or hints."""
+
+from __future__ import annotations
+
+import logging
+import site
+import sys
+import sysconfig
+import traceback
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+import opwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+    from typing import Any
+
+__all__ = ["Seen", "is_authors", "place_in_stack", "quiet", "watched"]
+
+# Methods of a tensor that read what it holds.
+READERS = frozenset({"item", "tolist", "numpy", "data_ptr", "__dlpack__", "_local_scalar_dense"})
+# Functions of torch that tell a size's value without a guard (torch 2.13).
+HINTS = frozenset(
+    {
+        "hint",
+        "require_hint",
+        "hint_int",
+        "size_hint",
+        "get_hint",
+        "guarding_hint_or_throw",
+        "optimization_hint",
+    }
+)
+LOGGERS = (
+    "torch._subclasses.fake_tensor",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch._dynamo",
+    "torch._functorch",
+    "torch._export",
+    "torch.export",
+)
+SYMBOLIC_MODULES = ("symbolic_shapes.py", "sym_node.py")
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen while something ran.
+
+    Parameters
+    ----------
+    function
+        File and line of the first function of an author that was called: the Meta function.
+    reads
+        The calls that read data: what was called, and where.
+    hints
+        Where the value of a symbolic size was read.
+    """
+
+    function: str | None = None
+    reads: list[tuple[str, str]] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+
+    def note(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ANN401 - as sys.setprofile has it
+        """Note one event of the interpreter."""
+        if event == "call":
+            self.note_call(frame)
+        elif event == "c_call" and argument.__name__ in READERS and is_tensors(argument):
+            file = frame.f_code.co_filename
+            if is_authors(file):
+                self.reads.append((argument.__name__, f"{file}:{frame.f_lineno}"))
+
+    def note_call(self, frame: FrameType) -> None:
+        """Note that a function of Python was called."""
+        code = frame.f_code
+        if self.function is None and is_authors(code.co_filename):
+            self.function = f"{code.co_filename}:{code.co_firstlineno}"
+        caller = frame.f_back
+        if (
+            code.co_name in HINTS
+            and code.co_filename.endswith(SYMBOLIC_MODULES)
+            and caller is not None
+            and is_authors(caller.f_code.co_filename)
+        ):
+            self.hints.append(f"{caller.f_code.co_filename}:{caller.f_lineno}")
+
+
+def is_tensors(method: Any) -> bool:  # noqa: ANN401 - a builtin function or method
+    """Tell whether a method is one of a tensor."""
+    return isinstance(getattr(method, "__self__", None), torch.Tensor)
+
+
+@contextmanager
+def watched() -> Iterator[Seen]:
+    """Watch the calls of this thread."""
+    seen = Seen()
+    before = sys.getprofile()
+    sys.setprofile(seen.note)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(before)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep torch from logging what a finding tells."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for each, level in zip(loggers, before, strict=True):
+            each.setLevel(level)
+
+
+def place_in_stack(frames: Iterable[traceback.FrameSummary], skip: str) -> str | None:
+    """Return the innermost line of an author in a stack, as file:line.
+
+    Parameters
+    ----------
+    skip
+        The file of the row: what is above it is whoever runs the check.
+    """
+    below: list[traceback.FrameSummary] = []
+    for frame in frames:
+        below = [] if frame.filename == skip else [*below, frame]
+    found = [frame for frame in below if is_authors(frame.filename)]
+    return f"{found[-1].filename}:{found[-1].lineno}" if found else None
+
+
+@cache
+def is_authors(file: str) -> bool:
+    """Tell whether a file is an author's: not torch's, not opwright's, not Python's own."""
+    if file.startswith("<"):
+        return False
+    for folder in PACKAGES:
+        if file.startswith(f"{folder}/"):
+            return file[len(folder) + 1 :].partition("/")[0] not in LIBRARIES
+    return not file.startswith((f"{sysconfig.get_path('stdlib')}/", f"{OPWRIGHT}/"))
+
+
+OPWRIGHT = Path(opwright.__file__).parent
+PACKAGES = frozenset({*site.getsitepackages(), sysconfig.get_path("purelib")})
+LIBRARIES = frozenset({"torch", "torch_npu", "torchair", "sympy", "numpy", "functorch", "opwright"})
