@@ -1,0 +1,169 @@
+"""`--repro DIR`: a script of a few lines for each failure, that shows it alone.
+
+A script loads the operators, makes the arguments of the smallest sample with plain torch, and runs
+the lines that the row gives; they end in an assertion that fails as long as the fault is there. For
+a failure without such lines the script runs the row itself, on that sample alone.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from opwright.build.writer import write_tree
+from opwright.check.failures import new_failures
+from opwright.check.report.source import without_controls
+from opwright.check.repro_arguments import arguments_lines
+from opwright.check.samples.text import described
+from opwright.declare.schema_text import parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.failures import Failure
+    from opwright.check.request import Request
+    from opwright.check.run import Run
+    from opwright.declare.schema import Schema
+
+__all__ = ["script_of", "scripts_of", "write_scripts"]
+
+Key: TypeAlias = "tuple[str, str, str, str]"
+LONGEST = 1000  # characters of what was expected and got
+
+
+def write_scripts(folder: Path, run: Run, request: Request) -> dict[Key, str]:
+    """Write a script for each new failure of a run; return failure -> its path.
+
+    Scripts of an earlier run are removed if what they show does not fail any more.
+
+    Raises
+    ------
+    EditedFilesError, LeavesFolderError, WriteError
+        OPW-B001, OPW-B023, OPW-B002: nothing that somebody else wrote or changed is overwritten.
+    """
+    scripts = scripts_of(run, request)
+    write_tree(folder, dict(scripts.values()))
+    return {key: str(folder / name) for key, (name, _) in scripts.items()}
+
+
+def scripts_of(run: Run, request: Request) -> dict[Key, tuple[str, str]]:
+    """Return failure -> the name and the text of its script."""
+    schemas = {each.name: each.schema for each in run.operators}
+    scripts: dict[Key, tuple[str, str]] = {}
+    for each in new_failures(run):
+        operator = each.outcome.operator
+        if each.key not in scripts and operator in schemas:
+            schema = parse_schema(schemas[operator], where=operator)
+            name = name_of(each)
+            scripts[each.key] = (name, script_of(each, schema, request, name=name))
+    return scripts
+
+
+def name_of(failure: Failure) -> str:
+    """Return the name of a failure's script, which is that of an equal failure in another run."""
+    parts = [each.replace("::", ".") for each in failure.key]
+    return "-".join(re.sub(r"[^\w.]+", "_", part, flags=re.ASCII) for part in parts) + ".py"
+
+
+def script_of(failure: Failure, schema: Schema, request: Request, *, name: str) -> str:
+    """Return the script of a failure."""
+    finding = failure.finding
+    lines = [] if finding is None else list(finding.script)
+    parts = [header(failure, name)]
+    if finding is None or not lines:
+        parts += replay(failure, request)
+    else:
+        needs_subject = any(re.search(r"\b(subject|reference)\b", line) for line in lines)
+        parts += loading(failure, request, needs_subject=needs_subject)
+        if finding.sample is not None:
+            parts.append("\n" + "\n".join(arguments_lines(finding.sample, schema)) + "\n")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def header(failure: Failure, name: str) -> str:
+    """Return the docstring of a script: what it shows."""
+    operator, row, column, kind = failure.key
+    finding = failure.finding
+    if finding is None:
+        lines = [f"{operator}: {row} [{column}] {failure.outcome.status}"]
+    else:
+        lines = [
+            f"{operator}: {finding.kind.title}",
+            "",
+            f"row:      {row}/{kind} [{column}]",
+            f"expected: {finding.expected[:LONGEST]}",
+            f"got:      {finding.got[:LONGEST]}",
+            f"at:       {finding.place}",
+            f"fix:      {finding.fix}",
+        ]
+    lines += ["", f"opwright run -- python {name}"]
+    text = without_controls("\n".join(lines)).replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    return f'"""{text}\n"""'
+
+
+def loading(failure: Failure, request: Request, *, needs_subject: bool) -> Iterator[str]:
+    """Yield the imports, and what loads the operators and names the one."""
+    name = failure.outcome.operator
+    namespace, _, rest = name.partition("::")
+    packet, _, variant = rest.partition(".")
+    overload = f"operator = torch.ops.{namespace}.{packet}.{variant or 'default'}"
+    is_library = request.load and all(each.endswith(".so") for each in request.load)
+    if is_library and not needs_subject:
+        yield "import torch\nimport torch_npu"
+        loads = [f"torch.ops.load_library({absolute(each)!r})" for each in request.load]
+        yield "\n".join([*loads, overload])
+        return
+    yield "import torch\nimport torch_npu\n\n" + TARGET
+    lines = [*target_lines(request), overload]
+    if needs_subject:
+        lines += [subject_line(name), "reference = subject.reference"]
+    yield "\n".join(lines)
+
+
+TARGET = """\
+from opwright.check.request import Request
+from opwright.check.target import read_target"""
+
+
+def target_lines(request: Request) -> list[str]:
+    """Return what loads the target; the operators are there as long as `target` is."""
+    values = {
+        "target": absolute(request.target),
+        "load": tuple(map(absolute, request.load)),
+        "declaration": None if request.declaration is None else absolute(request.declaration),
+    }
+    given = ", ".join(f"{name}={value!r}" for name, value in values.items() if value)
+    return [f"target = read_target(Request({given}))"]
+
+
+def subject_line(name: str) -> str:
+    """Return what names the operator and its declaration."""
+    return f"subject = {{each.name: each for each in target.subjects}}[{name!r}]"
+
+
+def absolute(name: str) -> str:
+    """Return the absolute path of a file or folder; a module's name as it is."""
+    path = Path(name)
+    return str(path.absolute()) if path.exists() else name
+
+
+def replay(failure: Failure, request: Request) -> Iterator[str]:
+    """Yield what runs the row on the sample that fails."""
+    operator, row, column, _ = failure.key
+    sample = None if failure.finding is None else failure.finding.sample
+    imports = ["import torch\nimport torch_npu\n"]
+    more = f", seed={request.seed}"
+    lines = [*target_lines(request), subject_line(operator)]
+    if sample is not None:
+        text = described(sample)
+        if re.search(r"\b(inf|nan)\b", text):
+            imports.insert(0, "from math import inf, nan\n")
+        imports.append("from opwright import sample, tensor")
+        lines.append(f"smallest = {text}")
+        more = ", sample=smallest"
+    imports.append("from opwright.check.replay import replayed")
+    yield "\n".join([*imports, TARGET])
+    lines.append(f"fault = replayed(subject, {row!r}, {column!r}{more})")
+    yield "\n".join([*lines, "assert not fault, fault"])
