@@ -122,7 +122,13 @@ class Rules:
         return cls(name, facts)
 
     def check(self, values: Values) -> None:
-        """Raise TypeError for a dtype, ValueError for anything else that does not hold."""
+        """Raise TypeError for a dtype or None, ValueError for anything else that does not hold."""
+        for argument in self.facts.schema.arguments:
+            kind = argument.type
+            # The dispatcher takes None for any tensor: one that is not defined.
+            if values.get(argument.name, kind) is None and kind.is_tensor and not kind.optional:
+                message = f"{self.name}: argument '{argument.name}' is None; it needs a tensor"
+                raise TypeError(message)
         for name, rule in self.facts.dtypes.items():
             if name in values:
                 self.check_dtype(name, rule, values)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.check.rows import numerics
+from opwright.check.rows import (
+    aliasing,
+    autocast,
+    determinism,
+    errors,
+    meta,
+    mutation,
+    numerics,
+    registration,
+    schema,
+    serialization,
+    symbolic,
+    vmap,
+)
 
 if TYPE_CHECKING:
     from opwright.check.row import Row
@@ -12,7 +25,20 @@ if TYPE_CHECKING:
 __all__ = ["ROWS", "row"]
 
 # In the order in which they run and are shown: what others build on comes first.
-ROWS: tuple[Row, ...] = (numerics.ROW,)
+ROWS: tuple[Row, ...] = (
+    schema.ROW,
+    registration.ROW,
+    numerics.ROW,
+    mutation.ROW,
+    aliasing.ROW,
+    meta.ROW,
+    symbolic.ROW,
+    determinism.ROW,
+    vmap.ROW,
+    autocast.ROW,
+    serialization.ROW,
+    errors.ROW,
+)
 
 
 def row(name: str) -> Row:

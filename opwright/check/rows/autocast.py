@@ -1,0 +1,249 @@
+"""Under torch.autocast the operator does what it declares, and nothing else.
+
+For float16 and bfloat16, with autocast on the NPU and, in the other column, on the CPU: an operator
+with `autocast=` computes as if its floating-point arguments had been converted by that rule (not
+float64, and not what it writes) and autocast were off. One without keeps its dtypes and values.
+Results of fake tensors, which torch.compile works with, have the dtypes of the real ones.
+Of an operator of another library that declares nothing the row asks that it works, and that fake
+and real results have one dtype.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.finding import Kind
+from opwright.check.row import Row
+from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
+from opwright.check.subject import flat
+from opwright.check.tensors import on_device, replaced, tensor_arguments
+from opwright.check.tolerance import difference
+from opwright.live import dispatcher
+from opwright.live.autocast import AUTOCAST_KEYS, is_eligible, target
+
+if TYPE_CHECKING:
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.subject import Subject
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["ROW"]
+
+RAISES = Kind(
+    "raises",
+    "the operator raises under torch.autocast",
+    "allow the dtype that the rule converts to (dtypes=), or choose another rule (autocast=)",
+)
+DTYPE = Kind(
+    "wrong-dtype",
+    "under torch.autocast results have another dtype than the rule gives",
+    "run the kernel with autocast off (c10::impl::ExcludeDispatchKeyGuard of the Autocast key), "
+    "and convert arguments as the declaration says",
+)
+VALUES = Kind(
+    "wrong-values",
+    "under torch.autocast the operator computes something else than the rule gives",
+    "convert each floating-point argument once, and nothing else, in the Autocast kernel",
+)
+FAKE = Kind(
+    "fake-differs",
+    "under torch.autocast fake and real results have different dtypes",
+    "let the kernel not depend on autocast, or register an Autocast kernel, which fake tensors "
+    "pass as well",
+)
+
+DTYPES = (torch.float16, torch.bfloat16)
+DEVICE_KEYS = {"cpu": "CPU", "npu": "PrivateUse1"}
+
+
+def needs(subject: Subject) -> str | None:
+    """Say that autocast converts nothing."""
+    if not any(argument.type.has_tensors for argument in subject.schema.arguments):
+        return "the operator has no tensor arguments"
+    return None
+
+
+def run(bench: Bench) -> None:
+    """Compare calls under autocast with the rule."""
+    device = "cpu" if bench.column == "cpu" else bench.device
+    if device == "cpu" and not dispatcher.has_kernel(bench.subject.overload, "CPU"):
+        message = "the operator has no CPU kernel"
+        raise NotApplicableError(message)
+
+    def examine(sample: Sample) -> Finding | None:
+        if not any(is_eligible(tensor) for tensor in flat(bench.arguments(sample, "cpu")).values()):
+            return None
+        for dtype in DTYPES:
+            found = compare(bench, sample, device, dtype)
+            if found is not None:
+                return found
+        return None
+
+    bench.each(examine, vary={"dtype", "presence", "length"}, examples=4)
+
+
+def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Finding | None:
+    """Compare a call under autocast with one on converted arguments."""
+    subject = bench.subject
+    known = knows(subject, device)
+    with torch.autocast(device, enabled=False):
+        wanted = plain(bench, sample, device, dtype) if known else None
+    values = bench.arguments(sample, device)
+    name = str(dtype).removeprefix("torch.")
+    call = f"with torch.autocast({device!r}, dtype=torch.{name})"
+    lines = (
+        f"with torch.autocast({device!r}, dtype=torch.{name}):",
+        f"    got = operator(**arguments({device!r}))",
+    )
+    try:
+        with torch.autocast(device, dtype=dtype):
+            got = flat(subject.computed(bench.call(values, sample), values))
+    except EagerCallError as error:
+        if wanted is None and not works(bench, sample, device):
+            return None  # it works for no dtype: row numerics
+        return bench.finding(
+            RAISES,
+            expected=f"results {call}",
+            got=str(error),
+            sample=sample,
+            error=error.error,
+            script=lines,
+        )
+    if wanted is not None:
+        for result, want in wanted.items():
+            if got[result].dtype is not want.dtype:
+                return bench.finding(
+                    DTYPE,
+                    expected=f"{result} of {want.dtype} {call} and {said(subject)}",
+                    got=str(got[result].dtype),
+                    sample=sample,
+                    script=(*lines, f"assert got.dtype is {want.dtype}, got.dtype"),
+                )
+            if is_seeded(subject) or is_declared_nondeterministic(subject):
+                continue
+            text = difference(got[result], want, subject.operator.tolerances)
+            if text is not None:
+                return bench.finding(
+                    VALUES,
+                    expected=f"{result} as without autocast, on arguments as {said(subject)}",
+                    got=f"{text} {call}",
+                    sample=sample,
+                )
+    return compare_fake(bench, sample, device, dtype, {n: t.dtype for n, t in got.items()})
+
+
+def knows(subject: Subject, device: str) -> bool:
+    """Tell whether it is known what the operator must do under autocast."""
+    if subject.operator.autocast is not None:
+        return True
+    if subject.facts is None or subject.is_foreign:
+        return False
+    # What is made of other operators does what these do.
+    del device
+    return subject.operator.call is not False
+
+
+def said(subject: Subject) -> str:
+    """Say what the declaration says."""
+    rule = subject.operator.autocast
+    return "no rule" if rule is None else f"autocast={rule!r}"
+
+
+def works(bench: Bench, sample: Sample, device: str) -> bool:
+    """Tell whether a call without autocast works."""
+    try:
+        with torch.autocast(device, enabled=False):
+            bench.call(bench.arguments(sample, device), sample)
+    except EagerCallError:
+        return False
+    return True
+
+
+def plain(
+    bench: Bench, sample: Sample, device: str, dtype: torch.dtype
+) -> dict[str, torch.Tensor] | None:
+    """Call the operator without autocast on arguments that are converted; None if that raises."""
+    subject = bench.subject
+    values = converted(subject, bench.arguments(sample, device), device, dtype)
+    try:
+        returned = bench.call(values, sample)
+    except EagerCallError:
+        if works(bench, sample, device):
+            # The rule gives what the operator does not take; under autocast that shows.
+            return None
+        raise
+    return flat(subject.computed(returned, values))
+
+
+def converted(subject: Subject, values: Values, device: str, dtype: torch.dtype) -> Values:
+    """Return arguments as the declared rule converts them."""
+    rule = subject.operator.autocast
+    if rule is None:
+        return values
+    written = {argument.name for argument in subject.schema.mutated}
+    names = tensor_arguments(subject, values)
+    key = next(key for key, of in AUTOCAST_KEYS.items() if of == device)
+    with torch.autocast(device, dtype=dtype):
+        to = target(rule, key, [t for t in tensors(values) if is_eligible(t)])
+    return replaced(
+        values,
+        [name for name in names if name not in written],
+        lambda _, each: each.to(to) if to is not None and is_eligible(each) else each,
+    )
+
+
+def tensors(values: Values) -> list[torch.Tensor]:
+    """Return all tensors of arguments."""
+    return list(flat(values).values())
+
+
+def compare_fake(
+    bench: Bench, sample: Sample, device: str, dtype: torch.dtype, real: dict[str, torch.dtype]
+) -> Finding | None:
+    """Compare the dtypes of fake results with real ones."""
+    subject = bench.subject
+    values = bench.arguments(sample, "cpu")
+    names = tensor_arguments(subject, values)
+    mode = FakeTensorMode()
+    device_values = on_device(values, device)
+    fake = replaced(device_values, names, lambda _, each: mode.from_tensor(each))
+    try:
+        with mode, torch.autocast(device, dtype=dtype):
+            results = flat(subject.computed(subject.call(fake), fake))
+    except Exception:  # noqa: BLE001 - row meta tells of operators without a working Meta
+        return None
+    for name, result in results.items():
+        if name in real and result.dtype is not real[name]:
+            return bench.finding(
+                FAKE,
+                expected=f"{name} of {real[name]}, as in eager mode, under autocast to {dtype}",
+                got=f"{result.dtype} of fake tensors",
+                sample=sample,
+                script=(
+                    "from torch._subclasses.fake_tensor import FakeTensorMode",
+                    f"real = arguments({device!r})",
+                    f"with torch.autocast({device!r}, dtype={dtype}):",
+                    "    eager = operator(**real)",
+                    "    with FakeTensorMode() as mode:",
+                    "        for n, v in real.items():",
+                    "            real[n] = mode.from_tensor(v) if torch.is_tensor(v) else v",
+                    "        fake = operator(**real)",
+                    "assert eager.dtype is fake.dtype, (eager.dtype, fake.dtype)",
+                ),
+            )
+    return None
+
+
+ROW = Row(
+    name="autocast",
+    title="autocast does what is declared",
+    kinds=(RAISES, DTYPE, VALUES, FAKE),
+    run=run,
+    columns=("npu", "cpu"),
+    needs=needs,
+)

@@ -1,0 +1,285 @@
+"""Calls with equal arguments give equal bits.
+
+The operator is called ten times with equal arguments. Before each call the device memory that it
+will get is filled with another pattern, so that a read of uninitialised memory shows. Then it is
+called with other values of the same shapes, and with the first ones again: what it keeps from one
+call to the next shows there. In the end the calls are repeated under
+torch.use_deterministic_algorithms(True).
+
+An operator that is declared with `deterministic=False`, or has the tag nondeterministic_bitwise,
+may differ from call to call; in deterministic mode it must then be deterministic, or raise.
+An operator with the tag nondeterministic_seeded is called after torch.manual_seed with equal seeds:
+it must draw from the generator that this sets.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+
+from opwright.check.bench import EagerCallError
+from opwright.check.finding import Kind
+from opwright.check.row import Row
+from opwright.check.subject import flat
+from opwright.check.tensors import first_unequal, replaced, rolled, tensor_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.subject import Subject
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["ROW", "is_declared_nondeterministic", "is_seeded"]
+
+DIFFERS = Kind(
+    "differs",
+    "calls with equal arguments give different results",
+    "initialise what the kernel accumulates into and fix the order of its sums; or state it: "
+    "deterministic=False",
+)
+STATE = Kind(
+    "state",
+    "the operator keeps something from one call to the next",
+    "let the kernel compute from its arguments alone; a cache needs all of them in its key",
+)
+SEED = Kind(
+    "seed-ignored",
+    "results differ after torch.manual_seed with equal seeds",
+    "take seed and offset from the generator of the device: "
+    "torch_npu's NPUGeneratorImpl::philox_engine_inputs, or the Generator argument",
+)
+MODE = Kind(
+    "deterministic-mode",
+    "the operator does not keep to torch.use_deterministic_algorithms(True)",
+    "choose a deterministic kernel where torch.are_deterministic_algorithms_enabled(), or raise "
+    "there: at::globalContext().alertNotDeterministic(name)",
+)
+
+CALLS = 10
+Results = dict[str, torch.Tensor]
+
+
+def is_seeded(subject: Subject) -> bool:
+    """Tell whether an operator draws from torch's generators."""
+    return torch.Tag.nondeterministic_seeded in subject.overload.tags
+
+
+def is_declared_nondeterministic(subject: Subject) -> bool:
+    """Tell whether two calls may differ in their last bits."""
+    tags = {str(tag).rpartition(".")[2] for tag in subject.overload.tags}
+    return not subject.operator.deterministic or "nondeterministic_bitwise" in tags
+
+
+def run(bench: Bench) -> None:
+    """Compare calls."""
+    seeded = is_seeded(bench.subject)
+    loose = is_declared_nondeterministic(bench.subject) and not seeded
+
+    def examine(sample: Sample) -> Finding | None:
+        if seeded:
+            return examine_seeded(bench, sample)
+        found = list(repeated(bench, sample))
+        if loose:
+            count = sum(first_unequal(found[0], each) is not None for each in found)
+            bench.details["declared"] = (
+                f"nondeterministic; {count} of {CALLS} results differ from the first"
+            )
+        elif (text := difference(found)) is not None:
+            return different(bench, sample, found, text)
+        return examine_state(bench, sample, found[0], loose=loose) or examine_mode(
+            bench, sample, loose=loose
+        )
+
+    bench.each(examine, vary={"dtype", "size", "presence", "length"}, examples=3)
+
+
+def repeated(bench: Bench, sample: Sample, count: int = CALLS) -> Iterator[Results]:
+    """Yield the results of calls with equal arguments, in memory that had other contents before."""
+    sizes: list[int] = []
+    for index in range(count):
+        fill_free_memory(bench.device, sizes, 37 * index + 11)
+        results = flat(bench.run(sample))
+        sizes = [each.untyped_storage().nbytes() for each in results.values()]
+        yield {name: each.detach().cpu() for name, each in results.items()}
+        del results
+
+
+def fill_free_memory(device: str, sizes: list[int], pattern: int) -> None:
+    """Let the next allocations of these sizes find a pattern."""
+    blocks = [
+        torch.full((size,), pattern % 256, dtype=torch.uint8, device=device)
+        for size in sizes
+        for _ in range(2)
+    ]
+    del blocks
+
+
+def difference(found: list[Results]) -> tuple[int, str, str] | None:
+    """Return the first call that differs from the first one, the result, and how."""
+    for index, each in enumerate(found[1:], start=2):
+        unequal = first_unequal(found[0], each)
+        if unequal is not None:
+            return index, *unequal
+    return None
+
+
+def different(
+    bench: Bench, sample: Sample, found: list[Results], text: tuple[int, str, str]
+) -> Finding:
+    """Tell how calls differ: by what is kept, by a seed, or in any way."""
+    index, name, how = text
+    got = f"{name} of call 1 and call {index}: {how}"
+    if all(first_unequal(found[1], each) is None for each in found[2:]):
+        return bench.finding(
+            STATE, expected=f"{CALLS} equal results", got=got, sample=sample, script=SCRIPT
+        )
+    again = [with_seed(bench, sample, 5) for _ in range(2)]
+    fix = None
+    if first_unequal(*again) is None:
+        fix = "equal seeds give equal results: give the operator the tag nondeterministic_seeded"
+    return bench.finding(
+        DIFFERS, expected=f"{CALLS} equal results", got=got, sample=sample, fix=fix, script=SCRIPT
+    )
+
+
+SCRIPT = (
+    "results = [operator(**arguments('npu')) for _ in range(10)]",
+    "first = results[0] if isinstance(results[0], torch.Tensor) else results[0][0]",
+    "for each in results:",
+    "    each = each if isinstance(each, torch.Tensor) else each[0]",
+    "    assert torch.equal(first, each), (first, each)",
+)
+
+
+def with_seed(bench: Bench, sample: Sample, seed: int) -> Results:
+    """Call the operator after setting the seed of all generators."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return {name: each.cpu() for name, each in flat(bench.run(sample)).items()}
+
+
+def examine_seeded(bench: Bench, sample: Sample) -> Finding | None:
+    """Compare calls after equal seeds."""
+    first = with_seed(bench, sample, 5)
+    for _ in range(3):
+        unequal = first_unequal(first, with_seed(bench, sample, 5))
+        if unequal is not None:
+            return bench.finding(
+                SEED,
+                expected="equal results after torch.manual_seed(5)",
+                got=f"{unequal[0]}: {unequal[1]}",
+                sample=sample,
+                script=(
+                    "torch.manual_seed(5)",
+                    "first = operator(**arguments('npu'))",
+                    "torch.manual_seed(5)",
+                    "second = operator(**arguments('npu'))",
+                    "assert torch.equal(first, second), (first, second)",
+                ),
+            )
+    other = with_seed(bench, sample, 6)
+    same = first_unequal(first, other) is None
+    bench.details["seeds"] = f"two seeds give {'equal' if same else 'different'} results"
+    return None
+
+
+def examine_state(bench: Bench, sample: Sample, first: Results, *, loose: bool) -> Finding | None:
+    """Call the operator with other values, then with the first ones again."""
+    if bench.subject.reference is None:
+        return None
+
+    def other_values(device: str) -> Values:
+        values = bench.arguments(sample, device)
+        names = tensor_arguments(bench.subject, values)
+        return replaced(values, names, lambda _, each: rolled(each))
+
+    try:
+        # Other values may be refused: what holds for some order of them need not for another.
+        want = flat(bench.subject.expected(other_values("cpu")))
+        values = other_values(bench.device)
+        got = flat(bench.subject.computed(bench.call(values, sample), values))
+    except (EagerCallError, ValueError, TypeError, RuntimeError, IndexError):
+        return None
+    usual = flat(bench.expected(sample))
+    stays = first_unequal({n: t.cpu() for n, t in got.items()}, first) is None
+    if got and stays and first_unequal(usual, want) is not None:
+        name, how = first_unequal(usual, want) or ("", "")
+        return bench.finding(
+            STATE,
+            expected=f"other values, other results; {name} of the reference: {how}",
+            got=f"the results of the calls before, with other values: {', '.join(got)}",
+            sample=sample,
+            script=(
+                "first = operator(**arguments('npu'))",
+                "other = arguments('npu')",
+                "for n, v in other.items():",
+                "    other[n] = v.flip(-1) if torch.is_tensor(v) and v.ndim else v",
+                "assert not torch.equal(first, operator(**other))",
+            ),
+        )
+    if loose:
+        return None
+    unequal = first_unequal(first, next(repeated(bench, sample, 1)))
+    if unequal is None:
+        return None
+    return bench.finding(
+        STATE,
+        expected="the result of the call before, for equal arguments",
+        got=f"after a call with other values, {unequal[0]}: {unequal[1]}",
+        sample=sample,
+    )
+
+
+@contextmanager
+def deterministic_mode() -> Iterator[None]:
+    """Ask torch for deterministic algorithms; fresh memory stays as it is."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(mode=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
+
+
+def examine_mode(bench: Bench, sample: Sample, *, loose: bool) -> Finding | None:
+    """Compare calls in deterministic mode."""
+    script = ("torch.use_deterministic_algorithms(True)", *SCRIPT)
+    try:
+        with deterministic_mode():
+            found = list(repeated(bench, sample, 3 if not loose else CALLS))
+    except EagerCallError as error:
+        if loose:
+            return None  # it says so, as it should
+        return bench.finding(
+            MODE,
+            expected="results: the operator is declared deterministic",
+            got=str(error),
+            sample=sample,
+            script=script,
+            error=error.error,
+        )
+    text = difference(found)
+    if text is None:
+        return None
+    index, name, how = text
+    return bench.finding(
+        MODE,
+        expected="equal results in deterministic mode, or an error",
+        got=f"{name} of call 1 and call {index}: {how}",
+        sample=sample,
+        script=script,
+    )
+
+
+ROW = Row(
+    name="determinism",
+    title="equal calls give equal bits",
+    kinds=(DIFFERS, STATE, SEED, MODE),
+    run=run,
+)
