@@ -41,6 +41,7 @@ KIT = {
     "add": ("opwright.project.command", "add"),
     "gen": ("opwright.build.gen_command", "gen"),
     "build": ("opwright.build.command", "build"),
+    "check": ("opwright.check.command", "check"),
     "import": ("opwright.sources.command", "import_"),
     "export": ("opwright.sources.command", "export"),
     "proto": ("opwright.sources.proto_command", "proto"),
@@ -124,6 +125,9 @@ def run(
             metavar="NAME", help="How max-autotune graphs run: eager (default) or inductor."
         ),
     ] = None,
+    guard: Annotated[
+        bool, typer.Option("--guard", help="Find what kernels do outside of their operands.")
+    ] = False,
     twin: Annotated[
         bool | None,
         typer.Option(
@@ -142,6 +146,7 @@ def run(
         trace=None if trace is None else check_trace(trace, where="--trace"),
         graph_compiler=graph_compiler
         and check_graph_compiler(graph_compiler, where="--graph-compiler"),
+        guard=guard or None,
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"
     launch(command, settings, wish, say=lambda line: typer.echo(f"opwright: {line}", err=True))

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 
+#include "nnopbase/guarded.h"
 #include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
@@ -140,7 +141,7 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
                 "the tensors lie on device ", executor->device, ", but the stream belongs to device ",
                 target->device());
         if (owned == nullptr) owned = executor->clone();
-        target->submit(std::move(owned));
+        target->submit(task_of(std::move(owned)));
       },
       arg("workspaceSize", workspace_size));
 }

@@ -3,8 +3,8 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include "nnopbase/operand.h"
 #include "nnopbase/validate.h"
-#include "runtime/memory.h"
 
 namespace opwright::opapi {
 
@@ -100,7 +100,7 @@ void validate(const aclTensor& tensor, const char* name) {
 }
 
 at::Tensor view_of(const aclTensor& tensor) {
-  void* const data = tensor.data == nullptr ? nullptr : memory::alias_of(tensor.data);
+  void* const data = storage_of(tensor);
   const at::ScalarType dtype = scalar_type(tensor.dtype);
   c10::Storage storage(c10::Storage::use_byte_size_t(), tensor.storage_bytes(), at::DataPtr(data, at::Device(at::kCPU)),
                        nullptr, /*resizable=*/false);

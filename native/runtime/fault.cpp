@@ -3,11 +3,15 @@
 #include "runtime/fault.h"
 
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 
+#include "runtime/guard/arena.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
 
@@ -47,6 +51,10 @@ void explain(const siginfo_t* info) {
     put_number(memory::device_of(info->si_addr));
     put(").\n  The CPU cannot read or write device memory, on hardware as here. Copy the tensor first (tensor.cpu()),\n"
         "  or do the work in an operator.\n");
+  } else if (guard::is_in_arena(reinterpret_cast<uintptr_t>(info->si_addr))) {
+    put("\nopwright: fault: too many accesses outside of the operands of a kernel, the last one at ");
+    put_hex(reinterpret_cast<uintptr_t>(info->si_addr));
+    put(".\n");
   } else if (task != nullptr) {
     put("\nopwright: fault: invalid memory access at ");
     put_hex(reinterpret_cast<uintptr_t>(info->si_addr));
@@ -61,14 +69,39 @@ void explain(const siginfo_t* info) {
   }
 }
 
+guard::Hit hit_of(const siginfo_t* info, const void* context) {
+  const Task* const task = Stream::current_task();
+  guard::Hit hit{reinterpret_cast<uintptr_t>(info->si_addr), 0, -1, task != nullptr ? task->name() : nullptr};
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  constexpr greg_t kWrite = 2;  // of the page fault's error code
+  hit.code = static_cast<uintptr_t>(machine.gregs[REG_RIP]);
+  hit.written = (machine.gregs[REG_ERR] & kWrite) != 0 ? 1 : 0;
+#elif defined(__aarch64__)
+  hit.code = machine.pc;
+#endif
+  return hit;
+}
+
+std::atomic<int> handing_on{0};
+
 void on_fault(int number, siginfo_t* info, void* context) {
+  if (guard::let_through(hit_of(info, context))) return;
+  if (handing_on.load() > 0) {  // Python's faulthandler raises the signal again, for the handler before it: for us
+    signal(number, SIG_DFL);
+    return;
+  }
   explain(info);
   if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
+    handing_on.fetch_add(1);
     previous_action.sa_sigaction(number, info, context);
+    handing_on.fetch_sub(1);
     return;
   }
   if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+    handing_on.fetch_add(1);
     previous_action.sa_handler(number);
+    handing_on.fetch_sub(1);
     return;
   }
   signal(number, SIG_DFL);  // returning repeats the access, which now ends the process with the right status
@@ -77,14 +110,17 @@ void on_fault(int number, siginfo_t* info, void* context) {
 }  // namespace
 
 void install_fault_handler() noexcept {
-  static const bool installed = [] {
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    return sigaction(SIGSEGV, &action, &previous_action) == 0;
-  }();
-  (void)installed;
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  struct sigaction present = {};
+  if (sigaction(SIGSEGV, nullptr, &present) != 0) return;
+  if ((present.sa_flags & SA_SIGINFO) != 0 && present.sa_sigaction == on_fault) return;
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  previous_action = present;
+  sigaction(SIGSEGV, &action, nullptr);
 }
 
 }  // namespace opwright

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/guard/device_memory.h"
+#include "runtime/guard/guard.h"
 #include "runtime/memory_space.h"
 
 namespace opwright::memory {
@@ -24,6 +26,10 @@ thread_local bool host_operands = false;
 void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterator it) {
   const uintptr_t begin = it->first;
   const size_t bytes = it->second.bytes;
+  note_release();
+  state.used -= bytes;
+  state.allocations.erase(it);
+  if (guard::enabled()) return guard::give(state, begin);
   if (bytes >= kReturnToSystem) {
     // Whole pages only: a neighbour may share the first and the last one.
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -31,10 +37,7 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterat
     const uintptr_t last = (begin + bytes) / page * page;
     if (last > first) madvise(space().alias(first), last - first, MADV_DONTNEED);
   }
-  note_release();
-  state.used -= bytes;
   state.heap.give(begin, bytes);
-  state.allocations.erase(it);
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ void* allocate(int device, size_t size) {
   if (size > space().memory()) over_limit(device, size, state);
   const size_t bytes = round_up(size, kAlignment);
   if (state.used + bytes > space().memory()) over_limit(device, size, state);
-  const uintptr_t begin = state.heap.take(bytes, kAlignment);
+  const uintptr_t begin = guard::enabled() ? guard::take(state, size, bytes) : state.heap.take(bytes, kAlignment);
   if (begin == 0) over_limit(device, size, state);
   state.allocations[begin] = {bytes, next_serial()};
   state.charge(bytes);
@@ -155,6 +158,9 @@ std::string describe(const void* address) {
   if (mapping != state.mappings.end() && value < mapping->first + mapping->second.size) {
     return text("device ", device_of(address), ", ", value - mapping->first, " bytes into a mapped block of ",
                 mapping->second.size, " bytes");
+  }
+  if (guard::enabled()) {
+    if (const auto known = guard::freed(value)) return text("device ", device_of(address), ", ", *known);
   }
   return text("device ", device_of(address), ", freed or never allocated");
 }

@@ -32,6 +32,10 @@ Space::Space() : memory_(round_up(settings().device_memory, kGranularity)) {
   for (size_t id = 0; id < count; ++id) {
     const uintptr_t begin = base_ + id * window_;
     void* const alias = reinterpret_cast<void*>(begin + distance_);
+    if (guard_setting() != 0) {  // each allocation gets its access rights
+      devices_.push_back(std::make_unique<DeviceMemory>(begin, memory_, window_));
+      continue;
+    }
     require(mprotect(alias, memory_, PROT_READ | PROT_WRITE) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION,
             "the host cannot provide ", memory_, " bytes of device memory: ", std::strerror(errno),
             "; set OPWRIGHT_MEMORY to a smaller size");

@@ -75,6 +75,11 @@ Settings read() {
 
 }  // namespace
 
+int guard_setting() {
+  static const int value = integer("OPWRIGHT_GUARD", variable("OPWRIGHT_GUARD", "0"), 0, 2);
+  return value;
+}
+
 uint64_t parse_size(const std::string& value) {
   static const char kAllowed[] = "a number of bytes of at least 2M with an optional suffix K, M, G or T";
   char* end = nullptr;

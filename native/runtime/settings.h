@@ -24,6 +24,10 @@ struct Settings {
 // Throws Error(100000) for a value that cannot be read, naming the variable, the value and what is allowed.
 OPWRIGHT_API const Settings& settings();
 
+// OPWRIGHT_GUARD: 0, or how memory is guarded (guard/guard.h). Read when it is first asked for, with the first memory
+// or kernel: a process that is forked before that can choose for itself.
+OPWRIGHT_API int guard_setting();
+
 // "2G" -> 2147483648. Suffixes K, M, G, T (powers of 1024, optional "iB" or "B"). Throws Error(100000).
 OPWRIGHT_API uint64_t parse_size(const std::string& value);
 

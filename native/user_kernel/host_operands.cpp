@@ -1,7 +1,7 @@
 // native/user_kernel/host_operands.cpp
 // For the graph engine, whose intermediate tensors lie in host memory: runs an executor there, in the calling thread.
 #include "acl/acl_base.h"
-#include "nnopbase/executor.h"
+#include "nnopbase/guarded.h"
 #include "runtime/call.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
@@ -31,6 +31,6 @@ extern "C" OPWRIGHT_API aclnnStatus opwright_run_executor(aclOpExecutor* executo
     opwright::require(owned != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
     if (const opwright::Error* const failure = owned->failure()) throw opwright::Error(*failure);
     const CurrentTask current(owned.get());
-    owned->run();
+    opwright::run_now(*owned);
   });
 }

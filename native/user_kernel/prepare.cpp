@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "nnopbase/executor.h"
+#include "nnopbase/operand.h"
 #include "nnopbase/validate.h"
 #include "runtime/call.h"
-#include "runtime/memory.h"
 #include "user_kernel/dispatch.h"
 
 namespace opwright::user_kernel {
@@ -148,7 +148,7 @@ std::string describe(const Kept& kept) {
 
 TensorView view(const std::optional<aclTensor>& tensor) {
   if (!tensor) return {};
-  void* const storage = tensor->data == nullptr ? nullptr : memory::alias_of(tensor->data);
+  void* const storage = storage_of(*tensor);
   return {tensor->dtype,
           1,
           static_cast<int64_t>(tensor->sizes.size()),

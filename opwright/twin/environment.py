@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.twin.settings import GRAPH_COMPILER
+from opwright.twin.settings import GRAPH_COMPILER, GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,8 +67,22 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         "OPWRIGHT_KERNELS": os.pathsep.join(str(file.absolute()) for file in settings.kernels)
         or None,
         GRAPH_COMPILER: settings.graph_compiler,
+        **({} if settings.guard is None else guarded(is_guarded=settings.guard)),
     }
     return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def guarded(*, is_guarded: bool) -> dict[str, object]:
+    """Return the variables for guarded memory, or for none."""
+    if not is_guarded:
+        return {GUARD: 0}
+    return {
+        GUARD: 1,
+        # Each tensor is allocated and freed by itself: torch_npu keeps no memory for others.
+        "PYTORCH_NO_NPU_MEMORY_CACHING": 1,
+        # What malloc gives is filled only without the caches that glibc has for each thread.
+        "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
+    }
 
 
 def prepend(first: Iterable[Path], path: str) -> str:

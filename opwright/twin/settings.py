@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GRAPH_COMPILER",
     "GRAPH_COMPILERS",
+    "GUARD",
     "MOST_DEVICES",
     "SOC_NAMES",
     "DeviceCountError",
@@ -59,6 +60,9 @@ UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 GRAPH_COMPILER = "OPWRIGHT_GRAPH_COMPILER"
 GRAPH_COMPILERS = ("eager", "inductor")
 
+# Read by libascendcl when it is loaded (native/runtime/guard): 0, 1 or 2.
+GUARD = "OPWRIGHT_GUARD"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinSettings:
@@ -82,6 +86,9 @@ class TwinSettings:
     graph_compiler
         How graphs of TorchAir's max-autotune mode are run: "eager" (the default) calls ATen's
         operators, "inductor" compiles C++ code, which takes longer to compile and runs faster.
+    guard
+        Guard memory: find what kernels read and write outside of their operands, and what they
+        read that nobody has written (docs/twin.md). For a process that is started with it.
     """
 
     soc: str | None = None
@@ -91,6 +98,7 @@ class TwinSettings:
     trace: Path | None = None
     kernels: tuple[Path, ...] = ()
     graph_compiler: str | None = None
+    guard: bool | None = None
 
 
 class SocNameError(OpwrightError):

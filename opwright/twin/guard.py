@@ -1,0 +1,114 @@
+"""Guarded memory of this process: what it found, and how it is arranged (docs/twin.md).
+
+It is there in a process that was started with OPWRIGHT_GUARD=1: `opwright run --guard`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, Literal
+
+__all__ = ["MODES", "Fault", "is_guarded", "set_mode", "take_faults"]
+
+# Which end of an operand touches a page without access rights, and the pattern of unwritten memory:
+# 1: its end, NaN from 16 bits on; 2: its start, a number.
+MODES: tuple[int, ...] = (1, 2)
+MOST = 256  # faults taken at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """An access outside of what a kernel was given.
+
+    Parameters
+    ----------
+    what
+        `outside` of an operand of the call; `stale`: where an operand of an earlier call was, or at
+        an address that is nobody's; `padding`: behind an allocation of device memory, found later.
+    access
+        Unknown on processors whose faults do not tell.
+    offset
+        Bytes from the start of the operand; negative before it.
+    size
+        Bytes of the operand.
+    written
+        How many bytes outside were changed, if that is known.
+    function
+        The aclnn function that ran; empty outside of kernels.
+    operand
+        Its parameters there; with its function if that ran earlier.
+    place
+        The instruction: library, offset and the function if it is exported.
+    """
+
+    what: Literal["outside", "stale", "padding"]
+    access: Literal["read", "write", "unknown"]
+    offset: int
+    size: int
+    written: int
+    function: str
+    operand: str
+    place: str
+
+
+class PlainFault(ctypes.Structure):
+    """opwright_guard_fault of native/runtime/guard/report.cpp."""
+
+    _fields_: ClassVar = [
+        ("what", ctypes.c_int32),
+        ("written", ctypes.c_int32),
+        ("offset", ctypes.c_int64),
+        ("bytes", ctypes.c_uint64),
+        ("operand_bytes", ctypes.c_uint64),
+        ("function", ctypes.c_char * 96),
+        ("operand", ctypes.c_char * 160),
+        ("place", ctypes.c_char * 160),
+    ]
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Return libascendcl, which torch_npu has loaded."""
+    found = ctypes.CDLL("libascendcl.so")
+    found.opwright_guard_take.restype = ctypes.c_uint64
+    return found
+
+
+def is_guarded() -> bool:
+    """Tell whether memory is guarded."""
+    try:
+        return hasattr(library(), "opwright_guard_mode") and library().opwright_guard_mode() != 0
+    except OSError:
+        return False
+
+
+def set_mode(mode: int) -> None:
+    """Arrange what is allocated and run from now on in one of MODES."""
+    assert mode in MODES
+    status = library().opwright_guard_set_mode(mode)
+    assert status == 0, "memory is not guarded"
+
+
+def take_faults() -> list[Fault]:
+    """Take what was found since the last time, oldest first."""
+    room = (PlainFault * MOST)()
+    count = library().opwright_guard_take(room, MOST)
+    return [plain(each) for each in room[:count]]
+
+
+def plain(fault: PlainFault) -> Fault:
+    """Return a fault of the C interface."""
+    whats: tuple[Literal["outside", "stale", "padding"], ...] = ("outside", "stale", "padding")
+    accesses: dict[int, Literal["read", "write", "unknown"]] = {0: "read", 1: "write"}
+    return Fault(
+        what=whats[fault.what],
+        access=accesses.get(fault.written, "unknown"),
+        offset=fault.offset,
+        size=fault.operand_bytes,
+        written=fault.bytes,
+        function=fault.function.decode(errors="replace"),
+        operand=fault.operand.decode(errors="replace"),
+        place=fault.place.decode(errors="replace"),
+    )
