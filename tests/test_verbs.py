@@ -24,6 +24,7 @@ def test_the_verbs_are_these() -> None:
         "add",
         "gen",
         "build",
+        "check",
         "import",
         "export",
         "proto",

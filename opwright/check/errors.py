@@ -1,0 +1,110 @@
+"""What can keep `opwright check` from its work."""
+
+from __future__ import annotations
+
+from opwright.errors import OpwrightError
+
+__all__ = [
+    "ImportFailedError",
+    "LibraryError",
+    "LoadEndedError",
+    "NoOperatorsError",
+    "NumberError",
+    "OutputError",
+    "StartError",
+    "TargetError",
+    "UnknownColumnError",
+    "UnknownOperatorError",
+    "UnknownRowOptionError",
+]
+
+
+class TargetError(OpwrightError):
+    """A target that is no file, folder, module or namespace."""
+
+    id = "OPW-C001"
+    title = "nothing to check by this name"
+    usual_fix = (
+        "name a declaration (FILE.py or a module), a project's folder, an installed package, or a "
+        "namespace with --load FILE.so"
+    )
+
+
+class NoOperatorsError(OpwrightError):
+    """A target that was found, but that has no operators."""
+
+    id = "OPW-C002"
+    title = "no operators to check"
+    usual_fix = "name what declares or registers operators"
+
+
+class LibraryError(OpwrightError):
+    """A library that cannot be loaded."""
+
+    id = "OPW-C003"
+    title = "the library cannot be loaded"
+    usual_fix = "name a library or a Python file that registers operators with torch"
+
+
+class ImportFailedError(OpwrightError):
+    """A module that raises when it is imported."""
+
+    id = "OPW-C004"
+    title = "the module cannot be imported"
+    usual_fix = "correct it; `opwright run -- python -c 'import MODULE'` shows the same"
+
+
+class LoadEndedError(OpwrightError):
+    """A target that crashes, hangs, or ends the process when it is loaded."""
+
+    id = "OPW-C005"
+    title = "the target did not survive being loaded"
+    usual_fix = "correct what runs when it is loaded; no operator was checked"
+
+
+class UnknownOperatorError(OpwrightError):
+    """A name after --op that no operator of the target has."""
+
+    id = "OPW-C006"
+    title = "unknown operator"
+    usual_fix = "name an operator of the target, with or without its namespace"
+
+
+class UnknownRowOptionError(OpwrightError):
+    """A name after --row that no row has."""
+
+    id = "OPW-C007"
+    title = "unknown row"
+    usual_fix = "name a row; docs/checks has a page for each"
+
+
+class UnknownColumnError(OpwrightError):
+    """A column after --row ROW/COLUMN that the row does not have."""
+
+    id = "OPW-C008"
+    title = "the row has no such column"
+    usual_fix = "name one of its columns"
+
+
+class NumberError(OpwrightError):
+    """A number of workers, or of seconds, that makes no sense."""
+
+    id = "OPW-C009"
+    title = "number out of range"
+    usual_fix = "give a number in the allowed range"
+
+
+class OutputError(OpwrightError):
+    """A file or folder that cannot be written."""
+
+    id = "OPW-C010"
+    title = "the result cannot be written there"
+    usual_fix = "name a file in an existing folder that you may write to"
+
+
+class StartError(OpwrightError):
+    """The process that imports torch and torch_npu did not come up."""
+
+    id = "OPW-C011"
+    title = "torch_npu could not be imported on the twin"
+    usual_fix = "`opwright doctor` tells what is wrong"

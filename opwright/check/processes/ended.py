@@ -1,0 +1,31 @@
+"""How a process ended, in words."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+__all__ = ["LOST_CHANNEL", "ended_text"]
+
+# The exit code of a worker whose connection to the command was closed under it.
+LOST_CHANNEL = 113
+
+
+def ended_text(status: int) -> str:
+    """Say how a process ended, from what os.waitpid gives.
+
+    >>> ended_text(11), ended_text(3 << 8)
+    ('the process was ended by SIGSEGV (Segmentation fault)', 'the process exited with code 3')
+    """
+    code = os.waitstatus_to_exitcode(status)
+    if code == LOST_CHANNEL:
+        return "it closed file descriptors that are not its own, which the process needs"
+    if code >= 0:
+        return f"the process exited with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal
+        name = f"signal {-code}"
+    words = signal.strsignal(-code) or "no description"
+    by_whom = "; the system does that when memory is short" if name == "SIGKILL" else ""
+    return f"the process was ended by {name} ({words}){by_whom}"

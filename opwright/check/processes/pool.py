@@ -1,0 +1,336 @@
+"""Cells -> outcomes, in several workers at a time.
+
+An operator's cells are examined in order, in one worker; cells that need a process of another kind
+in one of that kind. A worker that is lost costs its cell; the next cell has a new worker.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import selectors
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from opwright.check.as_json import outcome_from_json
+from opwright.check.errors import LoadEndedError
+from opwright.check.outcome import Outcome
+from opwright.check.processes.channel import BrokenChannelError
+from opwright.check.processes.ended import ended_text
+from opwright.check.processes.limits import resident
+from opwright.check.processes.lost import Cell, is_at, last_line, lost, where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from opwright.check.outcome import Status
+    from opwright.check.processes.channel import Message
+    from opwright.check.processes.client import Server, WorkerProcess
+    from opwright.check.request import Request
+
+__all__ = ["Finished", "Limits", "Pool", "RefusedError", "Started"]
+
+TICK = 0.05  # seconds between looks at time and memory
+MOST_LOST = 4  # workers that one operator may cost
+MOST_HUNG = 2
+GIB = 1 << 30
+Phase: TypeAlias = Literal["idle", "loading", "running"]
+
+
+class RefusedError(Exception):
+    """The target cannot be loaded; the text is for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a cell may take.
+
+    Parameters
+    ----------
+    seconds
+        Of wall-clock time.
+    memory
+        Bytes by which its process may grow.
+    """
+
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A cell is being examined."""
+
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A cell has an outcome."""
+
+    cell: Cell
+    outcome: Outcome
+
+
+@dataclass
+class Slot:
+    """One operator at a time, with the workers that it needs."""
+
+    cells: deque[Cell] = field(default_factory=deque)
+    workers: dict[str, WorkerProcess] = field(default_factory=dict)
+    phase: Phase = "idle"
+    since: float = 0.0
+    resident: int = 0
+    lost: int = 0
+    hung: int = 0
+
+    @property
+    def worker(self) -> WorkerProcess | None:
+        """The worker of the cell that is next."""
+        return self.workers.get(self.cells[0].process if self.cells else "plain")
+
+    def enter(self, phase: Phase) -> None:
+        """Begin a phase: time and memory count from now."""
+        assert self.worker is not None
+        self.phase = phase
+        self.since = time.monotonic()
+        self.resident = resident(self.worker.pid)
+
+
+class Pool:
+    """Workers and what they do.
+
+    Parameters
+    ----------
+    environments
+        By kind of process: variables that are set in it.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        request: Request,
+        limits: Limits,
+        environments: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self.server = server
+        self.request = request
+        self.limits = limits
+        self.environments = environments
+        self.facts: dict[str, Any] = {}
+        self.first = Slot()
+
+    def load(self) -> dict[str, Any]:
+        """Load the target in a first worker; return what it is.
+
+        Raises
+        ------
+        LoadEndedError
+            OPW-C005.
+        RefusedError
+            It is not to be loaded.
+        """
+        self.start_worker(self.first, "plain")
+        while self.first.phase != "idle":
+            self.wait([self.first])
+            list(self.attend(self.first))
+        return self.facts
+
+    def applies(self) -> list[list[str | None]]:
+        """Return operator, row, and why the row does not apply to it."""
+        worker = self.first.workers["plain"]
+        worker.channel.send({"applies": True})
+        answer = worker.channel.receive()
+        assert answer is not None
+        found: list[list[str | None]] = answer["applies"]
+        return found
+
+    def run(
+        self, operators: Sequence[Sequence[Cell]], workers: int
+    ) -> Iterator[Started | Finished]:
+        """Examine the cells of each operator; `load` came before."""
+        queue = deque(operators)
+        slots = [self.first, *(Slot() for _ in range(workers - 1))]
+        while True:
+            for slot in slots:
+                if slot.phase == "idle":
+                    yield from self.next(slot, queue)
+            busy = [slot for slot in slots if slot.phase != "idle"]
+            if not busy:
+                return
+            self.wait(busy)
+            for slot in busy:
+                yield from self.attend(slot)
+
+    def next(self, slot: Slot, queue: deque[Sequence[Cell]]) -> Iterator[Started | Finished]:
+        """Give an idle slot its next cell."""
+        if slot.cells and (slot.lost >= MOST_LOST or slot.hung >= MOST_HUNG):
+            yield from given_up(slot)
+        if not slot.cells:
+            if not queue:
+                return
+            slot.cells.extend(queue.popleft())
+            slot.lost = slot.hung = 0
+        cell = slot.cells[0]
+        if slot.worker is None:
+            self.start_worker(slot, cell.process)
+        else:
+            yield from self.send_cell(slot)
+
+    def start_worker(self, slot: Slot, kind: str) -> None:
+        """Fork a worker and have it load the target."""
+        slot.workers[kind] = worker = self.server.fork(kind, self.environments.get(kind, {}))
+        slot.enter("loading")
+        worker.channel.send({"load": self.request.as_json()})
+
+    def send_cell(self, slot: Slot) -> Iterator[Started]:
+        """Have the worker examine the cell; one that is gone is noticed later."""
+        assert slot.worker is not None
+        cell = slot.cells[0]
+        slot.worker.read_output()
+        slot.worker.printed.take()
+        slot.enter("running")
+        try:
+            slot.worker.channel.send({"cell": [cell.operator, cell.row, cell.column]})
+        except OSError:
+            self.drop(slot)
+            return
+        yield Started(cell)
+
+    def wait(self, slots: Iterable[Slot]) -> None:
+        """Wait until something happened, or a tick; take what was printed."""
+        workers = [slot.worker for slot in slots if slot.worker is not None]
+        with selectors.DefaultSelector() as poll:
+            poll.register(self.server.control, selectors.EVENT_READ)
+            for each in workers:
+                poll.register(each.channel.end, selectors.EVENT_READ)
+                poll.register(each.output, selectors.EVENT_READ, each)
+            for key, _ in poll.select(TICK):
+                if key.fileobj is self.server.control:
+                    self.server.receive()
+                elif key.data is not None:
+                    key.data.read_output()
+
+    def attend(self, slot: Slot) -> Iterator[Started | Finished]:
+        """See what became of a slot's cell, or of its loading."""
+        worker = slot.worker
+        assert worker is not None
+        is_gone = worker.number in self.server.ended  # asked first: what it sent is there then
+        try:
+            messages = worker.channel.arrived()
+        except BrokenChannelError as error:
+            how = f"something was written to the descriptors of the process: {error}"
+            yield from self.lose(slot, "crashed", how)
+            return
+        for message in messages:
+            yield from self.answered(slot, message)
+        if slot.phase == "idle" or slot.worker is not worker:
+            return
+        seconds = time.monotonic() - slot.since
+        if is_gone:
+            yield from self.lose(slot, "crashed", ended_text(self.server.ended[worker.number]))
+        elif seconds > self.limits.seconds:
+            how = f"it was not done within {self.limits.seconds:g} s"
+            yield from self.lose(slot, "hung", how, stacks=worker.ask_for_stacks())
+        elif (grown := resident(worker.pid) - slot.resident) > self.limits.memory:
+            how = (
+                f"its process grew by {grown / GIB:.1f} GiB, over {self.limits.memory / GIB:g} GiB"
+            )
+            yield from self.lose(slot, "out of memory", how, stacks=worker.ask_for_stacks())
+
+    def answered(self, slot: Slot, message: Message) -> Iterator[Started | Finished]:
+        """Take an answer of a worker."""
+        match message:
+            case {"refused": text}:
+                raise RefusedError(text)
+            case {"raised": text, "trace": trace}:
+                self.end_load(slot, f"{text}\n{trace}")
+            case {"loaded": facts}:
+                self.facts = facts
+                if slot.cells:
+                    yield from self.send_cell(slot)
+                else:
+                    slot.phase = "idle"
+            case {"outcome": document, "retire": retire}:
+                yield from self.finish(slot, document, retire)
+
+    def finish(
+        self, slot: Slot, document: dict[str, Any], retire: str | None
+    ) -> Iterator[Finished]:
+        """Take the outcome of a cell."""
+        worker = slot.worker
+        assert worker is not None
+        worker.read_output()
+        printed = worker.printed.take()
+        outcome = outcome_from_json(document)
+        extra = {}
+        if printed.strip() and outcome.status not in {"passed", "not applicable"}:
+            extra["output"] = printed
+        if retire is not None:
+            extra["process"] = f"replaced after this cell: {retire}"
+            self.drop(slot)
+        cell = slot.cells.popleft()
+        slot.phase = "idle"
+        yield Finished(cell, dataclasses.replace(outcome, details={**outcome.details, **extra}))
+
+    def lose(self, slot: Slot, status: Status, how: str, *, stacks: str = "") -> Iterator[Finished]:
+        """Give up a worker, and the cell that it was at."""
+        worker = slot.worker
+        assert worker is not None
+        seconds = time.monotonic() - slot.since
+        worker.kill()
+        self.server.wait_for(worker)
+        worker.read_output()
+        stacks = stacks or worker.stack_text()
+        if slot.phase == "loading":
+            text = "\n".join(filter(None, [how, where(stacks), last_line(worker.printed.text())]))
+            self.end_load(slot, text)
+        cell = slot.cells[0]
+        if is_at(worker.note.read(), cell):
+            slot.cells.popleft()
+            slot.lost += 1
+            slot.hung += status == "hung"
+            outcome = lost(cell, status, how, worker, stacks=stacks, seconds=seconds)
+            self.drop(slot)
+            yield Finished(cell, outcome)
+        else:  # it ended before it began: what the cell before left behind
+            slot.lost += 1
+            self.drop(slot)
+
+    def drop(self, slot: Slot) -> None:
+        """Let go of the slot's worker; the next cell has a new one."""
+        worker = slot.worker
+        assert worker is not None
+        del slot.workers[worker.kind]
+        self.server.forget(worker)
+        slot.phase = "idle"
+
+    def end_load(self, slot: Slot, text: str) -> None:
+        """Say that the target cannot be loaded.
+
+        Raises
+        ------
+        LoadEndedError
+            OPW-C005.
+        """
+        del slot
+        raise LoadEndedError(where=self.request.target, got=text)
+
+
+def given_up(slot: Slot) -> Iterator[Finished]:
+    """Yield the outcomes of cells that are left out, since they would cost a worker each."""
+    many = f"{slot.hung} hung" if slot.hung >= MOST_HUNG else f"{slot.lost} ended the process"
+    reason = f"not run: of the cells before it, {many}"
+    while slot.cells:
+        cell = slot.cells.popleft()
+        yield Finished(
+            cell,
+            Outcome(
+                operator=cell.operator,
+                row=cell.row,
+                column=cell.column,
+                status="blocked",
+                reason=reason,
+            ),
+        )

@@ -1,0 +1,40 @@
+"""What is to be checked, as the command line says it and as worker processes get it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Self
+
+__all__ = ["Request"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be checked.
+
+    Parameters
+    ----------
+    target
+        As the user named it.
+    load
+        Libraries (.so) and Python files that are loaded first; absolute paths.
+    declaration
+        The declaration file or module that describes the operators of another library.
+    seed
+        Of the samples.
+    """
+
+    target: str
+    load: tuple[str, ...] = ()
+    declaration: str | None = None
+    seed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Self:
+        """Return it from JSON."""
+        return cls(**document | {"load": tuple(document["load"])})
