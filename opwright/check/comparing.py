@@ -1,0 +1,114 @@
+"""A function that calls an operator, run eagerly and in another way: do they agree?"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from opwright.check.bench import EagerCallError
+from opwright.check.program import Program, Ran, program_of
+from opwright.check.subject import packed_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.program import Shape
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["cause_text", "few", "programs", "run", "run_eagerly", "writable_results"]
+
+LOOKED_AT = 24  # samples among which those of another form are looked for
+
+
+def few(bench: Bench, count: int) -> list[Sample]:
+    """Return the first sample, and others that differ in which arguments they give.
+
+    For rows that take long for each sample.
+    """
+    chosen: dict[object, Sample] = {}
+    for sample in islice(bench.samples.of({"presence", "length"}, 0), LOOKED_AT):
+        chosen.setdefault(presence(bench.arguments(sample, "cpu")), sample)
+        if len(chosen) == count:
+            break
+    return list(chosen.values())
+
+
+def presence(values: Values) -> object:
+    """Return which arguments a call gives."""
+    return tuple(
+        [each is None for each in value] if isinstance(value, list | tuple) else value is None
+        for value in values.values()
+    ).__repr__()
+
+
+def run_eagerly(bench: Bench, program: Program, sample: Sample) -> Ran:
+    """Run a program eagerly on fresh arguments.
+
+    Raises
+    ------
+    EagerCallError
+        It raised.
+    """
+    try:
+        return run(bench, program, program.function(bench.subject.overload), sample)
+    except Exception as error:
+        raise EagerCallError(sample, error) from error
+
+
+def run(bench: Bench, program: Program, function: Callable[..., Any], sample: Sample) -> Ran:
+    """Run a function on fresh arguments, with the same random numbers each time."""
+    given = program.given(bench.arguments(sample))
+    torch.manual_seed(0)
+    bench.calls += 1
+    returned = function(*given)
+    bench.synchronize()
+    return Ran.of(program, returned, given)
+
+
+def programs(bench: Bench, sample: Sample, shapes: tuple[Shape, ...]) -> Iterator[Program]:
+    """Yield the programs of some shapes that make sense for an operator."""
+    values = bench.arguments(sample)
+    is_mutating = bool(bench.subject.schema.mutated)
+    for shape in shapes:
+        if shape in {"views", "inside"} and not is_mutating:
+            continue
+        if shape == "written":
+            results = writable_results(bench, sample)
+            if results:
+                yield program_of(bench.subject, values, shape, results)
+            continue
+        yield program_of(bench.subject, values, shape)
+
+
+def writable_results(bench: Bench, sample: Sample) -> tuple[int, ...]:
+    """Return which results are new floating tensors that can be written."""
+    schema = bench.subject.schema
+    if any(result.alias is not None for result in schema.results):
+        return ()
+    returned = bench.call(bench.arguments(sample), sample)
+    return tuple(
+        index
+        for index, value in enumerate(packed_results(returned, len(schema.results)))
+        if isinstance(value, torch.Tensor) and value.is_floating_point() and has_own_elements(value)
+    )
+
+
+def has_own_elements(tensor: torch.Tensor) -> bool:
+    """Tell whether no two elements of a tensor have the same memory."""
+    return all(
+        stride != 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1
+    )
+
+
+def cause_text(error: BaseException) -> str:
+    """Return what an exception and those that led to it say."""
+    texts = []
+    current: BaseException | None = error
+    while current is not None and len(texts) < 8:
+        texts.append(f"{type(current).__name__}: {current}")
+        current = current.__cause__ or current.__context__
+    return "\n".join(texts)

@@ -1,0 +1,239 @@
+"""Functionalized, the operator computes what it computes eagerly.
+
+Compilers replace writes by new tensors before they do anything else: functionalization. What an
+operator writes is known from its schema alone. What the schema hides, or a Functionalize kernel
+forgets, is lost here.
+
+Small functions that call the operator are run eagerly and functionalized; all that they return, and
+all their arguments afterwards, have to be equal:
+
+* `direct`: the call alone;
+* `inside`: what is written is a copy that the function made, and it is returned;
+* `views`: what is written is a part of a larger tensor, at an offset, several written arguments parts
+  of the same one; the larger tensor is returned;
+* `written`: each new result is written after the call. If it shares memory with an argument, the
+  argument changes eagerly, and not when it is functionalized;
+* `twice`: two arguments that may be one tensor are, where eager calls with the tensor and with a copy
+  of it agree.
+
+Column `functionalize` is `torch.func.functionalize`. Column `aot` is what `torch.compile` does: the
+function is traced with AOTAutograd and its graph, with `auto_functionalized_v2` around operators that
+write, is run as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from functorch.compile import nop
+from torch._functorch.aot_autograd import aot_function
+
+from opwright.check.bench import NotApplicableError
+from opwright.check.comparing import cause_text, few, programs, run, run_eagerly
+from opwright.check.finding import Kind
+from opwright.check.program import has_pair, program_of
+from opwright.check.row import Row
+from opwright.check.rows.meta import is_missing
+from opwright.check.watch import quiet
+from opwright.live import dispatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.program import Program, Ran
+    from opwright.declare.sample import Sample
+
+__all__ = ["ALIASED_RESULT", "ROW", "missing_meta"]
+
+REFUSED = Kind(
+    "refused",
+    "torch cannot functionalize the operator",
+    "return new tensors or nothing: a custom operator whose result is a written argument "
+    "(`-> Tensor(a!)`) needs a Functionalize kernel, the tag inplace, or a declaration with "
+    "OperatorSet(..., existing=True) that completes it",
+)
+LOST = Kind(
+    "write-lost",
+    "a tensor that the operator writes stays as it was",
+    "declare the argument as written: Tensor(a!) x",
+)
+DIFFERS = Kind(
+    "differs",
+    "the functionalized operator computes something else than the eager one",
+    "correct the functional form or the Functionalize kernel: it has to return every written "
+    "argument as it is after the call",
+)
+SHARED = Kind(
+    "shared-memory",
+    "a result shares memory with an argument or another result, and the schema does not say so",
+    "return a new tensor from the kernel (clone), or annotate the result: Tensor(a) x -> Tensor(a)",
+)
+RAISES = Kind(
+    "raises",
+    "the functionalized operator raises",
+    "correct Meta or the Functionalize kernel: functionalized calls get other tensors than eager ones",
+)
+
+ALIASED_RESULT = "whose output has alias annotations"  # torch 2.13
+
+
+def run_row(bench: Bench) -> None:
+    """Compare functionalized functions with eager ones."""
+    transform = functionalized if bench.column == "functionalize" else traced
+
+    def examine(sample: Sample) -> Finding | None:
+        for program in all_programs(bench, sample):
+            found = compare(bench, sample, program, transform)
+            if found is not None:
+                return found
+        return None
+
+    if bench.column == "functionalize" and needs_kernel(bench):
+        message = (
+            "torch.func.functionalize takes custom operators that write only with a Functionalize "
+            "kernel; compilers do not need one: see column aot"
+        )
+        raise NotApplicableError(message)
+    bench.each(examine, samples=few(bench, 4))
+
+
+def needs_kernel(bench: Bench) -> bool:
+    """Tell whether torch.func.functionalize refuses an operator, whatever it does."""
+    schema = bench.subject.overload._schema  # noqa: SLF001 - it has no public name
+    is_aliasing = any(each.alias_info for each in (*schema.arguments, *schema.returns))
+    return is_aliasing and not any(
+        dispatcher.has_kernel(bench.subject.overload, key)
+        for key in ("Functionalize", "CompositeImplicitAutograd")
+    )
+
+
+def functionalized(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, functionalized."""
+    wrapped: Callable[..., Any] = torch.func.functionalize(function, remove="mutations_and_views")
+    return wrapped
+
+
+def traced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function as AOTAutograd traces it."""
+    wrapped: Callable[..., Any] = aot_function(
+        function, fw_compiler=nop, bw_compiler=nop, inference_compiler=nop
+    )
+    return wrapped
+
+
+def all_programs(bench: Bench, sample: Sample) -> Iterator[Program]:
+    """Yield the functions that are run."""
+    yield from programs(bench, sample, ("direct", "inside", "views", "written"))
+    values = bench.arguments(sample)
+    if has_pair(bench.subject, values):
+        program = program_of(bench.subject, values, "twice")
+        apart = run_eagerly(bench, program_of(bench.subject, values, "copied"), sample)
+        together = run_eagerly(bench, program, sample)
+        # Else the kernel reads what it wrote, and nobody says what that should be.
+        if apart.difference(together, bench.subject.operator.tolerances) is None:
+            yield program
+
+
+def compare(
+    bench: Bench,
+    sample: Sample,
+    program: Program,
+    transform: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> Finding | None:
+    """Run a function both ways and compare."""
+    want = run_eagerly(bench, program, sample)
+    function = transform(program.function(bench.subject.overload))
+    try:
+        with quiet(), torch.no_grad():
+            got = run(bench, program, function, sample)
+    except Exception as error:  # noqa: BLE001 - kernels and Meta are the author's
+        return raised(bench, sample, program, error)
+    return differs(bench, sample, program, want, got)
+
+
+def raised(bench: Bench, sample: Sample, program: Program, error: Exception) -> Finding:
+    """Make the finding of an error, if it is none that another row tells."""
+    text = cause_text(error)
+    if missing_meta(error):
+        raise NotApplicableError("the operator has no Meta function: see row meta") from error
+    kind = REFUSED if ALIASED_RESULT in text else RAISES
+    return bench.finding(
+        kind,
+        expected="what the eager call computes",
+        got=text.partition("\n")[0][:500],
+        sample=sample,
+        error=error,
+        script=(*program.lines(), *transform_lines(bench), "functional(*given())"),
+    )
+
+
+def differs(bench: Bench, sample: Sample, program: Program, want: Ran, got: Ran) -> Finding | None:
+    """Make the finding of a difference."""
+    found = want.difference(got, bench.subject.operator.tolerances)
+    if found is None:
+        return None
+    again = want.difference(run_eagerly(bench, program, sample), bench.subject.operator.tolerances)
+    if again is not None:
+        message = "two eager calls differ: see row determinism"
+        raise NotApplicableError(message)
+    name, role, text = found
+    written = {argument.name for argument in bench.subject.schema.mutated}
+    is_written = name.partition("[")[0] in written
+    if ".add_(1)" in program.text:
+        kind = SHARED
+    elif role == "argument" and not is_written:
+        kind = LOST
+    else:
+        kind = DIFFERS
+    what = f"argument {name} after the call" if role == "argument" else name
+    return bench.finding(
+        kind,
+        expected=f"{what} as in an eager call of: {one_line(program)}",
+        got=text,
+        sample=sample,
+        script=(
+            *program.lines(),
+            *transform_lines(bench),
+            "eager, other = given(), given()",
+            "want, got = call(*eager), functional(*other)",
+            "torch.testing.assert_close((got, other), (want, eager))",
+        ),
+    )
+
+
+def transform_lines(bench: Bench) -> tuple[str, ...]:
+    """Return the lines of a script that functionalize the function."""
+    if bench.column == "functionalize":
+        return ("functional = torch.func.functionalize(call, remove='mutations_and_views')",)
+    return (
+        "from functorch.compile import aot_function, nop",
+        "functional = aot_function(call, fw_compiler=nop, inference_compiler=nop)",
+    )
+
+
+def one_line(program: Program) -> str:
+    """Return the body of a function in one line."""
+    return "; ".join(line.strip() for line in program.text.splitlines()[1:])
+
+
+def missing_meta(error: BaseException) -> bool:
+    """Tell whether an error comes from a Meta function that is not there."""
+    current: BaseException | None = error
+    while current is not None:
+        if is_missing(current):
+            return True
+        current = current.__cause__ or current.__context__
+    text = str(error)
+    return "does not support running with fake tensors" in text or "no fake impl" in text
+
+
+ROW = Row(
+    name="functionalization",
+    title="functionalized, it computes what it computes eagerly",
+    kinds=(REFUSED, LOST, DIFFERS, SHARED, RAISES),
+    run=run_row,
+    columns=("functionalize", "aot"),
+)

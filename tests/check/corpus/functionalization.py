@@ -1,0 +1,120 @@
+"""Operators that compute something else when they are functionalized."""
+
+from __future__ import annotations
+
+import torch
+
+import opwright as ow
+
+BROKEN = {
+    "writes_secretly": "functionalization/write-lost",
+    "returns_its_argument": "functionalization/shared-memory",
+    "returns_what_it_writes_": "functionalization/refused",
+    "forgets_the_second_": "functionalization/differs",
+}
+
+NAMESPACE = "corpus_functionalization"
+library = torch.library.Library(NAMESPACE, "DEF")
+ops = ow.OperatorSet(NAMESPACE, existing=True)
+
+
+def add(schema, kernel, meta, *samples, tags=()):
+    """Register an operator as another library would, and describe it."""
+    library.define(schema, tags=tags)
+    name = schema.partition("(")[0]
+    library.impl(name, kernel, "CPU")
+    library.impl(name, kernel, "PrivateUse1")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
+    ops.operator(schema, samples=samples)(kernel)
+
+
+ONE = (ow.sample(x=ow.tensor(2, 3)),)
+TWO = (ow.sample(x=ow.tensor(2, 3), y=ow.tensor(2, 3)),)
+
+
+def nothing(*values):
+    del values
+
+
+# As store_kv_block of vllm-ascend: what is written is not declared.
+
+
+def store(x, y):
+    y.copy_(x * 2)
+
+
+add("writes_secretly(Tensor x, Tensor y) -> ()", store, nothing, *TWO)
+add("writes_openly(Tensor x, Tensor(a!) y) -> ()", store, nothing, *TWO)
+
+add("returns_its_argument(Tensor x) -> Tensor", lambda x: x, torch.empty_like, *ONE)
+add("returns_a_copy(Tensor x) -> Tensor", torch.clone, torch.empty_like, *ONE)
+
+
+def double_(x):
+    return x.mul_(2)
+
+
+add("returns_what_it_writes_(Tensor(a!) x) -> Tensor(a!)", double_, lambda x: x, *ONE)
+add(
+    "in_place_by_tag_(Tensor(a!) x) -> Tensor(a!)",
+    double_,
+    lambda x: x,
+    *ONE,
+    tags=(torch.Tag.inplace,),
+)
+
+
+# Functionalize kernels by hand.
+
+
+def exchange(x, y):
+    before = x.clone()
+    x.copy_(y)
+    y.copy_(before)
+
+
+def unwrapped(tensor):
+    torch._sync(tensor)
+    return torch._from_functional_tensor(tensor)
+
+
+def replaced(tensor, value):
+    torch._functionalize_replace(tensor, value)
+    torch._functionalize_commit_update(tensor)
+    torch._functionalize_sync(tensor)
+
+
+def replaces_both(x, y):
+    one, other = unwrapped(x), unwrapped(y)
+    with torch._C._ExcludeDispatchKeyGuard(
+        torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
+    ):
+        replaced(x, other.clone())
+        replaced(y, one.clone())
+
+
+def replaces_the_first(x, y):
+    other = unwrapped(y)
+    with torch._C._ExcludeDispatchKeyGuard(
+        torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
+    ):
+        replaced(x, other.clone())
+
+
+for name, kernel in {
+    "forgets_the_second_": replaces_the_first,
+    "replaces_both_": replaces_both,
+}.items():
+    add(f"{name}(Tensor(a!) x, Tensor(b!) y) -> ()", exchange, nothing, *TWO)
+    library.impl(name, kernel, "Functionalize")
+
+
+# Reads what it writes where both arguments are one tensor: eagerly, too, it depends on that.
+
+
+def accumulate(x, y):
+    x.mul_(2)
+    x.add_(y)
+
+
+add("depends_on_sharing_(Tensor(a!) x, Tensor y) -> ()", accumulate, nothing, *TWO)
