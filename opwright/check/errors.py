@@ -47,11 +47,11 @@ class LibraryError(OpwrightError):
 
 
 class ImportFailedError(OpwrightError):
-    """A module that raises when it is imported."""
+    """A target that raises when it is loaded."""
 
     id = "OPW-C004"
-    title = "the module cannot be imported"
-    usual_fix = "correct it; `opwright run -- python -c 'import MODULE'` shows the same"
+    title = "the target raises when it is loaded"
+    usual_fix = "correct it; `opwright run -- python -c 'import MODULE'` shows the whole traceback"
 
 
 class LoadEndedError(OpwrightError):

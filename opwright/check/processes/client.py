@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
 import shutil
 import signal
 import socket
@@ -24,22 +23,17 @@ from opwright.check.processes.tail import Tail
 from opwright.check.run import CheckedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Ready", "Server", "ServerGoneError", "WorkerProcess"]
+__all__ = ["Ready", "Server", "WorkerProcess"]
 
 # One thread for each worker, unless the user says otherwise: samples are small.
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 CHUNK = 1 << 16
-SHOWN = 4000  # characters of what a server printed that did not come up
 # As opwright.check.processes.worker.STACK_SIGNAL, which cannot be imported without torch.
 STACK_SIGNAL = signal.SIGRTMAX - 3
 STACK_TIME = 2.0  # seconds for a process to print its stacks
-
-
-class ServerGoneError(Exception):
-    """The server ended while it was needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,17 +129,17 @@ class WorkerProcess:
 
 
 class Server:
-    """The process that workers are forked from; `with` ends it and all of them.
+    """The process that workers are forked from; `close` ends it and all of them.
 
     Parameters
     ----------
     environment
         With the twin in it.
-    compilers
-        Whether it imports what torch.compile needs.
+    rows
+        The rows that will be run, or none for all: it imports what they need.
     """
 
-    def __init__(self, environment: Mapping[str, str], *, compilers: bool) -> None:
+    def __init__(self, environment: Mapping[str, str], *, rows: Sequence[str]) -> None:
         self.folder = tempfile.mkdtemp(prefix="opwright-check-")
         # Whatever the processes leave there goes with it; not what they cache.
         cache = Path(tempfile.gettempdir()) / f"torchinductor_{os.getuid()}"
@@ -154,7 +148,7 @@ class Server:
         module = "opwright.check.processes.server"
         command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), self.folder]
         self.process = subprocess.Popen(
-            [*command, str(int(compilers))],
+            [*command, *rows],
             env={**THREADS, INDUCTOR_CACHE: str(cache), **environment, **own},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -162,83 +156,77 @@ class Server:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for the command, which ends the others
         )
+        assert self.process.stdout is not None
+        self.printed = self.process.stdout
+        os.set_blocking(self.printed.fileno(), False)
         theirs.close()
+        self.facts: Ready | None = None
         self.workers: dict[int, WorkerProcess] = {}
         self.ended: dict[int, int] = {}  # number -> status, of workers that are gone
         self.number = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the process and all workers, and remove what they left."""
         for each in self.workers.values():
             each.kill()
             each.close()
         self.workers.clear()
         self.control.close()  # which ends the server, after it has collected all workers
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self.printed.close()
         try:
-            self.process.wait(STACK_TIME)
+            self.process.wait(STACK_TIME if self.facts else 0)
         except subprocess.TimeoutExpired:  # it is importing
             self.process.kill()
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def ready(self) -> Ready:
-        """Wait until workers can be forked.
+        """Wait until workers can be forked; return what the server tells.
 
         Raises
         ------
         StartError
             OPW-C011.
         """
-        assert self.process.stdout is not None
-        printed = Tail(SHOWN)
-        os.set_blocking(self.process.stdout.fileno(), False)
-        with selectors.DefaultSelector() as poll:
-            poll.register(self.control, selectors.EVENT_READ)
-            poll.register(self.process.stdout, selectors.EVENT_READ)
-            while True:
-                for key, _ in poll.select():
-                    if key.fileobj is self.control:
-                        data = self.control.recv(CHUNK)
-                        if data:
-                            return Ready.from_json(json.loads(data))
-                        raise StartError(
-                            where="opwright check",
-                            got=f"exit code {self.process.wait()}\n{printed.text()}".rstrip(),
-                        )
-                    if text := os.read(self.process.stdout.fileno(), CHUNK):
-                        printed.add(text)
-                    else:
-                        poll.unregister(self.process.stdout)
+        while self.facts is None:
+            self.receive()
+        return self.facts
 
-    def fork(self, kind: str, environment: Mapping[str, str]) -> WorkerProcess:
-        """Start a worker."""
+    def fork(self, kind: str) -> WorkerProcess:
+        """Start a worker; the server is ready."""
         self.number += 1
         worker = WorkerProcess(self.number, kind)
-        order = {"fork": worker.number, "environment": dict(environment)}
-        try:
-            socket.send_fds(self.control, [json.dumps(order).encode()], worker.given())
-        except ConnectionError as error:
-            raise ServerGoneError from error
-        while (message := self.receive())[0] != "forked":
+        with contextlib.suppress(ConnectionError):  # it is gone, which `receive` tells
+            order = json.dumps({"fork": worker.number}).encode()
+            socket.send_fds(self.control, [order], worker.given())
+        while (pid := self.receive()) is None:
             pass
-        worker.started(message[1])
+        worker.started(pid)
         self.workers[worker.number] = worker
         return worker
 
-    def receive(self) -> tuple[str, int]:
-        """Take a message of the server; note the end of a worker."""
+    def receive(self) -> int | None:
+        """Take a message of the server; return the process of a worker that was started.
+
+        Raises
+        ------
+        StartError
+            OPW-C011: it is gone.
+        """
         data = self.control.recv(CHUNK)
         if not data:
-            raise ServerGoneError
+            printed = os.read(self.printed.fileno(), CHUNK).decode(errors="replace")
+            code = self.process.wait()
+            raise StartError(where="opwright check", got=f"exit code {code}\n{printed}".rstrip())
         message = json.loads(data)
-        if "ended" in message:
-            self.ended[message["ended"]] = message["status"]
-            return "ended", message["ended"]
-        return "forked", message["pid"]
+        match message:
+            case {"ended": number, "status": status}:
+                self.ended[number] = status
+            case {"forked": _, "pid": pid}:
+                return int(pid)
+            case _:
+                self.facts = Ready.from_json(message)
+        return None
 
     def wait_for(self, worker: WorkerProcess) -> int:
         """Wait until a worker is gone; return its status."""

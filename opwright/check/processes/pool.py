@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from opwright.check.as_json import outcome_from_json
-from opwright.check.errors import LoadEndedError
+from opwright.check.errors import ImportFailedError, LoadEndedError
 from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import BrokenChannelError
+from opwright.check.processes.client import Server, WorkerProcess
 from opwright.check.processes.ended import ended_text
 from opwright.check.processes.limits import resident
 from opwright.check.processes.lost import Cell, is_at, last_line, lost, where
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from opwright.check.outcome import Status
     from opwright.check.processes.channel import Message
-    from opwright.check.processes.client import Server, WorkerProcess
     from opwright.check.request import Request
 
 __all__ = ["Finished", "Limits", "Pool", "RefusedError", "Started"]
@@ -35,7 +35,7 @@ TICK = 0.05  # seconds between looks at time and memory
 MOST_LOST = 4  # workers that one operator may cost
 MOST_HUNG = 2
 GIB = 1 << 30
-Phase: TypeAlias = Literal["idle", "loading", "running"]
+Phase: TypeAlias = Literal["idle", "waiting", "loading", "running"]
 
 
 class RefusedError(Exception):
@@ -103,21 +103,14 @@ class Pool:
 
     Parameters
     ----------
-    environments
-        By kind of process: variables that are set in it.
+    servers
+        By kind of process: what its workers are forked from. The plain one is ready.
     """
 
-    def __init__(
-        self,
-        server: Server,
-        request: Request,
-        limits: Limits,
-        environments: Mapping[str, Mapping[str, str]],
-    ) -> None:
-        self.server = server
+    def __init__(self, servers: Mapping[str, Server], request: Request, limits: Limits) -> None:
+        self.servers = servers
         self.request = request
         self.limits = limits
-        self.environments = environments
         self.facts: dict[str, Any] = {}
         self.first = Slot()
 
@@ -180,7 +173,10 @@ class Pool:
 
     def start_worker(self, slot: Slot, kind: str) -> None:
         """Fork a worker and have it load the target."""
-        slot.workers[kind] = worker = self.server.fork(kind, self.environments.get(kind, {}))
+        if self.servers[kind].facts is None:
+            slot.phase = "waiting"
+            return
+        slot.workers[kind] = worker = self.servers[kind].fork(kind)
         slot.enter("loading")
         worker.channel.send({"load": self.request.as_json()})
 
@@ -202,21 +198,27 @@ class Pool:
         """Wait until something happened, or a tick; take what was printed."""
         workers = [slot.worker for slot in slots if slot.worker is not None]
         with selectors.DefaultSelector() as poll:
-            poll.register(self.server.control, selectors.EVENT_READ)
+            for server in self.servers.values():
+                poll.register(server.control, selectors.EVENT_READ, server)
             for each in workers:
                 poll.register(each.channel.end, selectors.EVENT_READ)
                 poll.register(each.output, selectors.EVENT_READ, each)
             for key, _ in poll.select(TICK):
-                if key.fileobj is self.server.control:
-                    self.server.receive()
-                elif key.data is not None:
-                    key.data.read_output()
+                match key.data:
+                    case Server():
+                        key.data.receive()
+                    case WorkerProcess():
+                        key.data.read_output()
 
     def attend(self, slot: Slot) -> Iterator[Started | Finished]:
         """See what became of a slot's cell, or of its loading."""
+        if slot.phase == "waiting":
+            self.start_worker(slot, slot.cells[0].process)
+            return
         worker = slot.worker
         assert worker is not None
-        is_gone = worker.number in self.server.ended  # asked first: what it sent is there then
+        ended = self.servers[worker.kind].ended
+        is_gone = worker.number in ended  # asked first: what it sent is there then
         try:
             messages = worker.channel.arrived()
         except BrokenChannelError as error:
@@ -229,7 +231,7 @@ class Pool:
             return
         seconds = time.monotonic() - slot.since
         if is_gone:
-            yield from self.lose(slot, "crashed", ended_text(self.server.ended[worker.number]))
+            yield from self.lose(slot, "crashed", ended_text(ended[worker.number]))
         elif seconds > self.limits.seconds:
             how = f"it was not done within {self.limits.seconds:g} s"
             yield from self.lose(slot, "hung", how, stacks=worker.ask_for_stacks())
@@ -244,10 +246,10 @@ class Pool:
         match message:
             case {"refused": text}:
                 raise RefusedError(text)
-            case {"raised": text, "trace": trace}:
-                self.end_load(slot, f"{text}\n{trace}")
-            case {"loaded": facts}:
-                self.facts = facts
+            case {"raised": text, "place": place}:
+                raise ImportFailedError(where=f"{self.request.target}, {place}", got=text)
+            case {"loaded": facts, "seconds": seconds}:
+                self.facts = {**facts, "seconds": seconds}
                 if slot.cells:
                     yield from self.send_cell(slot)
                 else:
@@ -280,12 +282,12 @@ class Pool:
         assert worker is not None
         seconds = time.monotonic() - slot.since
         worker.kill()
-        self.server.wait_for(worker)
+        self.servers[worker.kind].wait_for(worker)
         worker.read_output()
         stacks = stacks or worker.stack_text()
         if slot.phase == "loading":
             text = "\n".join(filter(None, [how, where(stacks), last_line(worker.printed.text())]))
-            self.end_load(slot, text)
+            raise LoadEndedError(where=self.request.target, got=text)
         cell = slot.cells[0]
         if is_at(worker.note.read(), cell):
             slot.cells.popleft()
@@ -303,19 +305,8 @@ class Pool:
         worker = slot.worker
         assert worker is not None
         del slot.workers[worker.kind]
-        self.server.forget(worker)
+        self.servers[worker.kind].forget(worker)
         slot.phase = "idle"
-
-    def end_load(self, slot: Slot, text: str) -> None:
-        """Say that the target cannot be loaded.
-
-        Raises
-        ------
-        LoadEndedError
-            OPW-C005.
-        """
-        del slot
-        raise LoadEndedError(where=self.request.target, got=text)
 
 
 def given_up(slot: Slot) -> Iterator[Finished]:

@@ -72,13 +72,13 @@ class Workers:
         return self.numbers.pop(pid), status
 
 
-def import_torch(*, compilers: bool) -> dict[str, Any]:
+def import_torch(rows: Sequence[str]) -> dict[str, Any]:
     """Import what all workers need; return what the command wants to know of it.
 
     Parameters
     ----------
-    compilers
-        Whether torch.compile will be used.
+    rows
+        Those that will be run; none stands for all.
     """
     start = time.perf_counter()
     # A process's kernels are in a folder that torch_npu learns when it is loaded. Here that is
@@ -95,7 +95,7 @@ def import_torch(*, compilers: bool) -> dict[str, Any]:
     from opwright.check.rows import ROWS  # noqa: PLC0415
     from opwright.check.run import rows_of  # noqa: PLC0415
 
-    if compilers:
+    if any(each.cost == "high" and (not rows or each.name in rows) for each in ROWS):
         import torch._dynamo  # noqa: PLC0415
         import torch._inductor.compile_fx  # noqa: PLC0415
     del opwright
@@ -126,7 +126,7 @@ def serve(control: socket.socket, work: Callable[[Descriptors], None]) -> None:
                     end_all(workers)
                     return
                 order = json.loads(data)
-                pid = fork(control, workers, given, order["environment"], work)
+                pid = fork(control, workers, given, work)
                 workers.add(pid, order["fork"])
                 poll.register(max(workers.ends), select.POLLIN)
                 tell(control, forked=order["fork"], pid=pid)
@@ -147,7 +147,6 @@ def fork(
     control: socket.socket,
     workers: Workers,
     given: Sequence[int],
-    environment: dict[str, str],
     work: Callable[[Descriptors], None],
 ) -> int:
     """Return the process of a new worker."""
@@ -166,7 +165,6 @@ def fork(
         control.close()
         for each in workers.ends:
             os.close(each)
-        os.environ.update(environment)
         work(Descriptors(*given))
         code = 0
     finally:
@@ -202,13 +200,13 @@ def end_all(workers: Workers) -> None:
 
 
 def main() -> None:
-    """Start: `python -m opwright.check.processes.server CONTROL-DESCRIPTOR FOLDER COMPILERS`."""
+    """Start: `python -m opwright.check.processes.server DESCRIPTOR FOLDER [ROW...]`."""
     control = socket.socket(fileno=int(sys.argv[1]))
     try:
         adopt_orphans()
         _, most = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, most))
-        ready = import_torch(compilers=sys.argv[3] == "1")
+        ready = import_torch(sys.argv[3:])
         from opwright.check.processes.worker import work  # noqa: PLC0415 - needs torch
 
         gc.collect()

@@ -126,8 +126,10 @@ class Worker:
             target = read_target(request)
         except OpwrightError as error:
             return {"refused": str(error)}
-        except Exception as error:  # noqa: BLE001 - of user code, which runs here
-            return {"raised": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+        except BaseException as error:  # noqa: BLE001 - of user code, which runs here
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            text = f"{type(error).__name__}: {error}"
+            return {"raised": text, "place": f"{last.filename}:{last.lineno}"}
         self.subjects = {each.name: each for each in target.subjects}
         self.clean = Clean(self.descriptor, OWN_FOLDER, seed=self.seed)
         return {"loaded": facts_of(target), "seconds": time.perf_counter() - start}

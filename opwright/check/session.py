@@ -1,0 +1,227 @@
+"""A run of the matrix from the command line: processes, progress, what is told at the end."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from opwright import __version__
+from opwright.check.as_json import run_text as run_json
+from opwright.check.failures import is_passed, new_failures
+from opwright.check.ledger import judged, read_ledger
+from opwright.check.processes.client import Server
+from opwright.check.processes.lost import Cell
+from opwright.check.processes.pool import Finished, Pool
+from opwright.check.progress import Progress
+from opwright.check.report.terminal import WIDTH, run_text
+from opwright.check.repro import write_scripts
+from opwright.check.run import CheckedOperator, CheckedRow, Run
+from opwright.check.selection import chosen_operators, chosen_rows, list_text
+from opwright.errors import counted
+from opwright.twin.launch import launch_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from opwright.check.outcome import Outcome
+    from opwright.check.processes.pool import Limits
+    from opwright.check.request import Request
+    from opwright.twin.settings import TwinSettings
+
+__all__ = ["INTERRUPTED", "Options", "run_session"]
+
+INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The command line, checked.
+
+    Parameters
+    ----------
+    operators, rows
+        Names that the user gave; all if there are none.
+    workers
+        Operators at a time.
+    settings
+        Of the twin.
+    ledger
+        Known failures; None for none.
+    """
+
+    request: Request
+    operators: tuple[str, ...]
+    rows: tuple[str, ...]
+    workers: int
+    limits: Limits
+    settings: TwinSettings
+    json_file: Path | None
+    page: Path | None
+    repro: Path | None
+    ledger: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """What is to be run, and of what.
+
+    Parameters
+    ----------
+    known, offered
+        All operators of the target, and all rows.
+    kinds
+        Row -> what its process must be.
+    """
+
+    known: tuple[CheckedOperator, ...]
+    offered: tuple[CheckedRow, ...]
+    operators: tuple[CheckedOperator, ...]
+    rows: tuple[CheckedRow, ...]
+    kinds: Mapping[str, str]
+    versions: Mapping[str, str]
+
+    def cells(self) -> list[list[Cell]]:
+        """Return the cells of each operator, in the order of the rows."""
+        return [
+            [
+                Cell(
+                    operator=each.name,
+                    row=row.name,
+                    column=column,
+                    process=self.kinds[row.name],
+                    place=each.place,
+                )
+                for row in self.rows
+                for column in row.columns
+            ]
+            for each in self.operators
+        ]
+
+
+def run_session(options: Options, *, list_only: bool) -> int:
+    """Check the target and tell what was found; return the exit code.
+
+    Parameters
+    ----------
+    list_only
+        Print what would be run.
+    """
+    console = Console(stderr=True)
+    with ExitStack() as stack:
+        server = stack.enter_context(closing(start(options, guard=False)))
+        ready = server.ready()
+        rows = chosen_rows(ready.rows, options.rows)
+        servers = {"plain": server}
+        if not list_only and "guarded" in {ready.kinds[row.name] for row in rows}:
+            servers["guarded"] = stack.enter_context(closing(start(options, guard=True)))
+        pool = Pool(servers, options.request, options.limits)
+        facts = pool.load()
+        known = tuple(CheckedOperator(**each) for each in facts["operators"])
+        for name, why in facts["unreadable"]:
+            console.print(f"left out: {name}: {why}", highlight=False, markup=False)
+        matrix = Matrix(
+            known=known,
+            offered=ready.rows,
+            operators=chosen_operators(known, options.operators),
+            rows=rows,
+            kinds=ready.kinds,
+            versions={"opwright": __version__, **ready.versions},
+        )
+        if list_only:
+            typer.echo(list_text(matrix.operators, rows, pool.applies()))
+            return 0
+        console.print(
+            f"import of torch and torch_npu {ready.seconds:.1f} s, of the target "
+            f"{facts['seconds']:.1f} s; {counted(len(matrix.operators), 'operator')}, "
+            f"{counted(len(rows), 'row')}",
+            highlight=False,
+        )
+        return run_matrix(pool, matrix, options, console)
+
+
+def start(options: Options, *, guard: bool) -> Server:
+    """Start a process that workers can be forked from."""
+    settings = replace(options.settings, guard=guard) if guard else options.settings
+    return Server(launch_environment(os.environ, settings), rows=row_names(options.rows))
+
+
+def row_names(given: Iterable[str]) -> list[str]:
+    """Return the rows of ROW and ROW/COLUMN."""
+    return [each.partition("/")[0] for each in given]
+
+
+def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -> int:
+    """Examine all cells and tell what was found; return the exit code."""
+    names = [each.name for each in matrix.known]
+    entries = (
+        read_ledger(options.ledger, operators=names, rows=matrix.offered) if options.ledger else ()
+    )
+    cells = matrix.cells()
+    begin = time.monotonic()
+    outcomes, is_whole = examined(pool, cells, min(options.workers, len(cells)), console)
+    run = Run(
+        target=options.request.target,
+        versions=matrix.versions,
+        seed=options.request.seed,
+        seconds=time.monotonic() - begin,
+        operators=matrix.operators,
+        rows=matrix.rows,
+        outcomes=in_order(outcomes, cells),
+    )
+    judgement = judged(
+        run.outcomes,
+        entries,
+        operators=names,
+        columns={row.name: row.columns for row in matrix.offered},
+        versions=matrix.versions,
+    )
+    run = replace(run, known=judgement.known, unexpected=judgement.unexpected)
+    tell(run, options)
+    if not is_whole:
+        total = sum(map(len, cells))
+        console.print(f"interrupted: {len(outcomes)} of {total} cells were run", highlight=False)
+        return INTERRUPTED
+    return 0 if is_passed(run) else 1
+
+
+def examined(
+    pool: Pool, cells: Sequence[Sequence[Cell]], workers: int, console: Console
+) -> tuple[list[Outcome], bool]:
+    """Return the outcomes, and whether all cells were run."""
+    outcomes = []
+    counts = {each[0].operator: len(each) for each in cells if each}
+    try:
+        with Progress(console, counts) as progress:
+            for event in pool.run(cells, workers):
+                progress.note(event)
+                if isinstance(event, Finished):
+                    outcomes.append(event.outcome)
+    except KeyboardInterrupt:
+        return outcomes, False
+    return outcomes, True
+
+
+def in_order(outcomes: Iterable[Outcome], cells: Iterable[Iterable[Cell]]) -> tuple[Outcome, ...]:
+    """Return the outcomes in the order of their cells."""
+    known = {(each.operator, each.row, each.column): each for each in outcomes}
+    keys = [(each.operator, each.row, each.column) for group in cells for each in group]
+    return tuple(known[key] for key in keys if key in known)
+
+
+def tell(run: Run, options: Options) -> None:
+    """Print the run and write its files."""
+    if options.json_file is not None:
+        options.json_file.write_text(run_json(run), encoding="utf-8")
+    scripts = {}
+    if options.repro is not None and new_failures(run):
+        scripts = write_scripts(options.repro, run, options.request)
+    console = Console()
+    width = console.width if console.is_terminal else WIDTH
+    console.print(run_text(run, scripts=scripts, width=width), highlight=False, soft_wrap=True)
