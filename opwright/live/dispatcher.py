@@ -58,9 +58,20 @@ def packet(namespace: str, name: str) -> Any:  # noqa: ANN401 - torch.ops has no
 
 
 def names_in(namespace: str) -> list[str]:
-    """Return the operators of a namespace, with it."""
+    """Return the operators of a namespace, with it; not what has kernels and no definition."""
     prefix = f"{namespace}::"
-    return [name for name in torch._C._dispatch_get_all_op_names() if name.startswith(prefix)]
+    names = torch._C._dispatch_get_all_op_names()
+    return [name for name in names if name.startswith(prefix) and is_defined(name)]
+
+
+def is_defined(name: str) -> bool:
+    """Tell whether an operator has a schema; kernels alone may be registered as well."""
+    base, _, variant = name.partition(".")
+    try:
+        torch._C._dispatch_find_schema_or_throw(base, variant)
+    except RuntimeError:
+        return False
+    return True
 
 
 def has_kernel(operator: Any, key: str) -> bool:  # noqa: ANN401 - torch.ops has no types

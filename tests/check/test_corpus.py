@@ -44,8 +44,11 @@ def subjects(name: str) -> tuple[dict[str, Subject], dict[str, str]]:
 
 
 def faults(subject: Subject, *rows: str) -> list[str]:
-    """Return what is found wrong with an operator, as row/kind, and rows that did not work."""
-    return list(told(examine_operator(subject, [row(each) for each in rows])))
+    """Return what is found wrong with an operator, as row/kind, and rows that did not work.
+
+    What several columns of a row find is told once.
+    """
+    return list(dict.fromkeys(told(examine_operator(subject, [row(each) for each in rows]))))
 
 
 def told(outcomes: Iterable[Outcome]) -> Iterator[str]:

@@ -1,0 +1,100 @@
+"""The schemas of the last release: `schemas.json` beside the declaration.
+
+```json
+{"my_ops": {"version": "1.0", "schemas": ["my_ops::scale(Tensor x, float factor) -> Tensor"]}}
+```
+
+`opwright check --release` writes it. It is kept under version control: what a later version
+changes is then compared with what users have.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.errors import OpwrightError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["FILE", "Release", "ReleasedSchemasError", "read_releases", "write_release"]
+
+FILE = "schemas.json"
+
+
+class ReleasedSchemasError(OpwrightError):
+    """The file with the schemas of the last release cannot be read."""
+
+    id = "OPW-C080"
+    title = "unreadable schemas of the last release"
+    usual_fix = "restore the file from version control, or write it with opwright check --release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What was released of a namespace.
+
+    Parameters
+    ----------
+    version
+        Of the package.
+    schemas
+        By name of the operator, with namespace and overload: the text of its schema.
+    """
+
+    version: str
+    schemas: Mapping[str, str]
+
+
+def read_releases(folder: Path) -> dict[str, Release]:
+    """Return the last releases by namespace; none if there is no file.
+
+    Raises
+    ------
+    ReleasedSchemasError
+        OPW-C080.
+    """
+    file = folder / FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ReleasedSchemasError(where=f"{file}:{error.lineno}", got=error.msg) from error
+    if not isinstance(content, dict):
+        raise ReleasedSchemasError(where=str(file), got=f"a {type(content).__name__}")
+    return {name: read_release(each, where=f"{file}, {name}") for name, each in content.items()}
+
+
+def read_release(content: object, *, where: str) -> Release:
+    """Read what the file has of one namespace."""
+    match content:
+        case {"version": str(version), "schemas": [*schemas]} if all(
+            isinstance(each, str) and "(" in each for each in schemas
+        ):
+            named = {text.partition("(")[0]: text for text in map(str, schemas)}
+            return Release(version=version, schemas=named)
+    raise ReleasedSchemasError(where=where, got=repr(content)[:80])
+
+
+def write_release(folder: Path, namespace: str, version: str, schemas: Iterable[str]) -> Path:
+    """Write the schemas of a release over those of the one before; return the file.
+
+    Raises
+    ------
+    ReleasedSchemasError
+        OPW-C080: the file is there and cannot be read; it stays as it is.
+    """
+    releases = {
+        name: {"version": each.version, "schemas": sorted(each.schemas.values())}
+        for name, each in read_releases(folder).items()
+    }
+    releases[namespace] = {"version": version, "schemas": sorted(schemas)}
+    file = folder / FILE
+    file.write_text(json.dumps(releases, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    return file

@@ -1,0 +1,210 @@
+"""Results have memory of their own, unless the schema says whose they have.
+
+The storages of results are compared with those of the arguments and with each other, for samples of
+different sizes (an operator may return its input where there is nothing to do), dtypes and values.
+
+* torch takes a result without annotation for a new tensor: a graph reuses or overwrites its memory,
+  and autograd, functionalization and the memory planner are wrong together.
+* A result that is annotated as an argument must be that argument.
+* Two results in one storage (halves of one allocation) change together where one of them is
+  written, and graphs do write into results.
+* A result that shows a small part of a large workspace keeps all of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.check.bench import EagerCallError
+from opwright.check.finding import Kind
+from opwright.check.memory import Form, identity, labelled, shares
+from opwright.check.row import Row
+from opwright.check.rows.mutation import device_of_column
+from opwright.check.subject import packed_results
+
+if TYPE_CHECKING:
+    import torch
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.subject import Subject
+    from opwright.declare.sample import Sample
+    from opwright.declare.schema import Argument
+    from opwright.live.arguments import Values
+
+__all__ = ["ROW"]
+
+ALIASED = Kind(
+    "undeclared-alias",
+    "a result has the memory of an argument and the schema does not say so",
+    "return a new tensor, for example x.clone(), where the result could be the argument",
+)
+RETURNED = Kind(
+    "written-argument-returned",
+    "a written argument is returned without annotation",
+    "annotate the result as the argument is, -> Tensor(a!), or return nothing",
+)
+NO_ALIAS = Kind(
+    "alias-is-none",
+    "a result that is annotated as an argument is another tensor",
+    "return the argument itself, or remove the annotation of the result",
+)
+SHARED = Kind(
+    "results-share",
+    "two results have one storage",
+    "allocate each result, or clone the second",
+)
+WORKSPACE = Kind(
+    "view-of-workspace",
+    "a result is a small part of a large allocation, which it keeps",
+    "allocate the result apart from the workspace, or return a clone of its part",
+)
+
+SPARE = 1024  # bytes: allocations are rounded up, to 512 at most
+
+
+def needs(subject: Subject) -> str | None:
+    """Say that there is no result with memory."""
+    if any(result.type.has_tensors for result in subject.schema.results):
+        return None
+    return "no result is a tensor"
+
+
+def run(bench: Bench) -> None:
+    """Compare storages."""
+    device = device_of_column(bench)
+
+    def examine(sample: Sample) -> Finding | None:
+        values = bench.arguments(sample, device)
+        try:
+            returned = bench.call(values, sample)
+        except EagerCallError as error:
+            if "OPW-L013" not in str(error):
+                raise
+            expected = "results with memory of their own"
+            return bench.finding(ALIASED, expected=expected, got=str(error), sample=sample)
+        return judged(bench, sample, values, returned)
+
+    bench.each(examine, vary={"dtype", "size", "presence", "length", "value"}, examples=12)
+
+
+def judged(bench: Bench, sample: Sample, values: Values, returned: object) -> Finding | None:
+    """Return what is wrong with the memory of results."""
+    schema = bench.subject.schema
+    names = schema.output_names()
+    results = packed_results(returned, len(names))
+    owners = [(f"argument {label}", tensor) for _, label, tensor in labelled(values)]
+    for index, (name, result) in enumerate(zip(names, schema.results, strict=True)):
+        argument = schema.aliased_argument(result)
+        for _, label, tensor in labelled({name: results[index]}):
+            if argument is not None:
+                if not is_of(tensor, argument, values):
+                    return other_tensor(bench, sample, label, tensor, argument, values)
+                continue
+            if result.alias is not None:
+                continue  # of no argument: row schema tells
+            other = next((owner for owner, memory in owners if shares(tensor, memory)), None)
+            if other is not None:
+                return aliased(bench, sample, label, other, index)
+            wasted = tensor.untyped_storage().nbytes() - tensor.numel() * tensor.element_size()
+            if wasted > max(SPARE, tensor.numel() * tensor.element_size()) and is_plain(tensor):
+                return workspace(bench, sample, label, tensor)
+            owners.append((f"result {label}", tensor))
+    return None
+
+
+def is_of(tensor: torch.Tensor, argument: Argument, values: Values) -> bool:
+    """Tell whether a result is the argument, or a view of it where the annotation has no write."""
+    for _, _, given in labelled({argument.name: values[argument.name]}):
+        same = Form.of(tensor) == Form.of(given) or not argument.is_written
+        if identity(tensor) == identity(given) and same:
+            return True
+    return False
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor's memory has as many elements as the tensor: no format of the NPU."""
+    if tensor.device.type == "cpu":
+        return True
+    import torch_npu  # noqa: PLC0415 - the process that checks has it
+
+    plain: bool = torch_npu.get_npu_format(tensor) in {
+        torch_npu.Format.ND,
+        torch_npu.Format.NCHW,
+        torch_npu.Format.UNDEFINED,
+    }
+    return plain
+
+
+def aliased(bench: Bench, sample: Sample, label: str, other: str, index: int) -> Finding:
+    """Return the finding of a result with the memory of another tensor."""
+    kind, name = other.split(" ", 1)
+    written = bench.subject.schema.argument(name.partition("[")[0])
+    if kind == "result":
+        found = SHARED
+    elif written is not None and written.is_written:
+        found = RETURNED
+    else:
+        found = ALIASED
+    many = len(bench.subject.schema.results) > 1
+    picked = f"returned[{index}]" if many else "returned"
+    place = "cpu" if bench.column == "cpu" else "npu"
+    script: tuple[str, ...] = ()
+    if kind == "argument" and label == bench.subject.schema.output_names()[index]:
+        item = f"[{name.partition('[')[0]!r}]{name[len(name.partition('[')[0]) :]}"
+        script = (
+            f"values = arguments({place!r})",
+            "returned = operator(**values)",
+            f"given = values{item}.untyped_storage()",
+            f"assert {picked}.untyped_storage()._cdata != given._cdata",
+        )
+    return bench.finding(
+        found,
+        expected=f"{label} with memory of its own, as {bench.subject.schema} says",
+        got=f"the memory of {other}",
+        sample=sample,
+        script=script,
+    )
+
+
+def other_tensor(
+    bench: Bench,
+    sample: Sample,
+    label: str,
+    tensor: torch.Tensor,
+    argument: Argument,
+    values: Values,
+) -> Finding:
+    """Return the finding of a result that is not the argument."""
+    given = next(labelled({argument.name: values[argument.name]}), None)
+    form = "None" if given is None else str(Form.of(given[2]))
+    return bench.finding(
+        NO_ALIAS,
+        expected=f"{label} to be argument {argument}: {form}",
+        got=f"a tensor with other memory: {Form.of(tensor)}"
+        if given is None or identity(tensor) != identity(given[2])
+        else f"another view of it: {Form.of(tensor)}",
+        sample=sample,
+    )
+
+
+def workspace(bench: Bench, sample: Sample, label: str, tensor: torch.Tensor) -> Finding:
+    """Return the finding of a result that keeps a large allocation."""
+    return bench.finding(
+        WORKSPACE,
+        expected=f"about {tensor.numel() * tensor.element_size()} bytes for {label}, "
+        f"{list(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}",
+        got=f"an allocation of {tensor.untyped_storage().nbytes()} bytes, "
+        f"of which it begins at element {tensor.storage_offset()}",
+        sample=sample,
+    )
+
+
+ROW = Row(
+    name="aliasing",
+    title="results have memory of their own, or that of the annotated argument",
+    kinds=(ALIASED, RETURNED, NO_ALIAS, SHARED, WORKSPACE),
+    run=run,
+    columns=("npu", "cpu"),
+    needs=needs,
+)

@@ -1,0 +1,158 @@
+"""Libraries that lack kernels, or have them for operators that are not there."""
+
+from __future__ import annotations
+
+import torch
+
+import opwright as ow
+
+BROKEN = {
+    "no_meta": "registration/no-meta",  # vllm-ascend: bgmv_shrink, swap_blocks
+    "cpu_only": "registration/no-device-kernel",
+    "moved_block": "registration/stale-implementation",  # vllm-ascend: store_kv_block_pre
+    "returns_written": "registration/no-functionalize",
+    "no_autocast": "registration/no-autocast",
+    "no_autograd": "registration/no-autograd",
+    "grid_size": "registration/unreachable",
+    "composite_beside": "registration/composite-beside-kernel",
+}
+
+ops = ow.OperatorSet("corpus_registration", existing=True)
+LIBRARY = torch.library.Library("corpus_registration", "DEF")
+SAMPLES = [ow.sample(x=ow.tensor(2, 3))]
+ALL = ("CPU", "PrivateUse1", "Meta")
+
+
+def operator(schema, *, keys=ALL, samples=SAMPLES, tags=(), **fields):
+    """Register the reference as the kernel of some keys, and describe it."""
+
+    def declare(function):
+        LIBRARY.define(schema, tags=tags)
+        for key in keys:
+            LIBRARY.impl(schema.partition("(")[0], function, key)
+        return ops.operator(schema, samples=samples, **fields)(function)
+
+    return declare
+
+
+@operator("no_meta(Tensor x) -> Tensor", keys=("CPU", "PrivateUse1"))
+def no_meta(x):
+    return x + 1
+
+
+@operator("cpu_only(Tensor x) -> Tensor", keys=("CPU", "Meta"))
+def cpu_only(x):
+    return x * 2
+
+
+@operator("moved_block(Tensor x) -> Tensor")
+def moved_block(x):
+    return x - 1
+
+
+LIBRARY.impl("moved_block_pre", lambda x: x - 1, "PrivateUse1")  # a Meta as well, in C++
+
+
+@operator("returns_written(Tensor(a!) x) -> Tensor(a!)")
+def returns_written(x):
+    return x.add_(1)
+
+
+@operator("no_autocast(Tensor x) -> Tensor", autocast="float16")
+def no_autocast(x):
+    return x * 1
+
+
+@operator("no_autograd(Tensor x) -> Tensor", backward={"x": "grad * 2"})
+def no_autograd(x):
+    return x * 2
+
+
+@operator(
+    "grid_size(int n) -> Tensor",
+    keys=("CPU", "PrivateUse1"),
+    samples=[ow.sample(n=3)],
+    shapes={"out": "n"},
+    dtypes={"out": "float32"},
+)
+def grid_size(n):
+    return torch.ones(n)
+
+
+LIBRARY.impl("grid_size", lambda n: torch.ones(n, device="meta"), "Meta")
+
+
+@operator("composite_beside(Tensor x) -> Tensor", keys=("CompositeImplicitAutograd", "PrivateUse1"))
+def composite_beside(x):
+    return x * 3
+
+
+# Sound.
+
+
+@operator("complete(Tensor x) -> Tensor")
+def complete(x):
+    return x + 1
+
+
+@operator("composite(Tensor x) -> Tensor", keys=("CompositeImplicitAutograd",))
+def composite(x):
+    return x + 1
+
+
+@operator("one_kernel(Tensor x) -> Tensor", keys=("CompositeExplicitAutograd",))
+def one_kernel(x):
+    return x + 1
+
+
+@operator("returns_tagged_(Tensor(a!) x) -> Tensor(a!)", tags=(torch.Tag.inplace,))
+def returns_tagged_(x):
+    return x.add_(1)
+
+
+@operator("writes_alone_(Tensor(a!) x) -> ()")
+def writes_alone_(x):
+    x.add_(1)
+
+
+@operator("casts(Tensor x) -> Tensor", autocast="float16")
+def casts(x):
+    return x * 1
+
+
+def cast(x):
+    """Call the operator with half precision."""
+    with torch.autocast("npu", enabled=False):
+        return torch.ops.corpus_registration.casts(x.half() if x.dtype is torch.float32 else x)
+
+
+LIBRARY.impl("casts", cast, "AutocastPrivateUse1")
+
+
+@operator(
+    "filled(int n) -> Tensor",
+    keys=("CompositeExplicitAutograd",),
+    samples=[ow.sample(n=3)],
+    shapes={"out": "n"},
+    dtypes={"out": "float32"},
+)
+def filled(n):
+    return torch.ones(n)
+
+
+@operator("composite_differentiated(Tensor x) -> Tensor", backward={"x": "grad * 2"}, keys=ALL)
+def composite_differentiated(x):
+    return x * 2
+
+
+torch.library.register_autograd(
+    "corpus_registration::composite_differentiated", lambda _, grad: grad * 2, lib=LIBRARY
+)
+
+
+@operator("library_meta(Tensor x) -> Tensor", keys=("CPU", "PrivateUse1"))
+def library_meta(x):
+    return x - 2
+
+
+torch.library.register_fake("corpus_registration::library_meta", torch.empty_like, lib=LIBRARY)
