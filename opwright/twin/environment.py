@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from opwright.twin.settings import TwinSettings
     from opwright.twin.toolkit import Toolkit
 
-__all__ = ["AUTOLOAD", "SWITCH", "changed", "twin_environment"]
+__all__ = ["AUTOLOAD", "GUARDED", "SWITCH", "changed", "twin_environment"]
 
 # Read by opwright.twin at import: 0 keeps it from arming.
 SWITCH = "OPWRIGHT_TWIN"
 # Read by torch at import: 0 keeps it from loading its back ends, torch_npu among them.
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+# Of a process with guarded memory.
+GUARDED: dict[str, str] = {
+    GUARD: "1",
+    # Each tensor is allocated and freed by itself: torch_npu keeps no memory for others.
+    "PYTORCH_NO_NPU_MEMORY_CACHING": "1",
+    # What malloc gives is filled only without the caches that glibc has for each thread. glibc
+    # reads it when a program starts: it has no effect on a fork.
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
+}
 
 
 def twin_environment(
@@ -67,22 +77,9 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         "OPWRIGHT_KERNELS": os.pathsep.join(str(file.absolute()) for file in settings.kernels)
         or None,
         GRAPH_COMPILER: settings.graph_compiler,
-        **({} if settings.guard is None else guarded(is_guarded=settings.guard)),
     }
-    return {name: str(value) for name, value in values.items() if value is not None}
-
-
-def guarded(*, is_guarded: bool) -> dict[str, object]:
-    """Return the variables for guarded memory, or for none."""
-    if not is_guarded:
-        return {GUARD: 0}
-    return {
-        GUARD: 1,
-        # Each tensor is allocated and freed by itself: torch_npu keeps no memory for others.
-        "PYTORCH_NO_NPU_MEMORY_CACHING": 1,
-        # What malloc gives is filled only without the caches that glibc has for each thread.
-        "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
-    }
+    guarded = GUARDED if settings.guard else {}
+    return {name: str(value) for name, value in values.items() if value is not None} | guarded
 
 
 def prepend(first: Iterable[Path], path: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from opwright.check.rows import (
     aliasing,
     autocast,
+    bounds,
     determinism,
     errors,
     meta,
@@ -38,6 +39,7 @@ ROWS: tuple[Row, ...] = (
     autocast.ROW,
     serialization.ROW,
     errors.ROW,
+    bounds.ROW,
 )
 
 

@@ -1,0 +1,59 @@
+"""Examines the operators in this process and prints what each row found, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import opwright.twin  # noqa: F401 - before torch, which loads torch_npu
+
+# isort: split
+import torch_npu  # noqa: F401
+
+from opwright.check.examine import examine_operator
+from opwright.check.rows import row
+from opwright.check.target import module_of_file, subjects_of_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.outcome import Outcome
+    from opwright.check.subject import Subject
+
+ROWS = ("bounds",)
+
+
+def told(subject: Subject, broken: dict[str, str]) -> Iterator[Outcome]:
+    """Yield the outcomes of the row that must find a fault, or of all for a sound operator."""
+    rows = (
+        [broken[subject.operator.name].partition("/")[0]]
+        if subject.operator.name in broken
+        else ROWS
+    )
+    return examine_operator(subject, map(row, rows))
+
+
+def main() -> None:
+    """Print a line for each cell."""
+    module = module_of_file(Path(__file__).with_name("operators.py"))
+    for subject in subjects_of_module(module):
+        for outcome in told(subject, module.BROKEN):
+            shown = {
+                "operator": subject.operator.name,
+                "row": outcome.row,
+                "status": outcome.status,
+                "reason": outcome.reason,
+                "calls": outcome.calls,
+                "seconds": outcome.seconds,
+                "details": dict(outcome.details),
+                "found": [f"{outcome.row}/{each.kind.name}" for each in outcome.findings],
+                "text": [f"expected {each.expected}; got {each.got}" for each in outcome.findings],
+            }
+            json.dump(shown, sys.stdout)
+            print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
