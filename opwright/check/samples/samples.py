@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from opwright.check.samples.accept import refusal
+from opwright.check.samples.aspects import ALL
+from opwright.check.samples.corners import corners
+from opwright.check.samples.drawn import drawn, solutions
+from opwright.check.samples.guess import guesses
+from opwright.check.samples.problem import problem_of
+from opwright.check.samples.search import first_solution, found
+from opwright.check.samples.shrink import smallest
+from opwright.check.samples.values import UNMADE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from hypothesis import strategies as st
+
+    from opwright.check.samples.accept import Refusal
     from opwright.check.samples.aspects import Aspect
+    from opwright.check.samples.search import Solution
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
 
 __all__ = ["Samples"]
+
+LINKED = {"links": True}
 
 
 class Samples:
@@ -21,22 +38,140 @@ class Samples:
     ----------
     seed
         Of what is random: equal seeds give equal samples.
+    device
+        Where an operator runs that only itself can say what it accepts.
+
+    Attributes
+    ----------
+    refused
+        Samples that were solved, and who refuses them.
     """
 
-    def __init__(self, subject: Subject, *, seed: int = 0) -> None:
+    def __init__(self, subject: Subject, *, seed: int = 0, device: str = "npu") -> None:
         self.subject = subject
         self.seed = seed
+        self.device = device
+        self.refused: dict[Sample, Refusal] = {}
+        self.accepted: set[Sample] = set()
+        self.origins: dict[Sample, Solution] = {}
+        self.kept: dict[tuple[frozenset[Aspect], int], list[Sample]] = {}
 
     def of(self, vary: Collection[Aspect], examples: int) -> Iterator[Sample]:
-        """Yield the explicit samples, the corner cases of what varies, then random ones."""
-        del vary, examples
-        yield from self.subject.operator.samples
+        """Yield the explicit samples, the corner cases of what varies, then random ones.
+
+        Without explicit samples the simplest one comes first.
+
+        Parameters
+        ----------
+        examples
+            How many random ones.
+        """
+        key = (frozenset(vary), examples)
+        if key in self.kept:
+            yield from self.kept[key]
+            return
+        seen: dict[Sample, None] = {}
+        for solution in self.solved(*key):
+            if solution.sample not in seen:
+                seen[solution.sample] = None
+                self.origins.setdefault(solution.sample, solution)
+                yield solution.sample
+        self.kept[key] = list(seen)
+
+    def solved(self, vary: frozenset[Aspect], examples: int) -> Iterator[Solution]:
+        """Yield samples with the choices that made them."""
+        yield from self.bases
+        for base in self.bases[:1]:
+            for change in corners(base.trail, vary):
+                yield from self.changed(base, change)
+        for base in self.bases[1:]:
+            for change in corners(base.trail, vary & {"dtype"}):
+                yield from self.changed(base, change)
+        if examples and vary and self.bases:
+            strategy = solutions(self.bases, vary, self.accepts)
+            yield from drawn(strategy, examples, self.seed)
+
+    def changed(self, base: Solution, change: dict[str, object]) -> Iterator[Solution]:
+        """Yield a corner case, if it is accepted."""
+        for more in ({}, LINKED) if base.problem.sample else ({},):
+            solution = found(base.problem, base.taken | change | more) or found(
+                base.problem, change | more
+            )
+            if solution is not None and self.accepts(solution):
+                yield solution
+                return
+
+    @cached_property
+    def bases(self) -> list[Solution]:
+        """The explicit samples, or the simplest one that is accepted."""
+        if not self.is_possible:
+            return []
+        operator = self.subject.operator
+        if operator.samples:
+            explicit = (found(problem_of(self.subject, each), {}) for each in operator.samples)
+            return [each for each in explicit if each is not None]
+        described = self.subject.facts is not None
+        for problem in [problem_of(self.subject, None)] if described else guesses(self.subject):
+            solution = first_solution(problem, self.accepts)
+            if solution is not None:
+                return [solution]
+        return []
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether all arguments that must be given can be made."""
+        return not any(
+            argument.type.base in UNMADE and not argument.type.optional and argument.default is None
+            for argument in self.subject.schema.arguments
+        )
+
+    def accepts(self, solution: Solution) -> bool:
+        """Tell whether the operator must accept a sample."""
+        sample = solution.sample
+        if sample in self.accepted:
+            return True
+        if sample in self.refused:
+            return False
+        found = refusal(
+            self.subject, sample, device=self.device, is_declared=solution.problem.is_declared
+        )
+        if found is None:
+            self.accepted.add(sample)
+        else:
+            self.refused[sample] = found
+        return found is None
+
+    def strategy(self, vary: Collection[Aspect] = ALL) -> st.SearchStrategy[Sample]:
+        """Return a strategy of hypothesis for the samples."""
+        return solutions(self.bases, vary, self.accepts).map(lambda solution: solution.sample)
 
     def shrink(self, sample: Sample, fails: Callable[[Sample], bool]) -> Sample:
-        """Return the smallest sample found for which `fails` holds, as it does for this one."""
-        del fails
-        return sample
+        """Return the smallest sample found for which `fails` holds, as it does for this one.
+
+        An exception of `fails` counts as no.
+        """
+
+        def still_fails(other: Sample) -> bool:
+            try:
+                return fails(other)
+            except Exception:  # noqa: BLE001 - another fault than the one that is looked for
+                return False
+
+        origin = self.origins.get(sample)
+        return sample if origin is None else smallest(origin, self.accepts, still_fails)
 
     def why_none(self) -> str | None:
-        """Say why there are no samples; None if there are some."""
-        return None if self.subject.operator.samples else "the declaration has no samples"
+        """Say why there are no samples, and what to do; None if there are some."""
+        if self.bases:
+            return None
+        fix = (
+            "give samples: samples=[ow.sample(...)]"
+            if self.subject.facts is not None
+            else f"describe it in an OperatorSet({self.subject.namespace!r}, existing=True) "
+            "with samples=[ow.sample(...)]"
+        )
+        if not self.is_possible:
+            return f"it has an argument that no sample can give; {fix}"
+        last = next(reversed(self.refused.values()), None)
+        said = "" if last is None else f"; the {last.by} of the last one tried says: {last.text}"
+        return f"no arguments were found that it accepts{said}; {fix}"

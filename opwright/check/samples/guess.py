@@ -1,0 +1,45 @@
+"""Problems of operators that nobody describes: what their arguments usually look like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from opwright.check.samples.problem import Axes, Axis, problem_of, tensors_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.samples.problem import Pattern, Problem
+    from opwright.check.subject import Subject
+
+__all__ = ["guesses"]
+
+SAME: tuple[Pattern, ...] = ((Axes("shape"),),)
+# Shapes by place of the tensor; the last one goes on.
+SHAPES: tuple[tuple[Pattern, ...], ...] = (
+    ((Axes("batch"), Axis("D")), (Axis("D"),)),
+    ((Axis("N"), Axis("K")), (Axis("K"), Axis("M")), (Axis("M"),)),
+    ((Axes("batch"), Axis("N"), Axis("K")), (Axes("batch"), Axis("K"), Axis("M"))),
+    ((Axis("N"), Axis("D")), (Axis("N"),)),
+    ((Axis("B"), Axis("C"), Axis("H"), Axis("W")),),
+    ((Axis("B"), Axis("C"), Axis("H"), Axis("W")), (Axis("C"),)),
+)
+
+
+def guesses(subject: Subject) -> Iterator[Problem]:
+    """Yield problems, the most usual one first."""
+    same = problem_of(subject, None)
+    tensors = [argument.name for argument in tensors_of(subject.operator)]
+    yield same
+    shaped = [
+        replace(same, patterns={n: (p[min(i, len(p) - 1)],) for i, n in enumerate(tensors)})
+        for p in SHAPES
+    ]
+    if tensors:
+        yield from shaped
+        # An index comes last, or behind the first tensor.
+        for name in dict.fromkeys(tensors[:0:-1]):
+            for each in (same, *shaped):
+                yield replace(each, integers=frozenset({name}))
+        yield replace(same, integers=frozenset(tensors))

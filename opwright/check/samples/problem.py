@@ -1,0 +1,251 @@
+"""What is to be solved: the shapes of an operator's tensors with named axes, and known values.
+
+The names are those of the declaration. Where it has no pattern for a tensor, an explicit sample
+shows one: axes of equal sizes have one name. Without a sample all such tensors have one shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from opwright.declare.dims import bind
+from opwright.declare.rules import Dims, DtypeSet, SameDtype
+from opwright.declare.sample import Sample, TensorSpec
+from opwright.declare.schema_text import split
+from opwright.declare.scope import Scope
+from opwright.declare.shape import Const, Dim
+from opwright.declare.sizes import read_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from opwright.check.subject import Subject
+    from opwright.declare.operator import Operator
+    from opwright.declare.sample import Value
+    from opwright.declare.schema import Argument
+    from opwright.declare.shape import Size
+
+__all__ = ["Axes", "Axis", "Computed", "Part", "Pattern", "Problem", "problem_of", "root_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis with a name, whose size is free."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Any number of axes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An axis whose size is a rule's."""
+
+    size: Size
+
+
+Part: TypeAlias = Axis | Axes | Computed
+Pattern: TypeAlias = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is to be solved.
+
+    Parameters
+    ----------
+    patterns
+        By tensor argument; for a list one for each element, which the last one goes on.
+    sizes, spans
+        What the base has for each name.
+    sample
+        The explicit sample that the base is; None if there is none.
+    known
+        By argument, the values that explicit samples give.
+    is_declared
+        Whether the declaration has a pattern for each tensor, so that nothing was guessed.
+    integers
+        Of an operator that nobody describes: the tensors that are taken for whole numbers.
+    """
+
+    subject: Subject
+    patterns: Mapping[str, tuple[Pattern, ...]]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    spans: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    sample: Sample | None = None
+    known: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    is_declared: bool = True
+    integers: frozenset[str] = frozenset()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether only what is known is tried: another library's operator may refuse the rest."""
+        return self.subject.is_foreign and self.subject.facts is not None
+
+    @property
+    def operator(self) -> Operator:
+        """The operator."""
+        return self.subject.operator
+
+    def given(self, name: str) -> Value:
+        """Return what the sample gives for an argument."""
+        return None if self.sample is None else dict(self.sample.values).get(name)
+
+    def spec(self, argument: Argument, index: int = 0) -> TensorSpec | None:
+        """Return the tensor that a sample has for an argument, or an element of it."""
+        values = [self.given(argument.name), *self.known.get(argument.name, ())]
+        for value in values:
+            specs = list(specs_in(value))
+            if specs:
+                return specs[min(index, len(specs) - 1)]
+        return None
+
+
+def specs_in(value: Value) -> Iterator[TensorSpec]:
+    """Yield the tensors of a value."""
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, TensorSpec):
+            yield each
+
+
+def problem_of(subject: Subject, sample: Sample | None) -> Problem:
+    """Return the problem whose base is an explicit sample, or the simplest one without."""
+    declared = declared_patterns(subject.operator)
+    sizes: dict[str, int] = {}
+    spans: dict[str, tuple[int, ...]] = {}
+    if sample is not None:
+        for name, pattern in declared.items():
+            for spec in specs_in(dict(sample.values).get(name)):
+                read_off(pattern, spec.shape, sizes, spans)
+    patterns: dict[str, tuple[Pattern, ...]] = {
+        name: (pattern,) for name, pattern in declared.items()
+    }
+    rest = [a for a in tensors_of(subject.operator) if a.name not in declared]
+    shown = {} if sample is None else shown_shapes(rest, sample)
+    shapes = {shape for each in shown.values() for shape in each}
+    for argument in rest:
+        if argument.name not in shown or (len(shapes) == 1 and not subject.is_foreign):
+            patterns[argument.name] = ((Axes("shape"),),)
+            spans.update(("shape", shape) for shape in shapes)
+        else:
+            patterns[argument.name] = tuple(
+                tuple(part_of(size, sizes) for size in shape) for shape in shown[argument.name]
+            )
+    return Problem(
+        subject=subject,
+        patterns=patterns,
+        sizes=sizes,
+        spans=spans,
+        sample=sample,
+        known=known_values(subject.operator.samples),
+        is_declared=not rest,
+    )
+
+
+def tensors_of(operator: Operator) -> list[Argument]:
+    """Return the arguments with tensors; those that may be missing bind names last."""
+    tensors = [a for a in operator.schema.arguments if a.type.has_tensors]
+    return sorted(tensors, key=lambda a: a.type.optional)
+
+
+def shown_shapes(
+    arguments: Sequence[Argument], sample: Sample
+) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Return the shapes that a sample shows, by argument."""
+    given = dict(sample.values)
+    found = {a.name: tuple(s.shape for s in specs_in(given.get(a.name))) for a in arguments}
+    return {name: shapes for name, shapes in found.items() if shapes}
+
+
+def part_of(size: int, sizes: dict[str, int]) -> Part:
+    """Return the axis of a size: that of an equal one, else a new one. 0 and 1 stay."""
+    if size <= 1:
+        return Computed(Const(size))
+    name = next((name for name, known in sizes.items() if known == size), f"{size}")
+    sizes[name] = size
+    return Axis(name)
+
+
+def read_off(
+    pattern: Pattern,
+    shape: tuple[int, ...],
+    sizes: dict[str, int],
+    spans: dict[str, tuple[int, ...]],
+) -> None:
+    """Read the sizes of named axes off a shape that has the pattern."""
+    count = len(shape) - len(pattern) + 1
+    index = 0
+    for part in pattern:
+        if isinstance(part, Axes):
+            spans.setdefault(part.name, shape[index : index + count])
+            index += count
+            continue
+        if isinstance(part, Axis) and index < len(shape):
+            sizes.setdefault(part.name, shape[index])
+        index += 1
+
+
+def declared_patterns(operator: Operator) -> dict[str, Pattern]:
+    """Return the patterns of tensor arguments, in the order in which they bind names."""
+    rules = {
+        name: rule
+        for name, rule in operator.shapes.items()
+        if isinstance(rule, Dims) and operator.schema.argument(name) is not None
+    }
+    scope, _ = bind(operator.schema, rules, where=operator.name)
+    patterns: dict[str, Pattern] = {}
+    for argument in tensors_of(operator):
+        rule = rules.get(argument.name)
+        if rule is None:
+            continue
+        texts = split(rule.text)
+        names = dict(scope.names)  # and those that only this one has, if it may be missing
+        parts: list[Part] = []
+        for index, text in enumerate(texts):
+            inner = Scope(schema=operator.schema, names=names, ranks=scope.ranks)
+            if text.startswith("*"):
+                word = text[1:].strip()
+                parts.append(Axes(f"{argument.name}[{index}:]" if word == "_" else word))
+            elif text == "_":
+                parts.append(Axis(f"{argument.name}[{index}]"))
+            elif text in names:
+                parts.append(Axis(text))
+            elif text.isidentifier() and text not in inner.known():
+                is_behind = any(isinstance(part, Axes) for part in parts)
+                names[text] = Dim(argument.name, index - len(texts) if is_behind else index)
+                parts.append(Axis(text))
+            else:
+                parts.append(Computed(read_size(text, inner, where=operator.name)))
+        patterns[argument.name] = tuple(parts)
+    return patterns
+
+
+def known_values(samples: Sequence[Sample]) -> dict[str, tuple[Value, ...]]:
+    """Return the values that samples give, by argument."""
+    known: dict[str, tuple[Value, ...]] = {}
+    for sample in samples:
+        for name, value in sample.values:
+            if value not in known.get(name, ()):
+                known[name] = (*known.get(name, ()), value)
+    return known
+
+
+def root_of(operator: Operator, name: str) -> str:
+    """Return the argument whose dtype an argument has."""
+    seen = {name}
+    while isinstance(rule := operator.dtypes.get(name), SameDtype) and rule.tensor not in seen:
+        name = rule.tensor
+        seen.add(name)
+    return name
+
+
+def dtype_set(operator: Operator, name: str) -> tuple[str, ...] | None:
+    """Return the dtypes that a tensor may have; None where the declaration leaves that open."""
+    rule = operator.dtypes.get(root_of(operator, name))
+    return rule.names if isinstance(rule, DtypeSet) else None

@@ -1,0 +1,93 @@
+"""Samples with some choices set; a search goes around contradictions and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from opwright.check.samples.choice import Contradiction, Fixed
+from opwright.check.samples.solve import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from opwright.check.samples.choice import Asked
+    from opwright.check.samples.problem import Problem
+    from opwright.declare.sample import Sample
+
+__all__ = ["Solution", "first_solution", "found"]
+
+STEPS = 200  # of a search through contradictions
+GUESSES = 60  # calls of the judge for a base
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A sample, and the choices that made it."""
+
+    problem: Problem
+    sample: Sample
+    trail: tuple[Asked, ...]
+
+    @property
+    def taken(self) -> dict[str, Any]:
+        """The choices by name."""
+        return {each.name: each.taken for each in self.trail}
+
+
+def found(problem: Problem, values: Mapping[str, Any]) -> Solution | None:
+    """Return the first sample without contradictions that has these choices; None if none has."""
+    steps: list[int] | None = []
+    for _ in range(STEPS):
+        if steps is None:
+            return None
+        chooser = Fixed(values, steps)
+        try:
+            sample = solve(problem, chooser)
+        except Contradiction:
+            steps = chooser.next_steps()
+            continue
+        solution = Solution(problem, sample, tuple(chooser.trail))
+        taken = solution.taken
+        # A choice that was set and then passed over is not what was asked for.
+        is_whole = all(taken.get(name, value) == value for name, value in values.items())
+        return solution if is_whole else None
+    return None
+
+
+def first_solution(problem: Problem, accepts: Callable[[Solution], bool]) -> Solution | None:
+    """Return a sample that is accepted, as near to the base as possible."""
+    for tries, solution in enumerate(candidates(problem)):
+        if tries >= GUESSES:
+            return None
+        if accepts(solution):
+            return solution
+    return None
+
+
+def candidates(problem: Problem) -> Iterator[Solution]:
+    """Yield the base, then what differs from it in one choice, then in two."""
+    base = found(problem, {})
+    if base is None:
+        return
+    yield base
+    absent = {e.name: False for e in base.trail if e.aspect == "presence"}
+    changes: list[dict[str, Any]] = [absent] if absent else []
+    changes += [
+        {each.name: other}
+        for each in base.trail
+        if each.aspect not in {"layout", "dtype"} and each.name != "seed"
+        for other in each.others[:5]
+    ]
+    changes += [
+        {one.name: first, other.name: second}
+        for index, one in enumerate(base.trail)
+        for other in base.trail[index + 1 :]
+        if {one.aspect, other.aspect} <= {"rank", "size", "value"} and other.name != "seed"
+        for first in one.others[:3]
+        for second in other.others[:3]
+    ]
+    for change in changes:
+        solution = found(problem, change)
+        if solution is not None:
+            yield solution

@@ -1,0 +1,126 @@
+"""A failing sample -> the smallest one found that fails as well."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from opwright.check.samples.choice import same
+from opwright.check.samples.search import found
+from opwright.declare.sample import TensorSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.check.samples.search import Solution
+    from opwright.declare.sample import Sample
+
+__all__ = ["smallest"]
+
+SECONDS = 2.0
+CALLS = 80
+# What is made simple first: it says the most about a fault.
+ORDER = ("layout", "presence", "length", "rank", "dtype", "value", "size")
+
+
+@dataclass(slots=True)
+class Reduction:
+    """A search for the smallest sample."""
+
+    best: Solution
+    accepts: Callable[[Solution], bool]
+    fails: Callable[[Sample], bool]
+    until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+    calls: int = 0
+    tried: set[Sample] = field(default_factory=set)
+
+    def is_over(self) -> bool:
+        """Tell whether time or calls are used up."""
+        return self.calls >= CALLS or time.monotonic() > self.until
+
+    def try_(self, change: dict[str, Any]) -> bool:
+        """Take over a change if the sample becomes smaller and still fails."""
+        if self.is_over():
+            return False
+        solution = found(self.best.problem, self.best.taken | change)
+        if solution is None or solution.sample in self.tried:
+            return False
+        if measure(solution) >= measure(self.best) or not self.accepts(solution):
+            return False
+        self.tried.add(solution.sample)
+        self.calls += 1
+        if not self.fails(solution.sample):
+            return False
+        self.best = solution
+        return True
+
+
+def smallest(
+    start: Solution, accepts: Callable[[Solution], bool], fails: Callable[[Sample], bool]
+) -> Sample:
+    """Return the smallest sample found."""
+    reduction = Reduction(start, accepts, fails)
+    for change in coarse(start):
+        reduction.try_(change)
+    changed = True
+    while changed and not reduction.is_over():
+        changed = False
+        for name in [each.name for each in ordered(reduction.best)]:
+            changed |= reduce_one(reduction, name)
+    return reduction.best.sample
+
+
+def reduce_one(reduction: Reduction, name: str) -> bool:
+    """Make one choice as small as it can be."""
+    asked = next((each for each in reduction.best.trail if each.name == name), None)
+    if asked is None:
+        return False
+    for option in asked.options:
+        if same(option, asked.taken):
+            return False
+        if reduction.try_({name: option}):
+            return True
+    return False
+
+
+def coarse(start: Solution) -> Iterator[dict[str, Any]]:
+    """Yield large steps: everything as small as possible, then one aspect after the other."""
+    simple = {each.name: each.options[0] for each in start.trail}
+    yield simple
+    for aspect in ORDER:
+        yield {each.name: simple[each.name] for each in start.trail if each.aspect == aspect}
+
+
+def ordered(solution: Solution) -> list[Any]:
+    """Return the choices, in the order in which they are made simple."""
+    return sorted(solution.trail, key=lambda each: ORDER.index(each.aspect))
+
+
+def measure(solution: Solution) -> tuple[int, ...]:
+    """Return how large a sample is: tensors, elements, axes, then what is not the first option.
+
+    An empty axis counts as 2: one element says more.
+    """
+    specs = [spec for _, value in solution.sample.values for spec in specs_in(value)]
+    others = [each for each in solution.trail if each.aspect != "size"]
+    places = [
+        next(place for place, option in enumerate(each.options) if same(option, each.taken))
+        for each in others
+    ]
+    return (
+        len(specs),
+        sum(math.prod(size or 2 for size in spec.shape) for spec in specs),
+        sum(len(spec.shape) for spec in specs),
+        sum(size or 2 for spec in specs for size in spec.shape),
+        sum(spec.layout != "contiguous" for spec in specs),
+        sum(places),
+    )
+
+
+def specs_in(value: object) -> Iterator[TensorSpec]:
+    """Yield the tensors of a value."""
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, TensorSpec):
+            yield each

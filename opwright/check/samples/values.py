@@ -1,0 +1,105 @@
+"""What arguments that are no tensors can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.check.samples.choice import contains
+from opwright.declare.checks import MemberCheck, ValueCheck
+from opwright.declare.defaults import default_value
+from opwright.declare.rules import DtypeArgument, DtypeSet
+from opwright.declare.sample import frozen
+from opwright.declare.schema import Base
+from opwright.declare.shape import Binary, Const
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from opwright.check.samples.problem import Problem
+    from opwright.declare.sample import Value
+    from opwright.declare.schema import Argument
+    from opwright.declare.shape import Size
+
+__all__ = ["SEEDS", "UNMADE", "options_of"]
+
+SEEDS = tuple(range(64))
+# What no sample can give: they are left out, or the operator has no samples.
+UNMADE = frozenset(
+    {
+        Base.GENERATOR,
+        Base.DIMNAME,
+        Base.STORAGE,
+        Base.STREAM,
+        Base.QSCHEME,
+        Base.DEVICE_INDEX,
+        Base.CONST_QUANTIZER,
+    }
+)
+USUAL: dict[Base, tuple[Value, ...]] = {
+    Base.INT: (1, 0, 2, 3, -1),
+    Base.SYMINT: (1, 0, 2, 3, -1),
+    Base.FLOAT: (1.0, 0.0, 0.5, 2.0, -1.0),
+    Base.SYMFLOAT: (1.0, 0.0, 0.5, 2.0, -1.0),
+    Base.BOOL: (False, True),
+    Base.SYMBOOL: (False, True),
+    Base.SCALAR: (1, 0, 2, -1, 0.5),
+    Base.COMPLEX: (1.0, 0.0),
+    Base.STR: ("mean", "sum", "none", ""),
+    Base.SCALAR_TYPE: ("float32", "float16"),
+    Base.LAYOUT: ("strided",),
+    Base.MEMORY_FORMAT: ("contiguous_format",),
+    Base.DEVICE: ("cpu",),
+}
+
+
+def options_of(
+    argument: Argument, problem: Problem, sizes: Sequence[int], *, whole: bool = False
+) -> tuple[Value, ...]:
+    """Return what an argument can be, or an element of a list: the most usual first.
+
+    Parameters
+    ----------
+    sizes
+        Sizes of axes: an int may be one.
+    whole
+        Return whole values of a list.
+    """
+    found: list[Value] = []
+    for value in (frozen(default_value(argument)), *problem.known.get(argument.name, ())):
+        items = value if isinstance(value, tuple) and not whole else (value,)
+        found += [each for each in items if each is not None]
+    if not whole:
+        found += of_rules(argument, problem)
+        found += USUAL.get(argument.type.base, ())
+        if argument.type.base.is_integer:
+            found += sizes
+    unique: list[Value] = []
+    for each in found:
+        if not contains(unique, each):
+            unique.append(each)
+    return tuple(unique)
+
+
+def of_rules(argument: Argument, problem: Problem) -> Iterator[Value]:
+    """Yield the values of an argument that its rules name."""
+    facts = problem.subject.facts
+    for check in () if facts is None else facts.checks:
+        if isinstance(check, MemberCheck) and check.argument == argument.name:
+            yield from check.values
+        if isinstance(check, ValueCheck) and argument.type.base.is_integer:
+            for value in (*constants(check.left), *constants(check.right)):
+                yield value
+                yield value + 1
+    if argument.type.base is Base.SCALAR_TYPE:
+        for rule in problem.operator.dtypes.values():
+            if isinstance(rule, DtypeArgument) and isinstance(rule.otherwise, DtypeSet):
+                yield from rule.otherwise.names
+
+
+def constants(size: Size) -> Iterator[int]:
+    """Yield the whole numbers in an expression."""
+    if isinstance(size, Const) and isinstance(size.value, int):
+        yield size.value
+    if isinstance(size, Binary):
+        yield from constants(size.left)
+        yield from constants(size.right)
