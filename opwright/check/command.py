@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from opwright.check.errors import NumberError, OutputError, TargetError
+from opwright.check.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
 from opwright.check.session import INTERRUPTED, Options, run_session
@@ -69,8 +70,16 @@ def check(  # noqa: PLR0913 - a parameter for each option
         Path | None, typer.Option(metavar="DIR", help="Write a script for each failure.")
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Known failures, with reasons.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Known failures, with reasons (default: check.toml beside the declaration).",
+        ),
     ] = None,
+    accept: Annotated[
+        bool,
+        typer.Option("--accept", help="Add what fails now to the ledger; reasons are yours."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of the samples.")] = 0,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds for one cell.")] = 120.0,
     memory_limit: Annotated[
@@ -106,7 +115,8 @@ def check(  # noqa: PLR0913 - a parameter for each option
         json_file=output(json_file, where="--json"),
         page=output(page, where="--html"),
         repro=repro,
-        ledger=ledger,
+        ledger=ledger or default_ledger(target, is_wanted=accept),
+        accept=accept,
     )
     check_target(options.request)
     signal.signal(signal.SIGTERM, interrupt)

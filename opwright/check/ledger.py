@@ -19,6 +19,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -39,14 +40,22 @@ from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from opwright.check.failures import Failure
     from opwright.check.outcome import Outcome
     from opwright.check.run import CheckedRow
     from opwright.errors import OpwrightError
 
-__all__ = ["FILE", "Entry", "Judged", "check_entries", "entries_of", "judged", "read_ledger"]
+__all__ = [
+    "FILE",
+    "Entry",
+    "Judged",
+    "check_entries",
+    "default_ledger",
+    "entries_of",
+    "judged",
+    "read_ledger",
+]
 
 # Beside the declaration.
 FILE = "check.toml"
@@ -109,6 +118,22 @@ class Judged:
 
     known: tuple[KnownFailure, ...]
     unexpected: tuple[str, ...]
+
+
+def default_ledger(target: str, *, is_wanted: bool = False) -> Path | None:
+    """Return the ledger beside the declaration; None if there is none.
+
+    Parameters
+    ----------
+    is_wanted
+        Return where it would be, too.
+    """
+    path = Path(target)
+    folder = path if path.is_dir() else path.parent
+    if not path.exists():  # the name of a module or of a namespace
+        folder = Path()
+    file = folder / FILE
+    return file if is_wanted or file.is_file() else None
 
 
 def read_ledger(

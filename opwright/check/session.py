@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from opwright import __version__
+from opwright.check.accept import accept
 from opwright.check.as_json import run_text as run_json
 from opwright.check.failures import is_passed, new_failures
 from opwright.check.ledger import judged, read_ledger
@@ -19,17 +20,20 @@ from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
 from opwright.check.progress import Progress
+from opwright.check.report.html import page_of
 from opwright.check.report.terminal import WIDTH, run_text
 from opwright.check.repro import write_scripts
 from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.errors import counted
+from opwright.sources.files import write_atomically
 from opwright.twin.launch import launch_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from opwright.check.ledger import Entry
     from opwright.check.outcome import Outcome
     from opwright.check.processes.pool import Limits
     from opwright.check.request import Request
@@ -54,6 +58,8 @@ class Options:
         Of the twin.
     ledger
         Known failures; None for none.
+    accept
+        Add what fails now to the ledger.
     """
 
     request: Request
@@ -66,6 +72,7 @@ class Options:
     page: Path | None
     repro: Path | None
     ledger: Path | None
+    accept: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +166,7 @@ def row_names(given: Iterable[str]) -> list[str]:
 
 def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -> int:
     """Examine all cells and tell what was found; return the exit code."""
-    names = [each.name for each in matrix.known]
-    entries = (
-        read_ledger(options.ledger, operators=names, rows=matrix.offered) if options.ledger else ()
-    )
+    entries = ledger_entries(options, matrix)
     cells = matrix.cells()
     begin = time.monotonic()
     outcomes, is_whole = examined(pool, cells, min(options.workers, len(cells)), console)
@@ -175,20 +179,43 @@ def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -
         rows=matrix.rows,
         outcomes=in_order(outcomes, cells),
     )
+    columns = {row.name: row.columns for row in matrix.offered}
     judgement = judged(
         run.outcomes,
         entries,
-        operators=names,
-        columns={row.name: row.columns for row in matrix.offered},
+        operators=[each.name for each in matrix.known],
+        columns=columns,
         versions=matrix.versions,
     )
     run = replace(run, known=judgement.known, unexpected=judgement.unexpected)
     tell(run, options)
+    if options.accept and options.ledger is not None:
+        count = accept(options.ledger, new_failures(run), columns=columns)
+        console.print(
+            f"{counted(count, 'entry', 'entries') or 'no entries'} added to {options.ledger}",
+            highlight=False,
+            markup=False,
+        )
     if not is_whole:
         total = sum(map(len, cells))
         console.print(f"interrupted: {len(outcomes)} of {total} cells were run", highlight=False)
         return INTERRUPTED
     return 0 if is_passed(run) else 1
+
+
+def ledger_entries(options: Options, matrix: Matrix) -> tuple[Entry, ...]:
+    """Return what the ledger has; one that is to be made has nothing yet.
+
+    Raises
+    ------
+    LedgerFileError, LedgerError
+        OPW-C021, OPW-C026.
+    """
+    file = options.ledger
+    if file is None or (options.accept and not file.exists()):
+        return ()
+    names = [each.name for each in matrix.known]
+    return read_ledger(file, operators=names, rows=matrix.offered, lenient=options.accept)
 
 
 def examined(
@@ -220,8 +247,10 @@ def tell(run: Run, options: Options) -> None:
     if options.json_file is not None:
         options.json_file.write_text(run_json(run), encoding="utf-8")
     scripts = {}
-    if options.repro is not None and new_failures(run):
+    if options.repro is not None:
         scripts = write_scripts(options.repro, run, options.request)
+    if options.page is not None:
+        write_atomically(options.page, page_of(run, scripts=scripts), force=True)
     console = Console()
     width = console.width if console.is_terminal else WIDTH
     console.print(run_text(run, scripts=scripts, width=width), highlight=False, soft_wrap=True)

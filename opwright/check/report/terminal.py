@@ -14,6 +14,7 @@ from rich.text import Text
 from opwright.check.failures import new_failures
 from opwright.check.report.counts import ORDER, cells, not_applicable, shown_status
 from opwright.check.report.faults import faults
+from opwright.check.report.marks import BAD, MARKS
 from opwright.check.report.source import raised_at, source_line, without_controls
 from opwright.check.samples.text import described
 from opwright.errors import counted
@@ -29,19 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "failures_text", "run_text"]
 
 WIDTH = 100
-BAD = ORDER[: ORDER.index("passed")]
 LABEL = 12  # columns for `expected:` and the like
-MARKS = {
-    "crashed": "!",
-    "hung": "!",
-    "out of memory": "!",
-    "error": "E",
-    "failed": "F",
-    "known": "k",
-    "blocked": "b",
-    "passed": ".",
-    "not applicable": "-",
-}
 STYLES = {
     "crashed": "bold red",
     "hung": "bold red",
