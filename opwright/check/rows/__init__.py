@@ -10,6 +10,8 @@ from opwright.check.rows import (
     bounds,
     determinism,
     errors,
+    gradients,
+    leaks,
     meta,
     mutation,
     numerics,
@@ -40,6 +42,8 @@ ROWS: tuple[Row, ...] = (
     serialization.ROW,
     errors.ROW,
     bounds.ROW,
+    leaks.ROW,
+    gradients.ROW,
 )
 
 

@@ -74,6 +74,10 @@ def run(bench: Bench) -> None:
     if device == "cpu" and not dispatcher.has_kernel(bench.subject.overload, "CPU"):
         message = "the operator has no CPU kernel"
         raise NotApplicableError(message)
+    has_rule = dispatcher.has_kernel(bench.subject.overload, "AutocastCPU")
+    if device == "cpu" and bench.subject.is_foreign and not has_rule:
+        message = "the library has no autocast rule for the CPU"
+        raise NotApplicableError(message)
 
     def examine(sample: Sample) -> Finding | None:
         if not any(is_eligible(tensor) for tensor in flat(bench.arguments(sample, "cpu")).values()):

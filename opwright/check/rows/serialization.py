@@ -65,7 +65,9 @@ SCHEMA = Kind(
 )
 
 # What TorchScript says of types that it does not have.
-UNSUPPORTED = re.compile("Tracing a list of .* not supported|Tracer cannot|Unknown type name")
+UNSUPPORTED = re.compile(
+    "Tracing a list of .* not supported|Tracer cannot|Unknown type name|beforeSets"
+)
 SLACK = 4096  # bytes that a storage may have more than its tensor: allocators round up
 TYPES = {
     Base.TENSOR: "Tensor",
@@ -109,10 +111,14 @@ def run(bench: Bench) -> None:
 
 
 def examine_schema(bench: Bench) -> None:
-    """Read back the schema that torch prints."""
+    """Read back the schema that torch prints, unless torch cannot read its own text."""
     schema = bench.subject.overload._schema  # noqa: SLF001 - it has no public name
-    if torch._C.parse_schema(str(schema)) != schema:  # noqa: SLF001 - as above
-        bench.report(SCHEMA, expected=str(schema), got=str(torch._C.parse_schema(str(schema))))  # noqa: SLF001 - as above
+    try:
+        again = torch._C.parse_schema(str(schema))  # noqa: SLF001 - as above
+    except RuntimeError:
+        return
+    if again != schema:
+        bench.report(SCHEMA, expected=str(schema), got=str(again))
 
 
 def round_trip(value: Any) -> Any:  # noqa: ANN401 - what torch.save takes
