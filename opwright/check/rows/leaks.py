@@ -1,0 +1,328 @@
+"""What a call takes, it gives back: no use of memory, objects, threads or files that grows.
+
+The operator is called 1,000 times with a few samples in turn, in blocks: a first one to warm up,
+then others after each of which the process is looked at:
+
+* device memory: what torch_npu has given out, and what the device has left;
+* host memory: what malloc has given out, in all threads, and the pages of the process;
+* Python objects (after a garbage collection), threads, and file descriptors.
+
+What grows in one block alone is a cache. What grows in every block, by about as much, is a leak; it
+is told for each call. Column `refused` does the same with the declared error samples: executors,
+workspace and references are to be freed on this way, too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.finding import Kind
+from opwright.check.row import Row
+from opwright.check.samples import arguments
+from opwright.declare.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from opwright.check.bench import Bench
+
+__all__ = ["ROW"]
+
+THREADS = Kind(
+    "threads",
+    "each call leaves a thread behind",
+    "start threads once, for all calls, or join them before the call returns",
+)
+FILES = Kind(
+    "file-descriptors",
+    "each call leaves a file descriptor open",
+    "close files where they are opened: with open(...), or a destructor in C++",
+)
+DEVICE = Kind(
+    "device-memory",
+    "each call keeps device memory",
+    "keep no tensors in global variables, caches or ctx attributes; free what aclrtMalloc gave",
+)
+OBJECTS = Kind(
+    "python-objects",
+    "each call keeps Python objects",
+    "keep nothing of a call in global variables, or bound the cache that does",
+)
+HOST = Kind(
+    "host-memory",
+    "each call keeps host memory",
+    "free what was allocated: destroy aclTensor, aclScalar, arrays and executors on every way out",
+)
+
+WARM_UP = 150
+BLOCK = 425  # with two blocks, 1,000 calls
+BLOCKS = 2
+MORE_BLOCKS = 2  # before a leak is told
+LIMIT = 0.8  # seconds for all calls; slow operators are called less often
+LEAST_BLOCK = 24
+MOST_SAMPLES = 4
+QUEUE = 4200  # calls that fill torch_npu's queue once, whose pages would look like growth
+
+# What is looked at: kind, unit, and how much for each call is no noise any more.
+LOOKS: dict[str, tuple[Kind, str, float]] = {
+    "threads": (THREADS, "threads", 0.02),
+    "files": (FILES, "file descriptors", 0.02),
+    "device": (DEVICE, "bytes of device memory", 32),
+    "free": (DEVICE, "bytes of device memory outside of torch", 32),
+    "objects": (OBJECTS, "Python objects", 0.2),
+    "malloc": (HOST, "bytes of host memory", 12),
+    # Pages that are touched for the first time are noise; a mapping for each call is not.
+    "pages": (HOST, "bytes of the process's pages", 3500),
+}
+
+
+class MallInfo(ctypes.Structure):
+    """glibc's struct mallinfo2, sums over all threads' arenas."""
+
+    _fields_: ClassVar = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+@cache
+def libc() -> ctypes.CDLL:
+    """Return the C library."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallinfo2"):  # glibc from 2.33 on
+        library.mallinfo2.restype = MallInfo
+    return library
+
+
+def look(device: str) -> dict[str, int]:
+    """Return how much the process uses."""
+    gc.collect()
+    used = {
+        "threads": len(os.listdir("/proc/self/task")),  # noqa: PTH208 - names are all that is wanted
+        "files": len(os.listdir("/proc/self/fd")),  # noqa: PTH208
+        "objects": sys.getallocatedblocks(),
+    }
+    if hasattr(libc(), "mallinfo2"):
+        found = libc().mallinfo2()
+        used["malloc"] = found.uordblks + found.hblkhd
+    with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a Path is an object more
+        used["pages"] = int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    if device != "cpu":
+        module = torch.get_device_module(device)
+        allocated = module.memory_allocated()
+        free, total = module.mem_get_info()
+        used["device"] = allocated
+        used["free"] = total - free - module.memory_reserved()
+    return used
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """Let garbage collections look at what is made from now on alone; they take no time then."""
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def run(bench: Bench) -> None:
+    """Call, look, and call again."""
+    calls = refused_calls(bench) if bench.column == "refused" else accepted_calls(bench)
+    if not calls:
+        message = "the declaration has no error samples"
+        raise NotApplicableError(bench.samples.why_none() or message)
+    fill_queue(bench.device)
+    with frozen():
+        examine(bench, calls)
+
+
+def accepted_calls(bench: Bench) -> list[tuple[Sample, Callable[[], object]]]:
+    """Return calls with arguments that differ in what is given."""
+    found: list[tuple[Sample, Callable[[], object]]] = []
+    for sample in bench.samples.of({"presence", "length"}, 0):
+        if len(found) == MOST_SAMPLES:
+            break
+        values = bench.arguments(sample)
+        bench.call(values, sample)  # an error is told as such
+        bench.examine(lambda _: None, sample)
+        found.append((sample, lambda values=values: bench.subject.call(values)))  # type: ignore[misc]
+    return found
+
+
+def refused_calls(bench: Bench) -> list[tuple[Sample, Callable[[], object]]]:
+    """Return calls with the error samples."""
+
+    def refused(sample: Sample) -> Callable[[], object]:
+        values = arguments(bench.subject.operator, sample, bench.device)
+
+        def call() -> None:
+            try:
+                bench.subject.call(values)
+                bench.synchronize()
+            except Exception:  # noqa: BLE001, S110 - row errors looks at it
+                pass
+
+        return call
+
+    found: list[tuple[Sample, Callable[[], object]]] = []
+    for error in bench.subject.operator.errors[:MOST_SAMPLES]:
+        sample = Sample(error.values)
+        bench.examine(lambda _: None, sample)
+        found.append((sample, refused(sample)))
+    return found
+
+
+@cache
+def fill_queue(device: str) -> None:
+    """Fill torch_npu's queue of calls once in this process."""
+    if device == "cpu":
+        return
+    one = torch.ones(1, device=device)
+    for _ in range(QUEUE):
+        one.add_(1)
+    torch.get_device_module(device).synchronize()
+
+
+def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) -> None:
+    """Call in blocks, and compare what the process uses after each."""
+
+    def block(count: int) -> None:
+        for index in range(count):
+            calls[index % len(calls)][1]()
+        bench.calls += count
+        try:
+            bench.synchronize()
+        except RuntimeError as error:
+            raise EagerCallError(calls[0][0], error) from error
+
+    start = time.perf_counter()
+    first = grown(bench, block, LEAST_BLOCK)
+    each = (time.perf_counter() - start) / LEAST_BLOCK
+    count = max(LEAST_BLOCK, min(BLOCK, int(LIMIT / each / (BLOCKS + 0.4))))
+    if max(first["threads"], first["files"]) >= LEAST_BLOCK // 2:
+        count = LEAST_BLOCK  # before the process has too many
+    block(max(len(calls), min(WARM_UP, count) - LEAST_BLOCK))
+    growth = [grown(bench, block, count) for _ in range(BLOCKS)]
+    if leaking(growth, count):
+        growth += [grown(bench, block, count) for _ in range(MORE_BLOCKS)]
+    bench.details["growth for each call"] = "\n".join(
+        ", ".join(f"{LOOKS[name][1]} {value / count:.2f}" for name, value in block.items())
+        for block in growth
+    )
+    names = leaking(growth, count)
+    if names:
+        tell(bench, calls, names, growth, count, kept_types(block, count))
+
+
+def grown(bench: Bench, block: Callable[[int], None], count: int) -> dict[str, int]:
+    """Return by how much a block of calls lets each use grow."""
+    before = look(bench.device)
+    block(count)
+    after = look(bench.device)
+    return {name: after[name] - before[name] for name in before}
+
+
+def leaking(growth: Sequence[dict[str, int]], count: int) -> list[str]:
+    """Return what grew in every block, in the order of LOOKS."""
+    return [
+        name
+        for name, (_, _, least) in LOOKS.items()
+        if name in growth[0] and min(each[name] for each in growth) >= max(2, least * count)
+    ]
+
+
+def kept_types(block: Callable[[int], None], count: int) -> str:
+    """Return which Python objects a block of calls leaves, by type; objects without parts aside."""
+
+    def types() -> Counter[str]:
+        gc.collect()
+        return Counter(type(each).__qualname__ for each in gc.get_objects())
+
+    before = types()
+    block(count)
+    kept = [(n, name) for name, n in (types() - before).items() if n >= count // 4]
+    return ", ".join(f"{n / count:.2g} {name}" for n, name in sorted(kept, reverse=True)[:4])
+
+
+def tell(
+    bench: Bench,
+    calls: Sequence[tuple[Sample, Callable[[], object]]],
+    names: Sequence[str],
+    growth: Sequence[dict[str, int]],
+    count: int,
+    types: str,
+) -> None:
+    """Report a leak: the first kind in the order of LOOKS, with all that grows."""
+    parts = [f"{min(each[name] for each in growth) / count:.3g} {LOOKS[name][1]}" for name in names]
+    kept = f"; kept objects for each call: {types}" if types else ""
+    bench.report(
+        LOOKS[names[0]][0],
+        expected=f"as much in use after {count} calls as before",
+        got=f"{', '.join(parts)} more for each call, in each of {len(growth)} blocks of {count} "
+        f"calls{kept}",
+        sample=calls[0][0],
+        script=SCRIPTS[LOOKS[names[0]][0].name] if bench.column == "eager" else (),
+    )
+
+
+def script(measure: str, most: int, first: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return lines that compare a measure before and after 1,000 calls."""
+    return (
+        "import gc",
+        *first,
+        "values = arguments('npu')",
+        "def used():",
+        "    torch.npu.synchronize()",
+        "    gc.collect()",
+        f"    return {measure}",
+        "for _ in range(200):",
+        "    operator(**values)",
+        "before = used()",
+        "for _ in range(1000):",
+        "    operator(**values)",
+        "growth = used() - before",
+        f"assert growth < {most}, growth",
+    )
+
+
+STRUCT = (
+    "import ctypes",
+    "class Info(ctypes.Structure):",
+    "    _fields_ = [(f'f{i}', ctypes.c_size_t) for i in range(10)]  # struct mallinfo2",
+    "mallinfo2 = ctypes.CDLL(None).mallinfo2",
+    "mallinfo2.restype = Info",
+)
+SCRIPTS: dict[str, tuple[str, ...]] = {
+    THREADS.name: script("len(os.listdir('/proc/self/task'))", 20, ("import os",)),
+    FILES.name: script("len(os.listdir('/proc/self/fd'))", 20, ("import os",)),
+    DEVICE.name: script("torch.npu.mem_get_info()[1] - torch.npu.mem_get_info()[0]", 32_000),
+    OBJECTS.name: script("sys.getallocatedblocks()", 200, ("import sys",)),
+    HOST.name: script("mallinfo2().f7 + mallinfo2().f4", 16_000, STRUCT),
+}
+
+ROW = Row(
+    name="leaks",
+    title="1,000 calls give back what they take",
+    kinds=(THREADS, FILES, DEVICE, OBJECTS, HOST),
+    run=run,
+    columns=("eager", "refused"),
+)
