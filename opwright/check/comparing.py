@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.bench import EagerCallError
-from opwright.check.program import Program, Ran, program_of
+from opwright.check.program import Program, Ran, named_tensors, program_of
 from opwright.check.subject import packed_results
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 
-__all__ = ["cause_text", "few", "programs", "run", "run_eagerly", "writable_results"]
+__all__ = ["cause_text", "few", "gradients", "programs", "run", "run_eagerly", "writable_results"]
 
 LOOKED_AT = 24  # samples among which those of another form are looked for
 
@@ -67,6 +67,43 @@ def run(bench: Bench, program: Program, function: Callable[..., Any], sample: Sa
     returned = function(*given)
     bench.synchronize()
     return Ran.of(program, returned, given)
+
+
+def gradients(
+    bench: Bench, program: Program, function: Callable[..., Any], sample: Sample
+) -> dict[str, torch.Tensor]:
+    """Return the gradients of a function's floating arguments by name.
+
+    What flows back are numbers that differ from element to element. Empty if no result depends on
+    an argument in a way that can be differentiated.
+    """
+    given = program.given(bench.arguments(sample))
+    leaves = {
+        f"{name}" if index is None else f"{name}[{index}]": value.requires_grad_()
+        for (name, index), value in zip(program.parameters, given, strict=True)
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    }
+    # What the operator writes cannot be a leaf.
+    taken = [each.clone() if isinstance(each, torch.Tensor) else each for each in given]
+    torch.manual_seed(0)
+    bench.calls += 1
+    returned = named_tensors(function(*taken))
+    results = [each for each in returned.values() if each.requires_grad]
+    if not results or not leaves:
+        return {}
+    flowing = [ramp(each) for each in results]
+    found = torch.autograd.grad(results, list(leaves.values()), flowing, allow_unused=True)
+    bench.synchronize()
+    return {
+        name: gradient for name, gradient in zip(leaves, found, strict=True) if gradient is not None
+    }
+
+
+def ramp(like: torch.Tensor) -> torch.Tensor:
+    """Return numbers from 1 to 2 in the shape of a tensor."""
+    count = max(like.numel(), 1)
+    numbers = torch.arange(like.numel(), dtype=torch.float32) / count + 1
+    return numbers.reshape(like.shape).to(device=like.device, dtype=like.dtype)
 
 
 def programs(bench: Bench, sample: Sample, shapes: tuple[Shape, ...]) -> Iterator[Program]:

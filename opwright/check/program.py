@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument
     from opwright.live.arguments import Values
 
-__all__ = ["Program", "Ran", "Shape", "has_pair", "program_of"]
+__all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
 
 # What the function does.
 # direct   calls the operator with what it is given

@@ -1,0 +1,175 @@
+"""Functions that call an operator, compiled: backends, and a fresh state of torch for each cell."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import torch
+import torch._dynamo
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import BackendCompilerFailed
+from torch._dynamo.utils import counters
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from opwright.check.bench import NotApplicableError
+from opwright.check.comparing import cause_text
+from opwright.check.subject import flat
+from opwright.check.watch import quiet
+from opwright.live.arguments import map_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from opwright.check.bench import Bench
+    from opwright.declare.sample import Sample
+
+__all__ = [
+    "Backend",
+    "compiled",
+    "fresh_compilers",
+    "inner_error",
+    "is_missing_meta",
+    "data_dependent",
+]
+
+# aot_eager        AOTAutograd, and the graph run as it is
+# reduce-overhead  TorchAir: the graph is captured as an NPU graph
+# max-autotune     TorchAir: the graph is converted for the graph engine
+Backend: TypeAlias = Literal["aot_eager", "reduce-overhead", "max-autotune"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+
+@contextmanager
+def fresh_compilers() -> Iterator[None]:
+    """Compile from nothing, and leave nothing behind."""
+    torch._dynamo.reset()  # noqa: SLF001 - documented
+    counters.clear()
+    try:
+        # An operator whose result's size depends on data breaks graphs unless these are set.
+        with (
+            torch._dynamo.config.patch(  # noqa: SLF001 - documented
+                capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
+            ),
+            warnings.catch_warnings(record=True),  # TorchAir sets filters of its own
+            quiet(),
+        ):
+            yield
+    finally:
+        torch._dynamo.reset()  # noqa: SLF001 - documented
+        counters.clear()
+
+
+def compiled(
+    function: Callable[..., Any],
+    backend: Backend,
+    *,
+    dynamic: bool,
+    texts: dict[str, str],
+) -> Callable[..., Any]:
+    """Return a function, compiled into one graph.
+
+    Parameters
+    ----------
+    texts
+        Gets the text of the graphs that were made, by name.
+    """
+    made = recording_aot(texts) if backend == "aot_eager" else torchair_backend(backend, texts)
+    whole: Callable[..., Any] = torch.compile(
+        function, backend=made, dynamic=dynamic, fullgraph=True
+    )
+    return whole
+
+
+def recording_aot(texts: dict[str, str]) -> Callable[..., Any]:
+    """Return the backend aot_eager; it keeps the text of its graphs."""
+
+    def recorder(name: str) -> Callable[..., Any]:
+        def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:  # noqa: ANN401 - a module
+            del inputs
+            note(texts, name, graph)
+            return graph
+
+        return compile_graph
+
+    backend: Callable[..., Any] = aot_autograd(
+        fw_compiler=recorder("forward"),
+        bw_compiler=recorder("backward"),
+        inference_compiler=recorder("inference"),
+        keep_inference_input_mutations=True,
+    )
+    return backend
+
+
+def torchair_backend(mode: Backend, texts: dict[str, str]) -> Callable[..., Any]:
+    """Return TorchAir's backend; it keeps the text of the graphs that it gets."""
+    import torch_npu  # noqa: F401, PLC0415 - it makes TorchAir importable
+    import torchair  # noqa: PLC0415 - it takes seconds, and has to come before npugraph_ex
+
+    config = torchair.CompilerConfig()
+    config.mode = mode
+    inner = torchair.get_npu_backend(compiler_config=config)
+
+    def torchair_compile(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:  # noqa: ANN401 - a function
+        note(texts, "graph", graph)
+        return inner(graph, inputs)
+
+    return torchair_compile
+
+
+def note(texts: dict[str, str], name: str, graph: torch.fx.GraphModule) -> None:
+    """Keep the text of a graph."""
+    number = sum(each.startswith(name) for each in texts)
+    title = name if number == 0 else f"{name} {number + 1}"
+    texts[title] = str(graph.print_readable(print_output=False))
+
+
+def inner_error(error: Exception) -> Exception:
+    """Return the error that a backend raised, without what dynamo wraps it in."""
+    inner = error.inner_exception if isinstance(error, BackendCompilerFailed) else error
+    return inner if isinstance(inner, Exception) else error
+
+
+def is_missing_meta(error: BaseException) -> bool:
+    """Tell whether an error comes from a Meta function that is not there."""
+    text = cause_text(error)
+    return any(
+        each in text
+        for each in (
+            "does not support running with fake tensors",
+            "no fake impl",
+            "UnsupportedOperatorException",
+        )
+    )
+
+
+def data_dependent(bench: Bench, sample: Sample) -> bool:
+    """Tell whether a result's size depends on data, as Meta says."""
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    values = {
+        name: map_tensors(lambda each: mode.from_tensor(each, static_shapes=True), value)
+        for name, value in bench.arguments(sample).items()
+    }
+    try:
+        with mode, quiet():
+            returned = bench.subject.call(values)
+    except Exception:  # noqa: BLE001 - an author's Meta; the row meta tells it
+        return False
+    results = flat({"result": [returned] if isinstance(returned, torch.Tensor) else returned})
+    return any(
+        isinstance(size, torch.SymInt) for tensor in results.values() for size in tensor.shape
+    )
+
+
+def must_have_meta(error: BaseException) -> None:
+    """Leave it to the row `meta` if an operator has no Meta.
+
+    Raises
+    ------
+    NotApplicableError
+        It has none.
+    """
+    if is_missing_meta(error):
+        raise NotApplicableError("the operator has no Meta function: see row meta") from error

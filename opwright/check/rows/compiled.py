@@ -1,0 +1,382 @@
+"""Compiled, the operator computes what it computes eagerly.
+
+A function that calls the operator is compiled into one graph (`fullgraph=True`) and run. All that it
+returns and all its arguments afterwards are compared with an eager run, so that a write which the
+schema hides shows: the compiler removes the call, and the tensor stays as it was. Of an operator that
+writes, the function also writes a copy that it made itself and returns that.
+
+| columns | compiled by |
+|---|---|
+| `aot_eager`, `aot_eager dynamic` | AOTAutograd; the graph is run as it is. Gradients too, where eager has them |
+| `reduce-overhead`, … | TorchAir: the graph is captured as an NPU graph and replayed |
+| `max-autotune`, … | TorchAir: converters turn the graph into one of the graph engine, which runs it |
+
+Each graph runs twice with other values at other addresses. The columns without `dynamic` fix the
+sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a symbol
+and run the same graph with other sizes.
+
+An operator whose result's size depends on data cannot be in graphs of TorchAir. Column
+`max-autotune` applies to operators that have a prototype or a converter, declared or registered, and
+to those that are made of others. What was compiled is in the report.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from opwright.check.bench import NotApplicableError
+from opwright.check.comparing import (
+    cause_text,
+    few,
+    gradients,
+    programs,
+    run,
+    run_eagerly,
+)
+from opwright.check.compiling import (
+    BACKENDS,
+    compiled,
+    data_dependent,
+    fresh_compilers,
+    inner_error,
+    must_have_meta,
+)
+from opwright.check.finding import Kind
+from opwright.check.row import Row
+from opwright.check.rows.functionalization import ALIASED_RESULT
+from opwright.check.sizes import other_sizes
+from opwright.check.subject import flat
+from opwright.check.tolerance import difference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.compiling import Backend
+    from opwright.check.finding import Finding
+    from opwright.check.program import Program, Ran, Shape
+    from opwright.declare.sample import Sample
+
+__all__ = ["ROW"]
+
+RAISES = Kind(
+    "raises",
+    "the operator works eagerly and not in a compiled graph",
+    "see what was raised: Meta, functionalization, converter and kernel have to agree",
+)
+REFUSED = Kind(
+    "refused",
+    "torch cannot functionalize the operator",
+    "return new tensors or nothing: a custom operator whose result is a written argument "
+    "(`-> Tensor(a!)`) needs a Functionalize kernel, the tag inplace, or a declaration with "
+    "OperatorSet(..., existing=True) that completes it",
+)
+LOST = Kind(
+    "write-lost",
+    "a tensor that the operator writes stays as it was in a compiled graph",
+    "declare the argument as written: Tensor(a!) x; a call that seems to write nothing is removed",
+)
+DIFFERS = Kind(
+    "differs",
+    "the compiled operator computes something else than the eager one",
+    "compare what Meta, the converter and the kernel say of the shapes, dtypes and order of arguments",
+)
+GRADIENT = Kind(
+    "gradient-differs",
+    "gradients of the compiled operator are not those of the eager one",
+    "let the backward compute with what it saved, and save what it needs: values read from "
+    "elsewhere are constants in a graph",
+)
+NOT_CAPTURED = Kind(
+    "not-capturable",
+    "the kernel waits for the device, which no NPU graph allows",
+    "do without .item(), .cpu() and synchronize() in the kernel: pass host values as attributes, "
+    "compute with tensors",
+)
+NO_CONVERTER = Kind(
+    "no-converter",
+    "TorchAir cannot put the operator into a graph of the graph engine",
+    "give the declaration a prototype (REG_OP) and register it, or write a converter: "
+    "torchair.register_fx_node_ge_converter",
+)
+ENGINE = Kind(
+    "engine",
+    "the graph engine refuses the operator's node",
+    "correct the converter or the prototype: names, order, dtypes and number of inputs, outputs and "
+    "attributes",
+)
+
+# What TorchAir says of an operator that it has no converter for (torch_npu 2.13.0).
+WITHOUT_CONVERTER = ("No AscendIR", "find optype", "has no converter", "not have a converter")
+# What converters of opwright say of an attribute that would be a symbol.
+CONSTANT_ATTRIBUTE = "attributes are constants"
+# CANN's codes for what a capture does not allow.
+CAPTURE = tuple(f"1070{code}" for code in range(20, 42))
+ENGINES = ("OPW-N0", "E10501", "E19025", "E89999")
+
+
+def run_row(bench: Bench) -> None:
+    """Compile functions and compare."""
+    samples = few(bench, 1 if is_dynamic(bench) else 2)
+    if not samples:
+        raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
+    if not is_dynamic(bench):
+        samples += strided(bench)
+    reasons = [why_no_graph(bench, each) for each in samples]
+    if all(reasons):
+        raise NotApplicableError(reasons[0] or "")
+    for sample, reason in zip(samples, reasons, strict=True):
+        if reason is not None:
+            continue
+        found = bench.examine(lambda each: Trial(bench, each).finding(), sample)
+        if found is not None:
+            bench.findings.append(found)  # compiling again for smaller samples would take too long
+            return
+
+
+def backend_of(bench: Bench) -> Backend:
+    """Return what compiles in a column."""
+    return cast("Backend", bench.column.partition(" ")[0])
+
+
+def is_dynamic(bench: Bench) -> bool:
+    """Tell whether sizes are symbols in a column."""
+    return bench.column.endswith("dynamic")
+
+
+def why_no_graph(bench: Bench, sample: Sample) -> str | None:
+    """Say why no graph can have a call, whatever the operator is; None if one can."""
+    backend = backend_of(bench)
+    if backend == "aot_eager":
+        return None
+    values = bench.arguments(sample, "cpu")
+    if not flat(values):
+        return (
+            "TorchAir computes on the NPU; without a tensor nothing says that a call belongs there"
+        )
+    lists = [each for each in values.values() if isinstance(each, list | tuple)]
+    if backend == "max-autotune" and any(None in map(type_or_none, each) for each in lists):
+        return "a list of tensors with None in it: the graph engine has no such inputs"
+    if data_dependent(bench, sample):
+        return "the size of a result depends on data: TorchAir makes no graphs of such operators"
+    return None
+
+
+def type_or_none(value: object) -> object:
+    """Return None for None, else the type: tensors are not compared."""
+    return None if value is None else type(value)
+
+
+def strided(bench: Bench) -> list[Sample]:
+    """Return a sample with a tensor that is not contiguous, if there is one.
+
+    It is one that the operator reads: dynamo has no graphs for some that are written.
+    """
+    written = {argument.name for argument in bench.subject.schema.mutated}
+    for sample in islice(bench.samples.of({"layout"}, 0), 12):
+        tensors = flat(bench.arguments(sample, "cpu"))
+        unusual = {name.partition("[")[0] for name, t in tensors.items() if not t.is_contiguous()}
+        if unusual and not unusual & written:
+            return [sample]
+    return []
+
+
+class Trial:
+    """A compiled function for one sample, beside eager calls."""
+
+    def __init__(self, bench: Bench, sample: Sample) -> None:
+        self.bench = bench
+        self.sample = sample
+        self.backend = backend_of(bench)
+        self.is_dynamic = is_dynamic(bench)
+        self.texts: dict[str, str] = {}
+
+    def finding(self) -> Finding | None:
+        """Compile, run and compare."""
+        is_mutating = bool(self.bench.subject.schema.mutated)
+        shape: Shape = "inside" if is_mutating else "direct"
+        for program in programs(self.bench, self.sample, (shape,)):
+            with fresh_compilers():
+                found = self.forward(program)
+                if found is None and self.backend == "aot_eager":
+                    found = self.backward(program)
+            for name, text in self.texts.items():
+                self.bench.details.setdefault(name, text)
+            if found is not None:
+                return found
+        return None
+
+    def compiled(self, program: Program) -> Callable[..., Any]:
+        """Return the function, compiled."""
+        return compiled(
+            program.function(self.bench.subject.overload),
+            self.backend,
+            dynamic=self.is_dynamic,
+            texts=self.texts,
+        )
+
+    def inputs(self) -> Iterator[Sample]:
+        """Yield what one compiled function is called with."""
+        yield self.sample
+        if self.is_dynamic:
+            yield from other_sizes(self.bench, self.sample, count=1)
+        yield dataclasses.replace(self.sample, seed=self.sample.seed + 1)
+
+    def forward(self, program: Program) -> Finding | None:
+        """Compare results and written arguments."""
+        function = self.compiled(program)
+        for sample in self.inputs():
+            want = run_eagerly(self.bench, program, sample)
+            try:
+                with torch.no_grad():
+                    got = run(self.bench, program, function, sample)
+            except Exception as error:  # noqa: BLE001 - kernels, Meta and converters are the author's
+                return self.raised(program, sample, inner_error(error))
+            found = self.differs(program, sample, want, got)
+            if found is not None:
+                return found
+        return None
+
+    def raised(self, program: Program, sample: Sample, error: Exception) -> Finding:
+        """Make the finding of an error, by who is at fault."""
+        must_have_meta(error)
+        text = cause_text(error)
+        if CONSTANT_ATTRIBUTE in text:
+            raise NotApplicableError(short(error)) from error
+        kind = RAISES
+        if ALIASED_RESULT in text:
+            kind = REFUSED
+        elif any(each in text for each in WITHOUT_CONVERTER):
+            if not is_for_graphs(self.bench):
+                message = (
+                    f"nothing says that it is for TorchAir's graphs, which says: {short(error)}"
+                )
+                raise NotApplicableError(message) from error
+            kind = NO_CONVERTER
+        elif any(each in text for each in CAPTURE):
+            kind = NOT_CAPTURED
+        elif self.backend == "max-autotune" and any(each in text for each in ENGINES):
+            kind = ENGINE
+        return self.bench.finding(
+            kind,
+            expected="what the eager call computes",
+            got=short(error),
+            sample=sample,
+            error=error,
+            script=(*self.lines(program), "compiled(*given())", "torch.npu.synchronize()"),
+        )
+
+    def differs(self, program: Program, sample: Sample, want: Ran, got: Ran) -> Finding | None:
+        """Make the finding of a difference."""
+        tolerances = self.bench.subject.operator.tolerances
+        found = want.difference(got, tolerances)
+        if found is None:
+            return None
+        if want.difference(run_eagerly(self.bench, program, sample), tolerances) is not None:
+            raise NotApplicableError("two eager calls differ: see row determinism")
+        name, role, text = found
+        written = {argument.name for argument in self.bench.subject.schema.mutated}
+        is_secret = role == "argument" and name.partition("[")[0] not in written
+        what = f"argument {name} after the call" if role == "argument" else name
+        return self.bench.finding(
+            LOST if is_secret else DIFFERS,
+            expected=f"{what} as in an eager call",
+            got=f"{text}{values_text(want, got, name)}",
+            sample=sample,
+            script=(
+                *self.lines(program),
+                "eager, other = given(), given()",
+                "want, got = call(*eager), compiled(*other)",
+                "torch.testing.assert_close((got, other), (want, eager))",
+            ),
+        )
+
+    def backward(self, program: Program) -> Finding | None:
+        """Compare gradients, where eager calls have them."""
+        try:
+            want = gradients(self.bench, program, program.function(self.overload), self.sample)
+        except Exception:  # noqa: BLE001 - without a backward eager calls raise, too: row gradients
+            return None
+        if not want:
+            return None
+        try:
+            got = gradients(self.bench, program, self.compiled(program), self.sample)
+        except Exception as error:  # noqa: BLE001 - as above
+            return self.raised(program, self.sample, inner_error(error))
+        for name, gradient in want.items():
+            other = got.get(name)
+            text = (
+                "no gradient"
+                if other is None
+                else difference(other, gradient, self.bench.subject.operator.tolerances)
+            )
+            if text is not None:
+                return self.bench.finding(
+                    GRADIENT,
+                    expected=f"the gradient of {name} as in an eager call",
+                    got=text,
+                    sample=self.sample,
+                    script=self.lines(program),
+                )
+        return None
+
+    @property
+    def overload(self) -> Any:  # noqa: ANN401 - torch.ops has no types
+        """The operator."""
+        return self.bench.subject.overload
+
+    def lines(self, program: Program) -> tuple[str, ...]:
+        """Return the lines of a script that compile the function."""
+        if self.backend == "aot_eager":
+            backend = ("backend = 'aot_eager'",)
+        else:
+            backend = (
+                "import torchair",
+                "config = torchair.CompilerConfig()",
+                f"config.mode = {self.backend!r}",
+                "backend = torchair.get_npu_backend(compiler_config=config)",
+            )
+        options = f"dynamic={self.is_dynamic}, fullgraph=True"
+        return (
+            *program.lines(),
+            *backend,
+            f"compiled = torch.compile(call, backend=backend, {options})",
+        )
+
+
+def is_for_graphs(bench: Bench) -> bool:
+    """Tell whether an operator is declared for graphs of the graph engine."""
+    facts = bench.subject.facts
+    return facts is not None and (
+        facts.prototype is not None or facts.operator.converter is not None
+    )
+
+
+def short(error: BaseException) -> str:
+    """Return what an error says, its first lines."""
+    lines = [each.strip() for each in str(error).strip().splitlines() if each.strip()]
+    return f"{type(error).__name__}: {' '.join(lines[:3])[:600]}"
+
+
+def values_text(want: Ran, got: Ran, name: str) -> str:
+    """Return the first element of a tensor in both runs, for a reader to see a lost write."""
+    pairs = [(each.arguments.get(name), each.returned.get(name)) for each in (want, got)]
+    tensors = [one if other is None else other for one, other in pairs]
+    if any(each is None or each.numel() == 0 for each in tensors):
+        return ""
+    first = [each.detach().cpu().reshape(-1)[0].item() for each in tensors if each is not None]
+    return f"; first element: eager {first[0]}, compiled {first[1]}"
+
+
+ROW = Row(
+    name="compiled",
+    title="compiled, it computes what it computes eagerly",
+    kinds=(RAISES, REFUSED, LOST, DIFFERS, GRADIENT, NOT_CAPTURED, NO_CONVERTER, ENGINE),
+    run=run_row,
+    columns=tuple(f"{each}{how}" for each in BACKENDS for how in ("", " dynamic")),
+    cost="high",
+)

@@ -1,0 +1,239 @@
+"""Exported, saved, loaded and run with other sizes, the operator computes what it computes eagerly.
+
+A module that calls the operator is exported with `torch.export.export`, every size a dimension of its
+own (`Dim.AUTO`), written with `torch.export.save`, read again, and run: on the arguments that it was
+exported with, and on other sizes. All that it returns and all its arguments afterwards have to equal an
+eager run. Then the same of `run_decompositions()`, which makes the graph functional.
+
+torch turns a size into a constant without a word where Meta asks for it; the exported program then
+refuses all others, which is a finding as long as the kernel takes them.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.export import Dim
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.comparing import cause_text, few, run, run_eagerly
+from opwright.check.compiling import fresh_compilers, must_have_meta
+from opwright.check.finding import Kind
+from opwright.check.program import program_of
+from opwright.check.row import Row
+from opwright.check.rows.functionalization import ALIASED_RESULT
+from opwright.check.sizes import other_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch.export import ExportedProgram
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.declare.sample import Sample
+
+__all__ = ["ROW"]
+
+RAISES = Kind(
+    "raises",
+    "the operator cannot be exported",
+    "see what was raised: Meta has to work with symbolic sizes, and every argument has to be one that "
+    "a graph can hold",
+)
+REFUSED = Kind(
+    "refused",
+    "the exported program cannot be made functional",
+    "return new tensors or nothing: a custom operator whose result is a written argument "
+    "(`-> Tensor(a!)`) needs a Functionalize kernel, the tag inplace, or a declaration with "
+    "OperatorSet(..., existing=True) that completes it",
+)
+NOT_SAVED = Kind(
+    "not-saved",
+    "the exported program cannot be saved and loaded",
+    "use types of arguments that torch.export writes: tensors, numbers, strings, dtypes, devices and "
+    "lists of them",
+)
+FROZEN = Kind(
+    "specialised",
+    "the exported program takes only the sizes that it was exported with",
+    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the line)",
+)
+DIFFERS = Kind(
+    "differs",
+    "the exported program computes something else than the eager operator",
+    "declare all that the operator writes; compare Meta with the kernel (rows meta, mutation)",
+)
+
+
+def run_row(bench: Bench) -> None:
+    """Export, save, load, run."""
+    samples = few(bench, 2)
+    if not samples:
+        raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
+    for sample in samples:
+        with fresh_compilers():
+            found = bench.examine(lambda each: Trial(bench, each).finding(), sample)
+        if found is not None:
+            bench.findings.append(found)  # exporting again for smaller samples would take too long
+            return
+
+
+class Trial:
+    """An exported program for one sample."""
+
+    def __init__(self, bench: Bench, sample: Sample) -> None:
+        self.bench = bench
+        self.sample = sample
+        self.program = program_of(bench.subject, bench.arguments(sample))
+
+    def finding(self) -> Finding | None:
+        """Export and compare each form of the program with eager runs."""
+        run_eagerly(self.bench, self.program, self.sample)
+        try:
+            exported = self.exported()
+        except Exception as error:  # noqa: BLE001 - Meta is the author's
+            must_have_meta(error)
+            return self.report(RAISES, "a program", error, ())
+        self.bench.details.setdefault("graph", str(exported))
+        try:
+            loaded = through_a_file(exported)
+        except Exception as error:  # noqa: BLE001 - what torch cannot write, it raises in many ways
+            return self.report(NOT_SAVED, "the program as it was", error, SAVE_LINES)
+        found = self.compare(loaded.module(), "the exported program")
+        if found is not None:
+            return found
+        try:
+            decomposed = loaded.run_decompositions()
+        except Exception as error:  # noqa: BLE001 - Functionalize kernels are the author's
+            kind = REFUSED if ALIASED_RESULT in cause_text(error) else RAISES
+            return self.report(kind, "a functional program", error, DECOMPOSE_LINES)
+        return self.compare(decomposed.module(), "the program after run_decompositions()")
+
+    def exported(self) -> ExportedProgram:
+        """Export a module that calls the operator."""
+        given = self.program.given(self.bench.arguments(self.sample))
+        shapes = tuple(
+            dict.fromkeys(range(each.ndim), Dim.AUTO)
+            if isinstance(each, torch.Tensor)
+            else Dim.AUTO
+            for each in given
+        )
+        module = module_of(self.program.function(self.bench.subject.overload))
+        with torch.no_grad():
+            return torch.export.export(
+                module, tuple(given), dynamic_shapes={"given": shapes} if given else None
+            )
+
+    def compare(self, function: Callable[..., Any], what: str) -> Finding | None:
+        """Compare a program with eager runs, for this and for other sizes."""
+        tolerances = self.bench.subject.operator.tolerances
+        for sample in (self.sample, *other_sizes(self.bench, self.sample, count=1)):
+            try:
+                want = run_eagerly(self.bench, self.program, sample)
+            except EagerCallError:
+                if sample == self.sample:
+                    raise
+                continue
+            try:
+                with torch.no_grad():
+                    got = run(self.bench, self.program, function, sample)
+            except Exception as error:  # noqa: BLE001 - guards of the program, and kernels
+                kind = RAISES if sample == self.sample else FROZEN
+                lines = (*SAVE_LINES, "program.module()(*given())")
+                return self.report(kind, f"results of {what}", error, lines, sample)
+            found = want.difference(got, tolerances)
+            if found is None:
+                continue
+            if want.difference(run_eagerly(self.bench, self.program, sample), tolerances):
+                raise NotApplicableError("two eager calls differ: see row determinism")
+            name, role, text = found
+            label = f"argument {name} after the call" if role == "argument" else name
+            return self.bench.finding(
+                DIFFERS,
+                expected=f"{label} as in an eager call",
+                got=f"{text}, from {what}",
+                sample=sample,
+                script=(
+                    *self.lines(),
+                    *SAVE_LINES,
+                    "eager, other = given(), given()",
+                    "want, got = call(*eager), program.module()(*other)",
+                    "torch.testing.assert_close((got, other), (want, eager))",
+                ),
+            )
+        return None
+
+    def report(
+        self,
+        kind: Kind,
+        expected: str,
+        error: Exception,
+        lines: tuple[str, ...],
+        sample: Sample | None = None,
+    ) -> Finding:
+        """Make the finding of an error."""
+        text = " ".join(str(error).strip().split())[:600]
+        return self.bench.finding(
+            kind,
+            expected=expected,
+            got=f"{type(error).__name__}: {text}",
+            sample=sample or self.sample,
+            error=error,
+            script=(*self.lines(), *lines),
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the lines of a script that export."""
+        return (
+            *self.program.lines(),
+            "class Module(torch.nn.Module):",
+            "    def forward(self, *given):",
+            "        return call(*given)",
+            "",
+            "auto = torch.export.Dim.AUTO",
+            "shapes = [dict.fromkeys(range(t.ndim), auto) if isinstance(t, torch.Tensor) else auto",
+            "          for t in given()]",
+            "program = torch.export.export(Module(), tuple(given()), "
+            "dynamic_shapes={'given': tuple(shapes)})",
+        )
+
+
+SAVE_LINES = (
+    "import io",
+    "file = io.BytesIO()",
+    "torch.export.save(program, file)",
+    "file.seek(0)",
+    "program = torch.export.load(file)",
+)
+DECOMPOSE_LINES = ("program.run_decompositions()",)
+
+
+def module_of(function: Callable[..., Any]) -> torch.nn.Module:
+    """Return a module that calls a function."""
+
+    class Call(torch.nn.Module):
+        def forward(self, *given: Any) -> Any:  # noqa: ANN401 - what the function takes and returns
+            return function(*given)
+
+    return Call()
+
+
+def through_a_file(exported: ExportedProgram) -> ExportedProgram:
+    """Save and load a program."""
+    file = io.BytesIO()
+    torch.export.save(exported, file)
+    file.seek(0)
+    return torch.export.load(file)
+
+
+ROW = Row(
+    name="export",
+    title="exported, saved and loaded, it computes what it computes eagerly",
+    kinds=(RAISES, REFUSED, NOT_SAVED, FROZEN, DIFFERS),
+    run=run_row,
+    columns=("export",),
+    cost="high",
+)
