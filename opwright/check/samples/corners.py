@@ -41,18 +41,21 @@ def dtypes(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
 
 def sizes(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
     """Yield 0, 1 and a large size for each name."""
+    numbers = [each for each in asked if each.name.startswith("size ")]
     for wanted in (0, 1, 17):
-        for each in asked:
-            if each.name == "links":
-                continue
+        for each in numbers:
             options = [o for o in each.options if o != each.taken]
             near = [o for o in options if o == wanted]
             if not near and wanted > 1:
                 near = [o for o in options if o > each.taken][-1:]
             for option in near:
                 yield {each.name: option}
-    if len(asked) > 1:
-        yield {each.name: 1 for each in asked if 1 in each.options}
+    for each in asked:
+        if each.name.startswith("broadcast "):
+            for other in each.others:
+                yield {each.name: other}
+    if len(numbers) > 1:
+        yield {each.name: 1 for each in numbers if 1 in each.options}
 
 
 def ranks(asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:

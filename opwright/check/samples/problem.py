@@ -14,7 +14,7 @@ from opwright.declare.rules import Dims, DtypeSet, SameDtype
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema_text import split
 from opwright.declare.scope import Scope
-from opwright.declare.shape import Const, Dim
+from opwright.declare.shape import Broadcast, Const, Dim, Span
 from opwright.declare.sizes import read_size
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Problem:
         Whether the declaration has a pattern for each tensor, so that nothing was guessed.
     integers
         Of an operator that nobody describes: the tensors that are taken for whole numbers.
+    broadcast
+        Tensors without a pattern that an output's shape is broadcast from.
     """
 
     subject: Subject
@@ -82,6 +84,7 @@ class Problem:
     known: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     is_declared: bool = True
     integers: frozenset[str] = frozenset()
+    broadcast: frozenset[str] = frozenset()
 
     @property
     def is_narrow(self) -> bool:
@@ -127,7 +130,7 @@ def problem_of(subject: Subject, sample: Sample | None) -> Problem:
         name: (pattern,) for name, pattern in declared.items()
     }
     rest = [a for a in tensors_of(subject.operator) if a.name not in declared]
-    shown = {} if sample is None else shown_shapes(rest, sample)
+    shown = {} if sample is None else shown_shapes(rest, [sample, *subject.operator.samples])
     shapes = {shape for each in shown.values() for shape in each}
     for argument in rest:
         if argument.name not in shown or (len(shapes) == 1 and not subject.is_foreign):
@@ -145,6 +148,22 @@ def problem_of(subject: Subject, sample: Sample | None) -> Problem:
         sample=sample,
         known=known_values(subject.operator.samples),
         is_declared=not rest,
+        broadcast=broadcast_tensors(subject) - declared.keys(),
+    )
+
+
+def broadcast_tensors(subject: Subject) -> frozenset[str]:
+    """Return the tensors that an output's shape is broadcast from."""
+    outputs = () if subject.facts is None else subject.facts.outputs
+    shapes = [output.shape for output in outputs if isinstance(output.shape, tuple)]
+    return frozenset(
+        item.tensor
+        for shape in shapes
+        for whole in shape
+        if isinstance(whole, Broadcast)
+        for part in whole.shapes
+        for item in part
+        if isinstance(item, Span)
     )
 
 
@@ -155,12 +174,16 @@ def tensors_of(operator: Operator) -> list[Argument]:
 
 
 def shown_shapes(
-    arguments: Sequence[Argument], sample: Sample
+    arguments: Sequence[Argument], samples: Sequence[Sample]
 ) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """Return the shapes that a sample shows, by argument."""
-    given = dict(sample.values)
-    found = {a.name: tuple(s.shape for s in specs_in(given.get(a.name))) for a in arguments}
-    return {name: shapes for name, shapes in found.items() if shapes}
+    """Return the shapes that samples show, by argument: those of the first that has it."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for sample in samples:
+        for name, value in sample.values:
+            shapes = tuple(spec.shape for spec in specs_in(value))
+            if shapes and any(argument.name == name for argument in arguments):
+                found.setdefault(name, shapes)
+    return found
 
 
 def part_of(size: int, sizes: dict[str, int]) -> Part:

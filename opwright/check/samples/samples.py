@@ -11,7 +11,8 @@ from opwright.check.samples.corners import corners
 from opwright.check.samples.drawn import drawn, solutions
 from opwright.check.samples.guess import guesses
 from opwright.check.samples.problem import problem_of
-from opwright.check.samples.search import first_solution, found
+from opwright.check.samples.resolve import resolved
+from opwright.check.samples.search import Solution, first_solution, found
 from opwright.check.samples.shrink import smallest
 from opwright.check.samples.values import UNMADE
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from opwright.check.samples.accept import Refusal
     from opwright.check.samples.aspects import Aspect
-    from opwright.check.samples.search import Solution
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
 
@@ -108,14 +108,22 @@ class Samples:
             return []
         operator = self.subject.operator
         if operator.samples:
-            explicit = (found(problem_of(self.subject, each), {}) for each in operator.samples)
-            return [each for each in explicit if each is not None]
+            return [self.explicit(each) for each in operator.samples]
         described = self.subject.facts is not None
         for problem in [problem_of(self.subject, None)] if described else guesses(self.subject):
             solution = first_solution(problem, self.accepts)
             if solution is not None:
                 return [solution]
         return []
+
+    def explicit(self, sample: Sample) -> Solution:
+        """Return an explicit sample with the choices that would make it."""
+        problem = problem_of(self.subject, sample)
+        whole = resolved(self.subject.operator, sample)
+        solution = found(problem, {})
+        if solution is None or solution.sample != whole:
+            return Solution(problem, whole, ())  # the solver's guesses do not lead to it
+        return solution
 
     @property
     def is_possible(self) -> bool:

@@ -7,12 +7,13 @@ for that contradict no rule whose values are all known by then.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, cast
 
 from opwright.check.samples.choice import Contradiction, contains
 from opwright.check.samples.layouts import layouts_for
 from opwright.check.samples.problem import Axes, Axis, root_of, tensors_of
-from opwright.check.samples.values import SEEDS, UNMADE, options_of
+from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
 from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
 from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted
 from opwright.declare.sample import Sample, TensorSpec
@@ -21,7 +22,7 @@ from opwright.derive.evaluate import evaluate_size
 from opwright.live.rules import COMPARISONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from opwright.check.samples.choice import Chooser
     from opwright.check.samples.problem import Part, Pattern, Problem
@@ -36,10 +37,19 @@ __all__ = ["solve"]
 SIZES = (1, 0, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 32, 33)
 # Where no usual size will do: a rule may ask for a multiple of 64, or for more than 100.
 RARE_SIZES = (*range(9, 65), *range(72, 513, 8), 768, 1024, 2048, 4096)
+LARGEST = 8192  # elements of a tensor that has all named axes, so that calls are quick
 RANKS = (0, 1, 2, 3, 4)
 # Sizes that an axis has as long as nothing varies: different ones, so that mixing up axes shows.
 BASES = (2, 3, 4, 5, 6, 7)
 LENGTHS = (0, 1, 2, 3)
+# Shapes that broadcasting makes to a whole one.
+BROADCAST: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
+    "whole": lambda shape: shape,
+    "first is 1": lambda shape: (1, *shape[1:]),
+    "last is 1": lambda shape: (*shape[:-1], 1),
+    "without the first": lambda shape: shape[1:],
+    "0-d": lambda _: (),
+}
 FLOATS = ("float32", "float16", "bfloat16")
 
 
@@ -157,8 +167,14 @@ class Solving:
             solved[argument.name] = self.tensors(argument)
         self.verify()
         seed = self.choose("seed", "value", SEEDS, self.base_seed())
-        values = tuple((a.name, solved[a.name]) for a in self.schema.arguments)
-        return Sample(values if self.schema.arguments else (), seed)
+        return Sample(
+            tuple(
+                (argument.name, solved[argument.name])
+                for argument in self.schema.arguments
+                if not is_default(argument, solved[argument.name])
+            ),
+            seed,
+        )
 
     def base_seed(self) -> int:
         """Return the seed of the explicit sample."""
@@ -230,10 +246,17 @@ class Solving:
                 raise Contradiction(name)
             self.open.add(name)
             try:
-                self.shapes[name] = self.laid(self.problem.patterns[name][0])
+                whole = self.laid(self.problem.patterns[name][0])
+                self.shapes[name] = self.narrowed(name, whole)
             finally:
                 self.open.discard(name)
         return self.shapes[name]
+
+    def narrowed(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape that a tensor has of those that broadcasting makes to this one."""
+        if name not in self.problem.broadcast or not shape:
+            return shape
+        return BROADCAST[self.choose(f"broadcast {name}", "size", tuple(BROADCAST), "whole")](shape)
 
     def laid(self, pattern: Pattern) -> tuple[int, ...]:
         """Return the sizes of a pattern."""
@@ -261,7 +284,9 @@ class Solving:
             if base is None:
                 taken = set(self.sizes.values())
                 base = next((each for each in BASES if each not in taken), BASES[-1])
-            options = self.possible_sizes(name, by_size({*SIZES, base}))
+            room = LARGEST // math.prod(max(size, 1) for size in self.sizes.values())
+            usual = {size for size in SIZES if size <= room}
+            options = self.possible_sizes(name, by_size({*usual, base}))
             options = options or self.possible_sizes(name, RARE_SIZES)
             if not options:
                 raise Contradiction(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.check.samples.choice import contains
+from opwright.check.samples.choice import contains, same
 from opwright.declare.checks import MemberCheck, ValueCheck
 from opwright.declare.defaults import default_value
 from opwright.declare.rules import DtypeArgument, DtypeSet
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument
     from opwright.declare.shape import Size
 
-__all__ = ["SEEDS", "UNMADE", "options_of"]
+__all__ = ["SEEDS", "UNMADE", "is_default", "options_of"]
 
 SEEDS = tuple(range(64))
 # What no sample can give: they are left out, or the operator has no samples.
@@ -50,6 +50,11 @@ USUAL: dict[Base, tuple[Value, ...]] = {
     Base.MEMORY_FORMAT: ("contiguous_format",),
     Base.DEVICE: ("cpu",),
 }
+
+
+def is_default(argument: Argument, value: Value) -> bool:
+    """Tell whether a value is what an argument has where nothing is given."""
+    return argument.default is not None and same(frozen(default_value(argument)), value)
 
 
 def options_of(
