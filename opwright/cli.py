@@ -47,6 +47,7 @@ KIT = {
     "proto": ("opwright.sources.proto_command", "proto"),
     "graph": ("opwright.graph.command", "graph"),
     "op-plugin": ("opwright.op_plugin.command", "op_plugin_app"),
+    "lint": ("opwright.lint.command", "lint"),
 }
 
 

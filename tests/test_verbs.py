@@ -30,6 +30,7 @@ def test_the_verbs_are_these() -> None:
         "proto",
         "graph",
         "op-plugin",
+        "lint",
     ]
     assert [*KIT, "run", "doctor", "twin", "kernels"] == VERBS
 

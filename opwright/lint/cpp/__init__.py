@@ -1,0 +1,1 @@
+"""C++ sources -> facts, by tree-sitter."""

@@ -1,0 +1,132 @@
+"""A C++ file -> its facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.lint.cpp.functions import read_function
+from opwright.lint.cpp.libraries import is_block, read_block
+from opwright.lint.cpp.prototypes import read_op_def, read_prototype
+from opwright.lint.cpp.syntax import Source, field, parse, text, walk
+from opwright.lint.facts import (
+    AclnnFunction,
+    Definition,
+    FileFacts,
+    Function,
+    Guard,
+    Implementation,
+    Open,
+    Site,
+)
+from opwright.lint.suppressions import read_suppressions
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["is_relevant", "read_cpp"]
+
+# Files without any of these say nothing about operators.
+MARKS = (b"TORCH_LIBRARY", b"at::Tensor", b"torch::Tensor", b"stable::Tensor", b"OpDef")
+SCOPES = frozenset({"namespace_definition", "class_specifier", "struct_specifier"})
+
+
+def is_relevant(data: bytes) -> bool:
+    """Return whether a file can say anything about operators."""
+    return any(mark in data for mark in MARKS) or (b"aclnn" in data and b"GetWorkspaceSize" in data)
+
+
+def read_cpp(path: str, data: bytes) -> FileFacts:
+    """Read a file."""
+    source = Source(path, data)
+    root = parse(data).root_node
+    reader = Reader(source)
+    reader.read(root)
+    blocks = reader.blocks
+    lines = data.splitlines()
+    expected = sum(
+        line.lstrip().startswith((b"TORCH_LIBRARY", b"STABLE_TORCH_LIBRARY"))
+        and not before.rstrip().endswith(b"\\")  # inside of a macro
+        for before, line in zip([b"", *lines], lines, strict=False)
+    )
+    problems = list(broken(root, source))
+    if expected > blocks:
+        lost = Site(
+            source.place(root), f"{expected - blocks} TORCH_LIBRARY blocks are not readable"
+        )
+        problems.append(lost)
+        reader.opens.append(Open(namespace=None, place=lost.place, what=lost.text))
+    return FileFacts(
+        path=path,
+        definitions=tuple(reader.definitions),
+        implementations=tuple(reader.implementations),
+        functions=tuple(reader.functions),
+        aclnn=tuple(reader.aclnn),
+        opens=tuple(reader.opens),
+        suppressions=read_suppressions(path, data, (b"//", b"/*", b"*")),
+        problems=tuple(problems),
+    )
+
+
+class Reader:
+    """Goes down the scopes of one file."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.blocks = 0
+        self.definitions: list[Definition] = []
+        self.implementations: list[Implementation] = []
+        self.functions: list[Function] = []
+        self.aclnn: list[AclnnFunction] = []
+        self.opens: list[Open] = []
+
+    def read(self, root: Node) -> None:
+        """Read all that stands outside of functions."""
+        stack: list[tuple[Node, tuple[str, ...], tuple[Guard, ...]]] = [(root, (), ())]
+        while stack:
+            node, scope, guards = stack.pop()
+            if (block := is_block(node, guards)) is not None:
+                self.blocks += 1
+                self.block(block)
+                continue
+            if node.type in {"function_definition", "declaration", "field_declaration"}:
+                self.function(node, scope, guards)
+                if node.type == "function_definition":
+                    continue
+            if (op_def := read_op_def(node, self.source)) is not None:
+                self.aclnn.append(op_def)
+                continue
+            inner, branches = scope, guards
+            if node.type in SCOPES and (name := field(node, "name")) is not None:
+                inner = (*scope, "".join(text(name).split()))
+            elif node.type in {"preproc_if", "preproc_ifdef"}:
+                branches = (*guards, Guard(node.start_byte, 0))
+            elif node.type in {"preproc_else", "preproc_elif", "preproc_elifdef"} and guards:
+                branches = (*guards[:-1], Guard(guards[-1].start, guards[-1].branch + 1))
+            stack.extend((each, inner, branches) for each in reversed(node.named_children))
+
+    def block(self, block: object) -> None:
+        """Keep what a block registers."""
+        for each in read_block(block, self.source):  # type: ignore[arg-type]
+            if isinstance(each, Definition):
+                self.definitions.append(each)
+            elif isinstance(each, Implementation):
+                self.implementations.append(each)
+            else:
+                self.opens.append(each)
+
+    def function(self, node: Node, scope: tuple[str, ...], guards: tuple[Guard, ...]) -> None:
+        """Keep a function, and the prototype of an aclnn function."""
+        if (prototype := read_prototype(node, self.source)) is not None:
+            self.aclnn.append(prototype)
+        elif (function := read_function(node, scope, guards, self.source)) is not None:
+            self.functions.append(function)
+
+
+def broken(root: Node, source: Source) -> list[Site]:
+    """Return the first place that is no C++ for the parser, if there is one."""
+    if not root.has_error:
+        return []
+    for node, _ in walk(root):
+        if node.is_error or node.is_missing:
+            return [Site(source.place(node), "not readable from here on, in part")]
+    return []
