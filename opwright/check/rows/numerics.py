@@ -1,28 +1,46 @@
-"""Results on the NPU are those of the reference, for each dtype.
+"""Results are those of the reference, for each dtype, and for values that are no ordinary numbers.
 
 The operator runs on the NPU and the reference on the CPU, on samples that differ in dtype, sizes
 and values. All that the operator computes is compared: new results, and what it writes.
 |got - want| <= atol + rtol * |want| with the declared tolerances, or those of torch.testing for the
-dtype; NaN equals NaN, integers are equal.
+dtype; NaN equals NaN, integers are equal. Where no tolerance is declared, a kernel may also be as
+near to the reference in the next wider dtype: one that sums half precision in float32 is more exact
+than a reference which does not. The cell shows the largest error of each dtype.
+
+The column `special values` puts NaN, infinities and large numbers into inputs that the samples do
+not bound. The column `cpu` compares a CPU kernel that a library has beside the one for the NPU.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from opwright.check.bench import EagerCallError
+import torch
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.deviation import deviation, picked
 from opwright.check.finding import Kind
+from opwright.check.memory import labelled
 from opwright.check.row import Row
+from opwright.check.rows.mutation import device_of_column
+from opwright.check.samples import described
 from opwright.check.subject import flat
-from opwright.check.tolerance import difference
+from opwright.declare.sample import TensorSpec
+from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from opwright.check.bench import Bench
+    from opwright.check.deviation import Deviation
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
 
-__all__ = ["ROW"]
+    Results = Mapping[str, torch.Tensor]
+
+__all__ = ["ROW", "wrong_result"]
 
 RAISES = Kind(
     "raises",
@@ -34,6 +52,19 @@ WRONG = Kind(
     "the operator computes something else than the reference",
     "correct the kernel or the reference; if both are right, state how exact it is: tolerances=",
 )
+SPECIAL = Kind(
+    "wrong-special-values",
+    "NaN, an infinity or a large number gives something else than in the reference",
+    "correct the kernel (fmax drops NaN, a cast to half precision overflows), or state in the "
+    "samples which values the operator takes: tensor(..., low=, high=)",
+)
+
+WIDER = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.float32: torch.float64,
+}
+LARGE = 100.0
 
 
 def needs(subject: Subject) -> str | None:
@@ -43,35 +74,254 @@ def needs(subject: Subject) -> str | None:
 
 def run(bench: Bench) -> None:
     """Compare the operator with the reference."""
+    if bench.column == "special values":
+        bench.each(special(bench), vary={"dtype"}, examples=4)
+        return
+    if bench.column == "cpu" and not bench.subject.is_foreign:
+        message = "the CPU kernel is the reference itself"
+        raise NotApplicableError(message)
+    device = device_of_column(bench)
+    largest: dict[str, tuple[Deviation, str]] = {}
 
     def examine(sample: Sample) -> Finding | None:
+        values = bench.arguments(sample, device)
         try:
-            got = flat(bench.run(sample))
+            got = flat(bench.subject.computed(bench.call(values, sample), values))
         except EagerCallError as error:
-            return bench.finding(
-                RAISES,
-                expected="results",
-                got=str(error),
-                sample=sample,
-                error=error.error,
-                script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
-            )
+            return raised(bench, sample, error, device)
         want = flat(bench.expected(sample))
         for name, value in want.items():
-            text = difference(got[name], value, bench.subject.operator.tolerances)
-            if text is not None:
-                return bench.finding(
-                    WRONG, expected=f"{name} of the reference", got=text, sample=sample
-                )
+            found = compared(bench, got[name], value, name, bench.arguments(sample, "cpu"))
+            if found.is_wrong:
+                return wrong_result(bench, WRONG, sample, name, found, device)
+            dtype = str(value.dtype).removeprefix("torch.")
+            if dtype not in largest or largest[dtype][0].error < found.error:
+                largest[dtype] = (found, f"{name} of {described(sample)}")
         return None
 
     bench.each(examine, vary={"dtype", "size", "rank", "presence", "length", "value"})
+    for dtype, (found, where) in largest.items():
+        text = f"{found} ({where})" if found.error else "0"
+        bench.details[f"largest error, {dtype}"] = text
+
+
+def compared(
+    bench: Bench,
+    got: torch.Tensor,
+    want: torch.Tensor,
+    name: str,
+    values: Values,
+    *,
+    scale: float = 1.0,
+) -> Deviation:
+    """Compare a result with the reference, and where that is not exact enough with a wider one.
+
+    Parameters
+    ----------
+    values
+        Fresh arguments on the CPU.
+    """
+    tolerances = bench.subject.operator.tolerances
+    found = deviation(got, want, tolerances, scale=scale)
+    declared = str(want.dtype).removeprefix("torch.") in tolerances
+    if not found.wrong or declared or want.dtype not in WIDER:
+        return found
+    wide = wider_result(bench.subject, name, values)
+    if wide is None or wide.shape != want.shape:
+        return found
+    second = deviation(got, wide.to(want.dtype), tolerances, scale=scale)
+    return found if second.is_wrong else second
+
+
+def wider_result(subject: Subject, name: str, values: Values) -> torch.Tensor | None:
+    """Return what the reference computes in wider dtypes; None if it does not take them."""
+
+    def widened(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(WIDER.get(tensor.dtype, tensor.dtype))
+
+    try:
+        return flat(subject.expected({n: map_tensors(widened, v) for n, v in values.items()}))[name]
+    except Exception:  # noqa: BLE001 - the user's function, with dtypes that it need not take
+        return None
+
+
+def raised(bench: Bench, sample: Sample, error: EagerCallError, device: str) -> Finding:
+    """Return the finding of a call that raised."""
+    return bench.finding(
+        RAISES,
+        expected="results",
+        got=str(error),
+        sample=sample,
+        error=error.error,
+        script=(f"operator(**arguments({device!r}))", "torch.npu.synchronize()"),
+    )
+
+
+def wrong_result(
+    bench: Bench,
+    kind: Kind,
+    sample: Sample,
+    name: str,
+    found: Deviation,
+    device: str,
+    *,
+    change: tuple[str, ...] = (),
+    got: str = "",
+) -> Finding:
+    """Return the finding of a wrong result.
+
+    Parameters
+    ----------
+    change
+        Lines of the script that change `values` before the call.
+    got
+        What to say before the deviation.
+    """
+    return bench.finding(
+        kind,
+        expected=f"{name} of the reference",
+        got=f"{got}{found}",
+        sample=sample,
+        script=(
+            f"values = arguments({device!r})",
+            *change,
+            "returned = operator(**values)",
+            *found.line(picked(bench.subject.schema, name)),
+        ),
+    )
+
+
+# NaN, infinities, large numbers.
+
+
+def special(bench: Bench) -> Callable[[Sample], Finding | None]:
+    """Return what compares calls with values that are no ordinary numbers."""
+
+    def examine(sample: Sample) -> Finding | None:
+        if not is_right(bench, sample):
+            return None  # the other column tells
+        for case, (change, line) in CASES.items():
+            found = of_case(bench, sample, case, change, line)
+            if found is not None:
+                return found
+        return None
+
+    return examine
+
+
+def is_right(bench: Bench, sample: Sample) -> bool:
+    """Tell whether an ordinary call gives what the reference gives."""
+    try:
+        got = flat(bench.run(sample))
+    except EagerCallError:
+        return False
+    return not any(
+        compared(bench, got[name], value, name, bench.arguments(sample, "cpu")).is_wrong
+        for name, value in flat(bench.expected(sample)).items()
+    )
+
+
+def nan(tensor: torch.Tensor) -> None:
+    """Make the first element NaN."""
+    tensor.reshape(-1)[:1] = torch.nan
+
+
+def infinite(tensor: torch.Tensor) -> None:
+    """Make the last element infinite."""
+    tensor.reshape(-1)[-1:] = torch.inf
+
+
+def large(tensor: torch.Tensor) -> None:
+    """Make all elements large."""
+    tensor.mul_(LARGE)
+
+
+CASES = {
+    "NaN": (nan, "{}.view(-1)[:1] = float('nan')"),
+    "inf": (infinite, "{}.view(-1)[-1:] = float('inf')"),
+    "large": (large, f"{{}}.mul_({LARGE})"),
+}
+
+
+def of_case(
+    bench: Bench, sample: Sample, case: str, change: Callable[[torch.Tensor], None], line: str
+) -> Finding | None:
+    """Compare one call with changed inputs."""
+    free = unbounded(bench, sample)
+    if not free:
+        return None
+
+    def arguments() -> Values:
+        values = bench.arguments(sample, "cpu")
+        for _, label, tensor in labelled(values):
+            if label in free:
+                change(tensor)
+        return values
+
+    try:
+        want = flat(bench.subject.expected(arguments()))
+    except Exception:  # noqa: BLE001 - the user's function refuses such values: nothing to compare
+        return None
+    values = {
+        name: map_tensors(lambda each: each.to(bench.device), value)
+        for name, value in arguments().items()
+    }
+    lines = tuple(line.format(argument_text(each)) for each in sorted(free))
+    try:
+        got = flat(bench.subject.computed(bench.call(values, sample), values))
+    except EagerCallError as error:
+        return bench.finding(
+            SPECIAL,
+            expected="results, as from the reference",
+            got=f"with {case} in {', '.join(sorted(free))}: {error}",
+            sample=sample,
+            error=error.error,
+            script=("values = arguments('npu')", *lines, "operator(**values)"),
+        )
+    for name, value in want.items():
+        scale = LARGE if case == "large" else 1.0
+        found = compared(bench, got[name], value, name, arguments(), scale=scale)
+        if found.is_wrong:
+            text = f"with {case} in {', '.join(sorted(free))}: "
+            return wrong_result(
+                bench, SPECIAL, sample, name, found, bench.device, change=lines, got=text
+            )
+    return None
+
+
+def argument_text(label: str) -> str:
+    """Return the Python for an argument of `values`.
+
+    >>> argument_text("xs[0]")
+    "values['xs'][0]"
+    """
+    name, bracket, rest = label.partition("[")
+    return f"values[{name!r}]{bracket}{rest}"
+
+
+def unbounded(bench: Bench, sample: Sample) -> set[str]:
+    """Return the floating-point tensors of a sample whose values nothing bounds, by label."""
+    given = dict(sample.values)
+    tensors = labelled(bench.arguments(sample, "cpu"))
+    return {
+        label
+        for name, label, tensor in tensors
+        if tensor.is_floating_point() and tensor.numel() and not is_bounded(given.get(name))
+    }
+
+
+def is_bounded(value: Any) -> bool:  # noqa: ANN401 - a value of a sample
+    """Tell whether a sample bounds the values of an argument."""
+    if isinstance(value, tuple):
+        return any(is_bounded(each) for each in value)
+    return isinstance(value, TensorSpec) and (value.low is not None or value.high is not None)
 
 
 ROW = Row(
     name="numerics",
     title="results are those of the reference",
-    kinds=(RAISES, WRONG),
+    kinds=(RAISES, WRONG, SPECIAL),
     run=run,
     needs=needs,
+    columns=("eager", "special values", "cpu"),
 )

@@ -11,6 +11,9 @@ BROKEN = {
     "off_by_little": "numerics/wrong-values",
     "wrong_in_bfloat16": "numerics/wrong-values",
     "refuses_half": "numerics/raises",
+    "drops_nan": "numerics/wrong-special-values",
+    "computes_in_half": "numerics/wrong-special-values",
+    "other_on_cpu": "numerics/wrong-values",
 }
 
 ops = ow.OperatorSet("corpus_numerics")
@@ -52,3 +55,111 @@ def refuses_half_kernel(x, out):
     if x.dtype is torch.float16:
         raise TypeError("half is not implemented")
     out.copy_(x - 1)
+
+
+@ops.operator("drops_nan(Tensor x) -> Tensor", samples=SAMPLES)
+def drops_nan(x):
+    return x.clamp(min=0)
+
+
+@kernel("aclnnDropsNan(const aclTensor *x, aclTensor *out)")
+def drops_nan_kernel(x, out):
+    """Take the larger number, as fmax does."""
+    out.copy_(torch.fmax(x, torch.zeros_like(x)))
+
+
+@ops.operator(
+    "computes_in_half(Tensor x) -> Tensor",
+    samples=SAMPLES,
+    tolerances={"float32": (0.01, 0.01)},
+)
+def computes_in_half(x):
+    return x.square().square() * 8
+
+
+@kernel("aclnnComputesInHalf(const aclTensor *x, aclTensor *out)")
+def computes_in_half_kernel(x, out):
+    """Overflow where the reference does not."""
+    out.copy_(x.half().square().square() * 8)
+
+
+library = ow.OperatorSet("corpus_numerics_lib", existing=True)
+LIBRARY = torch.library.Library("corpus_numerics_lib", "DEF")
+LIBRARY.define("other_on_cpu(Tensor x) -> Tensor")
+LIBRARY.impl("other_on_cpu", lambda x: x * 3, "PrivateUse1")
+LIBRARY.impl("other_on_cpu", lambda x: x * 3 + 0.25, "CPU")
+LIBRARY.impl("other_on_cpu", torch.empty_like, "Meta")
+
+
+@library.operator("other_on_cpu(Tensor x) -> Tensor", samples=SAMPLES)
+def other_on_cpu(x):
+    return x * 3
+
+
+# Sound.
+
+
+@ops.operator(
+    "sums_in_float32(Tensor x) -> Tensor",
+    dtypes="float16 bfloat16",
+    shapes={"x": "*batch, D", "out": "*batch"},
+    samples=[ow.sample(x=ow.tensor(4, 64))],
+)
+def sums_in_float32(x):
+    total = torch.zeros_like(x[..., 0])
+    for index in range(x.shape[-1]):
+        total = total + x[..., index]  # each sum is rounded
+    return total
+
+
+@kernel("aclnnSumsInFloat32(const aclTensor *x, aclTensor *out)")
+def sums_in_float32_kernel(x, out):
+    """Be more exact than the reference is."""
+    out.copy_(x.float().sum(-1))
+
+
+@ops.operator(
+    "square_root(Tensor x) -> Tensor", samples=[ow.sample(x=ow.tensor(2, 3, low=0.5, high=4))]
+)
+def square_root(x):
+    """Take positive numbers only: the samples say so."""
+    return x.sqrt()
+
+
+@kernel("aclnnSquareRoot(const aclTensor *x, aclTensor *out)")
+def square_root_kernel(x, out):
+    if not (x > 0).all():
+        raise ValueError
+    out.copy_(x.sqrt())
+
+
+@ops.operator(
+    "rough(Tensor x) -> Tensor",
+    dtypes="float32",
+    samples=SAMPLES,
+    tolerances={"float32": (0.05, 0.05)},
+)
+def rough(x):
+    return x.exp()
+
+
+@kernel("aclnnRough(const aclTensor *x, aclTensor *out)")
+def rough_kernel(x, out):
+    out.copy_(x.exp() * 1.01)
+
+
+@ops.operator(
+    "keeps_nan(Tensor x, Tensor y) -> Tensor", samples=[ow.sample(x=ow.tensor(2), y=ow.tensor(2))]
+)
+def keeps_nan(x, y):
+    return torch.where(y > 0, x / y.abs().clamp(min=1), y)
+
+
+@ops.operator(
+    "histogram(Tensor x) -> Tensor",
+    shapes={"x": "N", "out": "10"},
+    dtypes={"x": "int64", "out": "int64"},
+    samples=[ow.sample(x=ow.tensor(5, low=0, high=9))],
+)
+def histogram(x):
+    return torch.bincount(x, minlength=10)

@@ -1,0 +1,150 @@
+"""Sizes of 0 and 1, tensors without axes, absent arguments and empty lists work like all others.
+
+The operator runs on samples at an edge of what the declaration allows, and is compared with the
+reference:
+
+* `empty`: a tensor without elements. A kernel that is not launched for it leaves what a reduction
+  should set, and one that is launched may divide by the number of blocks.
+* `one`: sizes of 1, where broadcasting and reductions become something else.
+* `0-d`: a tensor without axes.
+* `absent`: optional arguments left out.
+* `empty list`.
+
+What the rules exclude is not tried: state `1 <= N` in `requires` where an operator does not take
+empty tensors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.finding import Kind
+from opwright.check.row import Row
+from opwright.check.rows.numerics import compared, wrong_result
+from opwright.check.subject import flat
+from opwright.declare.sample import TensorSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.subject import Subject
+    from opwright.declare.sample import Sample, Value
+
+__all__ = ["ROW"]
+
+RAISES = Kind(
+    "raises-at-edge",
+    "the operator raises for a size, absent argument or empty list that its rules allow",
+    "handle the case in the kernel's caller (return an empty result), or exclude it: requires=",
+)
+WRONG = Kind(
+    "wrong-at-edge",
+    "the operator computes something else than the reference at an edge",
+    "handle the case before the kernel is launched: what a reduction over nothing gives is set by "
+    "nobody else",
+)
+
+
+def tensors(sample: Sample) -> Iterator[TensorSpec]:
+    """Yield the tensors of a sample."""
+    for _, value in sample.values:
+        yield from tensors_of(value)
+
+
+def tensors_of(value: Value) -> Iterator[TensorSpec]:
+    """Yield the tensors of a value."""
+    if isinstance(value, TensorSpec):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from tensors_of(each)
+
+
+def is_empty(subject: Subject, sample: Sample) -> bool:
+    """Tell whether a tensor has no elements."""
+    del subject
+    return any(0 in each.shape for each in tensors(sample))
+
+
+def is_one(subject: Subject, sample: Sample) -> bool:
+    """Tell whether a tensor has a size of 1."""
+    del subject
+    return any(1 in each.shape for each in tensors(sample))
+
+
+def is_scalar(subject: Subject, sample: Sample) -> bool:
+    """Tell whether a tensor has no axes."""
+    del subject
+    return any(not each.shape for each in tensors(sample))
+
+
+def is_absent(subject: Subject, sample: Sample) -> bool:
+    """Tell whether an optional argument is not given."""
+    given = dict(sample.values)
+    return any(
+        argument.type.optional and given.get(argument.name) is None and argument.default == "None"
+        for argument in subject.schema.arguments
+    )
+
+
+def has_empty_list(subject: Subject, sample: Sample) -> bool:
+    """Tell whether a list has no elements."""
+    del subject
+    return any(value == () for _, value in sample.values)
+
+
+EDGES: dict[str, Callable[[Subject, Sample], bool]] = {
+    "empty": is_empty,
+    "one": is_one,
+    "0-d": is_scalar,
+    "absent": is_absent,
+    "empty list": has_empty_list,
+}
+
+
+def run(bench: Bench) -> None:
+    """Compare what is at an edge with the reference."""
+    is_at_edge = EDGES[bench.column]
+    has_reference = bench.subject.reference is not None
+
+    def examine(sample: Sample) -> Finding | None:
+        if not is_at_edge(bench.subject, sample):
+            return None  # one that is smaller and no longer at the edge
+        values = bench.arguments(sample)
+        try:
+            got = flat(bench.subject.computed(bench.call(values, sample), values))
+        except EagerCallError as error:
+            return bench.finding(
+                RAISES,
+                expected="results",
+                got=str(error),
+                sample=sample,
+                error=error.error,
+                script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
+            )
+        if not has_reference:
+            return None
+        for name, value in flat(bench.expected(sample)).items():
+            found = compared(bench, got[name], value, name, bench.arguments(sample, "cpu"))
+            if found.is_wrong:
+                return wrong_result(bench, WRONG, sample, name, found, bench.device)
+        return None
+
+    given = bench.samples.of({"size", "rank", "presence", "length"}, 6)
+    chosen = [sample for sample in given if is_at_edge(bench.subject, sample)]
+    if not chosen:
+        message = f"no sample that the rules allow has what is called {bench.column!r} here"
+        raise NotApplicableError(message)
+    bench.each(examine, samples=chosen[:12])
+
+
+ROW = Row(
+    name="edges",
+    title="sizes of 0 and 1, absent arguments and empty lists work like all others",
+    kinds=(RAISES, WRONG),
+    run=run,
+    columns=tuple(EDGES),
+)

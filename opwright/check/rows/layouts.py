@@ -1,0 +1,226 @@
+"""Views as arguments give what contiguous tensors of the same values give.
+
+Each tensor argument is tried as a view: transposed, a part of a larger tensor, behind other
+elements of its storage, expanded (stride 0). Results and written arguments are compared with those
+of the same call with contiguous copies. A kernel that reads memory one element after the other, or
+from its start, passes every test with fresh tensors and computes with the wrong elements when a
+model passes it a slice.
+
+An argument that the operator writes is a view as well: its elements must change and no other
+element of the storage. An operator that refuses views with an error which names contiguity, strides
+or layout is right; the cell then says that it refuses them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.deviation import deviation
+from opwright.check.finding import Kind
+from opwright.check.memory import Form, snapshots
+from opwright.check.row import Row
+from opwright.check.samples.layouts import layouts_for
+from opwright.check.subject import flat
+from opwright.declare.sample import Sample, TensorSpec
+from opwright.live.arguments import map_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.subject import Subject
+    from opwright.declare.sample import TensorLayout
+    from opwright.live.arguments import Values
+
+__all__ = ["ROW"]
+
+IGNORED = Kind(
+    "strides-ignored",
+    "a view gives something else than a contiguous tensor of the same values",
+    "let the kernel heed strides and storage offset, or call x.contiguous() before it",
+)
+RAISES = Kind(
+    "raises-for-view",
+    "the operator raises for a view and does not say that it wants contiguous tensors",
+    "call x.contiguous() before the kernel, or check: TORCH_CHECK(x.is_contiguous(), ...)",
+)
+OUTSIDE = Kind(
+    "wrote-beside-view",
+    "a written view changes elements of its storage that are not its own",
+    "let the kernel heed strides and storage offset of what it writes, or write into a contiguous "
+    "copy and copy that back",
+)
+
+# The layouts of a column; the first one that a tensor can have is taken.
+LAYOUTS: dict[str, tuple[TensorLayout, ...]] = {
+    "transposed": ("transposed", "reversed"),
+    "channels_last": ("channels_last",),
+    "sliced": ("sliced", "strided"),
+    "strided": ("strided",),
+    "offset": ("offset",),
+    "expanded": ("expanded",),
+}
+REFUSAL = re.compile(r"contiguous|stride|layout|overlap|view", re.IGNORECASE)
+
+
+def needs(subject: Subject) -> str | None:
+    """Say that nothing can be a view."""
+    if any(argument.type.has_tensors for argument in subject.schema.arguments):
+        return None
+    return "no argument is a tensor"
+
+
+def run(bench: Bench) -> None:
+    """Compare calls with views and calls with contiguous copies."""
+    refused: list[str] = []
+
+    def examine(sample: Sample) -> Finding | None:
+        names = [name for name, _ in sample.values]
+        given = laid_out(bench, sample, set(names))
+        if given is None:
+            return None
+        found = compared(bench, given, refused)
+        if found is None:
+            return None
+        # One view is enough, if it shows the same.
+        for name in names:
+            alone = laid_out(bench, sample, {name})
+            smaller = None if alone is None else compared(bench, alone, [])
+            if smaller is not None and smaller.kind == found.kind:
+                return smaller
+        return found
+
+    bench.each(examine, vary={"size", "rank", "presence", "length"}, examples=6)
+    if not bench.calls:
+        message = f"no argument of the samples can be {bench.column}"
+        raise NotApplicableError(message)
+    if refused:
+        bench.details["refused"] = refused[0]
+
+
+def laid_out(bench: Bench, sample: Sample, names: set[str]) -> Sample | None:
+    """Return the sample with views for some arguments; None if none of them can be one."""
+    written = {argument.name for argument in bench.subject.schema.mutated}
+    values = tuple(
+        (name, with_layout(value, bench.column, is_written=name in written))
+        if name in names
+        else (name, value)
+        for name, value in sample.values
+    )
+    return None if values == sample.values else replace(sample, values=values)
+
+
+def with_layout(value: Any, column: str, *, is_written: bool) -> Any:  # noqa: ANN401 - of a sample
+    """Return a value of a sample with tensors that lie in memory as a column says."""
+    if isinstance(value, tuple):
+        return tuple(with_layout(each, column, is_written=is_written) for each in value)
+    if not isinstance(value, TensorSpec):
+        return value
+    possible = layouts_for(value.shape, is_written=is_written)
+    chosen = next((each for each in LAYOUTS[column] if each in possible), None)
+    return value if chosen is None else replace(value, layout=chosen)
+
+
+def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None:
+    """Compare a call with views and one with contiguous copies of them."""
+    plain = {n: map_tensors(copied, v) for n, v in bench.arguments(sample).items()}
+    want = computed(bench, plain, sample)
+    values = bench.arguments(sample)
+    before = snapshots(values)
+    try:
+        got = computed(bench, values, sample)
+    except EagerCallError as error:
+        if REFUSAL.search(str(error)):
+            refused.append(str(error))
+            return None
+        return bench.finding(
+            RAISES,
+            expected="what contiguous tensors give, or an error that says contiguous",
+            got=f"{views(values)}: {error}",
+            sample=sample,
+            error=error.error,
+            script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
+        )
+    for name, value in want.items():
+        found = deviation(got[name], value, bench.subject.operator.tolerances)
+        if found.is_wrong:
+            return bench.finding(
+                IGNORED,
+                expected=f"{name} as with contiguous tensors",
+                got=f"{views(values)}: {found}",
+                sample=sample,
+                script=script(bench, name),
+            )
+    for each in before:
+        places = each.outside().tolist()
+        if places:
+            return bench.finding(
+                OUTSIDE,
+                expected=f"writes in {each.label} alone: {each.form}",
+                got=f"{len(places)} other elements of its storage changed: {places[:8]}",
+                sample=sample,
+            )
+    return None
+
+
+def computed(bench: Bench, values: Values, sample: Sample) -> dict[str, torch.Tensor]:
+    """Call the operator and return what it computed, contiguous on the CPU."""
+    results = flat(bench.subject.computed(bench.call(values, sample), values))
+    return {name: copied(value.detach().cpu()) for name, value in results.items()}
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a contiguous copy."""
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def views(values: Values) -> str:
+    """Say which arguments are views."""
+    return "with " + ", ".join(said(values))
+
+
+def said(values: Values) -> Iterator[str]:
+    """Yield how each argument that is not contiguous, or begins later, lies in memory."""
+    for name, value in values.items():
+        for tensor in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(tensor, torch.Tensor) and not (
+                tensor.is_contiguous() and not tensor.storage_offset()
+            ):
+                yield f"{name} with {Form.of(tensor)}"
+
+
+def script(bench: Bench, name: str) -> tuple[str, ...]:
+    """Return the lines that compare the two calls."""
+    from opwright.check.deviation import picked  # noqa: PLC0415 - for a fault only
+
+    taken = picked(bench.subject.schema, name)
+    return (
+        "values = arguments('npu')",
+        "def copied(value):",
+        "    if isinstance(value, list):",
+        "        return [copied(each) for each in value]",
+        "    is_tensor = isinstance(value, torch.Tensor)",
+        "    return value.clone(memory_format=torch.contiguous_format) if is_tensor else value",
+        "plain = {name: copied(value) for name, value in values.items()}",
+        "returned = operator(**values)",
+        f"got = {taken}",
+        "values, returned = plain, operator(**plain)",
+        f"want = {taken}",
+        "torch.testing.assert_close(got, want)",
+    )
+
+
+ROW = Row(
+    name="layouts",
+    title="views give what contiguous tensors give",
+    kinds=(IGNORED, RAISES, OUTSIDE),
+    run=run,
+    columns=tuple(LAYOUTS),
+    needs=needs,
+)
