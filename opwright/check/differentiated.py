@@ -188,8 +188,10 @@ def jittered(values: Values, point: int) -> Values:
     def moved(place: str, tensor: torch.Tensor) -> torch.Tensor:
         if not is_differentiable(tensor) or not tensor.numel():
             return tensor
-        share = random_like(tensor, f"{place} at {point}").abs() * (point / 16)
-        return tensor + (tensor.mean() + (tensor.numel() == 1) / 8 - tensor) * share
+        share = random_like(tensor, f"{place} at {point}") * (point / 16)
+        if bool((tensor == tensor.reshape(-1)[0]).all()):
+            return tensor + share  # there is no middle
+        return tensor + (tensor.mean() - tensor) * share.abs()
 
     return replaced(values, list(values), moved)
 

@@ -15,6 +15,9 @@ __all__ = ["Slope", "slope"]
 # Large ones for functions that compute in single precision, small ones for those that bend.
 STEPS = (3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
 
+# Where steps of a function that is flat near by show.
+FAR = (-2.0, -0.5, -0.1, 0.1, 0.5, 2.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Slope:
@@ -26,6 +29,8 @@ class Slope:
 
 def slope(function: Callable[[float], float]) -> Slope | None:
     """Return the derivative of a function at 0; None if differences do not agree on one.
+
+    A function that is flat near by and not further away may have steps: nothing is said of it.
 
     Central differences with smaller and smaller steps are compared; the two neighbours that agree
     best are taken. Two that are exactly 0 say nothing while others are not: so does a function with
@@ -44,7 +49,9 @@ def slope(function: Callable[[float], float]) -> Slope | None:
             return None
         found.append(value)
     if not any(found):
-        return Slope(0.0, 0.0)
+        middle = function(0.0)
+        far = [function(step) for step in FAR]
+        return None if any(value != middle for value in far) else Slope(0.0, 0.0)
     pairs = [
         Slope(fine, abs(coarse - fine))
         for coarse, fine in itertools.pairwise(found)

@@ -254,21 +254,21 @@ def examine_refusal(bench: Bench, sample: Sample, device: str) -> Finding | None
         message = "no argument is of a floating-point dtype"
         raise UnjudgedError(message)
     expected = "an error that says that the operator has no backward"
+    outputs: list[str] | None = None
+    grads: Gradients = {}
     try:
         call = recorded(bench, sample, values, places)
         outputs = differentiable_outputs(subject, call.results)
-        if not outputs:
-            message = "no result is of a floating-point dtype"
-            raise UnjudgedError(message)
         grads = call.pull(cotangents(call.results, outputs))
         bench.synchronize()
-    except UnjudgedError:
-        raise
     except Exception as error:  # noqa: BLE001 - any error may say it
         if REFUSING.search(str(error)):
             return None
         got = f"{type(error).__name__}: {error}"
         return bench.finding(REFUSAL, expected=expected, got=got, sample=sample, error=error)
+    if not outputs:
+        message = "no result is of a floating-point dtype"
+        raise UnjudgedError(message)
     given = [place for place, grad in grads.items() if grad is not None]
     got = f"gradients of {', '.join(given)}" if given else "no gradient, and no error"
     return bench.finding(REFUSAL, expected=expected, got=got, sample=sample, script=script(bench))
@@ -512,7 +512,11 @@ def examine_device(bench: Bench, sample: Sample) -> Finding | None:
     subject = bench.subject
     values = bench.arguments(sample, "cpu")
     if subject.is_foreign:
-        found = confirmed(bench, sample, values, bench.device)
+        found = None
+        if has_autograd(subject):
+            given = on_device(values, bench.device)
+            found = examine_leaf(bench, sample, given, list(differentiable_inputs(subject, given)))
+        found = found or confirmed(bench, sample, values, bench.device)
     else:
         found = examine_against_cpu(bench, sample, values)
     if found is not None:
@@ -791,6 +795,9 @@ def examine_leaf(bench: Bench, sample: Sample, values: Values, places: list[str]
         bench.synchronize()
     except Exception:  # noqa: BLE001 - any error is what must come
         return None
+    before, after = (dict(tensors_by_place(each, [base(place)]))[place] for each in (values, given))
+    if torch.equal(before, after.detach()):
+        return None  # it did not write this one
     expected = f"an error: {place!r} is a leaf that requires grad, and is written"
     fault = Fault(LEAF, place, expected, "no error")
     return told(bench, sample, fault)
