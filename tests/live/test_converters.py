@@ -75,7 +75,7 @@ except OpwrightError as error:
 
 def test_converters_come_with_torchair_and_go_with_their_set() -> None:
     before, after, samples, first, second, dynamic, gone, none, *refused = [
-        line for line in output(CODE).splitlines() if not line.startswith("[W")
+        line for line in output(CODE, is_fresh=True).splitlines() if not line.startswith("[W")
     ]
     assert before == "[False, False, False, False]"
     assert after == "[True, True, True, True]"

@@ -8,16 +8,31 @@ import sys
 import textwrap
 from pathlib import Path
 
+from tests.twin.prepared import prepared
+
 ROOT = Path(__file__).parents[2]
 LIMIT = 90  # seconds; a script takes a few, most of them for importing torch_npu
 
 CHOICES = ("ASCEND_", "OPWRIGHT_", "PYTORCH_NPU_", "TASK_QUEUE_", "LD_LIBRARY_PATH")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(CHOICES)}
+# torchair and npugraph_ex can be in one process only if torchair comes first.
+COMPILER = ("torchair", "torch._dynamo")
 PREFIX = "import opwright.twin\nimport torch\nimport torch_npu\n"
 
 
-def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the script after importing torch and torch_npu, with these environment variables."""
+def run(
+    script: str, *, is_fresh: bool = False, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the script after importing torch and torch_npu, with these environment variables.
+
+    Without variables, and unless it has to be a fresh one, the process is forked from one that has
+    imported them, and torchair as well if the script names it.
+    """
+    if not variables and not is_fresh:
+        modules = COMPILER if "torchair" in script else ()
+        environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
+        text = PREFIX + textwrap.dedent(script)
+        return prepared(modules, environment).run(text, limit=LIMIT)
     return subprocess.run(
         [sys.executable, "-c", PREFIX + textwrap.dedent(script)],
         env={**CLEAN, "PYTHONPATH": str(ROOT), **variables},
@@ -28,8 +43,8 @@ def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def output(script: str, **variables: str) -> str:
+def output(script: str, *, is_fresh: bool = False, **variables: str) -> str:
     """Run the script, which must succeed, and return what it printed."""
-    done = run(script, **variables)
+    done = run(script, is_fresh=is_fresh, **variables)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
