@@ -57,6 +57,7 @@ class OperatorFields(TypedDict, total=False):
     errors: Sequence[ErrorSample]
     tolerances: Mapping[str, Tolerance | tuple[float, float]]
     deterministic: bool
+    cost_budget: float
     functional: str
     tags: Sequence[str]
     torch: str
@@ -112,6 +113,7 @@ def read_operator(
             for dtype, value in fields.get("tolerances", {}).items()
         },
         deterministic=fields.get("deterministic", True),
+        cost_budget=fields.get("cost_budget"),
         functional=fields.get("functional"),
         tags=tuple(fields.get("tags", ())),
         torch=fields.get("torch"),

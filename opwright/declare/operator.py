@@ -105,6 +105,7 @@ class Operator:
     errors: tuple[ErrorSample, ...] = ()
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
     deterministic: bool = True
+    cost_budget: float | None = None
     functional: str | None = None
     tags: tuple[str, ...] = ()
     torch: str | None = None

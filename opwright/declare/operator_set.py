@@ -206,6 +206,10 @@ class OperatorSet:
             By dtype: (rtol, atol).
         deterministic
             False if two calls may differ in the last bits.
+        cost_budget
+            How much processor time of the calling thread an eager call on a tiny sample may take,
+            in multiples of `torch.add` on two NPU tensors of one element, which `opwright check`
+            measures beside it. No limit by default.
         functional
             Name of the functional twin of a mutating operator; by default `<name>_functional`.
         tags

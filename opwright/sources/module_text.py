@@ -133,7 +133,7 @@ DEFAULTS = {
     for field in dataclasses.fields(Operator)
     if field.default is not dataclasses.MISSING
 }
-PLAIN = ("autocast", "deterministic", "functional", "tags", "torch", "torch_npu")
+PLAIN = ("autocast", "cost_budget", "deterministic", "functional", "tags", "torch", "torch_npu")
 
 
 def fields_of(operator: Operator) -> Iterator[tuple[str, Node]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, get_args
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -124,5 +125,19 @@ def words(subject: Subject) -> Iterator[OpwrightError]:
             )
 
 
-RULES = (versions, tags, deprecation, words)
+def budget(subject: Subject) -> Iterator[OpwrightError]:
+    """Check that the budget of a call is a ratio that can be."""
+    value: object = subject.operator.cost_budget
+    if value is None:
+        return
+    if isinstance(value, bool) or not (isinstance(value, int | float) and 0 < value < math.inf):
+        yield FieldError(
+            where=subject.where("cost_budget"),
+            got=repr(value),
+            allowed=("a number above 0",),
+            fix="give a multiple of the cost of torch.add: cost_budget=3",
+        )
+
+
+RULES = (versions, tags, deprecation, words, budget)
 SET_RULES = (of_set,)

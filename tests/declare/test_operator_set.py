@@ -108,6 +108,7 @@ def test_other_fields() -> None:
         deprecated="1.0",
         requires=["k > 0"],
         deterministic=False,
+        cost_budget=2.5,
     )
     assert operator.call == Call(
         function="aclnnF",
@@ -127,6 +128,7 @@ def test_other_fields() -> None:
     assert (operator.tags, operator.requires) == (("pointwise",), ("k > 0",))
     assert operator.deprecated == Deprecation(since="1.0")
     assert not operator.deterministic
+    assert operator.cost_budget == 2.5
 
 
 @pytest.mark.parametrize("given", [None, False, "AddCustom"])

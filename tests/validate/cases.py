@@ -330,5 +330,7 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D056 itself": lambda: one(SCALE, deprecated=Deprecation(since="1.0", use="my_ops::scale")),
     "OPW-D009 autocast": lambda: one(SCALE, autocast=cast("Autocast", "fp16")),
+    "OPW-D009 budget": lambda: one(SCALE, cost_budget=0),
+    "OPW-D009 budget that is no number": lambda: one(SCALE, cost_budget=cast("float", "3")),
     "OPW-D009 vmap": lambda: one(SCALE, vmap=cast("Vmap", "batch")),
 }

@@ -9,6 +9,7 @@ from opwright.check.rows import (
     autocast,
     bounds,
     concurrency,
+    cost,
     determinism,
     edges,
     errors,
@@ -49,6 +50,7 @@ ROWS: tuple[Row, ...] = (
     bounds.ROW,
     leaks.ROW,
     concurrency.ROW,
+    cost.ROW,
     gradients.ROW,
 )
 
