@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.sample import LAYOUTS
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -19,19 +17,18 @@ IMAGE = 4  # axes of a batch of images with channels
 
 
 def has_several(shape: tuple[int, ...], count: int) -> bool:
-    """Tell whether so many axes have more than one element, and none has none."""
-    return 0 not in shape and sum(size > 1 for size in shape) >= count
+    """Tell whether so many axes have more than one element."""
+    return sum(size > 1 for size in shape) >= count
 
 
-# Whether a layout differs from the contiguous one.
+# Whether a layout differs from the contiguous one, for a tensor with elements.
 DIFFERS: Mapping[TensorLayout, Test] = {
-    "contiguous": lambda _: True,
-    "transposed": lambda s: len(s) > 1 and has_several(s[-2:], 2),
+    "transposed": lambda s: has_several(s[-2:], 2),
     "reversed": lambda s: len(s) > 2 and has_several(s, 2),  # noqa: PLR2004 - else it is transposed
     "channels_last": lambda s: len(s) >= IMAGE and s[1] > 1 and has_several(s[1:], 2),
-    "offset": lambda s: 0 not in s,
-    "sliced": lambda s: len(s) > 1 and 0 not in s,
-    "strided": lambda s: len(s) > 0 and has_several(s, 1),
+    "offset": lambda _: True,
+    "sliced": lambda s: len(s) > 1,
+    "strided": lambda s: has_several(s, 1),
     "expanded": lambda s: has_several(s, 1),
 }
 
@@ -42,8 +39,9 @@ def layouts_for(shape: tuple[int, ...], *, is_written: bool) -> tuple[TensorLayo
     >>> layouts_for((2, 3), is_written=True)
     ('contiguous', 'transposed', 'offset', 'sliced', 'strided')
     """
-    return tuple(
+    others = [
         layout
-        for layout in LAYOUTS
-        if DIFFERS[layout](shape) and not (is_written and layout == "expanded")
-    )
+        for layout, differs in DIFFERS.items()
+        if 0 not in shape and differs(shape) and not (is_written and layout == "expanded")
+    ]
+    return ("contiguous", *others)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from opwright.declare.checks import arguments_of_check
 from opwright.declare.dims import bind
 from opwright.declare.rules import Dims, DtypeSet, SameDtype
 from opwright.declare.sample import Sample, TensorSpec
@@ -95,6 +96,13 @@ class Problem:
     def operator(self) -> Operator:
         """The operator."""
         return self.subject.operator
+
+    @property
+    def ruled(self) -> set[str]:
+        """The arguments that checks are about."""
+        facts = self.subject.facts
+        checks = () if facts is None else facts.checks
+        return {name for check in checks for name in arguments_of_check(check)}
 
     def given(self, name: str) -> Value:
         """Return what the sample gives for an argument."""

@@ -89,6 +89,10 @@ def coarse(start: Solution) -> Iterator[dict[str, Any]]:
     """Yield large steps: everything as small as possible, then one aspect after the other."""
     simple = {each.name: each.options[0] for each in start.trail}
     yield simple
+    # Fewer axes need other sizes for what shows only in empty axes, or in several elements.
+    for size in (0, 2, 3):
+        sizes = {each.name: size for each in start.trail if each.name.startswith("size ")}
+        yield {e.name: simple[e.name] for e in start.trail if e.aspect == "rank"} | sizes
     for aspect in ORDER:
         yield {each.name: simple[each.name] for each in start.trail if each.aspect == aspect}
 
@@ -99,7 +103,7 @@ def ordered(solution: Solution) -> list[Any]:
 
 
 def measure(solution: Solution) -> tuple[int, ...]:
-    """Return how large a sample is: tensors, elements, axes, then what is not the first option.
+    """Return how large a sample is: tensors, axes, elements, then what is not the first option.
 
     An empty axis counts as 2: one element says more.
     """
@@ -111,8 +115,8 @@ def measure(solution: Solution) -> tuple[int, ...]:
     ]
     return (
         len(specs),
-        sum(math.prod(size or 2 for size in spec.shape) for spec in specs),
         sum(len(spec.shape) for spec in specs),
+        sum(math.prod(size or 2 for size in spec.shape) for spec in specs),
         sum(size or 2 for spec in specs for size in spec.shape),
         sum(spec.layout != "contiguous" for spec in specs),
         sum(places),

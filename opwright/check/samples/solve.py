@@ -270,7 +270,10 @@ class Solving:
         assert not isinstance(part, Axes)
         if isinstance(part, Axis):
             return self.named(part.name)
-        size: int = self.evaluated(part.size)
+        try:
+            size: int = self.evaluated(part.size)
+        except (ValueError, IndexError) as error:  # a division by 0, a list that is too short
+            raise Contradiction(str(part.size)) from error
         if size < 0:
             raise Contradiction(str(part.size))
         return size

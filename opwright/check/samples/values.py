@@ -38,8 +38,8 @@ UNMADE = frozenset(
 USUAL: dict[Base, tuple[Value, ...]] = {
     Base.INT: (1, 0, 2, 3, -1),
     Base.SYMINT: (1, 0, 2, 3, -1),
-    Base.FLOAT: (1.0, 0.0, 0.5, 2.0, -1.0),
-    Base.SYMFLOAT: (1.0, 0.0, 0.5, 2.0, -1.0),
+    Base.FLOAT: (1.0, 0.5, 2.0, 0.0),
+    Base.SYMFLOAT: (1.0, 0.5, 2.0, 0.0),
     Base.BOOL: (False, True),
     Base.SYMBOOL: (False, True),
     Base.SCALAR: (1, 0, 2, -1, 0.5),
@@ -75,8 +75,10 @@ def options_of(
         found += [each for each in items if each is not None]
     if not whole:
         found += of_rules(argument, problem)
-        found += USUAL.get(argument.type.base, ())
-        if argument.type.base.is_integer:
+        is_ruled = argument.name in problem.ruled
+        if not (found and problem.is_narrow and not is_ruled):
+            found += USUAL.get(argument.type.base, ())
+        if argument.type.base.is_integer and (is_ruled or argument.default is None):
             found += sizes
     unique: list[Value] = []
     for each in found:

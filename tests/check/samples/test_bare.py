@@ -1,0 +1,70 @@
+"""Operators that nobody describes: their arguments are guessed, and kept if they are accepted."""
+
+from __future__ import annotations
+
+import pytest
+
+import opwright.twin  # noqa: F401 - before torch, which loads torch_npu
+
+# isort: split
+import torch
+import torch_npu  # noqa: F401
+
+from opwright.check.samples import Samples
+from opwright.check.subject import Subject
+from opwright.declare.operator import Operator
+from opwright.declare.place import Place
+from opwright.declare.sample import TensorSpec
+from opwright.declare.schema_text import parse_schema
+
+pytestmark = pytest.mark.twin
+NAMESPACE = "samples_bare"
+LIBRARY = torch.library.Library(NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
+
+OPERATORS = {
+    "same(Tensor x, Tensor y, float p=0.5) -> Tensor": lambda x, y, p=0.5: x + y * p,
+    "linear(Tensor x, Tensor w, Tensor? bias=None) -> Tensor": (
+        lambda x, w, bias=None: x @ w if bias is None else x @ w + bias
+    ),
+    "looked_up(Tensor table, Tensor index) -> Tensor": lambda table, index: table[index],
+    "image(Tensor x) -> Tensor": lambda x: torch.nn.functional.max_pool2d(x, 1),
+    "many(Tensor[] xs, int dim) -> Tensor": torch.cat,
+    "never(Tensor x) -> Tensor": lambda x: x.view(7, 11, 13),
+    "stream(Tensor x, Generator g) -> Tensor": lambda x, _: x,
+}
+for text, function in OPERATORS.items():
+    LIBRARY.define(text)  # type: ignore[no-untyped-call]
+    LIBRARY.impl(text.partition("(")[0], function, "CPU")  # type: ignore[no-untyped-call]
+
+
+def samples(name: str) -> Samples:
+    """Return the samples of an operator."""
+    text = next(each for each in OPERATORS if each.startswith(f"{name}("))
+    schema = parse_schema(text, where="test")
+    operator = Operator(schema=schema, place=Place(file="test", line=1))
+    return Samples(Subject(namespace=NAMESPACE, operator=operator, is_foreign=True), device="cpu")
+
+
+@pytest.mark.parametrize("name", ["same", "linear", "looked_up", "image", "many"])
+def test_arguments_are_found(name: str) -> None:
+    found = samples(name)
+    assert len(list(found.of({"size", "dtype", "layout"}, 5))) > 3
+    assert found.why_none() is None
+
+
+def test_an_index_is_one_of_whole_numbers() -> None:
+    first = dict(next(samples("looked_up").of(set(), 0)).values)
+    assert isinstance(first["index"], TensorSpec)
+    assert first["index"].dtype == "int64"
+
+
+def test_what_to_do_if_nothing_is_accepted() -> None:
+    found = samples("never")
+    assert not list(found.of({"size"}, 5))
+    text = found.why_none() or ""
+    assert "shape '[7, 11, 13]' is invalid" in text
+    assert "OperatorSet('samples_bare', existing=True)" in text
+
+
+def test_what_no_sample_can_give() -> None:
+    assert "an argument that no sample can give" in (samples("stream").why_none() or "")
