@@ -27,11 +27,12 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A verdict, and for a write where it is and what it says."""
+    """A verdict; for a write where the function makes it, what it is, and where it really is."""
 
     verdict: Verdict
     place: Place | None = None
     text: str = ""
+    origin: Place | None = None
 
 
 READ = Effect(Verdict.READ)
@@ -65,7 +66,7 @@ def effect_of(
 ) -> Effect:
     """Return what one use does."""
     if use.kind is UseKind.WRITE:
-        return Effect(Verdict.WRITTEN, use.place, use.text)
+        return Effect(Verdict.WRITTEN, use.place, use.text, use.place)
     if use.kind in {UseKind.READ, UseKind.RETURN}:
         return READ
     call = use.call
@@ -90,7 +91,7 @@ def effect_of(
         return UNKNOWN
     # Of overloads, only what all of them do is certain.
     if all(each.verdict is Verdict.WRITTEN for each in effects):
-        return Effect(Verdict.WRITTEN, use.place, f"{use.text}, which does {effects[0].text}")
+        return Effect(Verdict.WRITTEN, use.place, effects[0].text, effects[0].origin)
     return READ if all(each.verdict is Verdict.READ for each in effects) else UNKNOWN
 
 
@@ -115,7 +116,8 @@ def effect_in_aclnn(project: Project, use: Use) -> Effect:
     if given.is_written is None:
         return UNKNOWN
     if given.is_written:
-        return Effect(Verdict.WRITTEN, use.place, f"{call.function} writes {given.name}")
+        text = f"{call.function} writes {given.name}"
+        return Effect(Verdict.WRITTEN, use.place, text, use.place)
     return READ
 
 

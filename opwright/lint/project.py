@@ -161,29 +161,36 @@ def common(one: str, other: str) -> int:
 
 @functools.cache
 def known_function(name: str) -> AclnnFunction | None:
-    """Return the prototype of a function of CANN itself.
-
-    The table does not say what is written. By CANN's order (inputs, attributes, outputs) and names
-    (selfRef, yOut) it is known for most; for the others it stays open.
-    """
+    """Return the prototype of a function of CANN itself."""
     given = known_parameters(name)
     if given is None:
         return None
-    last = max((at for at, each in enumerate(given) if not each.ctype.is_tensor), default=None)
+    last = max((at for at, each in enumerate(given) if not each.ctype.is_tensor), default=-1)
+    has_refs = any(each.name.endswith("Ref") for each in given)
     found = []
     for at, each in enumerate(given):
-        is_written: bool | None = False
+        is_written = False if not each.ctype.is_tensor else None
         if each.ctype.is_tensor:
-            behind = last is not None and at > last
-            named = each.name == "out" or each.name.endswith(("Out", "Ref"))
-            tells = any(one.name == "out" or one.name.endswith(("Out", "Ref")) for one in given)
-            is_written = (
-                True if behind or named else (False if tells and last is not None else None)
-            )
-            if name.startswith("aclnnInplace") and at == 0:
-                is_written = True
+            is_in_place = name.startswith("aclnnInplace") and at == 0
+            is_written = known_write(each.name, is_last=at > last >= 0, has_refs=has_refs)
+            is_written = True if is_in_place else is_written
         found.append(AclnnParameter(each.name, each.ctype.value, is_written))
     return AclnnFunction(name, tuple(found), Place("CANN", 1))
+
+
+def known_write(name: str, *, is_last: bool, has_refs: bool) -> bool | None:
+    """Return whether a function of CANN writes a tensor, None if its name does not say.
+
+    The table has no const. What is read and written is named selfRef; results stand behind the
+    attributes and are named out or yOut, while attentionOut before them is a result of the forward
+    function. A function that names no Ref may still write a cache.
+    """
+    if name.endswith("Ref"):
+        return True
+    if is_last:
+        return True if name == "out" or name.endswith("Out") else None
+    is_plain = name != "out" and not name.endswith("Out")
+    return False if has_refs and is_plain else None
 
 
 def build_project(files: Sequence[FileFacts]) -> Project:
@@ -232,7 +239,8 @@ def libraries(files: Iterable[FileFacts]) -> Iterator[Library]:
                 continue
             found = library(definition.namespace, definition.place)
             found.operator(definition.qualified).definitions.append(definition)
-            is_whole = definition.block is not None or definition.language is Language.YAML
+            # op-plugin's YAML is not all of npu: torch_npu defines more of it.
+            is_whole = definition.block is not None
             found.is_whole = found.is_whole or is_whole
         for implementation in each.implementations:
             if implementation.namespace is not None:

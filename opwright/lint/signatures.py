@@ -30,14 +30,6 @@ def matched(
     given = [each for each in function.parameters if each.name not in ignored]
     positional = [each for each in given if not each.keyword_only]
     plain = [each for each in schema.arguments if not each.keyword_only]
-    if (
-        positional
-        and positional[0].name in {"self", "cls"}
-        and plain
-        and (plain[0].name not in {"self", "cls"})
-    ):
-        positional = positional[1:]
-        given = [each for each in given if each.name not in {"self", "cls"}]
     pairs = [*zip(plain, positional, strict=False)]
     missing = plain[len(positional) :]
     used = {parameter.name for _, parameter in pairs}
@@ -57,17 +49,28 @@ def matched(
 
 
 def compare_names(
-    schema: ForeignSchema, function: Function, ignored: frozenset[str] = frozenset()
+    schema: ForeignSchema,
+    function: Function,
+    ignored: frozenset[str] = frozenset(),
+    *,
+    strict: bool = False,
 ) -> Iterator[str]:
-    """Yield what does not fit in the names, the order and the number of parameters."""
+    """Yield what does not fit in the names, the order and the number of parameters.
+
+    Parameters
+    ----------
+    strict
+        Whether a parameter with a default that no argument is for counts, too.
+    """
     pairs, missing, extra = matched(schema, function, ignored)
     names = {each.name for each in schema.arguments}
     if missing and not function.takes_any:
         shown = ", ".join(str(each.name) for each in missing)
         yield f"does not take {shown}"
-    needed = [each for each in extra if each.default is None]
+    needed = [each for each in extra if each.default is None or strict]
     if needed:
-        yield f"needs {', '.join(each.name for each in needed)}, which the schema does not have"
+        word = "takes" if strict else "needs"
+        yield f"{word} {', '.join(each.name for each in needed)}, which the schema does not have"
     swapped = [
         (argument, parameter)
         for argument, parameter in pairs
@@ -83,19 +86,21 @@ def compare_defaults(
 ) -> Iterator[str]:
     """Yield what does not fit in the defaults."""
     pairs, _, _ = matched(schema, function, ignored)
-    for argument, parameter in pairs:
-        if argument.default is None:
-            continue
-        if parameter.default is None:
-            yield (
-                f"has no default for {parameter.name}, which is left out of the call where it is "
-                f"{argument.default}"
-            )
-        elif differ(argument, parameter.default):
-            yield (
-                f"has {parameter.name}={parameter.default}, the schema {argument.name}="
-                f"{argument.default}"
-            )
+    given = [(one, other) for one, other in pairs if one.default is not None]
+    missing = [one for one, other in given if other.default is None]
+    if missing:
+        names = ", ".join(f"{each.name}={each.default}" for each in missing)
+        yield f"has no defaults where the schema has {names}"
+    wrong = [
+        (one, other)
+        for one, other in given
+        # None stands for the function's own choice, which is what another default is.
+        if other.default is not None and one.default != "None" and differ(one, other.default)
+    ]
+    if wrong:
+        own = ", ".join(f"{other.name}={other.default}" for _, other in wrong)
+        theirs = ", ".join(f"{one.name}={one.default}" for one, _ in wrong)
+        yield f"has {own}, the schema {theirs}"
 
 
 def differ(argument: ForeignArgument, default: str) -> bool:

@@ -301,7 +301,7 @@ class Body:
                     if member == "mutable_data_ptr":
                         return UseKind.WRITE, None, grand
                     continue
-                if member in MAYBE_VIEWS:
+                if member in MAYBE_VIEWS or member.startswith("resize_"):
                     return UseKind.OTHER, None, grand
                 if member.endswith("_") and not member.endswith("__") and member not in NO_WRITES:
                     return (UseKind.OTHER if is_pointer else UseKind.WRITE), None, grand
@@ -382,7 +382,7 @@ class Body:
             if is_pointer and not is_view:
                 return UseKind.OTHER, None, parent
             return UseKind.WRITE, None, parent
-        return (UseKind.WRITE if is_view else None), None, parent
+        return (UseKind.WRITE if is_view else UseKind.OTHER), None, parent
 
     def argument(
         self, each: Node, call: Node, name: str, *, is_pointer: bool

@@ -151,13 +151,13 @@ class Reader:
         self.implementations: list[Implementation] = []
         self.converters: list[Converter] = []
         self.opens: list[Open] = []
-        self.nodes: dict[str, AnyDef] = {}
+        self.nodes: dict[str, list[AnyDef]] = {}
         self.effectful: set[str] = set()
         self.inlining: list[str] = []
         self.read: dict[int, Function] = {}
         for node in ast.walk(tree):
             if isinstance(node, AnyDef):
-                self.nodes.setdefault(node.name, node)
+                self.nodes.setdefault(node.name, []).append(node)
         # Functions of the module that register under names which their callers give.
         outer = {id(each) for each in tree.body}
         called = {
@@ -166,14 +166,22 @@ class Reader:
             if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
         }
         self.registrars = {
-            name: node
-            for name, node in self.nodes.items()
-            if name in called and id(node) in outer and is_registrar(node)
+            node.name: node
+            for nodes in self.nodes.values()
+            for node in nodes
+            if node.name in called and id(node) in outer and is_registrar(node)
         }
 
     def place(self, node: Node) -> Place:
         """Return where a node begins."""
         return Place(self.path, node.lineno, node.col_offset + 1)
+
+    def named(self, node: ast.expr | None) -> AnyDef | None:
+        """Return the function that a name stands for: the last one defined before."""
+        if not isinstance(node, ast.Name) or node.id not in self.nodes:
+            return None
+        before = [each for each in self.nodes[node.id] if each.lineno < node.lineno]
+        return before[-1] if before else self.nodes[node.id][0]
 
     def function(self, node: AnyDef | ast.Lambda) -> Function:
         """Return a function of the file, read once."""
@@ -192,7 +200,7 @@ class Reader:
             if name in done or name not in self.nodes:
                 continue
             done.add(name)
-            function = self.function(self.nodes[name])
+            function = self.function(self.nodes[name][-1])
             found.append(function)
             todo += function.calls
         return found
@@ -298,8 +306,8 @@ class Reader:
         """Read a call in a statement."""
         if isinstance(node.func, ast.Call):  # impl("ns::op", "cpu")(function)
             target = node.args[0] if node.args else None
-            if isinstance(target, ast.Name) and target.id in self.nodes:
-                self.register(node.func, self.nodes[target.id], scope, guards)
+            if (kernel := self.named(target)) is not None:
+                self.register(node.func, kernel, scope, guards)
             return
         function = node.func
         if isinstance(function, ast.Name) and function.id in self.registrars:
@@ -321,12 +329,13 @@ class Reader:
         elif bare == DIRECT:
             self.direct(node, scope, guards)
         elif bare in {"register_fake", "impl_abstract", "register_kernel", "impl"}:
-            if is_torch(name) and len(node.args) > (1 if bare in FAKES else 2):
+            count = 1 if bare in FAKES else 2
+            if is_torch(name) and len(node.args) > count and scope.string(node.args[-1]) is None:
                 self.register(node, in_scope(node.args[-1], scope), scope, guards)
-        elif bare == "custom_op" and is_torch(name) and len(node.args) == len(("name", "function")):
-            target = node.args[1]
-            if isinstance(target, ast.Name) and target.id in self.nodes:
-                self.custom_op(node, self.nodes[target.id], scope, guards)
+        elif bare == "custom_op" and is_torch(name):
+            operator_function = self.named(node.args[-1] if node.args else None)
+            if operator_function is not None:
+                self.custom_op(node, operator_function, scope, guards)
 
     def inline(
         self, node: ast.Call, function: AnyDef, scope: Scope, guards: tuple[Guard, ...]
@@ -370,8 +379,8 @@ class Reader:
             known = outer.libraries.get(plain_text(value))
             if known is not None:
                 inner.libraries[name] = known
-            elif isinstance(value, ast.Name) and value.id in self.nodes:
-                inner.functions[name] = self.nodes[value.id]
+            elif (function := self.named(value)) is not None:
+                inner.functions[name] = function
 
     def library_call(
         self,
@@ -388,7 +397,9 @@ class Reader:
             if written is None:
                 self.open(library.namespace, node)
             else:
-                self.define(library.namespace, written, node, guards)
+                self.define(
+                    library.namespace, written, node, guards, is_whole=library.kind == "DEF"
+                )
         elif member in {"impl", "_register_fake"}:
             name = node.args[0] if node.args else words.get("op_name")
             kernel = node.args[1] if len(node.args) > 1 else words.get("fn")
@@ -492,9 +503,21 @@ class Reader:
         self.define(namespace, f"{name}{given[1].strip()}", node, guards)
 
     def define(
-        self, namespace: str | None, written: str, node: Node, guards: tuple[Guard, ...]
+        self,
+        namespace: str | None,
+        written: str,
+        node: Node,
+        guards: tuple[Guard, ...],
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """Keep a definition by its schema."""
+        """Keep a definition by its schema.
+
+        Parameters
+        ----------
+        is_whole
+            Whether the library is one that only one place of a program may open.
+        """
         plain = " ".join(written.split())
         schema, problem = None, None
         try:
@@ -517,6 +540,7 @@ class Reader:
                 place=self.place(node),
                 language=Language.PYTHON,
                 guards=guards,
+                block=Place(self.path, 1) if is_whole else None,
             )
         )
 
@@ -552,8 +576,8 @@ class Reader:
         if isinstance(node, AnyDef | ast.Lambda):
             name = None if isinstance(node, ast.Lambda) else node.name
             return Kernel(name=name, function=self.function(node))
-        if isinstance(node, ast.Name) and node.id in self.nodes:
-            return Kernel(name=node.id, function=self.function(self.nodes[node.id]))
+        if (known := self.named(node)) is not None:
+            return Kernel(name=known.name, function=self.function(known))
         name = None if node is None else plain_text(node)
         return Kernel(name=name, is_certain=False)
 
@@ -610,9 +634,8 @@ class Reader:
             return
         kernel = self.kernel(words.get("op_func"))
         schema = None
-        function = words.get("op_func")
-        if isinstance(function, ast.Name) and function.id in self.nodes:
-            schema = inferred_schema(name, self.nodes[function.id], words.get("mutates_args"))
+        if (function := self.named(words.get("op_func"))) is not None:
+            schema = inferred_schema(name, function, words.get("mutates_args"))
         self.definitions.append(
             Definition(
                 namespace=namespace,

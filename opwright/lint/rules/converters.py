@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.lint.finding import Problem
-from opwright.lint.signatures import compare_defaults, compare_names
+from opwright.lint.signatures import compare_defaults, compare_names, matched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def converters(
 def converter_arguments(project: Project) -> Iterator[Problem]:
     """Yield converters that do not take what the graph gives them."""
     for operator, definition, schema, converter in converters(project):
-        for wrong in compare_names(schema, converter.function, ADDED):
+        for wrong in compare_names(schema, converter.function, ADDED, strict=True):
             yield Problem(
                 place=converter.function.place,
                 operator=operator.qualified,
@@ -59,13 +59,10 @@ def converter_defaults(project: Project) -> Iterator[Problem]:
 
 def converter_unused(project: Project) -> Iterator[Problem]:
     """Yield converters that take arguments and drop them."""
-    for operator, definition, _, converter in converters(project):
+    for operator, definition, schema, converter in converters(project):
         function = converter.function
-        unused = [
-            each.name
-            for each in function.parameters
-            if each.name not in function.names and each.name not in ADDED and each.name != "self"
-        ]
+        pairs, _, _ = matched(schema, function, ADDED)
+        unused = [each.name for _, each in pairs if each.name not in function.names]
         if unused:
             yield Problem(
                 place=function.place,

@@ -79,7 +79,14 @@ def undeclared(project: Project) -> Iterator[tuple[Operator, str, Problem]]:
                     operator=operator.qualified,
                     message=f"{operator.qualified} writes {argument.name} ({effect.text}), "
                     "but its schema does not declare that",
-                    related=((definition.place, "the schema"),),
+                    related=(
+                        (definition.place, "the schema"),
+                        *(
+                            ((effect.origin, "the write"),)
+                            if effect.origin is not None and effect.origin != effect.place
+                            else ()
+                        ),
+                    ),
                 ),
             )
 
@@ -91,33 +98,40 @@ def undeclared_write(project: Project) -> Iterator[Problem]:
 
 
 def mutable_reference(project: Project) -> Iterator[Problem]:
-    """Yield arguments that only a Tensor& among const Tensor& says are written."""
+    """Yield kernels that take, among const Tensor&, arguments by Tensor& that are not declared."""
     certain = {(operator.qualified, name) for operator, name, _ in undeclared(project)}
     seen = set()
     for operator, definition, schema, _, function in kernels(project):
-        if function.language is not Language.CPP:
-            continue
         given = [*pairs(schema, function)]
         if not any(each.is_constant and each.is_reference for _, each in given):
             continue
-        for argument, parameter in given:
-            if argument.is_written or argument.alias is not None or parameter.is_constant:
-                continue
-            if not parameter.is_reference or not parameter.type.endswith("Tensor"):
-                continue
-            key = (operator.qualified, str(argument.name))
-            if key in certain or key in seen:
-                continue
-            if effect_on(project, function, parameter.name).verdict is Verdict.READ:
-                continue
-            seen.add(key)
-            yield Problem(
-                place=definition.place,
-                operator=operator.qualified,
-                message=f"{operator.qualified} takes {argument.name} by Tensor&, the others by "
-                f"const Tensor&: the schema does not declare {argument.name} as written",
-                related=((function.place, "the kernel"),),
-            )
+        found = [
+            str(argument.name)
+            for argument, parameter in given
+            if is_mutable(parameter)
+            and argument.alias is None
+            and (operator.qualified, str(argument.name)) not in certain
+            and effect_on(project, function, parameter.name).verdict is not Verdict.READ
+        ]
+        if not found or operator.qualified in seen:
+            continue
+        seen.add(operator.qualified)
+        yield Problem(
+            place=definition.place,
+            operator=operator.qualified,
+            message=f"the kernel of {operator.qualified} takes {', '.join(found)} by Tensor&, "
+            "others by const Tensor&; the schema declares no write",
+            related=((function.place, "the kernel"),),
+        )
+
+
+def is_mutable(parameter: Parameter) -> bool:
+    """Return whether a parameter is a Tensor&."""
+    return (
+        parameter.is_reference
+        and not parameter.is_constant
+        and parameter.type.replace(" ", "").removesuffix("&").endswith("Tensor")
+    )
 
 
 def over_declared(project: Project) -> Iterator[Problem]:
@@ -128,7 +142,9 @@ def over_declared(project: Project) -> Iterator[Problem]:
     for operator, definition, schema, _, function in kernels(project):
         implemented[operator.qualified] = len(operator.kernels)
         for argument, parameter in pairs(schema, function):
-            if argument.is_written:
+            # The only write of an operator without results is what keeps it in its place.
+            is_token = not schema.results and len(schema.written) == 1
+            if argument.is_written and not is_token:
                 key = (operator.qualified, str(argument.name))
                 effect = effect_on(project, function, parameter.name)
                 verdicts.setdefault(key, []).append(effect.verdict)
