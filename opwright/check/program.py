@@ -30,7 +30,8 @@ __all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
 # written  writes each result after the call
 # twice    gives one tensor for two arguments, of which at most one is written
 # copied   as twice, but the second one is a copy
-Shape: TypeAlias = Literal["direct", "inside", "views", "written", "twice", "copied"]
+# between  calls the operator between other operators
+Shape: TypeAlias = Literal["direct", "inside", "views", "written", "twice", "copied", "between"]
 
 INDENT = "    "
 
@@ -210,6 +211,7 @@ class Writer:
             "written": self.written,
             "twice": self.twice,
             "copied": self.copied,
+            "between": self.between,
         }[shape]()
         lines = [
             f"def call({', '.join(self.parameters.values())}):",
@@ -228,11 +230,16 @@ class Writer:
             names[place] = f"{self.parameters[place]}_copy"
             lines.append(f"{names[place]} = {self.parameters[place]}.clone()")
         copies = [names[place] for place in self.written_tensors()]
+        # A result that is the copy is not returned twice: torch_npu 2.13.0 loses count of the memory
+        # of two outputs that share it when a graph is captured again for other sizes.
+        results = self.subject.schema.results
+        is_copy = bool(results) and all(each.alias is not None for each in results)
+        kept = copies if is_copy else ["first", *copies]
         return [
             *lines,
-            f"first = {self.call(names)}",
+            f"{'' if is_copy else 'first = '}{self.call(names)}",
             f"second = {self.call(self.parameters)}",
-            f"return {', '.join(['first', 'second', *copies])}",
+            f"return {', '.join(['second', *kept])}",
         ]
 
     def views(self) -> list[str]:
@@ -261,6 +268,17 @@ class Writer:
         lines = [f"{left} = {self.call(self.parameters)}"]
         lines += [f"{results[index]}.add_(1)" for index in self.results]
         return [*lines, f"return {left}"]
+
+    def between(self) -> list[str]:
+        """Call the operator between copying what it is given and what it returns."""
+        lines, names = [], dict(self.parameters)
+        for place in self.tensors():
+            names[place] = f"{self.parameters[place]}_copy"
+            lines.append(f"{names[place]} = {self.parameters[place]}.clone()")
+        copies = [names[place] for place in self.written_tensors()]
+        behind = "torch.utils._pytree.tree_map_only(torch.Tensor, torch.clone, result)"
+        lines += [f"result = {self.call(names)}", f"result = {behind}"]
+        return [*lines, f"return {', '.join(['result', *copies])}"]
 
     def twice(self) -> list[str]:
         """Call the operator with one tensor for two arguments."""

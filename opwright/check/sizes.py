@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable  # noqa: TC003 - the type of a constant
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.check.subject import flat
+from opwright.check.symbols import sizes_of
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema import Base
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from opwright.check.bench import Bench
     from opwright.check.subject import Subject
@@ -24,30 +27,71 @@ __all__ = ["has_no_special_size", "other_sizes"]
 SPECIAL = (0, 1)  # sizes for which a graph is made anew
 
 
-def other_sizes(bench: Bench, sample: Sample, *, count: int = 2) -> Iterator[Sample]:
-    """Yield samples that differ from one in sizes and values alone, and that the rules allow."""
+def other_sizes(
+    bench: Bench, sample: Sample, *, count: int = 2, alike: bool = False
+) -> Iterator[Sample]:
+    """Yield samples that differ from one in sizes and values alone, and that the rules allow.
+
+    Parameters
+    ----------
+    alike
+        All sizes differ from those of the sample, and those are equal that are equal in it: then
+        one graph with symbols serves them all.
+    """
     form = form_of(bench, sample)
-    seen = {form_sizes(bench, sample)}
+    sizes = form_sizes(bench, sample)
+    seen = {sizes}
     for other in candidates(bench, sample):
         if len(seen) > count:
             return
-        try:
-            values = bench.arguments(other, "cpu")
-            bench.subject.rules is None or bench.subject.rules.check(values)
-        except (TypeError, ValueError, RuntimeError):
+        if not is_allowed(bench, other) or form_of(bench, other) != form:
             continue
-        sizes = form_sizes(bench, other)
-        if sizes not in seen and form_of(bench, other) == form:
-            seen.add(sizes)
-            yield other
+        others = form_sizes(bench, other)
+        if others in seen or (alike and not are_alike(sizes, others)):
+            continue
+        seen.add(others)
+        yield other
+
+
+def is_allowed(bench: Bench, sample: Sample) -> bool:
+    """Tell whether the declared rules allow a sample, and it is not too large."""
+    try:
+        values = bench.arguments(sample, "cpu")
+        if bench.subject.rules is not None:
+            bench.subject.rules.check(values)
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return all(tensor.numel() <= LARGEST for tensor in flat(values).values())
+
+
+def are_alike(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Tell whether all sizes differ, and equal ones stay equal and others do not become so."""
+    pairs = [(a, b) for a, b in zip(one, other, strict=True) if a not in SPECIAL]
+    renamed = dict(pairs)
+    return all(renamed[a] == b and a != b for a, b in pairs) and len(set(renamed.values())) == len(
+        renamed
+    )
 
 
 def candidates(bench: Bench, sample: Sample) -> Iterator[Sample]:
     """Yield what may be such a sample."""
-    yield from bench.samples.of({"size"}, 12)
     if may_be_resized(bench.subject):
-        for change in (lambda size: size + 1, lambda size: 2 * size, lambda size: 3 * size + 1):
+        for change in CHANGES:
             yield resized(bench.subject.schema, sample, change)
+    yield from bench.samples.of({"size"}, 12)
+
+
+# One to one: equal sizes stay equal, others do not become so. Sums first, then products, for sizes
+# that have to be even.
+CHANGES: tuple[Callable[[int], int], ...] = (
+    lambda size: size + 5,
+    lambda size: size + 7,
+    lambda size: size + 11,
+    lambda size: size * 2,
+    lambda size: size * 3,
+    lambda size: size * 4,
+)
+LARGEST = 1 << 22  # elements of a tensor
 
 
 def may_be_resized(subject: Subject) -> bool:
@@ -103,23 +147,12 @@ def order_of_strides(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return tuple(sorted(range(tensor.ndim), key=tensor.stride))
 
 
-def form_sizes(bench: Bench, sample: Sample) -> tuple[object, ...]:
-    """Return the sizes of a sample."""
+def form_sizes(bench: Bench, sample: Sample) -> tuple[int, ...]:
+    """Return the sizes of a sample, and its int arguments that may be symbols, one after the other."""
     values = bench.arguments(sample, "cpu")
-    return tuple(sizes_of_value(value) for value in values.values())
-
-
-def sizes_of_value(value: Any) -> object:  # noqa: ANN401 - any argument
-    """Return the sizes in an argument."""
-    if isinstance(value, torch.Tensor):
-        return tuple(value.shape)
-    if isinstance(value, list | tuple):
-        return tuple(sizes_of_value(each) for each in value)
-    return value
+    return tuple(size for _, size in sizes_of(bench.subject.schema, values))
 
 
 def has_no_special_size(values: Values) -> bool:
     """Tell whether no tensor has an axis of size 0 or 1."""
-    from opwright.check.subject import flat  # noqa: PLC0415 - that module imports much
-
     return not any(size in SPECIAL for t in flat(values).values() for size in t.shape)

@@ -53,8 +53,13 @@ class WatchedShapes(ShapeEnv):
         self.frozen: list[Frozen] = []
 
     def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
-        """Note the replacement of a symbol (torch 2.13 makes all of them here)."""
-        if tgt.is_Integer and not any(each.symbol == a for each in self.frozen):
+        """Note the replacement of a symbol (torch 2.13 makes all of them here).
+
+        One value that is left in a range is none that anybody asked for: a size of 2 that is not
+        larger than 2, as no size is 0 or 1.
+        """
+        is_asked = msg != "range_refined_to_singleton"
+        if is_asked and tgt.is_Integer and not any(each.symbol == a for each in self.frozen):
             self.frozen.append(Frozen(a, int(tgt), traceback.extract_stack()))
         super()._set_replacement(a, tgt, msg)
 

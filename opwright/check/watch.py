@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import site
 import sys
 import sysconfig
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-__all__ = ["Seen", "is_authors", "place_in_stack", "quiet", "watched"]
+__all__ = ["Seen", "is_authors", "place_in_stack", "place_in_text", "quiet", "watched"]
 
 # Methods of a tensor that read what it holds.
 READERS = frozenset({"item", "tolist", "numpy", "data_ptr", "__dlpack__", "_local_scalar_dense"})
@@ -46,6 +47,7 @@ LOGGERS = (
     "torch._export",
     "torch.export",
 )
+LINE = re.compile(r'File "([^"]+)", line (\d+)|\((\S+\.py):(\d+) in ')
 SYMBOLIC_MODULES = ("symbolic_shapes.py", "sym_node.py")
 
 
@@ -135,6 +137,13 @@ def place_in_stack(frames: Iterable[traceback.FrameSummary], skip: str) -> str |
         below = [] if frame.filename == skip else [*below, frame]
     found = [frame for frame in below if is_authors(frame.filename)]
     return f"{found[-1].filename}:{found[-1].lineno}" if found else None
+
+
+def place_in_text(text: str) -> str | None:
+    """Return the last line of an author that a message of torch names, as file:line."""
+    places = [(file or other, line or at) for file, line, other, at in LINE.findall(text)]
+    found = [f"{file}:{line}" for file, line in places if is_authors(file)]
+    return found[-1] if found else None
 
 
 @cache

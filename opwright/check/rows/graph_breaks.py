@@ -1,0 +1,198 @@
+"""Compiled code has no graph breaks around the operator, and is not compiled for every size.
+
+Where dynamo cannot trace a call it breaks the graph: what is before and behind becomes two graphs, and
+nothing is fused or captured over the call. And where a guard of the operator fails, the whole function
+is compiled again; after eight times torch gives up and runs it eagerly.
+
+Both are counted (`torch._dynamo.utils.counters`, and calls of the backend), for a function with the
+operator between two others, compiled with `fullgraph=False`:
+
+* the first call makes one graph, without a break;
+* when sizes change, at most one more: then they are symbols;
+* further sizes make none;
+* other values of the same sizes make none.
+
+Sizes change all at once, and those that are equal stay equal: torch makes a symbol of those alone that
+changed, and one of equal sizes. They are neither 0 nor 1. Attributes do not change: each value of an `int`, `float` or `str`
+attribute, and the sizes 0 and 1, are compiled apart by torch itself. An operator whose result's size
+depends on data breaks graphs unless `torch._dynamo.config.capture_dynamic_output_shape_ops` is set;
+it is set here. A finding has dynamo's reason and the line it names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch._dynamo
+from torch._dynamo.utils import counters, get_compilation_metrics
+
+from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.comparing import run, run_eagerly
+from opwright.check.compiling import fresh_compilers, inner_error, must_have_meta
+from opwright.check.finding import Kind
+from opwright.check.program import program_of
+from opwright.check.row import Row
+from opwright.check.sizes import has_no_special_size, other_sizes
+from opwright.check.watch import place_in_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.declare.sample import Sample
+
+__all__ = ["ROW"]
+
+BREAK = Kind(
+    "graph-break",
+    "dynamo breaks the graph at the operator",
+    "register a Meta function that works with fake tensors, and keep Python that dynamo cannot trace "
+    "out of the operator's wrapper",
+)
+RECOMPILES = Kind(
+    "recompiles",
+    "the function is compiled anew for sizes that one graph could serve",
+    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the line)",
+)
+RAISES = Kind(
+    "raises",
+    "dynamo cannot compile a function that calls the operator",
+    "see what was raised: Meta has to work with fake tensors",
+)
+
+SIZES = 3  # sizes that are tried beside the first
+
+
+def run_row(bench: Bench) -> None:
+    """Count graph breaks and graphs."""
+    sample = first_sample(bench)
+    with fresh_compilers():
+        found = bench.examine(lambda each: examine(bench, each), sample)
+    if found is not None:
+        bench.findings.append(found)
+
+
+def first_sample(bench: Bench) -> Sample:
+    """Return the first sample without sizes of 0 and 1, or the first."""
+    first = None
+    for sample in bench.samples.of({"size"}, 4):
+        first = first or sample
+        if has_no_special_size(bench.arguments(sample, "cpu")):
+            return sample
+    if first is None:
+        raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
+    return first
+
+
+class Counter:
+    """A backend that runs graphs as they are, and keeps them."""
+
+    def __init__(self) -> None:
+        self.graphs: list[str] = []
+
+    def __call__(self, graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        """Compile a graph."""
+        del inputs
+        self.graphs.append(str(graph.print_readable(print_output=False)))
+        forward: Callable[..., Any] = graph.forward
+        return forward
+
+
+def examine(bench: Bench, sample: Sample) -> Finding | None:
+    """Call one compiled function with several sizes and count."""
+    program = program_of(bench.subject, bench.arguments(sample), "between")
+    run_eagerly(bench, program, sample)
+    backend = Counter()
+    function = torch.compile(program.function(bench.subject.overload), backend=backend)
+    lines = (
+        *program.lines(),
+        "counted = torch._dynamo.testing.CompileCounter()",
+        "compiled = torch.compile(call, backend=counted)",
+        "compiled(*given())",
+        "assert counted.frame_count == 1, torch._dynamo.utils.counters['graph_break']",
+    )
+    counts = []
+    numbers: set[int] = set()  # of results
+    others = list(other_sizes(bench, sample, count=SIZES, alike=True))
+    for each in (sample, sample.with_seed(sample.seed + 1), *others, sample):
+        before = len(backend.graphs)
+        try:
+            numbers.add(len(run_eagerly(bench, program, each).returned))
+            with torch.no_grad():
+                run(bench, program, function, each)
+        except EagerCallError:
+            continue
+        except Exception as error:  # noqa: BLE001 - Meta is the author's
+            must_have_meta(error)
+            inner = inner_error(error)
+            text = " ".join(str(inner).split())[:500]
+            return bench.finding(
+                RAISES,
+                expected="a graph",
+                got=f"{type(inner).__name__}: {text}",
+                sample=each,
+                error=inner,
+                script=lines,
+            )
+        counts.append(len(backend.graphs) - before)
+        if counters["graph_break"]:
+            return broke(bench, sample, lines)
+    bench.details.setdefault("graphs", "\n\n".join(backend.graphs))
+    first, same, *rest = counts
+    bench.details["counts"] = (
+        f"graphs made by the first call: {first}; by other values: {same}; by other sizes: {rest}"
+    )
+    if first == 0:
+        raise NotApplicableError("the function has no operator that a graph could hold")
+    if len(numbers) > 1:
+        message = "the number of results is a size: each size is a graph of its own"
+        raise NotApplicableError(message)
+    if same or sum(rest) > 1:
+        return recompiled(bench, sample, counts, lines)
+    return None
+
+
+def broke(bench: Bench, sample: Sample, lines: tuple[str, ...]) -> Finding:
+    """Make the finding of a graph break."""
+    reasons = list(counters["graph_break"])
+    text = " ".join(reasons[0].split())
+    if "does not support running with fake tensors" in text:
+        raise NotApplicableError("the operator has no Meta function: see row meta")
+    return bench.finding(
+        BREAK,
+        expected="one graph",
+        got=f"{sum(counters['graph_break'].values())} breaks; dynamo says: {text[:700]}",
+        sample=sample,
+        place=place_in_text(reasons[0]),
+        script=lines,
+    )
+
+
+def recompiled(bench: Bench, sample: Sample, counts: list[int], lines: tuple[str, ...]) -> Finding:
+    """Make the finding of a function that is compiled again and again."""
+    reasons = [
+        " ".join(str(each.recompile_reason).split())
+        for each in get_compilation_metrics()
+        if each.recompile_reason
+    ]
+    why = f"; the last time because of: {reasons[-1][:400]}" if reasons else ""
+    return bench.finding(
+        RECOMPILES,
+        expected="one graph, and one more when sizes change",
+        got=f"graphs made by calls with the sizes of the sample, other values, other sizes: {counts}{why}",
+        sample=sample,
+        place=None if not reasons else place_in_text(reasons[-1]),
+        script=lines[:-2],
+    )
+
+
+ROW = Row(
+    name="graph_breaks",
+    title="no graph breaks, no compilation for every size",
+    kinds=(BREAK, RECOMPILES, RAISES),
+    run=run_row,
+    columns=("dynamo",),
+    cost="high",
+)

@@ -1,0 +1,147 @@
+"""Operators that compute something else in compiled graphs, or do not work there."""
+
+from __future__ import annotations
+
+import torch
+
+import opwright as ow
+
+BROKEN = {
+    "stores_secretly": "compiled/write-lost",
+    "scales_in_place_": "compiled/refused",
+    "waits_for_the_device": "compiled/not-capturable",
+    "prototype_alone": "compiled/no-converter",
+    "converts_wrongly": "compiled/differs",
+    "saves_by_type": "compiled/gradient-differs",
+}
+
+NAMESPACE = "corpus_compiled"
+library = torch.library.Library(NAMESPACE, "DEF")
+ops = ow.OperatorSet(NAMESPACE, existing=True)
+
+
+def add(schema, kernel, meta, *samples, tags=(), **rules):
+    """Register an operator as another library would, and describe it."""
+    library.define(schema, tags=tags)
+    name = schema.partition("(")[0]
+    library.impl(name, kernel, "CPU")
+    library.impl(name, kernel, "PrivateUse1")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
+    ops.operator(schema, samples=samples, **rules)(kernel)
+
+
+ONE = (ow.sample(x=ow.tensor(2, 3)),)
+TWO = (ow.sample(x=ow.tensor(2, 3), y=ow.tensor(2, 3)),)
+
+
+def nothing(*values):
+    del values
+
+
+# As store_kv_block of vllm-ascend: nothing tells a compiler that the call does something.
+
+
+def store(x, y):
+    y.copy_(x * 2)
+
+
+add("stores_secretly(Tensor x, Tensor y) -> ()", store, nothing, *TWO)
+add("stores_openly(Tensor x, Tensor(a!) y) -> ()", store, nothing, *TWO)
+
+
+def scale_(x):
+    return x.mul_(2)
+
+
+add("scales_in_place_(Tensor(a!) x) -> Tensor(a!)", scale_, lambda x: x, *ONE)
+add(
+    "scales_by_tag_(Tensor(a!) x) -> Tensor(a!)",
+    scale_,
+    lambda x: x,
+    *ONE,
+    tags=(torch.Tag.inplace,),
+)
+
+
+def by_number(x):
+    return x * x.sum().item()
+
+
+def by_tensor(x):
+    return x * x.sum()
+
+
+add("waits_for_the_device(Tensor x) -> Tensor", by_number, torch.empty_like, *ONE)
+add("stays_on_the_device(Tensor x) -> Tensor", by_tensor, torch.empty_like, *ONE)
+add(
+    "prototype_alone(Tensor x) -> Tensor",
+    by_tensor,
+    torch.empty_like,
+    *ONE,
+    prototype="PrototypeAlone",
+)
+
+
+# Gradients: what the backward needs is saved by what the tensor is, or by what it holds.
+
+
+def squares(x):
+    return x * x
+
+
+def save_by_type(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.factor = 2 if type(inputs[0]) is torch.Tensor else 3
+
+
+def save(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.factor = 2
+
+
+def backward(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad * x * ctx.factor
+
+
+for name, setup in {"saves_by_type": save_by_type, "saves_what_it_needs": save}.items():
+    add(f"{name}(Tensor x) -> Tensor", squares, torch.empty_like, *ONE)
+    torch.library.register_autograd(
+        f"{NAMESPACE}::{name}", backward, setup_context=setup, lib=library
+    )
+
+
+# Declared operators: a converter by hand that exchanges inputs, and one that does not.
+
+declared = ow.OperatorSet("corpus_compiled_live")
+
+
+def exchanged(x, y):
+    from torchair.ge import custom_op
+
+    return custom_op("ConvertsWrongly", inputs={"x": y, "y": x}, outputs=["out"])
+
+
+def in_order(x, y):
+    from torchair.ge import custom_op
+
+    return custom_op("ConvertsRightly", inputs={"x": x, "y": y}, outputs=["out"])
+
+
+@declared.operator(
+    "converts_wrongly(Tensor x, Tensor y) -> Tensor", samples=TWO, converter=exchanged
+)
+def converts_wrongly(x, y):
+    return x - y
+
+
+@declared.operator(
+    "converts_rightly(Tensor x, Tensor y) -> Tensor", samples=TWO, converter=in_order
+)
+def converts_rightly(x, y):
+    return x - y
+
+
+@declared.operator("accumulate_(Tensor(a!) x, Tensor y) -> Tensor(a!)", samples=TWO)
+def accumulate_(x, y):
+    return x.add_(y)
