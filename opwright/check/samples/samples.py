@@ -94,9 +94,8 @@ class Samples:
     def changed(self, base: Solution, change: dict[str, object]) -> Iterator[Solution]:
         """Yield a corner case, if it is accepted."""
         for more in ({}, LINKED) if base.problem.sample else ({},):
-            solution = found(base.problem, base.taken | change | more) or found(
-                base.problem, change | more
-            )
+            wanted = change | more
+            solution = found(base.problem, wanted, base.taken) or found(base.problem, wanted)
             if solution is not None and self.accepts(solution):
                 yield solution
                 return

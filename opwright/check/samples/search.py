@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solution", "first_solution", "found"]
 
-STEPS = 200  # of a search through contradictions
+STEPS = 60  # of a search through contradictions
 GUESSES = 60  # calls of the judge for a base
 
 
@@ -35,8 +35,17 @@ class Solution:
         return {each.name: each.taken for each in self.trail}
 
 
-def found(problem: Problem, values: Mapping[str, Any]) -> Solution | None:
-    """Return the first sample without contradictions that has these choices; None if none has."""
+def found(
+    problem: Problem, change: Mapping[str, Any], taken: Mapping[str, Any] | None = None
+) -> Solution | None:
+    """Return the first sample without contradictions that has these choices; None if none has.
+
+    Parameters
+    ----------
+    taken
+        Other choices, which are passed over where they are not possible.
+    """
+    values = {**(taken or {}), **change}
     steps: list[int] | None = []
     for _ in range(STEPS):
         if steps is None:
@@ -48,9 +57,8 @@ def found(problem: Problem, values: Mapping[str, Any]) -> Solution | None:
             steps = chooser.next_steps()
             continue
         solution = Solution(problem, sample, tuple(chooser.trail))
-        taken = solution.taken
-        # A choice that was set and then passed over is not what was asked for.
-        is_whole = all(taken.get(name, value) == value for name, value in values.items())
+        made = solution.taken
+        is_whole = all(made.get(name, value) == value for name, value in change.items())
         return solution if is_whole else None
     return None
 

@@ -44,7 +44,7 @@ class Reduction:
         """Take over a change if the sample becomes smaller and still fails."""
         if self.is_over():
             return False
-        solution = found(self.best.problem, self.best.taken | change)
+        solution = found(self.best.problem, {}, self.best.taken | change)
         if solution is None or solution.sample in self.tried:
             return False
         if measure(solution) >= measure(self.best) or not self.accepts(solution):

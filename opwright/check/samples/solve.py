@@ -205,7 +205,7 @@ class Solving:
 
     def holds(self, check: Check) -> bool:
         """Tell whether a rule holds, or says nothing."""
-        if any(name in self.absent for name in arguments_of_check(check)):
+        if self.absent and not self.absent.isdisjoint(arguments_of_check(check)):
             return True
         try:
             match check:
@@ -223,19 +223,19 @@ class Solving:
         """Return the value of an expression."""
         return evaluate_size(size, cast("Mapping[str, Any]", self))  # it only asks for items
 
-    def is_possible(self) -> bool:
-        """Tell whether no rule is broken by what is known so far."""
+    def undecided(self) -> list[Check]:
+        """Return the rules that what is known so far does not decide."""
+        return [check for check in self.conditions if self.peek(check) is None]
+
+    def peek(self, check: Check) -> bool | None:
+        """Tell whether a rule holds by what is known so far; None if that does not decide it."""
         before, self.peeking = self.peeking, True
         try:
-            for check in self.conditions:
-                try:
-                    if not self.holds(check):
-                        return False
-                except Unknown:
-                    continue
+            return self.holds(check)
+        except Unknown:
+            return None
         finally:
             self.peeking = before
-        return True
 
     # Shapes.
 
@@ -298,10 +298,10 @@ class Solving:
 
     def possible_sizes(self, name: str, sizes: Sequence[int]) -> list[int]:
         """Return the sizes that contradict no rule."""
-        possible = []
+        possible, undecided = [], self.undecided()
         for size in sizes:
             self.sizes[name] = size
-            if self.is_possible():
+            if all(self.peek(check) is not False for check in undecided):
                 possible.append(size)
         del self.sizes[name]
         return possible
@@ -350,10 +350,10 @@ class Solving:
             base = self.linked(base)
         if base is not None and not contains(options, base):
             options = (base, *options)
-        possible = []
+        possible, undecided = [], [] if argument.type.is_list else self.undecided()
         for option in options:
             self.values[argument.name] = option
-            if argument.type.is_list or self.is_possible():
+            if all(self.peek(check) is not False for check in undecided):
                 possible.append(option)
         self.values.pop(argument.name, None)
         if not possible:
