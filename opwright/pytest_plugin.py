@@ -1,4 +1,4 @@
-"""pytest plugin: `pytest --npu-twin` runs the tests on the twin.
+"""pytest plugin: --npu-twin runs tests on the twin, --opwright-check checks operators.
 
 It stands outside opwright.twin because pytest imports it in every run, also in those without
 --npu-twin.
@@ -6,6 +6,7 @@ It stands outside opwright.twin because pytest imports it in every run, also in 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from opwright.twin.settings import TwinSettings
 
-__all__ = ["pytest_addoption", "pytest_load_initial_conftests"]
+__all__ = ["pytest_addoption", "pytest_configure", "pytest_load_initial_conftests"]
 
 # Options that say how the twin is to be; None when not given.
 NEEDS_TWIN = ("npu_soc", "npu_devices", "npu_sync")
@@ -37,6 +38,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="with --npu-twin: run each task at its call",
     )
+    checks = parser.getgroup("opwright", "checks of operators")
+    checks.addoption(
+        "--opwright-check",
+        metavar="TARGET",
+        action="append",
+        help="check the operators of this target, an item for each operator and row; without paths "
+        "of tests, nothing else is run; may be repeated",
+    )
+    checks.addoption(
+        "--opwright-ledger",
+        metavar="FILE",
+        help="with --opwright-check: known failures (default: check.toml beside the declaration)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the items of --opwright-check."""
+    targets: list[str] | None = config.option.opwright_check
+    ledger: str | None = config.option.opwright_ledger
+    if not targets:
+        if ledger is not None:
+            message = (
+                "--opwright-ledger can only be used with --opwright-check; add it, or leave it out"
+            )
+            raise pytest.UsageError(message)
+        return
+    from opwright.check.pytest_items import ChecksPlugin  # noqa: PLC0415 - only where it is used
+
+    plugin = ChecksPlugin(targets, None if ledger is None else Path(ledger))
+    config.pluginmanager.register(plugin, "opwright-check")
+    is_worker = hasattr(config, "workerinput")  # of pytest-xdist, which has the paths already
+    if not is_worker and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []
 
 
 @pytest.hookimpl(tryfirst=True)
