@@ -72,7 +72,9 @@ def of_cell(outcome: Outcome) -> list[Failure]:
         for finding in outcome.findings
     ]
     kind = kind_of_status(outcome.status)
-    return [*found, Failure(outcome=outcome, kind=kind)] if kind in ENDINGS else found
+    if kind not in ENDINGS or any(each.kind == kind for each in found):
+        return found  # what ended a cell may be told by a finding
+    return [*found, Failure(outcome=outcome, kind=kind)]
 
 
 def new_failures(run: Run) -> list[Failure]:

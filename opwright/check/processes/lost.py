@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import opwright
 from opwright.check.as_json import sample_from_json
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
@@ -14,15 +17,20 @@ from opwright.check.samples.text import described
 
 if TYPE_CHECKING:
     from opwright.check.outcome import Status
-    from opwright.check.processes.client import WorkerProcess
     from opwright.declare.sample import Sample
 
-__all__ = ["Cell", "is_at", "lost", "mark"]
+__all__ = ["Cell", "Traces", "is_at", "lost", "mark", "stack_of"]
 
 # Between operator, row, column and sample in the note.
 SEPARATOR = "\0"
 FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
-INTERNAL = re.compile(r"/(?:opwright|torch|torch_npu|torchair|torchgen|functorch|hypothesis)/|^<")
+# Frames of Python's library, torch, and opwright itself: the user's are told before them.
+INTERNAL = re.compile(
+    rf"^<|^{re.escape(str(Path(opwright.__file__).parent))}/|/lib/python3\.\d+/(?!site-packages/)"
+    r"|/site-packages/(?:torch|torch_npu|torchgen|functorch|hypothesis)/"
+)
+# What torch_npu says in each process.
+CHATTER = re.compile(r"^\[W\d+ .*NPUCachingAllocator")
 KINDS: dict[Status, Kind] = {
     "crashed": Kind(
         "crashed",
@@ -80,32 +88,45 @@ def sample_of(note: str) -> Sample | None:
         return None
 
 
-def lost(
-    cell: Cell, status: Status, how: str, worker: WorkerProcess, *, stacks: str, seconds: float
-) -> Outcome:
-    """Return the outcome of a cell whose process is gone.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """What a process left behind.
+
+    Parameters
+    ----------
+    note
+        What it was at.
+    stacks
+        Of all threads, as faulthandler prints them.
+    """
+
+    note: str
+    printed: str
+    stacks: str
+
+
+def lost(cell: Cell, status: Status, how: str, traces: Traces, *, seconds: float) -> Outcome:
+    """Return the outcome of a cell whose process is gone, or that would have ended it.
 
     Parameters
     ----------
     how
         How it ended, as a sentence without its full stop.
-    stacks
-        Of all threads, as faulthandler prints them.
     """
-    sample = sample_of(worker.note.read())
-    printed = worker.printed.take()
+    sample = sample_of(traces.note)
     with_what = "" if sample is None else f", in {described(sample)}"
-    reason = "\n".join(filter(None, [how + with_what, where(stacks), last_line(printed)]))
+    told = (how + with_what, where(traces.stacks), last_line(traces.printed))
+    reason = "\n".join(filter(None, told))
     kind = KINDS[status]
     finding = Finding(
         kind=kind,
         expected="results, or an error",
-        got=reason,
+        got="\n".join(filter(None, (how, *told[1:]))),
         place=cell.place,
         fix=kind.fix,
         sample=sample,
-        script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
     )
+    details = {"stacks": traces.stacks, "output": traces.printed}
     return Outcome(
         operator=cell.operator,
         row=cell.row,
@@ -115,21 +136,27 @@ def lost(
         seconds=seconds,
         samples=() if sample is None else (described(sample),),
         findings=() if sample is None else (finding,),
-        details={
-            name: text for name, text in (("stacks", stacks), ("output", printed)) if text.strip()
-        },
+        details={name: text for name, text in details.items() if text.strip()},
     )
 
 
 def where(stacks: str) -> str:
-    """Return the innermost line of user code in the stacks, or of any code."""
-    frames = list(FRAME.finditer(stacks))
-    users = [each for each in frames if not INTERNAL.search(each["file"])]
-    found = next(iter(users or frames), None)
-    return "" if found is None else f"at {found['file']}:{found['line']}, in {found['function']}"
+    """Return the innermost line of user code in the stacks, of the thread that failed first."""
+    threads = sorted(stacks.split("\n\n"), key=lambda each: not each.startswith("Current thread"))
+    for found in FRAME.finditer("\n\n".join(threads)):
+        if not INTERNAL.search(found["file"]):
+            return f"at {found['file']}:{found['line']}, in {found['function']}"
+    return ""
+
+
+def stack_of(error: BaseException) -> str:
+    """Return the stack of an exception as faulthandler prints it: the innermost call first."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    lines = [f'  File "{each.filename}", line {each.lineno} in {each.name}' for each in frames]
+    return "\n".join(["Current thread (most recent call first):", *lines])
 
 
 def last_line(printed: str) -> str:
     """Return the last line that was printed."""
-    lines = [line for line in printed.splitlines() if line.strip()]
+    lines = [line for line in printed.splitlines() if line.strip() and not CHATTER.match(line)]
     return f"it printed last: {lines[-1].strip()}" if lines else ""

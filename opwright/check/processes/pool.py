@@ -19,8 +19,8 @@ from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import BrokenChannelError
 from opwright.check.processes.client import Server, WorkerProcess
 from opwright.check.processes.ended import ended_text
-from opwright.check.processes.limits import resident
-from opwright.check.processes.lost import Cell, is_at, last_line, lost, where
+from opwright.check.processes.limits import proportional, resident
+from opwright.check.processes.lost import Cell, Traces, is_at, last_line, lost, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Finished", "Limits", "Pool", "RefusedError", "Started"]
 
 TICK = 0.05  # seconds between looks at time and memory
+LOADING = 120.0  # seconds for loading a target, at least: kernels may be compiled
 MOST_LOST = 4  # workers that one operator may cost
 MOST_HUNG = 2
 GIB = 1 << 30
@@ -232,14 +233,21 @@ class Pool:
         seconds = time.monotonic() - slot.since
         if is_gone:
             yield from self.lose(slot, "crashed", ended_text(ended[worker.number]))
-        elif seconds > self.limits.seconds:
-            how = f"it was not done within {self.limits.seconds:g} s"
+        elif seconds > self.patience(slot.phase):
+            how = f"it was not done within {self.patience(slot.phase):g} s"
             yield from self.lose(slot, "hung", how, stacks=worker.ask_for_stacks())
-        elif (grown := resident(worker.pid) - slot.resident) > self.limits.memory:
+        elif (
+            resident(worker.pid) - slot.resident > self.limits.memory
+            and (grown := proportional(worker.pid) - slot.resident) > self.limits.memory
+        ):
             how = (
                 f"its process grew by {grown / GIB:.1f} GiB, over {self.limits.memory / GIB:g} GiB"
             )
             yield from self.lose(slot, "out of memory", how, stacks=worker.ask_for_stacks())
+
+    def patience(self, phase: Phase) -> float:
+        """Return the seconds for a phase."""
+        return max(self.limits.seconds, LOADING) if phase == "loading" else self.limits.seconds
 
     def answered(self, slot: Slot, message: Message) -> Iterator[Started | Finished]:
         """Take an answer of a worker."""
@@ -293,7 +301,8 @@ class Pool:
             slot.cells.popleft()
             slot.lost += 1
             slot.hung += status == "hung"
-            outcome = lost(cell, status, how, worker, stacks=stacks, seconds=seconds)
+            traces = Traces(note=worker.note.read(), printed=worker.printed.take(), stacks=stacks)
+            outcome = lost(cell, status, how, traces, seconds=seconds)
             self.drop(slot)
             yield Finished(cell, outcome)
         else:  # it ended before it began: what the cell before left behind

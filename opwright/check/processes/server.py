@@ -58,10 +58,12 @@ class Workers:
     numbers: dict[int, int] = field(default_factory=dict)
     ends: dict[int, int] = field(default_factory=dict)  # pidfd -> pid
 
-    def add(self, pid: int, number: int) -> None:
-        """Note a new worker."""
+    def add(self, pid: int, number: int) -> int:
+        """Note a new worker; return the descriptor that tells its end."""
         self.numbers[pid] = number
-        self.ends[os.pidfd_open(pid)] = pid
+        pidfd = os.pidfd_open(pid)
+        self.ends[pidfd] = pid
+        return pidfd
 
     def remove(self, pidfd: int) -> tuple[int, int]:
         """Collect a worker that ended; return its number and status."""
@@ -127,8 +129,7 @@ def serve(control: socket.socket, work: Callable[[Descriptors], None]) -> None:
                     return
                 order = json.loads(data)
                 pid = fork(control, workers, given, work)
-                workers.add(pid, order["fork"])
-                poll.register(max(workers.ends), select.POLLIN)
+                poll.register(workers.add(pid, order["fork"]), select.POLLIN)
                 tell(control, forked=order["fork"], pid=pid)
             else:
                 poll.unregister(descriptor)

@@ -24,11 +24,10 @@ import torch
 
 from opwright.check.as_json import outcome_as_json, sample_as_json
 from opwright.check.examine import examine_cell
-from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import Channel, Message
 from opwright.check.processes.clean import Clean, identity
 from opwright.check.processes.ended import LOST_CHANNEL
-from opwright.check.processes.lost import mark
+from opwright.check.processes.lost import Cell, Traces, lost, mark, stack_of
 from opwright.check.processes.note import Note
 from opwright.check.processes.server import OWN_FOLDER
 from opwright.check.request import Request
@@ -161,15 +160,11 @@ class Worker:
                 subject, row(row_name), column, samples=self.samples, watch=watch
             )
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like, out of user code
-            outcome = Outcome(
-                operator=operator,
-                row=row_name,
-                column=column,
-                status="crashed",
-                reason=f"{type(error).__name__}({error}) was raised, which ends a program",
-                seconds=time.perf_counter() - start,
-                details={"traceback": traceback.format_exc()},
-            )
+            seconds = time.perf_counter() - start
+            cell = Cell(operator=operator, row=row_name, column=column, place=subject.place)
+            how = f"{type(error).__name__}({error}) was raised, which ends a program"
+            traces = Traces(note=self.note.read(), printed="", stacks=stack_of(error))
+            outcome = lost(cell, "crashed", how, traces, seconds=seconds)
         if os.getpid() != self.process:
             os._exit(0)
         retire = self.clean.restore()
