@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.errors import (
     ReferenceAliasError,
@@ -45,7 +46,9 @@ def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
         values |= {name: cloned(values[name]) for name in live.facts.clones}
         assert operator.reference is not None
         before = versions(operator, values)
-        returned = of_reference.call(operator.reference, values)
+        # What the reference calls is not under autocast: the operator itself was, if it has a rule.
+        with dispatcher.below_key("AutocastCPU"):
+            returned = of_reference.call(operator.reference, values)
         check_unwritten(before, where=live.where)
         new = new_results(operator, returned, values, where=live.where)
         check_results(live, new, values)
