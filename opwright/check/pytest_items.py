@@ -43,6 +43,7 @@ __all__ = ["CheckItem", "ChecksPlugin"]
 
 LIMITS = Limits(seconds=120.0, memory=4 << 30)
 MEMORY = 2 << 30  # bytes of a device, so that an operator that allocates without end meets its end
+NO_COMPILER = "schema"  # a row that needs none
 # What a report carries from the process that ran it to the one that tells the result.
 CARRIED = "opwright_check"
 
@@ -67,7 +68,8 @@ class Processes:
         """Start one unless it is there."""
         if kind not in self.servers:
             settings = TwinSettings(memory=MEMORY, guard=True if kind == "guarded" else None)
-            server = Server(launch_environment(os.environ, settings), rows=())
+            # Compilers are imported by the worker that needs them: it serves the whole session.
+            server = Server(launch_environment(os.environ, settings), rows=[NO_COMPILER])
             self.servers[kind] = self.stack.enter_context(closing(server))
 
 

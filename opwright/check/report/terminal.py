@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "failures_text", "run_text"]
 
 WIDTH = 100
-LABEL = 12  # columns for `expected:` and the like
+LABEL = 13  # columns for `expected:` and the like
 STYLES = {
     "crashed": "bold red",
     "hung": "bold red",
@@ -140,7 +140,7 @@ def labelled(label: str, text: str, *, width: int) -> Iterator[Text]:
     """Yield a text behind its label, broken at the width; 0 leaves its lines as they are."""
     name = f"{label}:" if label else ""
     first = f"  {name:{LABEL - 2}}" if label else "  "
-    rest = " " * len(first)
+    rest = " " * len(first)  # of the lines behind the first
     lines = [
         part
         for line in without_controls(text).splitlines() or [""]
