@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
+    from opwright.check.program import Program
     from opwright.declare.sample import Sample
 
 __all__ = ["ROW"]
@@ -137,8 +138,8 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
                 script=lines,
             )
         counts.append(len(backend.graphs) - before)
-        if counters["graph_break"]:
-            return broke(bench, sample, lines)
+        if counters["graph_break"] or counts[0] > 1:
+            return broke(bench, sample, program, lines)
     bench.details.setdefault("graphs", "\n\n".join(backend.graphs))
     first, same, *rest = counts
     bench.details["counts"] = (
@@ -154,20 +155,32 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
     return None
 
 
-def broke(bench: Bench, sample: Sample, lines: tuple[str, ...]) -> Finding:
+def broke(bench: Bench, sample: Sample, program: Program, lines: tuple[str, ...]) -> Finding:
     """Make the finding of a graph break."""
-    reasons = list(counters["graph_break"])
-    text = " ".join(reasons[0].split())
-    if "does not support running with fake tensors" in text:
+    count = sum(counters["graph_break"].values())
+    reason = break_reason(bench, sample, program) or next(iter(counters["graph_break"]), "")
+    if "does not support running with fake tensors" in reason:
         raise NotApplicableError("the operator has no Meta function: see row meta")
     return bench.finding(
         BREAK,
         expected="one graph",
-        got=f"{sum(counters['graph_break'].values())} breaks; dynamo says: {text[:700]}",
+        got=f"{count or 'some'} breaks; dynamo says: {' '.join(reason.split())[:700]}",
         sample=sample,
-        place=place_in_text(reasons[0]),
+        place=place_in_text(reason),
         script=lines,
     )
+
+
+def break_reason(bench: Bench, sample: Sample, program: Program) -> str:
+    """Return why dynamo breaks the graph: what it raises if it must not."""
+    torch._dynamo.reset()  # noqa: SLF001 - documented
+    function = program.function(bench.subject.overload)
+    try:
+        with torch.no_grad():
+            run(bench, program, torch.compile(function, backend=Counter(), fullgraph=True), sample)
+    except Exception as error:  # noqa: BLE001 - its text is what is wanted
+        return str(inner_error(error))
+    return ""
 
 
 def recompiled(bench: Bench, sample: Sample, counts: list[int], lines: tuple[str, ...]) -> Finding:
