@@ -25,7 +25,7 @@ def examine_operator(
     subject: Subject, rows: Iterable[Row], *, seed: int = 0, device: str = "npu"
 ) -> Iterator[Outcome]:
     """Yield the outcome of each cell of an operator."""
-    samples = Samples(subject, seed=seed)
+    samples = Samples(subject, seed=seed, device=device)
     for row in rows:
         for column in row.columns:
             yield examine_cell(subject, row, column, samples=samples, device=device)

@@ -13,7 +13,7 @@ from opwright.check.samples.guess import guesses
 from opwright.check.samples.problem import problem_of
 from opwright.check.samples.resolve import resolved
 from opwright.check.samples.search import Solution, first_solution, found
-from opwright.check.samples.shrink import smallest
+from opwright.check.samples.shrink import elements, smallest
 from opwright.check.samples.values import UNMADE
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Samples"]
 
 LINKED = {"links": True}
+LARGE = 16384  # elements of all tensors: what varies is called often
 
 
 class Samples:
@@ -81,14 +82,12 @@ class Samples:
     def solved(self, vary: frozenset[Aspect], examples: int) -> Iterator[Solution]:
         """Yield samples with the choices that made them."""
         yield from self.bases
-        for base in self.bases[:1]:
-            for change in corners(base.trail, vary):
-                yield from self.changed(base, change)
-        for base in self.bases[1:]:
-            for change in corners(base.trail, vary & {"dtype"}):
-                yield from self.changed(base, change)
-        if examples and vary and self.bases:
-            strategy = solutions(self.bases, vary, self.accepts)
+        for index, root in enumerate(self.roots):
+            # The first explicit sample shows the corners; the others only each dtype.
+            for change in corners(root.trail, vary if index == 0 else vary & {"dtype"}):
+                yield from self.changed(root, change)
+        if examples and vary and self.roots:
+            strategy = solutions(self.roots, vary, self.accepts)
             yield from drawn(strategy, examples, self.seed)
 
     def changed(self, base: Solution, change: dict[str, object]) -> Iterator[Solution]:
@@ -116,12 +115,36 @@ class Samples:
         return []
 
     def explicit(self, sample: Sample) -> Solution:
-        """Return an explicit sample with the choices that would make it."""
+        """Return an explicit sample with the choices that make it, if the solver can make it."""
         problem = problem_of(self.subject, sample)
         whole = resolved(self.subject.operator, sample)
         solution = found(problem, {})
-        if solution is None or solution.sample != whole:
-            return Solution(problem, whole, ())  # the solver's guesses do not lead to it
+        is_same = solution is not None and solution.sample == whole
+        return solution if solution and is_same else Solution(problem, whole, ())
+
+    @cached_property
+    def roots(self) -> list[Solution]:
+        """What varies: the bases, made smaller where they are large, as the solver makes them."""
+        roots = []
+        for base in self.bases:
+            solution = base if base.trail else found(base.problem, {})
+            if solution is not None and (solution is base or self.accepts(solution)):
+                roots.append(self.reduced(solution))
+        return roots
+
+    def reduced(self, solution: Solution) -> Solution:
+        """Return a solution whose tensors are not large, if it is accepted."""
+        if elements(solution) <= LARGE:
+            return solution
+        for size in (8, 16, 32):
+            change = {
+                each.name: size
+                for each in solution.trail
+                if each.name.startswith("size ") and each.taken > size and size in each.options
+            }
+            smaller = found(solution.problem, {}, solution.taken | change)
+            if smaller and elements(smaller) < elements(solution) and self.accepts(smaller):
+                return smaller
         return solution
 
     @property
@@ -150,7 +173,7 @@ class Samples:
 
     def strategy(self, vary: Collection[Aspect] = ALL) -> st.SearchStrategy[Sample]:
         """Return a strategy of hypothesis for the samples."""
-        return solutions(self.bases, vary, self.accepts).map(lambda solution: solution.sample)
+        return solutions(self.roots, vary, self.accepts).map(lambda solution: solution.sample)
 
     def shrink(self, sample: Sample, fails: Callable[[Sample], bool]) -> Sample:
         """Return the smallest sample found for which `fails` holds, as it does for this one.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.search import Solution
     from opwright.declare.sample import Sample
 
-__all__ = ["smallest"]
+__all__ = ["elements", "smallest"]
 
 SECONDS = 2.0
 CALLS = 80
@@ -121,6 +121,12 @@ def measure(solution: Solution) -> tuple[int, ...]:
         sum(spec.layout != "contiguous" for spec in specs),
         sum(places),
     )
+
+
+def elements(solution: Solution) -> int:
+    """Return how many elements all tensors have."""
+    specs = [spec for _, value in solution.sample.values for spec in specs_in(value)]
+    return sum(math.prod(spec.shape) for spec in specs)
 
 
 def specs_in(value: object) -> Iterator[TensorSpec]:

@@ -157,6 +157,25 @@ def indexed(table: Any, index: Any) -> Any:  # noqa: ANN401 - as users write the
     return table[index.long()]
 
 
+@holds(lambda v: v["x"].shape[1] == v["w"].shape[0])
+@ops.operator(
+    "large(Tensor x, Tensor w) -> Tensor",
+    shapes={"x": "N, K", "w": "K, M", "out": "N, M"},
+    samples=[ow.sample(x=ow.tensor(256, 512), w=ow.tensor(512, 64))],
+)
+def large(x: Any, w: Any) -> Any:  # noqa: ANN401 - as users write them
+    return x @ w
+
+
+@holds(lambda v: len({each.dtype for each in v["xs"]}) <= 2)
+@ops.operator(
+    "mixed(Tensor[] xs) -> ()",
+    samples=[ow.sample(xs=[ow.tensor(2, dtype="float32"), ow.tensor(3, dtype="int32")])],
+)
+def mixed(xs: Any) -> None:  # noqa: ANN401 - as users write them
+    del xs
+
+
 @holds(lambda v: (v["x"] + v["y"]).ndim == max(v["x"].ndim, v["y"].ndim))
 @ops.operator(
     "added(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor",

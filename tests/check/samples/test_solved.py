@@ -152,6 +152,19 @@ def test_explicit_samples_come_first_and_equal_sizes_vary_together() -> None:
     assert {spec.dtype for spec in specs(found, "x")} == {"float32", "float16", "bfloat16"}
 
 
+def test_large_samples_are_run_once_and_vary_in_small() -> None:
+    first, *rest = of("large", "dtype", "size", "layout")
+    assert specs([first], "x")[0].shape == (256, 512)
+    assert rest
+    assert all(spec.shape[0] * spec.shape[1] < 2000 for spec in specs(rest, "x"))
+
+
+def test_a_sample_that_the_solver_cannot_make_is_run_as_it_is() -> None:
+    first, *rest = of("mixed", "length")
+    assert first == sample(xs=[tensor(2, dtype="float32"), tensor(3, dtype="int32")])
+    assert rest
+
+
 def test_what_the_reference_refuses_is_kept_with_its_reason() -> None:
     samples = Samples(declared.subject("shown"))
     assert list(samples.of({"size"}, 0))
@@ -182,7 +195,10 @@ def test_corner_cases_are_few(vary: set[Aspect], most: int) -> None:
 
 def test_samples_are_solved_quickly() -> None:
     list(Samples(declared.subject("plain")).of(ALL, 20))  # what is imported at the first use
-    for name in declared.NAMES:
+    # The references of others compute, which takes as long as it takes.
+    names = [n for n in declared.NAMES if declared.subject(n).reference is declared.nothing]
+    assert len(names) > 10
+    for name in names:
         start = time.process_time()
         list(Samples(declared.subject(name)).of(ALL, 20))
         assert time.process_time() - start < 0.6, name  # 0.1 s on an idle machine
