@@ -78,15 +78,12 @@ class Definition:
         The schema as it is written, without a namespace; for a custom_op without one, inferred.
     schema
         None if the text is no schema; `problem` says why.
-    has_kernel
-        A C++ function given with the definition, or code that the reader generates an
-        implementation from; None if there is none.
+    kernel
+        The C++ function that m.def brings.
     block
-        Where the TORCH_LIBRARY block begins, for one that may stand only once per process.
+        Where the library begins, for one of which a process can have only one: TORCH_LIBRARY, DEF.
     is_inferred
-        Whether a program wrote the schema from annotations, so that its text is nobody's fault.
-    has_fake
-        Whether the definition brings a Meta with it (tags=[out], gen_opapi and the like).
+        Whether torch writes the schema from the types of the function.
     """
 
     namespace: str | None
@@ -101,7 +98,6 @@ class Definition:
     kernel: Kernel | None = None
     block: Place | None = None
     is_inferred: bool = False
-    is_abstract: bool = False
 
     @property
     def qualified(self) -> str:

@@ -11,7 +11,7 @@ from opwright.errors import nearest_first
 from opwright.lint import yaml_reader
 from opwright.lint.cpp import reader as cpp
 from opwright.lint.errors import LintPathError, UnknownRuleError
-from opwright.lint.facts import FileFacts, Language
+from opwright.lint.facts import FileFacts, Language, Place, Site
 from opwright.lint.files import CPP, PYTHON, find_files
 from opwright.lint.finding import Finding, Problem, Rule, Severity
 from opwright.lint.project import build_project
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from opwright.lint.facts import Place, Suppression
+    from opwright.lint.facts import Suppression
     from opwright.lint.project import Project
 
 __all__ = ["Report", "chosen_rules", "lint", "lint_facts", "read_file"]
@@ -153,12 +153,16 @@ def read_file(
     shared: Mapping[tuple[str, str], python.LibraryVariable] | None = None,
 ) -> FileFacts | None:
     """Return the facts of a file; None if it says nothing about operators."""
-    if suffix in CPP:
-        return cpp.read_cpp(name, data) if cpp.is_relevant(data) else None
-    if suffix in PYTHON:
-        relevant = python.is_relevant(data)
-        return python.read_python(name, data, shared or {}) if relevant else None
-    return yaml_reader.read_yaml(name, data) if yaml_reader.is_relevant(data) else None
+    try:
+        if suffix in CPP:
+            return cpp.read_cpp(name, data) if cpp.is_relevant(data) else None
+        if suffix in PYTHON:
+            relevant = python.is_relevant(data)
+            return python.read_python(name, data, shared or {}) if relevant else None
+        return yaml_reader.read_yaml(name, data) if yaml_reader.is_relevant(data) else None
+    except RecursionError:  # a table of a generator: one expression of thousands of terms
+        problem = Site(Place(name, 1), "an expression nests too deep to be read")
+        return FileFacts(path=name, problems=(problem,))
 
 
 def mentioned(sources: Iterable[Path], names: frozenset[str]) -> frozenset[str]:

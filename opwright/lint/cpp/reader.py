@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.functions import read_function
-from opwright.lint.cpp.libraries import is_block, read_block
+from opwright.lint.cpp.libraries import Block, is_block, read_block
 from opwright.lint.cpp.prototypes import read_op_def, read_prototype
 from opwright.lint.cpp.syntax import Source, field, parse, text, walk
 from opwright.lint.facts import (
@@ -16,6 +17,7 @@ from opwright.lint.facts import (
     Guard,
     Implementation,
     Open,
+    Place,
     Site,
 )
 from opwright.lint.suppressions import read_suppressions
@@ -27,6 +29,7 @@ __all__ = ["is_relevant", "read_cpp"]
 
 # Files without any of these say nothing about operators.
 MARKS = (b"TORCH_LIBRARY", b"at::Tensor", b"torch::Tensor", b"stable::Tensor", b"OpDef")
+NO_NEWLINE = re.compile(rb"[^\n]")
 SCOPES = frozenset({"namespace_definition", "class_specifier", "struct_specifier"})
 
 
@@ -41,20 +44,12 @@ def read_cpp(path: str, data: bytes) -> FileFacts:
     root = parse(data).root_node
     reader = Reader(source)
     reader.read(root)
-    blocks = reader.blocks
-    lines = data.splitlines()
-    expected = sum(
-        line.lstrip().startswith((b"TORCH_LIBRARY", b"STABLE_TORCH_LIBRARY"))
-        and not before.rstrip().endswith(b"\\")  # inside of a macro
-        for before, line in zip([b"", *lines], lines, strict=False)
-    )
     problems = list(broken(root, source))
-    if expected > blocks:
-        lost = Site(
-            source.place(root), f"{expected - blocks} TORCH_LIBRARY blocks are not readable"
-        )
-        problems.append(lost)
-        reader.opens.append(Open(namespace=None, place=lost.place, what=lost.text))
+    problems += [
+        Site(Place(path, row + 1), "a TORCH_LIBRARY block that is not readable")
+        for row in sorted(heads(data) - reader.blocks)
+        if not reader.recover(row)
+    ]
     return FileFacts(
         path=path,
         definitions=tuple(reader.definitions),
@@ -72,7 +67,7 @@ class Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.blocks = 0
+        self.blocks: set[int] = set()
         self.definitions: list[Definition] = []
         self.implementations: list[Implementation] = []
         self.functions: list[Function] = []
@@ -85,7 +80,7 @@ class Reader:
         while stack:
             node, scope, guards = stack.pop()
             if (block := is_block(node, guards)) is not None:
-                self.blocks += 1
+                self.blocks.add(node.start_point.row)
                 self.block(block)
                 continue
             if node.type in {"function_definition", "declaration", "field_declaration"}:
@@ -104,9 +99,26 @@ class Reader:
                 branches = (*guards[:-1], Guard(guards[-1].start, guards[-1].branch + 1))
             stack.extend((each, inner, branches) for each in reversed(node.named_children))
 
-    def block(self, block: object) -> None:
+    def recover(self, row: int) -> bool:
+        """Read the block that begins in a row which the parser did not take for one.
+
+        What stands before is blanked, so that no bracket of it is open.
+        """
+        data = self.source.data
+        start = 0
+        for _ in range(row):
+            start = data.index(b"\n", start) + 1
+        blanked = NO_NEWLINE.sub(b" ", data[:start]) + data[start:]
+        for node in parse(blanked).root_node.children:
+            block = is_block(node, ())
+            if block is not None and node.start_point.row == row:
+                self.block(block)
+                return True
+        return False
+
+    def block(self, block: Block) -> None:
         """Keep what a block registers."""
-        for each in read_block(block, self.source):  # type: ignore[arg-type]
+        for each in read_block(block, self.source):
             if isinstance(each, Definition):
                 self.definitions.append(each)
             elif isinstance(each, Implementation):
@@ -120,6 +132,17 @@ class Reader:
             self.aclnn.append(prototype)
         elif (function := read_function(node, scope, guards, self.source)) is not None:
             self.functions.append(function)
+
+
+def heads(data: bytes) -> set[int]:
+    """Return the rows in which a block seems to begin, those inside of macros left out."""
+    lines = data.splitlines()
+    return {
+        row
+        for row, (before, line) in enumerate(zip([b"", *lines], lines, strict=False))
+        if line.lstrip().startswith((b"TORCH_LIBRARY", b"STABLE_TORCH_LIBRARY"))
+        and not before.rstrip().endswith(b"\\")
+    }
 
 
 def broken(root: Node, source: Source) -> list[Site]:

@@ -87,7 +87,7 @@ def without_meta(project: Project) -> Iterator[tuple[Operator, Implementation]]:
     """Yield operators without a Meta, each with a kernel."""
     for library, operator in project.operators():
         definition = operator.definition
-        if definition is None or operator.metas or library.opens:
+        if definition is None or operator.metas or library.opens or definition.problem:
             continue
         if definition.schema is not None and not definition.schema.tensors:
             made = any(each.is_tensor for each in definition.schema.results)
@@ -188,7 +188,7 @@ def no_kernel(project: Project) -> Iterator[Problem]:
     """Yield definitions that nothing implements."""
     for library, operator in project.operators():
         definition = operator.definition
-        if definition is None or library.opens or definition.is_abstract:
+        if definition is None or library.opens or definition.problem:
             continue
         if definition.language is Language.YAML or operator.converters:
             continue

@@ -1,0 +1,2 @@
+from torch.library import Library
+lib = Library("lab", "IMPL"
