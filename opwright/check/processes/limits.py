@@ -1,4 +1,4 @@
-"""How much memory a process and its descendants have.
+"""How much memory a process and its descendants took, and how many they are.
 
 Limits of the system (RLIMIT_AS, RLIMIT_DATA) do not fit: torch and the twin reserve address space
 that they never touch. What counts is what is resident.
@@ -7,50 +7,49 @@ that they never touch. What counts is what is resident.
 from __future__ import annotations
 
 import os
-import re
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["descendants", "proportional", "resident"]
+__all__ = ["MOST_PROCESSES", "Family", "descendants"]
 
+# A worker with as many descendants forks without end; compilers have one for each core.
+MOST_PROCESSES = 200
 PAGE = os.sysconf("SC_PAGESIZE")
-PROPORTIONAL = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 PROCESSES = Path("/proc")
 
 
-def resident(process: int) -> int:
-    """Return the bytes that a process and its descendants have in memory; 0 if it is gone.
+class Family:
+    """A process and its descendants, from now on.
 
-    What they share counts once for each: this is quick, and never too little.
+    A process that is forked shares its memory at first, so each counts from when it is first seen.
     """
-    return sum(resident_alone(each) for each in (process, *descendants(process)))
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+        self.before: dict[int, int] = {}
+        self.size = 0
+        self.grown()
+
+    def grown(self) -> int:
+        """Return by how many bytes they have grown."""
+        members = [self.process, *islice(descendants(self.process), MOST_PROCESSES)]
+        self.size = len(members)
+        now = {each: resident(each) for each in members}
+        self.before = {each: self.before.get(each, size) for each, size in now.items()}
+        return sum(max(0, size - self.before[each]) for each, size in now.items())
 
 
-def proportional(process: int) -> int:
-    """Return the same with what processes share divided among them: exact, in milliseconds."""
-    return sum(proportional_alone(each) for each in (process, *descendants(process)))
-
-
-def resident_alone(process: int) -> int:
-    """Return the bytes of one process."""
+def resident(process: int) -> int:
+    """Return the bytes that a process has in memory; 0 if it is gone."""
     try:
         fields = (PROCESSES / str(process) / "statm").read_text().split()
     except OSError:  # it ended
         return 0
     return int(fields[1]) * PAGE
-
-
-def proportional_alone(process: int) -> int:
-    """Return the bytes of one process, and its part of those that it shares."""
-    try:
-        text = (PROCESSES / str(process) / "smaps_rollup").read_text()
-    except OSError:  # it ended
-        return 0
-    found = PROPORTIONAL.search(text)
-    return 0 if found is None else int(found[1]) << 10
 
 
 def descendants(process: int) -> Iterator[int]:

@@ -19,7 +19,7 @@ from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import BrokenChannelError
 from opwright.check.processes.client import Server, WorkerProcess
 from opwright.check.processes.ended import ended_text
-from opwright.check.processes.limits import proportional, resident
+from opwright.check.processes.limits import MOST_PROCESSES, Family
 from opwright.check.processes.lost import Cell, Traces, is_at, last_line, lost, where
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Slot:
     workers: dict[str, WorkerProcess] = field(default_factory=dict)
     phase: Phase = "idle"
     since: float = 0.0
-    resident: int = 0
+    family: Family | None = None
     lost: int = 0
     hung: int = 0
 
@@ -96,7 +96,7 @@ class Slot:
         assert self.worker is not None
         self.phase = phase
         self.since = time.monotonic()
-        self.resident = resident(self.worker.pid)
+        self.family = Family(self.worker.pid)
 
 
 class Pool:
@@ -230,20 +230,25 @@ class Pool:
             yield from self.answered(slot, message)
         if slot.phase == "idle" or slot.worker is not worker:
             return
-        seconds = time.monotonic() - slot.since
         if is_gone:
             yield from self.lose(slot, "crashed", ended_text(ended[worker.number]))
-        elif seconds > self.patience(slot.phase):
-            how = f"it was not done within {self.patience(slot.phase):g} s"
-            yield from self.lose(slot, "hung", how, stacks=worker.ask_for_stacks())
-        elif (
-            resident(worker.pid) - slot.resident > self.limits.memory
-            and (grown := proportional(worker.pid) - slot.resident) > self.limits.memory
-        ):
-            how = (
-                f"its process grew by {grown / GIB:.1f} GiB, over {self.limits.memory / GIB:g} GiB"
-            )
-            yield from self.lose(slot, "out of memory", how, stacks=worker.ask_for_stacks())
+        elif (over := self.over_limits(slot)) is not None:
+            status, how = over
+            yield from self.lose(slot, status, how, stacks=worker.ask_for_stacks())
+
+    def over_limits(self, slot: Slot) -> tuple[Status, str] | None:
+        """Return what a cell takes too much of."""
+        allowed = self.patience(slot.phase)
+        if time.monotonic() - slot.since > allowed:
+            return "hung", f"it was not done within {allowed:g} s"
+        assert slot.family is not None
+        grown = slot.family.grown()
+        if grown > self.limits.memory:
+            sizes = f"{grown / GIB:.1f} GiB, over {self.limits.memory / GIB:g} GiB"
+            return "out of memory", f"its process grew by {sizes}"
+        if slot.family.size > MOST_PROCESSES:
+            return "crashed", f"it started more than {MOST_PROCESSES} processes"
+        return None
 
     def patience(self, phase: Phase) -> float:
         """Return the seconds for a phase."""

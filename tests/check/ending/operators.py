@@ -143,7 +143,8 @@ def starts_threads(x):
 
 @declared
 def forks(x):
-    os.fork()
+    if os.fork() == 0:
+        time.sleep(1000)
     return x * 2
 
 
