@@ -24,8 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["is_relevant", "read_yaml"]
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-SECTIONS = {"custom": "npu", "quant": "npu", "autograd": "npu", "symint": "npu", "official": "aten"}
-BACKENDS = ("op_api", "acl_op", "sparse", "gen_opapi")
+SECTIONS = {
+    "custom": "npu",
+    "quant": "aten",
+    "autograd": "npu",
+    "symint": "npu",
+    "official": "aten",
+}
+BACKENDS = ("op_api", "acl_op", "sparse")
+NEWEST = "newest"
+EVERY = "all_version"
 
 
 def is_relevant(data: bytes) -> bool:
@@ -45,27 +53,28 @@ def read_yaml(path: str, data: bytes) -> FileFacts:
         return FileFacts(path=path, problems=(problem,), suppressions=suppressions)
     definitions: list[Definition] = []
     implementations: list[Implementation] = []
+    newest = newest_version(root)
     for section, entry in entries(root):
         func = value_of(entry, "func")
         if func is None:
             continue
         definition = define(path, section, func)
         definitions.append(definition)
-        present = [each for each in BACKENDS if value_of(entry, each) is not None]
-        if present:
-            function = None
-            if "gen_opapi" not in present:
-                function = definition.qualified.replace(".", "_")
-            implementations.append(
-                Implementation(
-                    namespace=definition.namespace,
-                    name=definition.qualified,
-                    key="PrivateUse1",
-                    kernel=Kernel(name=function, is_certain=False),
-                    place=definition.place,
-                    language=Language.YAML,
-                )
+        if not any(is_current(value_of(entry, each), newest) for each in BACKENDS):
+            continue  # of older versions of torch only
+        function = definition.qualified.replace(".", "_")
+        is_generated = value_of(entry, "gen_opapi") is not None
+        implementations += [
+            Implementation(
+                namespace=definition.namespace,
+                name=definition.qualified,
+                key=key,
+                kernel=Kernel(name=None if is_generated else function, is_certain=False),
+                place=definition.place,
+                language=Language.YAML,
             )
+            for key in dispatch_keys(value_of(entry, "dispatch"))
+        ]
     return FileFacts(
         path=path,
         definitions=tuple(definitions),
@@ -83,6 +92,29 @@ def entries(root: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]]:
             for each in value.value:
                 if isinstance(each, yaml.MappingNode):
                     yield key.value, each
+
+
+def newest_version(root: yaml.Node | None) -> str:
+    """Return the last version that the file knows."""
+    if isinstance(root, yaml.MappingNode):
+        versions = value_of(root, EVERY)
+        if isinstance(versions, yaml.SequenceNode) and versions.value:
+            return str(versions.value[-1].value)
+    return NEWEST
+
+
+def is_current(versions: yaml.Node | None, newest: str) -> bool:
+    """Return whether versions, one or a range, hold the newest one."""
+    if isinstance(versions, yaml.SequenceNode):
+        return bool(versions.value) and versions.value[-1].value in {NEWEST, newest}
+    return versions is not None and versions.value in {EVERY, NEWEST, newest}
+
+
+def dispatch_keys(dispatch: yaml.Node | None) -> list[str]:
+    """Return the keys that an entry names, else that of NPUs."""
+    if not isinstance(dispatch, yaml.MappingNode):
+        return ["PrivateUse1"]
+    return [key.strip() for each, _ in dispatch.value for key in str(each.value).split(",")]
 
 
 def value_of(entry: yaml.MappingNode, name: str) -> yaml.Node | None:

@@ -156,7 +156,7 @@ def test_files_are_left_out(project: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(LintPathError, match="OPW-C060|No such file"):
+    with pytest.raises(LintPathError, match="OPW-C060"):
         read_bytes(tmp_path / "gone.cpp")
 
 

@@ -113,7 +113,7 @@ def needs_device(project: Project, kernel: Implementation, definition: Definitio
     if definition.schema is not None and not definition.schema.results:
         return False
     found = project.resolve(kernel, count)
-    if kernel.language is Language.PYTHON or not found:
+    if kernel.language is not Language.CPP or not found:
         return False
     return any(
         each.names & DEVICE_NAMES
