@@ -133,15 +133,14 @@ def look(device: str) -> dict[str, int]:
 @contextmanager
 def frozen() -> Iterator[None]:
     """Let garbage collections look at what is made from now on alone; they take no time then."""
-    if gc.get_freeze_count():
-        yield
-        return
+    was_frozen = gc.get_freeze_count() > 0  # as workers are, which have torch in it
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not was_frozen:
+            gc.unfreeze()
 
 
 def run(bench: Bench) -> None:
