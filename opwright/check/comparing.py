@@ -1,4 +1,4 @@
-"""A function that calls an operator, run eagerly and in another way: do they agree?"""
+"""A function that calls an operator, run eagerly and in another way: whether they agree."""
 
 from __future__ import annotations
 
@@ -19,8 +19,19 @@ if TYPE_CHECKING:
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 
-__all__ = ["cause_text", "few", "gradients", "programs", "run", "run_eagerly", "writable_results"]
+__all__ = [
+    "DIFFERENT_EACH_TIME",
+    "cause_text",
+    "few",
+    "gradients",
+    "programs",
+    "run",
+    "run_eagerly",
+    "writable_results",
+]
 
+DIFFERENT_EACH_TIME = "two eager calls differ: see row determinism"
+LONGEST = 8  # exceptions in a chain
 LOOKED_AT = 24  # samples among which those of another form are looked for
 
 
@@ -92,10 +103,14 @@ def gradients(
     if not results or not leaves:
         return {}
     flowing = [ramp(each) for each in results]
-    found = torch.autograd.grad(results, list(leaves.values()), flowing, allow_unused=True)
+    found: tuple[torch.Tensor | None, ...] = torch.autograd.grad(
+        results, list(leaves.values()), flowing, allow_unused=True
+    )
     bench.synchronize()
     return {
-        name: gradient for name, gradient in zip(leaves, found, strict=True) if gradient is not None
+        name: gradient
+        for name, gradient in zip(leaves, found, strict=True)
+        if gradient is not None  # a result does not depend on it
     }
 
 
@@ -143,9 +158,9 @@ def has_own_elements(tensor: torch.Tensor) -> bool:
 
 def cause_text(error: BaseException) -> str:
     """Return what an exception and those that led to it say."""
-    texts = []
+    texts: list[str] = []
     current: BaseException | None = error
-    while current is not None and len(texts) < 8:
+    while current is not None and len(texts) < LONGEST:
         texts.append(f"{type(current).__name__}: {current}")
         current = current.__cause__ or current.__context__
     return "\n".join(texts)

@@ -29,16 +29,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Backend",
     "compiled",
+    "data_dependent",
     "fresh_compilers",
     "inner_error",
     "is_missing_meta",
-    "data_dependent",
 ]
 
 # aot_eager        AOTAutograd, and the graph run as it is
 # reduce-overhead  TorchAir: the graph is captured as an NPU graph
 # max-autotune     TorchAir: the graph is converted for the graph engine
 Backend: TypeAlias = Literal["aot_eager", "reduce-overhead", "max-autotune"]
+NO_META = "the operator has no Meta function: see row meta"
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
@@ -128,8 +129,7 @@ def note(texts: dict[str, str], name: str, graph: torch.fx.GraphModule) -> None:
 
 def inner_error(error: Exception) -> Exception:
     """Return the error that a backend raised, without what dynamo wraps it in."""
-    inner = error.inner_exception if isinstance(error, BackendCompilerFailed) else error
-    return inner if isinstance(inner, Exception) else error
+    return error.inner_exception if isinstance(error, BackendCompilerFailed) else error
 
 
 def is_missing_meta(error: BaseException) -> bool:
@@ -172,4 +172,4 @@ def must_have_meta(error: BaseException) -> None:
         It has none.
     """
     if is_missing_meta(error):
-        raise NotApplicableError("the operator has no Meta function: see row meta") from error
+        raise NotApplicableError(NO_META) from error

@@ -165,13 +165,18 @@ def layout_differences(name: str, one: torch.Tensor, other: torch.Tensor) -> Ite
 def same_sizes(one: torch.Size, other: torch.Size) -> bool:
     """Tell whether two shapes agree; a size that depends on data agrees with every number."""
     return len(one) == len(other) and all(
-        not isinstance(right, int) or left == right for left, right in zip(one, other, strict=True)
+        is_symbol(right) or left == right for left, right in zip(one, other, strict=True)
     )
 
 
 def is_concrete(shape: torch.Size) -> bool:
     """Tell whether all sizes are numbers."""
-    return all(isinstance(size, int) for size in shape)
+    return not any(is_symbol(size) for size in shape)
+
+
+def is_symbol(size: object) -> bool:
+    """Tell whether a size is a symbol."""
+    return isinstance(size, torch.SymInt)
 
 
 def shown(value: object) -> str:

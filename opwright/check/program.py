@@ -230,17 +230,27 @@ class Writer:
             names[place] = f"{self.parameters[place]}_copy"
             lines.append(f"{names[place]} = {self.parameters[place]}.clone()")
         copies = [names[place] for place in self.written_tensors()]
-        # A result that is the copy is not returned twice: torch_npu 2.13.0 loses count of the memory
-        # of two outputs that share it when a graph is captured again for other sizes.
+        kept = copies[:]
+        for name, given in (("first", names), ("second", self.parameters)):
+            call, results = self.new_results(name, given)
+            lines.append(call)
+            kept += results
+        return [*lines, f"return {', '.join(kept)},"]
+
+    def new_results(
+        self, name: str, names: Mapping[tuple[str, int | None], str]
+    ) -> tuple[str, list[str]]:
+        """Return the statement that calls the operator, and what it calls the new results.
+
+        Results that are arguments are left out: those are looked at themselves, and torch_npu
+        2.13.0 loses count of the memory of a written input that a captured graph returns.
+        """
         results = self.subject.schema.results
-        is_copy = bool(results) and all(each.alias is not None for each in results)
-        kept = copies if is_copy else ["first", *copies]
-        return [
-            *lines,
-            f"{'' if is_copy else 'first = '}{self.call(names)}",
-            f"second = {self.call(self.parameters)}",
-            f"return {', '.join(['second', *kept])}",
-        ]
+        if all(each.alias is None for each in results):
+            return f"{name} = {self.call(names)}", [name]
+        each_name = [f"{name}_{index}" for index in range(len(results))]
+        new = [n for n, each in zip(each_name, results, strict=True) if each.alias is None]
+        return f"{', '.join(each_name)} = {self.call(names)}", new
 
     def views(self) -> list[str]:
         """Call the operator with parts of larger tensors in place of what it writes."""

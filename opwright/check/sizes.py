@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.subject import Subject
-    from opwright.declare.schema import Schema
     from opwright.declare.sample import Value
+    from opwright.declare.schema import Schema
     from opwright.live.arguments import Values
 
 __all__ = ["has_no_special_size", "other_sizes"]
@@ -148,7 +148,7 @@ def order_of_strides(tensor: torch.Tensor) -> tuple[int, ...] | None:
 
 
 def form_sizes(bench: Bench, sample: Sample) -> tuple[int, ...]:
-    """Return the sizes of a sample, and its int arguments that may be symbols, one after the other."""
+    """Return the sizes of a sample, and its int arguments that may be symbols."""
     values = bench.arguments(sample, "cpu")
     return tuple(size for _, size in sizes_of(bench.subject.schema, values))
 

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]  # it has no types
 import torch
 from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -50,7 +50,7 @@ class WatchedShapes(ShapeEnv):
 
     def __init__(self) -> None:
         super().__init__()
-        self.frozen: list[Frozen] = []
+        self.numbers: list[Frozen] = []
 
     def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
         """Note the replacement of a symbol (torch 2.13 makes all of them here).
@@ -59,8 +59,8 @@ class WatchedShapes(ShapeEnv):
         larger than 2, as no size is 0 or 1.
         """
         is_asked = msg != "range_refined_to_singleton"
-        if is_asked and tgt.is_Integer and not any(each.symbol == a for each in self.frozen):
-            self.frozen.append(Frozen(a, int(tgt), traceback.extract_stack()))
+        if is_asked and tgt.is_Integer and not any(each.symbol == a for each in self.numbers):
+            self.numbers.append(Frozen(a, int(tgt), traceback.extract_stack()))
         super()._set_replacement(a, tgt, msg)
 
 
@@ -134,7 +134,7 @@ class Symbolic:
             return size
         if size not in self.unbacked:
             symbol = self.shapes.create_unbacked_symint()
-            torch._check(symbol >= 0)  # noqa: SLF001 - documented for symbols
+            torch._check(symbol >= 0)  # type: ignore[no-untyped-call]  # noqa: SLF001 - documented
             self.unbacked[size] = symbol
         return self.unbacked[size]
 
@@ -157,7 +157,7 @@ class Symbolic:
 
     def frozen(self) -> Iterator[Frozen]:
         """Yield the symbols of arguments that became numbers."""
-        for each in self.shapes.frozen:
+        for each in self.shapes.numbers:
             if each.symbol in self.origins:
                 yield each
 

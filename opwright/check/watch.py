@@ -7,7 +7,6 @@ import re
 import site
 import sys
 import sysconfig
-import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +18,7 @@ import torch
 import opwright
 
 if TYPE_CHECKING:
+    import traceback
     from collections.abc import Iterable, Iterator
     from types import FrameType
     from typing import Any
@@ -46,6 +46,7 @@ LOGGERS = (
     "torch._functorch",
     "torch._export",
     "torch.export",
+    "torch_npu.npu.graphs.__cudagraphs",
 )
 LINE = re.compile(r'File "([^"]+)", line (\d+)|\((\S+\.py):(\d+) in ')
 SYMBOLIC_MODULES = ("symbolic_shapes.py", "sym_node.py")

@@ -64,7 +64,10 @@ def told(outcomes: Iterable[Outcome]) -> Iterator[str]:
 def test_each_fault_is_caught_by_its_row(name: str) -> None:
     found, broken = subjects(name)
     caught = {each: faults(found[each], broken[each].partition("/")[0]) for each in broken}
-    assert {each: [kind] for each, kind in broken.items()} == caught
+    # Several columns of a row may tell one fault in several ways.
+    missed = {each: faults for each, faults in caught.items() if broken[each] not in faults}
+    assert not missed
+    assert not [each for faults in caught.values() for each in faults if ": " in each]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -74,4 +77,13 @@ def test_sound_operators_pass(name: str) -> None:
     alarms = {
         each: faults(subject, *quick) for each, subject in found.items() if each not in broken
     }
+    assert not any(alarms.values()), alarms
+
+
+@pytest.mark.parametrize("name", [each.name for each in ROWS if each.cost == "high"])
+def test_sound_operators_pass_the_row_that_takes_long(name: str) -> None:
+    if name not in FILES:
+        pytest.skip("the row has no corpus")
+    found, broken = subjects(name)
+    alarms = {each: faults(subject, name) for each, subject in found.items() if each not in broken}
     assert not any(alarms.values()), alarms

@@ -1,23 +1,23 @@
 """Compiled, the operator computes what it computes eagerly.
 
-A function that calls the operator is compiled into one graph (`fullgraph=True`) and run. All that it
-returns and all its arguments afterwards are compared with an eager run, so that a write which the
-schema hides shows: the compiler removes the call, and the tensor stays as it was. Of an operator that
-writes, the function also writes a copy that it made itself and returns that.
+A function that calls the operator is compiled into one graph (`fullgraph=True`) and run. All
+that it returns and all its arguments afterwards are compared with an eager run, so that a write
+which the schema hides shows: the compiler removes the call, and the tensor stays as it was. Of
+an operator that writes, the function also writes a copy that it made itself and returns that.
 
 | columns | compiled by |
 |---|---|
-| `aot_eager`, `aot_eager dynamic` | AOTAutograd; the graph is run as it is. Gradients too, where eager has them |
+| `aot_eager`, `aot_eager dynamic` | AOTAutograd; the graph is run as it is. Gradients, too |
 | `reduce-overhead`, … | TorchAir: the graph is captured as an NPU graph and replayed |
-| `max-autotune`, … | TorchAir: converters turn the graph into one of the graph engine, which runs it |
+| `max-autotune`, … | TorchAir: converters make a graph of the graph engine, which runs it |
 
 Each graph runs twice with other values at other addresses. The columns without `dynamic` fix the
-sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a symbol
-and run the same graph with other sizes.
+sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a
+symbol and run the same graph with other sizes.
 
 An operator whose result's size depends on data cannot be in graphs of TorchAir. Column
-`max-autotune` applies to operators that have a prototype or a converter, declared or registered, and
-to those that are made of others. What was compiled is in the report.
+`max-autotune` applies to operators that have a prototype or a converter, declared or registered,
+and to those that are made of others. What was compiled is in the report.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import torch
 
 from opwright.check.bench import NotApplicableError
 from opwright.check.comparing import (
+    DIFFERENT_EACH_TIME,
     cause_text,
     few,
     gradients,
@@ -84,7 +85,8 @@ LOST = Kind(
 DIFFERS = Kind(
     "differs",
     "the compiled operator computes something else than the eager one",
-    "compare what Meta, the converter and the kernel say of the shapes, dtypes and order of arguments",
+    "compare what Meta, the converter and the kernel say of the shapes, dtypes and order of "
+    "arguments",
 )
 GRADIENT = Kind(
     "gradient-differs",
@@ -107,8 +109,8 @@ NO_CONVERTER = Kind(
 ENGINE = Kind(
     "engine",
     "the graph engine refuses the operator's node",
-    "correct the converter or the prototype: names, order, dtypes and number of inputs, outputs and "
-    "attributes",
+    "correct the converter or the prototype: names, order, dtypes and number of inputs, outputs "
+    "and attributes",
 )
 
 # What TorchAir says of an operator that it has no converter for (torch_npu 2.13.0).
@@ -278,7 +280,7 @@ class Trial:
         if found is None:
             return None
         if want.difference(run_eagerly(self.bench, program, sample), tolerances) is not None:
-            raise NotApplicableError("two eager calls differ: see row determinism")
+            raise NotApplicableError(DIFFERENT_EACH_TIME)
         name, role, text = found
         written = {argument.name for argument in self.bench.subject.schema.mutated}
         is_secret = role == "argument" and name.partition("[")[0] not in written
@@ -286,7 +288,7 @@ class Trial:
         return self.bench.finding(
             LOST if is_secret else DIFFERS,
             expected=f"{what} as in an eager call",
-            got=f"{text}{values_text(want, got, name)}",
+            got=f"{values_text(want, got, name)}{text}",
             sample=sample,
             script=(
                 *self.lines(program),
@@ -336,7 +338,7 @@ class Trial:
     def lines(self, program: Program) -> tuple[str, ...]:
         """Return the lines of a script that compile the function."""
         if self.backend == "aot_eager":
-            backend = ("backend = 'aot_eager'",)
+            backend: tuple[str, ...] = ("backend = 'aot_eager'",)
         else:
             backend = (
                 "import torchair",
@@ -373,7 +375,7 @@ def values_text(want: Ran, got: Ran, name: str) -> str:
     if any(each is None or each.numel() == 0 for each in tensors):
         return ""
     first = [each.detach().cpu().reshape(-1)[0].item() for each in tensors if each is not None]
-    return f"; first element: eager {first[0]}, compiled {first[1]}"
+    return f"first element: eager {first[0]}, compiled {first[1]}; "
 
 
 ROW = Row(

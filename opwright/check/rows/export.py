@@ -1,12 +1,13 @@
 """Exported, saved, loaded and run with other sizes, the operator computes what it computes eagerly.
 
-A module that calls the operator is exported with `torch.export.export`, every size a dimension of its
-own (`Dim.AUTO`), written with `torch.export.save`, read again, and run: on the arguments that it was
-exported with, and on other sizes. All that it returns and all its arguments afterwards have to equal an
-eager run. Then the same of `run_decompositions()`, which makes the graph functional.
+A module that calls the operator is exported with `torch.export.export`, every size a dimension
+of its own (`Dim.AUTO`), written with `torch.export.save`, read again, and run: on the arguments
+that it was exported with, and on other sizes. All that it returns and all its arguments
+afterwards have to equal an eager run. Then the same of `run_decompositions()`, which makes the
+graph functional.
 
-torch turns a size into a constant without a word where Meta asks for it; the exported program then
-refuses all others, which is a finding as long as the kernel takes them.
+torch turns a size into a constant without a word where Meta asks for it; the exported program
+then refuses all others, which is a finding as long as the kernel takes them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 from torch.export import Dim
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.comparing import cause_text, few, run, run_eagerly
+from opwright.check.comparing import DIFFERENT_EACH_TIME, cause_text, few, run, run_eagerly
 from opwright.check.compiling import fresh_compilers, must_have_meta
 from opwright.check.finding import Kind
 from opwright.check.program import program_of
@@ -40,8 +41,8 @@ __all__ = ["ROW"]
 RAISES = Kind(
     "raises",
     "the operator cannot be exported",
-    "see what was raised: Meta has to work with symbolic sizes, and every argument has to be one that "
-    "a graph can hold",
+    "see what was raised: Meta has to work with symbolic sizes, and every argument has to be one "
+    "that a graph can hold",
 )
 REFUSED = Kind(
     "refused",
@@ -53,13 +54,14 @@ REFUSED = Kind(
 NOT_SAVED = Kind(
     "not-saved",
     "the exported program cannot be saved and loaded",
-    "use types of arguments that torch.export writes: tensors, numbers, strings, dtypes, devices and "
-    "lists of them",
+    "use types of arguments that torch.export writes: tensors, numbers, strings, dtypes, devices "
+    "and lists of them",
 )
 FROZEN = Kind(
     "specialised",
     "the exported program takes only the sizes that it was exported with",
-    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the line)",
+    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the "
+    "line)",
 )
 DIFFERS = Kind(
     "differs",
@@ -148,7 +150,7 @@ class Trial:
             if found is None:
                 continue
             if want.difference(run_eagerly(self.bench, self.program, sample), tolerances):
-                raise NotApplicableError("two eager calls differ: see row determinism")
+                raise NotApplicableError(DIFFERENT_EACH_TIME)
             name, role, text = found
             label = f"argument {name} after the call" if role == "argument" else name
             return self.bench.finding(
@@ -196,8 +198,8 @@ class Trial:
             "auto = torch.export.Dim.AUTO",
             "shapes = [dict.fromkeys(range(t.ndim), auto) if isinstance(t, torch.Tensor) else auto",
             "          for t in given()]",
-            "program = torch.export.export(Module(), tuple(given()), "
-            "dynamic_shapes={'given': tuple(shapes)})",
+            "shapes = {'given': tuple(shapes)}",
+            "program = torch.export.export(Module(), tuple(given()), dynamic_shapes=shapes)",
         )
 
 

@@ -4,21 +4,21 @@ Compilers replace writes by new tensors before they do anything else: functional
 operator writes is known from its schema alone. What the schema hides, or a Functionalize kernel
 forgets, is lost here.
 
-Small functions that call the operator are run eagerly and functionalized; all that they return, and
-all their arguments afterwards, have to be equal:
+Small functions that call the operator are run eagerly and functionalized; all that they return,
+and all their arguments afterwards, have to be equal:
 
 * `direct`: the call alone;
 * `inside`: what is written is a copy that the function made, and it is returned;
-* `views`: what is written is a part of a larger tensor, at an offset, several written arguments parts
-  of the same one; the larger tensor is returned;
+* `views`: what is written is a part of a larger tensor, at an offset, several written arguments
+  parts of the same one; the larger tensor is returned;
 * `written`: each new result is written after the call. If it shares memory with an argument, the
   argument changes eagerly, and not when it is functionalized;
-* `twice`: two arguments that may be one tensor are, where eager calls with the tensor and with a copy
-  of it agree.
+* `twice`: two arguments that may be one tensor are, where eager calls with the tensor and with a
+  copy of it agree.
 
-Column `functionalize` is `torch.func.functionalize`. Column `aot` is what `torch.compile` does: the
-function is traced with AOTAutograd and its graph, with `auto_functionalized_v2` around operators that
-write, is run as it is.
+Column `functionalize` is `torch.func.functionalize`. Column `aot` is what `torch.compile` does:
+the function is traced with AOTAutograd and its graph, with `auto_functionalized_v2` around
+operators that write, is run as it is.
 """
 
 from __future__ import annotations
@@ -26,11 +26,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from functorch.compile import nop
+from functorch.compile import nop  # type: ignore[import-untyped]  # it has no types
 from torch._functorch.aot_autograd import aot_function
 
 from opwright.check.bench import NotApplicableError
-from opwright.check.comparing import cause_text, few, programs, run, run_eagerly
+from opwright.check.comparing import (
+    DIFFERENT_EACH_TIME,
+    cause_text,
+    few,
+    programs,
+    run,
+    run_eagerly,
+)
+from opwright.check.compiling import NO_META
 from opwright.check.finding import Kind
 from opwright.check.program import has_pair, program_of
 from opwright.check.row import Row
@@ -74,7 +82,8 @@ SHARED = Kind(
 RAISES = Kind(
     "raises",
     "the functionalized operator raises",
-    "correct Meta or the Functionalize kernel: functionalized calls get other tensors than eager ones",
+    "correct Meta or the Functionalize kernel: functionalized calls get other tensors than eager "
+    "ones",
 )
 
 ALIASED_RESULT = "whose output has alias annotations"  # torch 2.13
@@ -158,7 +167,7 @@ def raised(bench: Bench, sample: Sample, program: Program, error: Exception) -> 
     """Make the finding of an error, if it is none that another row tells."""
     text = cause_text(error)
     if missing_meta(error):
-        raise NotApplicableError("the operator has no Meta function: see row meta") from error
+        raise NotApplicableError(NO_META) from error
     kind = REFUSED if ALIASED_RESULT in text else RAISES
     return bench.finding(
         kind,
@@ -177,8 +186,7 @@ def differs(bench: Bench, sample: Sample, program: Program, want: Ran, got: Ran)
         return None
     again = want.difference(run_eagerly(bench, program, sample), bench.subject.operator.tolerances)
     if again is not None:
-        message = "two eager calls differ: see row determinism"
-        raise NotApplicableError(message)
+        raise NotApplicableError(DIFFERENT_EACH_TIME)
     name, role, text = found
     written = {argument.name for argument in bench.subject.schema.mutated}
     is_written = name.partition("[")[0] in written

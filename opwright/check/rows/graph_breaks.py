@@ -1,22 +1,23 @@
 """Compiled code has no graph breaks around the operator, and is not compiled for every size.
 
-Where dynamo cannot trace a call it breaks the graph: what is before and behind becomes two graphs, and
-nothing is fused or captured over the call. And where a guard of the operator fails, the whole function
-is compiled again; after eight times torch gives up and runs it eagerly.
+Where dynamo cannot trace a call it breaks the graph: what is before and behind becomes two
+graphs, and nothing is fused or captured over the call. And where a guard of the operator fails,
+the whole function is compiled again; after eight times torch gives up and runs it eagerly.
 
-Both are counted (`torch._dynamo.utils.counters`, and calls of the backend), for a function with the
-operator between two others, compiled with `fullgraph=False`:
+Both are counted (`torch._dynamo.utils.counters`, and calls of the backend), for a function with
+the operator between two others, compiled with `fullgraph=False`:
 
 * the first call makes one graph, without a break;
 * when sizes change, at most one more: then they are symbols;
 * further sizes make none;
 * other values of the same sizes make none.
 
-Sizes change all at once, and those that are equal stay equal: torch makes a symbol of those alone that
-changed, and one of equal sizes. They are neither 0 nor 1. Attributes do not change: each value of an `int`, `float` or `str`
-attribute, and the sizes 0 and 1, are compiled apart by torch itself. An operator whose result's size
-depends on data breaks graphs unless `torch._dynamo.config.capture_dynamic_output_shape_ops` is set;
-it is set here. A finding has dynamo's reason and the line it names.
+Sizes change all at once, and those that are equal stay equal: torch makes a symbol of those
+alone that changed, and one of equal sizes. They are neither 0 nor 1. Attributes do not change:
+each value of an `int`, `float` or `str` attribute, and the sizes 0 and 1, are compiled apart by
+torch itself. An operator whose result's size depends on data breaks graphs unless
+`torch._dynamo.config.capture_dynamic_output_shape_ops` is set; it is set here. A finding has
+dynamo's reason and the line it names.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from torch._dynamo.utils import counters, get_compilation_metrics
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.comparing import run, run_eagerly
-from opwright.check.compiling import fresh_compilers, inner_error, must_have_meta
+from opwright.check.compiling import NO_META, fresh_compilers, inner_error, must_have_meta
 from opwright.check.finding import Kind
 from opwright.check.program import program_of
 from opwright.check.row import Row
@@ -49,13 +50,14 @@ __all__ = ["ROW"]
 BREAK = Kind(
     "graph-break",
     "dynamo breaks the graph at the operator",
-    "register a Meta function that works with fake tensors, and keep Python that dynamo cannot trace "
-    "out of the operator's wrapper",
+    "register a Meta function that works with fake tensors, and keep Python that dynamo cannot "
+    "trace out of the operator's wrapper",
 )
 RECOMPILES = Kind(
     "recompiles",
     "the function is compiled anew for sizes that one graph could serve",
-    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the line)",
+    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the "
+    "line)",
 )
 RAISES = Kind(
     "raises",
@@ -146,7 +148,8 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
         f"graphs made by the first call: {first}; by other values: {same}; by other sizes: {rest}"
     )
     if first == 0:
-        raise NotApplicableError("the function has no operator that a graph could hold")
+        message = "the function has no operator that a graph could hold"
+        raise NotApplicableError(message)
     if len(numbers) > 1:
         message = "the number of results is a size: each size is a graph of its own"
         raise NotApplicableError(message)
@@ -160,7 +163,7 @@ def broke(bench: Bench, sample: Sample, program: Program, lines: tuple[str, ...]
     count = sum(counters["graph_break"].values())
     reason = break_reason(bench, sample, program) or next(iter(counters["graph_break"]), "")
     if "does not support running with fake tensors" in reason:
-        raise NotApplicableError("the operator has no Meta function: see row meta")
+        raise NotApplicableError(NO_META)
     return bench.finding(
         BREAK,
         expected="one graph",
@@ -194,7 +197,7 @@ def recompiled(bench: Bench, sample: Sample, counts: list[int], lines: tuple[str
     return bench.finding(
         RECOMPILES,
         expected="one graph, and one more when sizes change",
-        got=f"graphs made by calls with the sizes of the sample, other values, other sizes: {counts}{why}",
+        got=f"graphs made by calls with the sample, other values, other sizes: {counts}{why}",
         sample=sample,
         place=None if not reasons else place_in_text(reasons[-1]),
         script=lines[:-2],

@@ -1,22 +1,23 @@
 """Meta leaves sizes symbolic: one graph serves all of them.
 
-With `dynamic=True`, and after a size changed once, compilers run Meta with symbols in place of sizes.
-A Meta that turns a symbol into a number (`int(x.shape[0])`, `range(x.shape[0])`, `sizes()` in C++,
-comparing with the size of one model) makes a graph that is right for that size alone: each new size
-is compiled again, and `torch.export` refuses it. Worse is a Meta that reads the hint of a symbol
-(`.node.hint`): no guard is left, and the graph is wrong for other sizes.
+With `dynamic=True`, and after a size changed once, compilers run Meta with symbols in place of
+sizes. A Meta that turns a symbol into a number (`int(x.shape[0])`, `range(x.shape[0])`,
+`sizes()` in C++, comparing with the size of one model) makes a graph that is right for that size
+alone: each new size is compiled again, and `torch.export` refuses it. Worse is a Meta that reads
+the hint of a symbol (`.node.hint`): no guard is left, and the graph is wrong for other sizes.
 
-* Column `backed`: each size that is not 0 or 1, and each SymInt argument, is a symbol of its own, with
-  the value of the sample. No symbol may become a number, but where the declaration says the size. The
-  line that did it is found in the stack at that moment. Results are then expressions in the symbols:
-  computed for other sizes, they must equal the shapes of real results of the kernel there, as long
-  as the guards that Meta made hold. A guard such as `x.shape[0] > 2` or `x.shape[0] != 1` is no fault:
-  torch compiles the other case when it comes.
-* Column `unbacked`: sizes have no value at all, as behind an operator whose result depends on data
-  (`nonzero`, the routing of a mixture of experts). Equal sizes of the sample are one symbol. A Meta
-  that branches on such a size (`if x.shape[0] > 2`, `assert x.shape[0] == n`) cannot be traced; the
-  finding has the line. `torch._check(condition)` states what has to hold, and is checked when the
-  graph runs; `torch.sym_max`, `torch.sym_min` and `guard_or_false` take the place of a branch.
+* Column `backed`: each size that is not 0 or 1, and each SymInt argument, is a symbol of its
+  own, with the value of the sample. No symbol may become a number, but where the declaration
+  says the size. The line that did it is found in the stack at that moment. Results are then
+  expressions in the symbols: computed for other sizes, they must equal the shapes of real
+  results of the kernel there, as long as the guards that Meta made hold. A guard such as
+  `x.shape[0] > 2` or `x.shape[0] != 1` is no fault: torch compiles the other case when it comes.
+* Column `unbacked`: sizes have no value at all, as behind an operator whose result depends on
+  data (`nonzero`, the routing of a mixture of experts). Equal sizes of the sample are one
+  symbol. A Meta that branches on such a size (`if x.shape[0] > 2`, `assert x.shape[0] == n`)
+  cannot be traced; the finding has the line. `torch._check(condition)` states what has to hold,
+  and is checked when the graph runs; `torch.sym_max`, `torch.sym_min` and `guard_or_false` take
+  the place of a branch.
 
 Sizes 0 and 1 are always compiled apart by torch; they stay numbers here.
 """
@@ -26,13 +27,13 @@ from __future__ import annotations
 import linecache
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
 from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.compiling import NO_META
 from opwright.check.finding import Kind
 from opwright.check.metadata import Metadata, metadata, shown
 from opwright.check.row import Row
@@ -45,6 +46,8 @@ from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import torch
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
@@ -169,7 +172,7 @@ class Trial:
     def must_work_with_numbers(self, values: Values, error: Exception) -> None:
         """Leave it to the row `meta` if Meta raises for fixed sizes, too."""
         if is_missing(error):
-            raise NotApplicableError("the operator has no Meta function: see row meta") from error
+            raise NotApplicableError(NO_META) from error
         mode = FakeTensorMode(shape_env=ShapeEnv())
         fixed = {
             name: map_tensors(lambda t: mode.from_tensor(t, static_shapes=True), value)
@@ -292,14 +295,14 @@ class Trial:
                     return self.bench.finding(
                         WRONG,
                         expected=f"{name} of shape {shown(tuple(tensor.shape))} for {sizes}",
-                        got=f"{shown(shape)} from the expression {shown(tuple(tensors[name].shape))}",
+                        got=f"{shown(shape)} from {shown(tuple(tensors[name].shape))}",
                         sample=self.sample,
                         place=self.seen.function,
                         script=self.lines(),
                     )
         return None
 
-    def agrees(self, fake: torch.Tensor, real: torch.Tensor, at: dict) -> bool:
+    def agrees(self, fake: torch.Tensor, real: torch.Tensor, at: dict[Any, int]) -> bool:
         """Tell whether a shape is right for values of the symbols."""
         sizes = [self.symbolic.evaluated(size, at) for size in fake.shape]
         return len(sizes) == real.ndim and all(
@@ -317,8 +320,9 @@ class Trial:
                 "symbols = {}",
                 "",
                 "def without_values(tensor):",
-                "    sizes = [n if n < 2 else symbols.setdefault(n, shapes.create_unbacked_symint())",
-                "             for n in tensor.shape]",
+                "    for n in tensor.shape:",
+                "        symbols.setdefault(n, n if n < 2 else shapes.create_unbacked_symint())",
+                "    sizes = [symbols[n] for n in tensor.shape]",
                 "    return torch.empty(sizes, dtype=tensor.dtype, device=tensor.device)",
                 "",
                 "values = arguments('npu')",
