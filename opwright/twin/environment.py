@@ -28,8 +28,6 @@ AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 # Of a process with guarded memory.
 GUARDED: dict[str, str] = {
     GUARD: "1",
-    # Each tensor is allocated and freed by itself: torch_npu keeps no memory for others.
-    "PYTORCH_NO_NPU_MEMORY_CACHING": "1",
     # What malloc gives is filled only without the caches that glibc has for each thread. glibc
     # reads it when a program starts: it has no effect on a fork.
     "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",

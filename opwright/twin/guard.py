@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal
 
-__all__ = ["MODES", "Fault", "is_guarded", "set_mode", "take_faults"]
+__all__ = ["MODES", "Fault", "fill", "is_guarded", "set_mode", "take_faults"]
 
 # Which end of an operand touches a page without access rights, and the pattern of unwritten memory:
 # 1: its end, NaN from 16 bits on; 2: its start, a number.
@@ -89,6 +89,12 @@ def set_mode(mode: int) -> None:
     assert mode in MODES
     status = library().opwright_guard_set_mode(mode)
     assert status == 0, "memory is not guarded"
+
+
+def fill(address: int, size: int) -> None:
+    """Fill device memory that nobody uses with the pattern of the mode."""
+    status = library().opwright_guard_fill(ctypes.c_void_p(address), ctypes.c_uint64(size))
+    assert status == 0, f"no device memory: {size} bytes at {address:#x}"
 
 
 def take_faults() -> list[Fault]:

@@ -3,7 +3,9 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "runtime/settings.h"
 
@@ -67,7 +69,8 @@ void fill(void* begin, size_t size, Mode mode) noexcept {
   const Pattern pattern = pattern_of(mode);
   auto* const bytes = static_cast<unsigned char*>(begin);
   const auto address = reinterpret_cast<uintptr_t>(begin);
-  for (size_t i = 0; i < size; ++i) bytes[i] = expected(pattern, address + i);
+  for (size_t i = 0; i < std::min<size_t>(size, 2); ++i) bytes[i] = expected(pattern, address + i);
+  for (size_t done = 2; done < size; done *= 2) std::memcpy(bytes + done, bytes, std::min(done, size - done));
 }
 
 Changed changed_in(const void* begin, size_t size, Mode mode) noexcept {

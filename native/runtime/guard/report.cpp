@@ -11,6 +11,7 @@
 #include "runtime/call.h"
 #include "runtime/guard/arena.h"
 #include "runtime/guard/device_memory.h"
+#include "runtime/memory.h"
 
 namespace opwright::guard {
 namespace {
@@ -127,6 +128,13 @@ OPWRIGHT_API int32_t opwright_guard_mode() { return static_cast<int32_t>(guard::
 // What is allocated and run from now on has this mode, 1 or 2. Works only in a process that was started guarded.
 OPWRIGHT_API int32_t opwright_guard_set_mode(int32_t mode) {
   return call("opwright_guard_set_mode", [&] { guard::set_mode(static_cast<guard::Mode>(mode)); });
+}
+
+// Fills device memory that nobody uses at present: blocks that a caching allocator keeps.
+OPWRIGHT_API int32_t opwright_guard_fill(void* address, uint64_t size) {
+  return call(
+      "opwright_guard_fill", [&] { guard::fill(memory::checked_alias(address, size, "address"), size, guard::mode()); },
+      arg("address", address), arg("size", size));
 }
 
 // Takes at most `room` of the faults that were found, oldest first, and answers how many. Looks at the padding of

@@ -1,48 +1,28 @@
 """Operators whose kernels (kernels.cpp) are broken in how they use memory, and sound ones.
 
-Compile and check them with
+Check them from the project's folder with
 
-    opwright run --guard --kernels kernels.cpp -- python -m tests.check.guarded.examine
+    opwright check tests/check/guarded/operators.py --kernels tests/check/guarded/kernels.cpp
 """
 
 from __future__ import annotations
 
-import opwright as ow
+from typing import TYPE_CHECKING
 
-BROKEN = {
-    "reads_past": "bounds/out-of-bounds-read",
-    "reads_before": "bounds/out-of-bounds-read",
-    "reads_far": "bounds/out-of-bounds-read",
-    "writes_past": "bounds/out-of-bounds-write",
-    "writes_before": "bounds/out-of-bounds-write",
-    "whole_blocks": "bounds/out-of-bounds-write",
-    "unchecked_rows": "bounds/out-of-bounds-read",
-    "ignores_strides": "bounds/out-of-bounds-read",
-    "skips_last": "bounds/unwritten-result",
-    "adds_to_workspace": "bounds/uninitialised-read",
-    "keeps_pointer": "bounds/stale-pointer",
-    "leaks_buffer": "leaks/host-memory",
-    "one_buffer": "concurrency/different-results",
-}
-SOUND = (
-    "reads_to_the_end",
-    "last_block_short",
-    "checked_rows",
-    "follows_strides",
-    "fills_workspace",
-    "own_memory",
-    "shared_ends",
-)
+import opwright as ow
+from tests.check.guarded.names import BROKEN, SOUND
+
+if TYPE_CHECKING:
+    import torch
 
 ops = ow.OperatorSet("corpus_memory")
-CONTIGUOUS = [ow.sample(x=ow.tensor(5))]
 
 
-def same(x):
+def same(x: torch.Tensor) -> torch.Tensor:
     return x.clone()
 
 
-def rows_of(table, rows):
+def rows_of(table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     known = (rows >= 0) & (rows < table.shape[0])
     return table[rows.clamp(0, table.shape[0] - 1)] * known[:, None]
 
@@ -57,14 +37,12 @@ for name in (*BROKEN, *SOUND):
             requires=["N > 0"],
             samples=[ow.sample(table=ow.tensor(4, 3), rows=ow.tensor(6, low=0, high=4))],
         )(rows_of)
-    elif name == "shared_ends":
-        continue
-    else:
+    elif name != "shared_ends":
         ops.operator(
             f"{name}(Tensor x) -> Tensor",
             dtypes="float32",
             layouts={} if name.endswith("_strides") else {"x": "contiguous"},
-            samples=CONTIGUOUS,
+            samples=[ow.sample(x=ow.tensor(5))],
         )(same)
 
 
@@ -75,5 +53,5 @@ for name in (*BROKEN, *SOUND):
     layouts={"x": "contiguous", "y": "contiguous"},
     samples=[ow.sample(x=ow.tensor(5), y=ow.tensor(5))],
 )
-def shared_ends(x, y):
+def shared_ends(x: torch.Tensor, y: torch.Tensor) -> None:
     x.add_(y)
