@@ -7,6 +7,7 @@ a failure without such lines the script runs the row itself, on that sample alon
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -78,8 +79,24 @@ def script_of(failure: Failure, schema: Schema, request: Request, *, name: str) 
         parts += loading(failure, request, needs_subject=needs_subject)
         if finding.sample is not None:
             parts.append("\n" + "\n".join(arguments_lines(finding.sample, schema)) + "\n")
-        parts.append("\n".join(lines))
+        parts.append("\n".join(asserting(lines)))
     return "\n\n".join(parts) + "\n"
+
+
+def asserting(lines: list[str]) -> list[str]:
+    """Return lines that end in an assertion: where an exception is the fault, it becomes one."""
+    try:
+        is_asserted = isinstance(ast.parse("\n".join(lines)).body[-1], ast.Assert)
+    except (SyntaxError, IndexError):  # a fault of the row, which running the script shows
+        return lines
+    if is_asserted:
+        return lines
+    return [
+        "try:",
+        *(f"    {line}" for each in lines for line in each.splitlines()),
+        "except Exception as error:",
+        '    raise AssertionError(f"{type(error).__name__}: {error}") from error',
+    ]
 
 
 def header(failure: Failure, name: str) -> str:

@@ -6,6 +6,7 @@ The values are those that `opwright.live.proof.sample_arguments` makes, and the 
 
 from __future__ import annotations
 
+import keyword
 import math
 from functools import reduce
 from operator import mul
@@ -24,6 +25,8 @@ __all__ = ["arguments_lines"]
 
 # Arguments whose values are attributes of torch.
 WORDS = frozenset({Base.SCALAR_TYPE, Base.LAYOUT, Base.MEMORY_FORMAT})
+# Names that the function needs.
+TAKEN = frozenset({"device", "generator", "torch"})
 FLOATING = ("float", "bfloat")
 
 
@@ -35,18 +38,15 @@ def arguments_lines(sample: Sample, schema: Schema) -> list[str]:
     lines = ["def arguments(device):"]
     if tensors:
         lines.append(f"    generator = torch.Generator().manual_seed({sample.seed})")
-    lines += [
-        f"    {each.name}_ = {text(given[each.name], each, has_tensors=True)}" for each in tensors
-    ]
-    values = [
-        f"{each.name!r}: "
-        + (
-            f"{each.name}_"
-            if each in tensors
-            else text(given[each.name], each, has_tensors=bool(tensors))
-        )
-        for each in found
-    ]
+    values = []
+    for each in found:
+        value = given[each.name]
+        if each in tensors:
+            lines += [f"    {line}" for line in made_lines(local(each.name), value, each)]
+            values.append(f"{each.name!r}: {local(each.name)}")
+        else:
+            shown = text(value, each, has_tensors=bool(tensors))
+            values.append(f"{each.name!r}: {shown}")
     # Without a tensor, a Device argument says where the operator runs.
     values += [
         f"{each.name!r}: torch.device(device)"
@@ -54,6 +54,20 @@ def arguments_lines(sample: Sample, schema: Schema) -> list[str]:
         if is_device(each) and each.name not in given and not tensors
     ]
     return [*lines, f"    return {{{', '.join(values)}}}"]
+
+
+def local(name: str) -> str:
+    """Return the name of the variable for an argument."""
+    return f"{name}_" if keyword.iskeyword(name) or name in TAKEN else name
+
+
+def made_lines(name: str, value: Value, argument: Argument) -> list[str]:
+    """Return what makes a value with tensors: two lines for one tensor that is laid out."""
+    if isinstance(value, TensorSpec):
+        made = f"{dense(value)}.to(device)"
+        laid = laid_out(name, value)
+        return [f"{name} = {made}", *([f"{name} = {laid}"] if laid != name else [])]
+    return [f"{name} = {text(value, argument, has_tensors=True)}"]
 
 
 def has_tensor(value: Value) -> bool:

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.twin
 CORPUS = Path(__file__).parent / "corpus"
 SCHEMA = (
     "f(Tensor x, Tensor[] y, Tensor? z=None, float a=1., complex c=1, ScalarType? dtype=None, "
-    "*, str mode='sum', int[] axis=[0], Device? device=None) -> Tensor"
+    "*, Tensor? device=None, Tensor? generator=None, str mode='sum', int[] axis=[0]) -> Tensor"
 )
 DTYPES = ("float32", "float16", "bfloat16", "float64", "complex64", "int32", "int64", "bool")
 TENSORS = st.builds(
@@ -54,9 +54,20 @@ TENSORS = st.builds(
     layout=st.sampled_from(LAYOUTS),
 )
 SAMPLES = st.builds(
-    lambda x, y, seed, a, c, dtype, axis: Sample(
-        (("x", x), ("y", y), ("a", a), ("c", c), ("dtype", dtype), ("axis", axis)), seed
+    lambda x, z, y, seed, a, c, dtype, axis: Sample(
+        (
+            ("x", x),
+            ("y", y),
+            ("a", a),
+            ("c", c),
+            ("dtype", dtype),
+            ("device", z),
+            ("generator", x),
+            ("axis", axis),
+        ),
+        seed,
     ),
+    TENSORS,
     TENSORS,
     st.lists(TENSORS, max_size=2).map(tuple),
     st.integers(0, 2**31),
@@ -144,7 +155,10 @@ def test_a_script_for_a_library_needs_no_opwright() -> None:
     lines = ("out = operator(**arguments('npu'))", "assert not out.isnan().any()")
     [(name, text)] = scripts_of(run_of(failed(sample=given, script=lines)), request).values()
     assert name == "my_ops.f-numerics-eager-wrong.py"
-    assert text == (Path(__file__).parent / "golden" / "script.txt").read_text()
+    golden = Path(__file__).parent / "golden" / "script.txt"
+    if os.environ.get("OPWRIGHT_ACCEPT"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +176,19 @@ def test_every_script_is_python(outcome: Outcome) -> None:
     assert isinstance(tree.body[-1], ast.Assert)
     title = outcome.findings[0].kind.title if outcome.findings else "numerics [eager] crashed"
     assert (ast.get_docstring(tree) or "").startswith(f"my_ops::f: {title}")
+
+
+def test_an_exception_becomes_an_assertion() -> None:
+    lines = ("x = 1", "for _ in range(2):\n    operator(x)")
+    [(_, text)] = scripts_of(run_of(failed(script=lines)), REQUEST).values()
+    assert text.endswith(
+        "try:\n"
+        "    x = 1\n"
+        "    for _ in range(2):\n"
+        "        operator(x)\n"
+        "except Exception as error:\n"
+        '    raise AssertionError(f"{type(error).__name__}: {error}") from error\n'
+    )
 
 
 def test_names_are_files_of_the_folder() -> None:
