@@ -69,12 +69,21 @@ class Operator:
 
 @dataclass(slots=True)
 class Library:
-    """The operators of a namespace in one program."""
+    """The operators of a namespace in one program.
+
+    Parameters
+    ----------
+    is_whole
+        Whether the sources have the TORCH_LIBRARY block, so that they are all there is.
+    is_whole_in_python
+        Whether they have a Library("ns", "DEF"), to which C++ elsewhere may add more.
+    """
 
     namespace: str
     operators: dict[str, Operator] = field(default_factory=dict)
     opens: list[Open] = field(default_factory=list)
     is_whole: bool = False
+    is_whole_in_python: bool = False
 
     def operator(self, name: str) -> Operator:
         """Return an operator, made if it is new."""
@@ -240,8 +249,10 @@ def libraries(files: Iterable[FileFacts]) -> Iterator[Library]:
             found = library(definition.namespace, definition.place)
             found.operator(definition.qualified).definitions.append(definition)
             # op-plugin's YAML is not all of npu: torch_npu defines more of it.
-            is_whole = definition.block is not None
-            found.is_whole = found.is_whole or is_whole
+            if definition.block is not None:
+                is_cpp = definition.language is Language.CPP
+                found.is_whole = found.is_whole or is_cpp
+                found.is_whole_in_python = found.is_whole_in_python or not is_cpp
         for implementation in each.implementations:
             if implementation.namespace is not None:
                 found = library(implementation.namespace, implementation.place)

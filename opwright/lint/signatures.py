@@ -52,25 +52,16 @@ def compare_names(
     schema: ForeignSchema,
     function: Function,
     ignored: frozenset[str] = frozenset(),
-    *,
-    strict: bool = False,
 ) -> Iterator[str]:
-    """Yield what does not fit in the names, the order and the number of parameters.
-
-    Parameters
-    ----------
-    strict
-        Whether a parameter with a default that no argument is for counts, too.
-    """
+    """Yield what does not fit in the names, the order and the number of parameters."""
     pairs, missing, extra = matched(schema, function, ignored)
     names = {each.name for each in schema.arguments}
     if missing and not function.takes_any:
         shown = ", ".join(str(each.name) for each in missing)
         yield f"does not take {shown}"
-    needed = [each for each in extra if each.default is None or strict]
+    needed = [each for each in extra if each.default is None]
     if needed:
-        word = "takes" if strict else "needs"
-        yield f"{word} {', '.join(each.name for each in needed)}, which the schema does not have"
+        yield f"needs {', '.join(each.name for each in needed)}, which the schema does not have"
     swapped = [
         (argument, parameter)
         for argument, parameter in pairs

@@ -301,10 +301,10 @@ def test_a_library_is_imported_from_another_module(tmp_path: Path) -> None:
     from opwright.lint.run import lint  # noqa: PLC0415 - likewise
 
     (tmp_path / "core.py").write_text(
-        'import torch\nlib = torch.library.Library("n", "DEF")\nlib.define("f(Tensor x) -> ()")\n'
+        'import torch\nlib = torch.library.Library("n", "DEF")\nlib.define("step(Tensor x) -> ()")'
     )
     (tmp_path / "ops.py").write_text(
-        'from .core import lib\nimport torch.library\nlib.impl("g", lambda x: None, "Meta")\n'
+        'from .core import lib\nimport torch.library\nlib.impl("steps", lambda x: None, "Meta")\n'
     )
     data = json.loads(as_json(lint([tmp_path])))
     assert {each["rule"] for each in data["findings"]} == {"stale-meta", "no-kernel", "void-pure"}

@@ -249,6 +249,8 @@ class Reader:
         if isinstance(node, ast.If) and (truth := known_truth(node.test, scope)) is not None:
             self.body(node.body if truth else node.orelse, scope, guards)
             return
+        if isinstance(node, ast.For) and self.unrolled(node, scope, guards):
+            return
         if isinstance(node, ast.For):
             inner = scope.inner()
             for each in ast.walk(node.target):
@@ -261,6 +263,19 @@ class Reader:
             parts.append(node.finalbody)
         for branch, part in enumerate(parts):
             self.body(part, scope, (*guards, Guard(start, branch)))
+
+    def unrolled(self, node: ast.For, scope: Scope, guards: tuple[Guard, ...]) -> bool:
+        """Read a loop over texts of the source, once for each; return whether it is one."""
+        if not isinstance(node.iter, ast.Tuple | ast.List) or not isinstance(node.target, ast.Name):
+            return False
+        texts = [scope.string(each) for each in node.iter.elts]
+        if None in texts:
+            return False
+        for each in texts:
+            inner = scope.inner()
+            inner.constants[node.target.id] = each or ""
+            self.body(node.body, inner, guards)
+        return True
 
     def bind(self, target: ast.expr, value: ast.expr, scope: Scope) -> None:
         """Keep what a name stands for: a text, a library, an operator."""
@@ -324,7 +339,9 @@ class Reader:
                 return
         name = scope.dotted(function)
         bare = name.rpartition(".")[2]
-        if bare == "define" and name.startswith("torch"):
+        if name.rpartition(".")[0] in scope.operators:
+            self.of_operator(node, bare, scope, guards)
+        elif bare == "define" and name.startswith("torch"):
             self.define_call(node, scope, guards)
         elif bare == DIRECT:
             self.direct(node, scope, guards)
@@ -336,6 +353,14 @@ class Reader:
             operator_function = self.named(node.args[-1] if node.args else None)
             if operator_function is not None:
                 self.custom_op(node, operator_function, scope, guards)
+
+    def of_operator(
+        self, node: ast.Call, member: str, scope: Scope, guards: tuple[Guard, ...]
+    ) -> None:
+        """Read op.register_fake(function), op.register_kernel(device, function)."""
+        function = self.named(node.args[-1] if node.args else None)
+        if function is not None and member in {*FAKES, "register_kernel"}:
+            self.register(node, function, scope, guards)
 
     def inline(
         self, node: ast.Call, function: AnyDef, scope: Scope, guards: tuple[Guard, ...]

@@ -10,11 +10,11 @@ from opwright.lint.signatures import compare_defaults, compare_names, matched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.facts import Converter, Definition
+    from opwright.lint.facts import Converter, Definition, Place
     from opwright.lint.project import Operator, Project
     from opwright.lint.schema import ForeignSchema
 
-__all__ = ["converter_arguments", "converter_defaults", "converter_unused"]
+__all__ = ["converter_arguments", "converter_defaults", "converter_extra", "converter_unused"]
 
 # What TorchAir adds to the arguments of the operator.
 ADDED = frozenset({"meta_outputs", "meta_output"})
@@ -36,7 +36,7 @@ def converters(
 def converter_arguments(project: Project) -> Iterator[Problem]:
     """Yield converters that do not take what the graph gives them."""
     for operator, definition, schema, converter in converters(project):
-        for wrong in compare_names(schema, converter.function, ADDED, strict=True):
+        for wrong in compare_names(schema, converter.function, ADDED):
             yield Problem(
                 place=converter.function.place,
                 operator=operator.qualified,
@@ -53,6 +53,31 @@ def converter_defaults(project: Project) -> Iterator[Problem]:
                 place=converter.function.place,
                 operator=operator.qualified,
                 message=f"the converter of {operator.qualified} {wrong}",
+                related=((definition.place, "the schema"),),
+            )
+
+
+def converter_extra(project: Project) -> Iterator[Problem]:
+    """Yield converters with parameters that no argument of any of their operators is for."""
+    takers: dict[Place, set[str]] = {}
+    for _, _, schema, converter in converters(project):
+        pairs, _, _ = matched(schema, converter.function, ADDED)
+        taken = takers.setdefault(converter.function.place, set())
+        taken |= {each.name for _, each in pairs}
+    for operator, definition, schema, converter in converters(project):
+        function = converter.function
+        _, _, extra = matched(schema, function, ADDED)
+        names = [
+            each.name
+            for each in extra
+            if each.name not in takers[function.place] and each.default is not None
+        ]
+        if names:
+            yield Problem(
+                place=function.place,
+                operator=operator.qualified,
+                message=f"the converter of {operator.qualified} takes {', '.join(names)}, "
+                "which the schema does not have",
                 related=((definition.place, "the schema"),),
             )
 

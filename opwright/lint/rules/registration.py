@@ -156,10 +156,14 @@ def stale_converter(project: Project) -> Iterator[Problem]:
 def undefined(project: Project) -> Iterator[tuple[Library, Operator]]:
     """Yield what is registered for, but not defined, in namespaces that the sources define."""
     for library in project.libraries:
-        if not library.is_whole or library.namespace in BUILT_IN or library.opens:
+        if library.namespace in BUILT_IN or library.opens:
             continue
         for operator in library.operators.values():
-            if not operator.definitions:
+            if operator.definitions:
+                continue
+            # What only Python defines, C++ that is not here may add to; a near name tells.
+            near = library.is_whole_in_python and hint(operator, library, [*library.operators])
+            if library.is_whole or near:
                 yield library, operator
 
 

@@ -229,6 +229,15 @@ RULES = (
         run=converters.converter_defaults,
     ),
     Rule(
+        id="converter-extra",
+        severity=WARNING,
+        title="a converter has a parameter that no argument of the schema is for",
+        why="No graph ever gives it: an argument was renamed or removed, or the converter is for "
+        "another version of the operator.",
+        fix="remove the parameter, or add the argument to the schema",
+        run=converters.converter_extra,
+    ),
+    Rule(
         id="converter-unused",
         severity=WARNING,
         title="a converter takes an argument and drops it",
