@@ -152,7 +152,7 @@ def defaults(bench: Bench, schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - 
             fix=fix,
             script=(
                 f"default = {{a.name: a for a in operator._schema.arguments}}[{argument.name!r}]",
-                f"assert repr(default.default_value) != {value!r}, default",
+                f"assert repr(default.default_value) != {repr(value)!r}, default",
             ),
         )
 
