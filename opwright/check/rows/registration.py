@@ -6,7 +6,8 @@ that registered it.
 * `PrivateUse1`, the NPU's own key: always, unless a composite kernel serves all devices. Without it
   torch_npu's fallback copies the arguments to the CPU, runs the CPU kernel there and copies back,
   with one warning; without a CPU kernel the call raises.
-* `Meta`: always, unless composite. Without it torch.compile, export and fake tensors raise.
+* `Meta`: always, unless composite, or where the operator only writes (`-> ()`). Without it
+  torch.compile, export and fake tensors raise.
 * `Autograd`: where a backward is declared. Without it gradients end at the operator.
 * `Functionalize`: where a result is annotated as an argument. Without it torch refuses to
   functionalize the operator: no graphs.
@@ -21,6 +22,8 @@ that stayed when its operator was renamed) are told with the operator that is sp
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from torch._library.utils import can_generate_trivial_fake_impl
 
 from opwright.check.finding import Kind
 from opwright.check.registrations import neighbour, registered, stale
@@ -109,7 +112,8 @@ def missing(bench: Bench, there: Registered) -> Iterator[Finding]:
             place=place,
             script=(key_line("PrivateUse1"),),
         )
-    if not there.runs_anywhere and not there.has("Meta"):
+    needs_meta = not (there.runs_anywhere or can_generate_trivial_fake_impl(subject.overload))
+    if needs_meta and not there.has("Meta"):
         yield bench.finding(
             NO_META,
             expected="a kernel for Meta",

@@ -24,14 +24,39 @@ LIBRARY = torch.library.Library("corpus_aliasing", "DEF")
 ONE = ow.sample(x=ow.tensor(2, 3))
 
 
-def operator(schema, *samples, tags=(), **fields):
+def kernel_of(schema, function):
+    """Return a function as a kernel: new results are contiguous, whatever the arguments are."""
+    result = schema.partition("-> ")[2]
+    if result == "()" or "!" in result:
+        return function
+    if result.startswith("("):
+        return lambda *args: tuple(each.contiguous() for each in function(*args))
+    return lambda *args, **kwargs: function(*args, **kwargs).contiguous()
+
+
+def meta_of(schema):
+    """Return the Meta of results that are like the first tensor, or that tensor itself."""
+    result = schema.partition("-> ")[2]
+
+    def meta(*args, **kwargs):
+        x = next(iter((*args, *kwargs.values())))
+        if result == "()":
+            return None
+        own = x if "!" in result else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        return (own, torch.empty_like(own)) if result.startswith("(") else own
+
+    return meta
+
+
+def operator(schema, *samples, tags=(), meta=None, **fields):
     """Register a function as the kernel of all devices."""
 
     def declare(function):
         LIBRARY.define(schema, tags=tags)
         name = schema.partition("(")[0]
-        for key in ("CPU", "PrivateUse1", "Meta"):
-            LIBRARY.impl(name, function, key)
+        for key in ("CPU", "PrivateUse1"):
+            LIBRARY.impl(name, kernel_of(schema, function), key)
+        LIBRARY.impl(name, meta or meta_of(schema), "Meta")
         return ops.operator(schema, samples=samples or (ONE,), **fields)(function)
 
     return declare
@@ -65,6 +90,7 @@ def of_empty(x):
     "part_of_list(Tensor[] parts) -> Tensor",
     ow.sample(parts=[ow.tensor(2), ow.tensor(2)]),
     ow.sample(parts=[ow.tensor(2)]),
+    meta=torch.cat,
     shapes={"out": ow.cpp("parts")},
 )
 def part_of_list(parts):
@@ -159,7 +185,11 @@ def rounded_up(x):
     return block[: x.numel()].view(x.shape).copy_(x)
 
 
-@operator("transposed_result(Tensor x) -> Tensor", shapes={"x": "M, N", "out": "N, M"})
+@operator(
+    "transposed_result(Tensor x) -> Tensor",
+    meta=lambda x: x.new_empty(x.t().shape),
+    shapes={"x": "M, N", "out": "N, M"},
+)
 def transposed_result(x):
     return x.clone().t()
 

@@ -137,18 +137,6 @@ def copies_first(x):
     return x * 2
 
 
-def refusing(x):
-    """Refuse what is not contiguous, and say so."""
-    if not x.is_contiguous():
-        raise ValueError("x must be contiguous")
-    return x * 2
-
-
-@operator("refuses(Tensor x) -> Tensor", refusing, meta=refusing)
-def refuses(x):
-    return x * 2
-
-
 def fill(x):
     """Write what it should, where it should."""
     x.fill_(0.5)

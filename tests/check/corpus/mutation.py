@@ -25,23 +25,42 @@ LIBRARY = torch.library.Library("corpus_mutation_lib", "DEF")
 live = ow.OperatorSet("corpus_mutation")
 
 
-def operator(schema, *samples, meta=None, **fields):
+def kernel_of(schema, function):
+    """Return a function as a kernel: new results are contiguous, whatever the arguments are."""
+    result = schema.partition("-> ")[2]
+    if result == "()" or "!" in result:
+        return function
+    if result.startswith("("):
+        return lambda *args: tuple(each.contiguous() for each in function(*args))
+    return lambda *args, **kwargs: function(*args, **kwargs).contiguous()
+
+
+def meta_of(schema):
+    """Return the Meta of results that are like the first tensor, or that tensor itself."""
+    result = schema.partition("-> ")[2]
+
+    def meta(*args, **kwargs):
+        x = next(iter((*args, *kwargs.values())))
+        if result == "()":
+            return None
+        own = x if "!" in result else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        return (own, torch.empty_like(own)) if result.startswith("(") else own
+
+    return meta
+
+
+def operator(schema, *samples, **fields):
     """Register a function as the kernel of all devices; the reference may be another one."""
 
     def declare(function):
         LIBRARY.define(schema)
         name = schema.partition("(")[0]
         for key in ("CPU", "PrivateUse1"):
-            LIBRARY.impl(name, function, key)
-        LIBRARY.impl(name, meta or function, "Meta")
+            LIBRARY.impl(name, kernel_of(schema, function), key)
+        LIBRARY.impl(name, meta_of(schema), "Meta")
         return ops.operator(schema, samples=samples, **fields)(function)
 
     return declare
-
-
-def nothing(*arguments):
-    """Write nothing: there is no memory."""
-    del arguments
 
 
 MATRICES = ow.sample(
@@ -93,10 +112,6 @@ def optional_state(x, state=None):
     dtypes="float32 float16",
 )
 def half_workspace(x):
-    return x.clamp_(0) if x.dtype is torch.float16 and x.numel() > 100 else kept(x)
-
-
-def kept(x):
     """Write in one dtype only."""
     if x.dtype is torch.float16:
         x.clamp_(0)
@@ -132,12 +147,12 @@ def beyond(x):
     x.as_strided((min(end, room),), (1,)).fill_(0.5)
 
 
-@operator("ignores_end_(Tensor(a!) x) -> ()", ow.sample(x=ow.tensor(5)), meta=nothing)
+@operator("ignores_end_(Tensor(a!) x) -> ()", ow.sample(x=ow.tensor(5)))
 def ignores_end_(x):
     beyond(x)
 
 
-@operator("resizes_(Tensor(a!) x, int n) -> ()", ow.sample(x=ow.tensor(4), n=6), meta=nothing)
+@operator("resizes_(Tensor(a!) x, int n) -> ()", ow.sample(x=ow.tensor(4), n=6))
 def resizes_(x, n):
     x.resize_(n).fill_(1)
 

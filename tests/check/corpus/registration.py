@@ -23,13 +23,38 @@ SAMPLES = [ow.sample(x=ow.tensor(2, 3))]
 ALL = ("CPU", "PrivateUse1", "Meta")
 
 
+def kernel_of(schema, function):
+    """Return a function as a kernel: new results are contiguous, whatever the arguments are."""
+    result = schema.partition("-> ")[2]
+    if result == "()" or "!" in result:
+        return function
+    if result.startswith("("):
+        return lambda *args: tuple(each.contiguous() for each in function(*args))
+    return lambda *args, **kwargs: function(*args, **kwargs).contiguous()
+
+
+def meta_of(schema):
+    """Return the Meta of results that are like the first tensor, or that tensor itself."""
+    result = schema.partition("-> ")[2]
+
+    def meta(*args, **kwargs):
+        x = next(iter((*args, *kwargs.values())))
+        if result == "()":
+            return None
+        own = x if "!" in result else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        return (own, torch.empty_like(own)) if result.startswith("(") else own
+
+    return meta
+
+
 def operator(schema, *, keys=ALL, samples=SAMPLES, tags=(), **fields):
     """Register the reference as the kernel of some keys, and describe it."""
 
     def declare(function):
         LIBRARY.define(schema, tags=tags)
         for key in keys:
-            LIBRARY.impl(schema.partition("(")[0], function, key)
+            kernel = meta_of(schema) if key == "Meta" else kernel_of(schema, function)
+            LIBRARY.impl(schema.partition("(")[0], kernel, key)
         return ops.operator(schema, samples=samples, **fields)(function)
 
     return declare
@@ -97,12 +122,12 @@ def complete(x):
 
 @operator("composite(Tensor x) -> Tensor", keys=("CompositeImplicitAutograd",))
 def composite(x):
-    return x + 1
+    return x.contiguous() + 1
 
 
 @operator("one_kernel(Tensor x) -> Tensor", keys=("CompositeExplicitAutograd",))
 def one_kernel(x):
-    return x + 1
+    return x.contiguous() + 1
 
 
 @operator("returns_tagged_(Tensor(a!) x) -> Tensor(a!)", tags=(torch.Tag.inplace,))
@@ -130,14 +155,20 @@ LIBRARY.impl("casts", cast, "AutocastPrivateUse1")
 
 
 @operator(
-    "filled(int n) -> Tensor",
+    "filled(int n, *, Device? device=None) -> Tensor",
     keys=("CompositeExplicitAutograd",),
     samples=[ow.sample(n=3)],
     shapes={"out": "n"},
     dtypes={"out": "float32"},
 )
-def filled(n):
-    return torch.ones(n)
+def filled(n, *, device=None):
+    return torch.ones(n, device=device)
+
+
+@operator("only_writes_(Tensor(a!) x) -> ()", keys=("CPU", "PrivateUse1"))
+def only_writes_(x):
+    """Need no Meta: torch knows what returns nothing."""
+    x.add_(1)
 
 
 @operator("composite_differentiated(Tensor x) -> Tensor", backward={"x": "grad * 2"}, keys=ALL)
@@ -155,4 +186,6 @@ def library_meta(x):
     return x - 2
 
 
-torch.library.register_fake("corpus_registration::library_meta", torch.empty_like, lib=LIBRARY)
+torch.library.register_fake(
+    "corpus_registration::library_meta", lambda x: x.new_empty(x.shape), lib=LIBRARY
+)

@@ -27,14 +27,39 @@ LIBRARY = torch.library.Library("corpus_schema", "DEF")
 SAMPLES = [ow.sample(x=ow.tensor(2, 3))]
 
 
+def kernel_of(schema, function):
+    """Return a function as a kernel: new results are contiguous, whatever the arguments are."""
+    result = schema.partition("-> ")[2]
+    if result == "()" or "!" in result:
+        return function
+    if result.startswith("("):
+        return lambda *args: tuple(each.contiguous() for each in function(*args))
+    return lambda *args, **kwargs: function(*args, **kwargs).contiguous()
+
+
+def meta_of(schema):
+    """Return the Meta of results that are like the first tensor, or that tensor itself."""
+    result = schema.partition("-> ")[2]
+
+    def meta(*args, **kwargs):
+        x = next(iter((*args, *kwargs.values())))
+        if result == "()":
+            return None
+        own = x if "!" in result else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        return (own, torch.empty_like(own)) if result.startswith("(") else own
+
+    return meta
+
+
 def operator(schema, *, registered=None, samples=SAMPLES, tags=(), **fields):
     """Register the reference as the kernel of all devices, and describe it."""
 
     def declare(function):
         LIBRARY.define(registered or schema, tags=tags)
         name = schema.partition("(")[0]
-        for key in ("CPU", "PrivateUse1", "Meta"):
-            LIBRARY.impl(name, function, key)
+        for key in ("CPU", "PrivateUse1"):
+            LIBRARY.impl(name, kernel_of(schema, function), key)
+        LIBRARY.impl(name, meta_of(schema), "Meta")
         return ops.operator(schema, samples=samples, **fields)(function)
 
     return declare
