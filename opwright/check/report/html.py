@@ -89,6 +89,10 @@ def page_of(run: Run, *, scripts: Mapping[Key, str] | None = None) -> str:
         run=run,
         is_passed=is_passed(run),
         verdict=verdict(run),
+        size=", ".join(
+            counted(len(given), what) or f"no {what}s"
+            for given, what in ((run.operators, "operator"), (run.rows, "row"))
+        ),
         statuses=[
             {"name": each, "css": css(each), "mark": SHOWN[each], "count": count[each]}
             for each in ORDER
