@@ -80,6 +80,13 @@ def check(  # noqa: PLR0913 - a parameter for each option
         bool,
         typer.Option("--accept", help="Add what fails now to the ledger; reasons are yours."),
     ] = False,
+    release: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="If nothing is found, keep the schemas as those of this release: schemas.json.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the samples.")] = 0,
     timeout: Annotated[float, typer.Option(metavar="S", help="Seconds for one cell.")] = 120.0,
     memory_limit: Annotated[
@@ -117,6 +124,7 @@ def check(  # noqa: PLR0913 - a parameter for each option
         repro=repro,
         ledger=ledger or default_ledger(target, is_wanted=accept),
         accept=accept,
+        release=release,
     )
     check_target(options.request)
     signal.signal(signal.SIGTERM, interrupt)

@@ -1,26 +1,36 @@
 """The schemas of the last release: `schemas.json` beside the declaration.
 
 ```json
-{"my_ops": {"version": "1.0", "schemas": ["my_ops::scale(Tensor x, float factor) -> Tensor"]}}
+{"my_ops": {"version": "1.0", "schemas": ["my_ops::scale(Tensor x, float f) -> Tensor"]}}
 ```
 
-`opwright check --release` writes it. It is kept under version control: what a later version
-changes is then compared with what users have.
+`opwright check TARGET --release 1.0` writes it. It is kept under version control: what a later
+version changes is then compared with what users have.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
-__all__ = ["FILE", "Release", "ReleasedSchemasError", "read_releases", "write_release"]
+    from opwright.check.run import CheckedOperator
+
+__all__ = [
+    "FILE",
+    "Release",
+    "ReleasedSchemasError",
+    "read_releases",
+    "release_folder",
+    "write_release",
+    "write_releases",
+]
 
 FILE = "schemas.json"
 
@@ -30,7 +40,7 @@ class ReleasedSchemasError(OpwrightError):
 
     id = "OPW-C080"
     title = "unreadable schemas of the last release"
-    usual_fix = "restore the file from version control, or write it with opwright check --release"
+    usual_fix = "restore the file from version control, or remove it and write it with --release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +108,32 @@ def write_release(folder: Path, namespace: str, version: str, schemas: Iterable[
     file = folder / FILE
     file.write_text(json.dumps(releases, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     return file
+
+
+def release_folder(file: str) -> Path:
+    """Return the folder that keeps the schemas of what a file declares.
+
+    That is the file's own; the working directory for a library that nobody declares.
+    """
+    path = Path(file)
+    return path.parent if path.suffix == ".py" else Path()
+
+
+def write_releases(operators: Iterable[CheckedOperator], version: str) -> list[Path]:
+    """Write the schemas of all operators as released; return the files.
+
+    Raises
+    ------
+    ReleasedSchemasError
+        OPW-C080.
+    """
+    schemas: dict[tuple[Path, str], list[str]] = {}
+    for each in operators:
+        namespace = each.name.partition("::")[0]
+        folder = release_folder(each.place.rpartition(":")[0] or each.place)
+        schemas.setdefault((folder, namespace), []).append(f"{namespace}::{each.schema}")
+    files = [
+        write_release(folder, namespace, version, texts)
+        for (folder, namespace), texts in schemas.items()
+    ]
+    return list(dict.fromkeys(files))

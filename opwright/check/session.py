@@ -20,6 +20,7 @@ from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
 from opwright.check.progress import Progress
+from opwright.check.released import write_releases
 from opwright.check.report.html import page_of
 from opwright.check.report.terminal import WIDTH, run_text
 from opwright.check.repro import write_scripts
@@ -60,6 +61,8 @@ class Options:
         Known failures; None for none.
     accept
         Add what fails now to the ledger.
+    release
+        The version whose schemas are kept, if nothing is found.
     """
 
     request: Request
@@ -73,6 +76,7 @@ class Options:
     repro: Path | None
     ledger: Path | None
     accept: bool = False
+    release: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +204,19 @@ def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -
         total = sum(map(len, cells))
         console.print(f"interrupted: {len(outcomes)} of {total} cells were run", highlight=False)
         return INTERRUPTED
+    if options.release is not None:
+        keep_schemas(run, matrix, options.release, console)
     return 0 if is_passed(run) else 1
+
+
+def keep_schemas(run: Run, matrix: Matrix, version: str, console: Console) -> None:
+    """Write the schemas of a release, if nothing was found."""
+    if not is_passed(run):
+        text = "not released: mend what was found, or give it a reason in the ledger"
+        console.print(text, highlight=False)
+        return
+    for file in write_releases(matrix.known, version):
+        console.print(f"schemas of {version} written to {file}", highlight=False, markup=False)
 
 
 def ledger_entries(options: Options, matrix: Matrix) -> tuple[Entry, ...]:

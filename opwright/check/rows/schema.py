@@ -10,8 +10,8 @@ with an alias set that no argument has. The row reads the schema as the dispatch
 * tags agree with what the schema writes;
 * of a library that is only described: it has the schema that the declaration says.
 
-**Compatibility.** `opwright check --release` keeps the schemas in `schemas.json` beside the
-declaration (in the working directory for a library without one). From then on each schema must
+**Compatibility.** `opwright check TARGET --release 1.0` keeps the schemas in `schemas.json` beside
+the declaration (in the working directory for a library without one). From then on each schema must
 accept the calls that the released one accepted, by torch's own rule for operators: new arguments
 come last and have defaults, and what was there keeps its name, type, default and annotation.
 Operators that are gone are found as well. A new major version may break all this.
@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import dataclasses
 import keyword
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from opwright.check.finding import Kind
 from opwright.check.registrations import neighbour, registered, schema_text, torch_schema
-from opwright.check.released import read_releases
+from opwright.check.released import FILE, read_releases, release_folder
 from opwright.check.row import Row
 from opwright.declare.errors import SchemaError
 from opwright.declare.schema_text import parse_schema
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.declare.schema import Alias, Argument, Schema
 
-__all__ = ["ROW", "release_folder"]
+__all__ = ["ROW"]
 
 DEFAULT = Kind(
     "wrong-default",
@@ -328,20 +327,14 @@ def parsed(text: str, subject: Subject) -> Schema | None:
 # Compatibility with the last release.
 
 
-def release_folder(subject: Subject) -> Path:
-    """Return the folder that keeps the schemas of the last release."""
-    file = Path(subject.operator.place.file)
-    return file.parent if file.suffix == ".py" else Path()
-
-
 def compatibility(bench: Bench, schema: object) -> Iterator[Finding]:
     """Find what callers of the last release can no longer call."""
     subject = bench.subject
-    folder = release_folder(subject)
+    folder = release_folder(subject.operator.place.file)
     release = read_releases(folder).get(subject.namespace)
     if release is None:
         return
-    bench.details["released"] = f"version {release.version} in {folder / 'schemas.json'}"
+    bench.details["released"] = f"version {release.version} in {folder / FILE}"
     version = None if subject.of_set is None else subject.of_set.declaration.version
     if version is not None and major(version) > major(release.version):
         return
