@@ -10,6 +10,7 @@ from opwright.check.rows import (
     bounds,
     compiled,
     concurrency,
+    converter,
     cost,
     determinism,
     edges,
@@ -60,6 +61,7 @@ ROWS: tuple[Row, ...] = (
     concurrency.ROW,
     cost.ROW,
     gradients.ROW,
+    converter.ROW,
 )
 
 

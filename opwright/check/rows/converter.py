@@ -1,0 +1,288 @@
+"""The converter for TorchAir fits the schema and the prototype.
+
+Read is the function that adds the operator to a graph of GE: the one of the declaration
+(`converter=`), or what was registered with torchair.register_fx_node_ge_converter. TorchAir calls
+it with the arguments of the schema, those of an operator that writes by their names: it must take
+all of them, in their order, and none that the schema does not have; and it must use each of them,
+or its value is lost in graphs alone. Each node that it makes with `custom_op` or `ge_op` has a type
+that is known, with the inputs, attributes, outputs and attribute types of its prototype (REG_OP),
+as far as they are literals. What a converter computes is compared when a graph is compiled.
+
+A derived converter is made of schema and prototype; the row then looks whether there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from opwright.aclnn.prototype import PrototypeError
+from opwright.check.bench import NotApplicableError
+from opwright.check.finding import Kind
+from opwright.check.row import Row
+from opwright.declare.schema import Base
+from opwright.derive.functional import graph_form, has_graph_form
+from opwright.emit.python.converter_checks import check_node, check_parameters, node_calls
+from opwright.emit.python.errors import ConverterNodeError, ConverterParametersError
+from opwright.engine import prototypes
+from opwright.errors import nearest_first
+from opwright.live import dispatcher
+from opwright.live.converters import PLACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.aclnn.prototype import Prototype
+    from opwright.check.bench import Bench
+    from opwright.check.subject import Subject
+
+__all__ = ["ROW"]
+
+PARAMETERS = Kind(
+    "parameters",
+    "the converter takes other arguments than the operator",
+    "give it the arguments of the schema, in their order, keyword-only ones behind *",
+)
+IGNORED = Kind(
+    "argument-ignored",
+    "the converter does not use an argument of the operator",
+    "pass it to the node, or raise where it has another value than the node has without it",
+)
+NODE = Kind(
+    "node",
+    "a node of the converter does not fit its prototype",
+    "use the names and types of the prototype (REG_OP)",
+)
+UNKNOWN = Kind(
+    "unknown-type",
+    "the converter makes a node of a type that nobody declares",
+    "correct the type, or install the package (or declare the prototype) that has it",
+)
+NEVER = Kind(
+    "never-called",
+    "a converter is registered where TorchAir does not look",
+    "register it for the overload: torch.ops.my_ops.f.default",
+)
+
+# What a node cannot take: where and how memory is allocated.
+ALLOCATION = {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base.SCALAR_TYPE}
+
+
+def run(bench: Bench) -> None:
+    """Read the converter."""
+    subject = bench.subject
+    examine_packet(bench)
+    function = converter_of(subject)
+    if function is None:
+        if bench.findings:
+            return
+        examine_derived(bench)
+        return
+    bench.calls += 1  # it is read, not called
+    bench.details["converter"] = text_of(function)
+    examine_parameters(bench, function)
+    examine_use(bench, function)
+    examine_nodes(bench, function)
+
+
+def converter_of(subject: Subject) -> Callable[..., object] | None:
+    """Return the function that somebody wrote; None if there is none."""
+    if subject.operator.converter is not None:
+        return subject.operator.converter
+    if subject.facts is not None and not subject.is_foreign:
+        return None  # what is registered is derived
+    return registered(subject.overload)
+
+
+def registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 - torch.ops has no types
+    """Return the converter that was registered for an operator, as its author wrote it."""
+    wrapped = vars(operator).get(PLACE)
+    return None if wrapped is None else inspect.unwrap(wrapped)
+
+
+def examine_packet(bench: Bench) -> None:
+    """Look for a converter of the packet, which TorchAir never asks for one."""
+    subject = bench.subject
+    name = subject.operator.schema.name
+    function = registered(dispatcher.packet(subject.namespace, name))
+    if function is not None:
+        bench.calls += 1
+        bench.report(
+            NEVER,
+            expected=f"a converter of torch.ops.{subject.namespace}.{name}."
+            f"{subject.operator.schema.overload or 'default'}",
+            got=f"one of torch.ops.{subject.namespace}.{name}, which holds overloads",
+            place=place_of(function),
+        )
+
+
+def examine_derived(bench: Bench) -> None:
+    """Look whether a converter is derived.
+
+    Raises
+    ------
+    NotApplicableError
+        There is none, and there need not be one.
+    """
+    facts = bench.subject.facts
+    if facts is None or bench.subject.is_foreign:
+        message = "no converter is registered"
+        raise NotApplicableError(message)
+    if facts.prototype is None:
+        message = "the operator is not for graphs of GE: it has no prototype"
+        raise NotApplicableError(message)
+    form = graph_form(facts) if has_graph_form(facts) else facts
+    operator = dispatcher.overload(bench.subject.namespace, form.name)
+    wrapped = vars(operator).get(PLACE)
+    if wrapped is None:
+        message = "the converter is derived; TorchAir is not imported here"
+        raise NotApplicableError(message)
+    bench.calls += 1
+    examine_signature(bench, inspect.unwrap(wrapped))
+
+
+def place_of(function: Callable[..., object]) -> str | None:
+    """Return the line of a function."""
+    code = getattr(function, "__code__", None)
+    return None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def text_of(function: Callable[..., object]) -> str:
+    """Return the text of a function, as far as it is known."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return getattr(function, "__name__", repr(function))
+
+
+def examine_parameters(bench: Bench, function: Callable[..., object]) -> None:
+    """Compare the parameters with the schema."""
+    facts = bench.subject.facts
+    if facts is None:
+        examine_signature(bench, function)
+        return
+    try:
+        check_parameters(function, facts, where="")
+    except ConverterParametersError as error:
+        bench.report(
+            PARAMETERS,
+            expected=", ".join(error.allowed),
+            got=error.got,
+            place=place_of(function),
+        )
+
+
+def examine_signature(bench: Bench, function: Callable[..., object]) -> None:
+    """Compare the parameters with a schema of which nothing else is known."""
+    arguments = bench.subject.schema.arguments
+    positional = [each.name for each in arguments if not each.keyword_only]
+    keywords = {each.name: each.name for each in arguments if each.keyword_only}
+    signature = inspect.signature(function)
+    if "meta_outputs" in signature.parameters:
+        keywords["meta_outputs"] = "meta_outputs"
+    wanted = f"({', '.join([*positional, *(['*'] if keywords else []), *keywords])})"
+    try:
+        bound = signature.bind(*positional, **keywords)
+    except TypeError as error:
+        got = f"{signature}: {error}"
+        bench.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
+        return
+    other = next((n for n, v in bound.arguments.items() if v != n and v in positional), None)
+    if other is not None:
+        got = f"{signature}: its {other!r} would be the schema's {bound.arguments[other]!r}"
+        bench.report(PARAMETERS, expected=wanted, got=got, place=place_of(function))
+
+
+def examine_use(bench: Bench, function: Callable[..., object]) -> None:
+    """Look for parameters that the function never reads."""
+    code = getattr(function, "__code__", None)
+    if code is None or "locals" in code.co_names:
+        return
+    read = set(code.co_cellvars) | {
+        item.argval
+        for item in dis.get_instructions(code)
+        if item.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"))
+    }
+    count = code.co_argcount + code.co_kwonlyargcount
+    parameters = set(code.co_varnames[:count])
+    for argument in bench.subject.schema.arguments:
+        if argument.type.base in ALLOCATION or argument.name not in parameters:
+            continue
+        if argument.name in read:
+            continue
+        bench.report(
+            IGNORED,
+            expected=f"{argument} in the node, as in eager mode",
+            got="a parameter that is never read: a graph computes the same for every value",
+            place=place_of(function),
+        )
+        return
+
+
+def examine_nodes(bench: Bench, function: Callable[..., object]) -> None:
+    """Compare the nodes with their prototypes."""
+    try:
+        calls = list(node_calls(function))
+    except (TypeError, SyntaxError):
+        return  # no text, or a lambda within an expression
+    for call in calls:
+        name = type_of(call)
+        if name is None:
+            continue
+        prototype = prototype_of(bench.subject, name)
+        line = f"{place_of(function)}"
+        if prototype is None:
+            known = list(nearest(name))
+            bench.report(
+                UNKNOWN,
+                expected=f"a type that is known, for example {', '.join(known)}",
+                got=repr(name),
+                place=line,
+            )
+            return
+        try:
+            check_node(call, prototype, where="")
+        except ConverterNodeError as error:
+            bench.report(
+                NODE,
+                expected=f"{name}: {', '.join(error.allowed)}",
+                got=error.got,
+                place=line,
+            )
+            return
+
+
+def type_of(call: ast.Call) -> str | None:
+    """Return the type of a node; None if it is computed."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    first = call.args[0] if call.args else given.get("op_type")
+    match first:
+        case ast.Constant(str() as name):
+            return name
+    return None
+
+
+def prototype_of(subject: Subject, name: str) -> Prototype | None:
+    """Return the prototype of a type: the declared one, or one that is known here."""
+    declared = None if subject.facts is None else subject.facts.prototype
+    if declared is not None and declared.op_type == name:
+        return declared
+    try:
+        return prototypes.find(name)
+    except PrototypeError:
+        return None
+
+
+def nearest(name: str) -> Iterator[str]:
+    """Yield known types with a like name."""
+    yield from nearest_first(name, prototypes.texts())[:3]
+
+
+ROW = Row(
+    name="converter",
+    title="the converter for TorchAir fits schema and prototype",
+    kinds=(PARAMETERS, IGNORED, NODE, UNKNOWN, NEVER),
+    run=run,
+)
