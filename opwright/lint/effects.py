@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from opwright.lint.facts import Language, UseKind
 
 if TYPE_CHECKING:
-    from opwright.lint.facts import Function, Place, Use
+    from opwright.lint.facts import Call, Function, Place, Use
     from opwright.lint.project import Project
 
 __all__ = ["Effect", "Verdict", "effect_on", "freezing"]
@@ -75,7 +75,7 @@ def effect_of(
     if call.is_aclnn:
         return effect_in_aclnn(project, use)
     if call.is_launch:
-        return UNKNOWN
+        return effect_of_launch(project, use, call)
     if function.language is Language.PYTHON:
         inner = project.python.get((function.place.file, call.function))
         candidates = [] if inner is None else [inner]
@@ -93,6 +93,17 @@ def effect_of(
     if all(each.verdict is Verdict.WRITTEN for each in effects):
         return Effect(Verdict.WRITTEN, use.place, effects[0].text, effects[0].origin)
     return READ if all(each.verdict is Verdict.READ for each in effects) else UNKNOWN
+
+
+def effect_of_launch(project: Project, use: Use, call: Call) -> Effect:
+    """Return what a kernel does that the host starts by its name."""
+    if not isinstance(call.position, int) or call.position < 0:
+        return UNKNOWN
+    site = project.device_write(call.function, call.position, call.count)
+    if site is None:
+        return UNKNOWN
+    text = f"the kernel {call.function} does {site.text}"
+    return Effect(Verdict.WRITTEN, use.place, text, site.place)
 
 
 def parameter_at(function: Function, position: int | str, count: int) -> str | None:
@@ -113,6 +124,11 @@ def effect_in_aclnn(project: Project, use: Use) -> Effect:
     if prototype is None:
         return UNKNOWN
     given = prototype.parameters[call.position]
+    if not given.is_written and call.position < prototype.inputs:
+        site = project.device_write(prototype.name.removeprefix("aclnn"), call.position, None)
+        if site is not None:
+            text = f"the kernel of {call.function} does {site.text}"
+            return Effect(Verdict.WRITTEN, use.place, text, site.place)
     if given.is_written is None:
         return UNKNOWN
     if given.is_written:

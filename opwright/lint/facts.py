@@ -15,6 +15,8 @@ __all__ = [
     "Call",
     "Converter",
     "Definition",
+    "DeviceCall",
+    "DeviceFunction",
     "FileFacts",
     "Function",
     "Guard",
@@ -274,10 +276,51 @@ class AclnnParameter:
 
 @dataclass(frozen=True, slots=True)
 class AclnnFunction:
-    """An aclnn function that the sources declare."""
+    """An aclnn function that the sources declare.
+
+    Parameters
+    ----------
+    inputs
+        How many parameters are inputs of an OpDef, in the order in which its kernel takes them.
+    """
 
     name: str
     parameters: tuple[AclnnParameter, ...]
+    place: Place
+    inputs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCall:
+    """A call in code for the device: the function, and the names that each argument uses."""
+
+    function: str
+    arguments: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceFunction:
+    """A function of an Ascend C kernel.
+
+    Parameters
+    ----------
+    scope
+        The class, or the function itself: variables of one name are one there.
+    is_entry
+        Whether the host starts it (`__global__`).
+    bound
+        GlobalTensors with the names that their memory is computed from.
+    stored
+        Where it writes, each about the GlobalTensor that it writes to.
+    """
+
+    name: str
+    scope: str
+    parameters: tuple[str, ...]
+    is_entry: bool
+    bound: tuple[tuple[str, frozenset[str]], ...]
+    stored: tuple[Site, ...]
+    calls: tuple[DeviceCall, ...]
     place: Place
 
 
@@ -311,3 +354,4 @@ class FileFacts:
     suppressions: tuple[Suppression, ...] = ()
     problems: tuple[Site, ...] = ()
     effectful: frozenset[str] = frozenset()
+    device: tuple[DeviceFunction, ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.known import known_parameters
+from opwright.lint.device_writes import KernelWrites, kernel_writes, plain_name
 from opwright.lint.facts import (
     AclnnFunction,
     AclnnParameter,
@@ -20,7 +21,7 @@ from opwright.lint.facts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from opwright.lint.facts import Converter, Definition, FileFacts, Implementation, Open
+    from opwright.lint.facts import Converter, Definition, FileFacts, Implementation, Open, Site
 
 __all__ = ["Library", "Operator", "Project", "build_project"]
 
@@ -103,6 +104,8 @@ class Project:
     aclnn: dict[str, list[AclnnFunction]]
     mentioned: frozenset[str] = frozenset()
     effectful: frozenset[str] = frozenset()
+    kernels: KernelWrites = field(default_factory=dict)
+    starts: dict[str, set[Place]] = field(default_factory=dict)
 
     def operators(self) -> Iterator[tuple[Library, Operator]]:
         """Yield the operators that the sources define, those of PyTorch itself left out."""
@@ -138,6 +141,22 @@ class Project:
             same = [each for each in known if each.place.file == near.file]
             known = same or closest(known, near)
         return known
+
+    def device_write(self, kernel: str, position: int, count: int | None) -> Site | None:
+        """Return where a kernel writes a parameter; count is how many the host gives.
+
+        A kernel that several functions of the host start has modes, and may write in one of them
+        what it reads in another: nothing is said of it.
+        """
+        if len(self.starts.get(plain_name(kernel), ())) > 1:
+            return None
+        known = [
+            (parameters, writes)
+            for parameters, writes in self.kernels.get(plain_name(kernel), ())
+            if position < len(parameters) and count in {None, len(parameters)}
+        ]
+        sites = [writes.get(parameters[position]) for parameters, writes in known]
+        return sites[0] if sites and all(each is not None for each in sites) else None
 
     def aclnn_function(self, name: str, count: int, near: Place) -> AclnnFunction | None:
         """Return the prototype of an aclnn function with that many parameters."""
@@ -205,12 +224,17 @@ def known_write(name: str, *, is_last: bool, has_refs: bool) -> bool | None:
 def build_project(files: Sequence[FileFacts]) -> Project:
     """Put facts together."""
     functions: dict[str, list[Function]] = defaultdict(list)
+    starts: dict[str, set[Place]] = defaultdict(set)
     python: dict[tuple[str, str], Function] = {}
     aclnn: dict[str, list[AclnnFunction]] = defaultdict(list)
     for each in files:
         for function in each.functions:
             if function.language is Language.CPP:
                 functions[function.bare].append(function)
+                for use in function.uses:
+                    if use.call is not None and (use.call.is_launch or use.call.is_aclnn):
+                        name = plain_name(use.call.function.removeprefix("aclnn"))
+                        starts[name].add(function.place)
             else:
                 python.setdefault((each.path, function.name), function)
         for prototype in each.aclnn:
@@ -222,6 +246,8 @@ def build_project(files: Sequence[FileFacts]) -> Project:
         python=python,
         aclnn=dict(aclnn),
         effectful=frozenset(name for each in files for name in each.effectful),
+        kernels=kernel_writes(files),
+        starts=dict(starts),
     )
 
 

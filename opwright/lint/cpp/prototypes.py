@@ -93,7 +93,7 @@ def read_op_def(node: Node, source: Source) -> AclnnFunction | None:
         *attributes,
         *(AclnnParameter(each, "aclTensor", True) for each in outputs if each not in inputs),  # noqa: FBT003
     )
-    return AclnnFunction(f"aclnn{text(name)}", parameters, source.place(name))
+    return AclnnFunction(f"aclnn{text(name)}", parameters, source.place(name), len(inputs))
 
 
 def owned_call(node: Node) -> str | None:

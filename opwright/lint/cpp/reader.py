@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.lint.cpp.device import is_device, read_device
 from opwright.lint.cpp.functions import read_function
 from opwright.lint.cpp.libraries import Block, is_block, read_block
 from opwright.lint.cpp.prototypes import read_op_def, read_prototype
@@ -35,16 +36,26 @@ SCOPES = frozenset({"namespace_definition", "class_specifier", "struct_specifier
 
 def is_relevant(data: bytes) -> bool:
     """Return whether a file can say anything about operators."""
+    return is_host(data) or is_device(data)
+
+
+def is_host(data: bytes) -> bool:
+    """Return whether a file can register operators, implement them, or declare aclnn functions."""
     return any(mark in data for mark in MARKS) or (b"aclnn" in data and b"GetWorkspaceSize" in data)
 
 
 def read_cpp(path: str, data: bytes) -> FileFacts:
     """Read a file."""
+    device = read_device(path, data) if is_device(data) else ()
+    suppressions = read_suppressions(path, data, (b"//", b"/*", b"*"))
+    if not is_host(data):
+        return FileFacts(path=path, device=device, suppressions=suppressions)
     source = Source(path, data)
     root = parse(data).root_node
     reader = Reader(source)
     reader.read(root)
-    problems = list(broken(root, source))
+    # The words of the device compiler are no C++.
+    problems = [] if device else list(broken(root, source))
     problems += [
         Site(Place(path, row + 1), "a TORCH_LIBRARY block that is not readable")
         for row in sorted(heads(data) - reader.blocks)
@@ -57,8 +68,9 @@ def read_cpp(path: str, data: bytes) -> FileFacts:
         functions=tuple(reader.functions),
         aclnn=tuple(reader.aclnn),
         opens=tuple(reader.opens),
-        suppressions=read_suppressions(path, data, (b"//", b"/*", b"*")),
+        suppressions=suppressions,
         problems=tuple(problems),
+        device=device,
     )
 
 

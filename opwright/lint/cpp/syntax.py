@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,9 @@ __all__ = [
 
 CONDITIONALS = frozenset({"preproc_if", "preproc_ifdef"})
 OTHERWISE = frozenset({"preproc_else", "preproc_elif", "preproc_elifdef"})
+ESCAPE = re.compile(
+    r"\\(\r?\n|x[0-9a-fA-F]+|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.DOTALL
+)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 # Casts and macros around the name of a function, and around a tensor: the value goes through.
 PASSING = frozenset(
@@ -106,7 +111,10 @@ def literal(node: Node | None) -> str | None:
     if node is None:
         return None
     if node.type == "string_literal":
-        return "".join(piece(each) for each in node.children)
+        inner = (
+            each for each in node.children if each.type in {"string_content", "escape_sequence"}
+        )
+        return unescaped("".join(map(text, inner)))
     if node.type == "raw_string_literal":
         return "".join(text(each) for each in node.children if each.type == "raw_string_content")
     if node.type == "concatenated_string":
@@ -123,18 +131,20 @@ def literal(node: Node | None) -> str | None:
     return None
 
 
-def piece(node: Node) -> str:
-    """Return what a part of a string literal stands for."""
-    if node.type == "string_content":
-        return text(node)
-    if node.type != "escape_sequence":
+def unescaped(written: str) -> str:
+    """Return what the characters of a string literal stand for."""
+    return ESCAPE.sub(escaped_character, written)
+
+
+def escaped_character(match: re.Match[str]) -> str:
+    """Return what an escape stands for; a line that goes on stands for nothing."""
+    sign = match[1]
+    if sign in {"\n", "\r\n"}:
         return ""
-    sign = text(node)[1:]
-    if sign[:1] in {"\n", "\r"}:
-        return ""  # a line that goes on
-    if sign[:1] in {"x", "u", "U"}:
-        return chr(int(sign[1:], 16)) if sign[1:] else ""
-    if sign.isdigit() and set(sign) <= set("01234567"):
+    if sign[0] in "xuU" and sign[1:]:
+        value = int(sign[1:], 16)
+        return chr(value) if value <= sys.maxunicode else "\ufffd"
+    if sign[0] in "01234567":
         return chr(int(sign, 8))
     return ESCAPES.get(sign, sign)
 

@@ -315,7 +315,7 @@ class Reader:
             return
         self.register(decorator, node, scope, guards)
 
-    def call(  # noqa: PLR0912 - one branch per form of registration
+    def call(  # noqa: C901, PLR0912 - one branch per form of registration
         self, node: ast.Call, scope: Scope, guards: tuple[Guard, ...]
     ) -> None:
         """Read a call in a statement."""

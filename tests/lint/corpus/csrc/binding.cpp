@@ -13,6 +13,10 @@ void store(const at::Tensor &cache, const at::Tensor &x);
 at::Tensor rotate(const at::Tensor &x, const at::Tensor &cos, const c10::optional<at::Tensor> &sin);
 std::tuple<at::Tensor, at::Tensor> sort(const at::Tensor &x, bool descending);
 at::Tensor attend(const at::Tensor &q, const at::Tensor &cache, double scale);
+void shuffle(const at::Tensor &x, const at::Tensor &order);
+at::Tensor roll(const at::Tensor &x, const at::Tensor &state);
+void shared_read(const at::Tensor &x, const at::Tensor &y);
+void shared_write(const at::Tensor &x, const at::Tensor &y);
 
 template <typename T>
 at::Tensor scaled(const at::Tensor &x)
@@ -51,6 +55,10 @@ TORCH_LIBRARY_FRAGMENT(CONCAT(la, b), m)
     m.def("twice(Tensor x) -> Tensor", &lab::scaled<float>);
     m.def("shift(Tensor x, int by=None) -> Tensor", [](const at::Tensor &x, int64_t by) { return x + by; });
     m.def("wrong(Tensor x -> Tensor");
+    m.def("shuffle(Tensor x, Tensor order) -> ()");
+    m.def("roll(Tensor x, Tensor state) -> Tensor");
+    m.def("shared_read(Tensor x, Tensor(a!) y) -> ()");
+    m.def("shared_write(Tensor(a!) x, Tensor y) -> ()");
 #ifdef CHIP_A
     m.def("only_here(Tensor x) -> Tensor", [](const at::Tensor &x) { return x.clone(); });
 #else
@@ -68,6 +76,10 @@ TORCH_LIBRARY_IMPL(lab, PrivateUse1, m)
                                                 const c10::optional<at::Tensor> &)>(&lab::rotate));
     m.impl("attend", torch::dispatch(c10::DispatchKey::PrivateUse1, TORCH_FN(lab::attend)));
     m.impl("sort", lab::sort_npu);
+    m.impl("shuffle", TORCH_FN(lab::shuffle));
+    m.impl("roll", TORCH_FN(lab::roll));
+    m.impl("shared_read", TORCH_FN(lab::shared_read));
+    m.impl("shared_write", TORCH_FN(lab::shared_write));
     m.impl("show", [](const at::Tensor &x) { print(x); });
 }
 

@@ -36,4 +36,28 @@ at::Tensor attend(const at::Tensor &q, const at::Tensor &cache, double scale)
     return out;
 }
 
+void shuffle(const at::Tensor &x, const at::Tensor &order)
+{
+    uint32_t blocks = 8;
+    EXEC_KERNEL_CMD(shuffle_rows, blocks, x, order);
+}
+
+at::Tensor roll(const at::Tensor &x, const at::Tensor &state)
+{
+    at::Tensor out = at::empty_like(x);
+    int64_t steps = 1;
+    EXEC_NPU_CMD(aclnnRollState, x, state, steps, out);
+    return out;
+}
+
+void shared_read(const at::Tensor &x, const at::Tensor &y)
+{
+    EXEC_KERNEL_CMD(exchange, 8, x, y);
+}
+
+void shared_write(const at::Tensor &x, const at::Tensor &y)
+{
+    EXEC_KERNEL_CMD(exchange, 8, x, y);
+}
+
 } // namespace lab
