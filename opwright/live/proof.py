@@ -245,7 +245,11 @@ def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Tell whether two tensors have the same bits, NaN included."""
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
-    sides = [each.detach().contiguous().reshape(-1).view(torch.uint8) for each in (left, right)]
+    # A clone has stride 1 also where an axis of one element had another one, which bytes need.
+    sides = [
+        each.detach().clone(memory_format=torch.contiguous_format).view(-1).view(torch.uint8)
+        for each in (left, right)
+    ]
     return torch.equal(*sides)
 
 

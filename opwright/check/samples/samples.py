@@ -187,8 +187,13 @@ class Samples:
             except Exception:  # noqa: BLE001 - another fault than the one that is looked for
                 return False
 
-        origin = self.origins.get(sample)
-        return sample if origin is None else smallest(origin, self.accepts, still_fails)
+        start = self.origins.get(sample) or self.explicit(sample)
+        if not start.trail:  # the solver cannot make it, but perhaps one like it
+            near = found(start.problem, {})
+            if near is None or not self.accepts(near) or not still_fails(near.sample):
+                return sample
+            start = near
+        return smallest(start, self.accepts, still_fails)
 
     def why_none(self) -> str | None:
         """Say why there are no samples, and what to do; None if there are some."""

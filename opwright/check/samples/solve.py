@@ -15,6 +15,7 @@ from opwright.check.samples.layouts import layouts_for
 from opwright.check.samples.problem import Axes, Axis, root_of, tensors_of
 from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
 from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
+from opwright.declare.defaults import default_value
 from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema import Base
@@ -72,6 +73,12 @@ def is_integer(dtype: str) -> bool:
 def by_size(sizes: Iterable[int]) -> list[int]:
     """Return sizes from the simplest on: 1, since a tensor without elements shows little."""
     return sorted(sizes, key=lambda size: (size != 1, size))
+
+
+def default_length(argument: Argument) -> int | None:
+    """Return the number of elements of a list that is a default."""
+    default = default_value(argument)
+    return len(default) if isinstance(default, list) else None
 
 
 class Unknown(Exception):  # noqa: N818 - no error: the value is not chosen yet
@@ -371,7 +378,8 @@ class Solving:
             length = argument.type.length if base is None else len(base)
         else:
             usual = 2 if base is None else len(base)
-            lengths = tuple(sorted({*LENGTHS, usual}))
+            simple = default_length(argument)
+            lengths = sorted({*LENGTHS, usual}, key=lambda each: (each != simple, each))
             length = self.choose(f"length {argument.name}", "length", lengths, usual)
         items = []
         for index in range(length):
@@ -477,12 +485,14 @@ class Solving:
             return self.choose(f"dtype {name}", "dtype", rule.names, base)
         if shown is not None and argument is not None:
             seen = self.shown_dtypes(argument)
-            return self.choose(f"dtype {name}", "dtype", seen, shown)
+            if seen or shown not in FLOATS:
+                options = tuple(dict.fromkeys((*seen, shown)))
+                return self.choose(f"dtype {name}", "dtype", options, shown)
         if argument is not None and argument.name in self.problem.integers:
             return self.choose(f"dtype {name}", "dtype", ("int64", "int32"), "int64")
         if "" not in self.dtypes:  # tensors of which nothing is declared have one dtype together
             options = FLOATS[:1] if self.problem.is_narrow else FLOATS
-            self.dtypes[""] = self.choose("dtype", "dtype", options, FLOATS[0])
+            self.dtypes[""] = self.choose("dtype", "dtype", options, shown or FLOATS[0])
         return self.dtypes[""]
 
     def shown_dtypes(self, argument: Argument) -> tuple[str, ...]:

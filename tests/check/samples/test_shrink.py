@@ -112,6 +112,14 @@ def test_a_slow_search_ends() -> None:
     assert len(calls) <= 4
 
 
-def test_what_was_not_solved_here_stays() -> None:
-    other = sample(x=tensor(7, 7, dtype="float32"))
-    assert Samples(declared.subject("plain")).shrink(other, lambda _: True) == other
+def test_a_sample_of_another_origin_becomes_smaller_too() -> None:
+    samples = Samples(declared.subject("plain"))
+    other = sample(x=tensor(7, 7, dtype="float16", low=2, high=3))
+    assert samples.shrink(other, lambda _: True) == sample(x=tensor(dtype="float32", low=2, high=3))
+
+
+def test_what_the_solver_cannot_make_stays_or_gives_way_to_one_like_it() -> None:
+    samples = Samples(declared.subject("mixed"))
+    first = next(samples.of(ALL, 0))
+    assert samples.shrink(first, lambda each: len({s.dtype for s in specs(each)}) > 1) == first
+    assert samples.shrink(first, lambda _: True) == sample(xs=[])
