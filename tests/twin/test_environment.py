@@ -71,6 +71,18 @@ def test_sync_turns_the_queue_of_torch_npu_off() -> None:
     assert "TASK_QUEUE_ENABLE" not in twin_environment({}, TOOLKIT, TwinSettings(sync=False))
 
 
+def test_guarded_memory_fills_what_malloc_gives() -> None:
+    guarded = twin_environment({}, TOOLKIT, TwinSettings(guard=True))
+    assert (guarded["OPWRIGHT_GUARD"], guarded["GLIBC_TUNABLES"]) == (
+        "1",
+        "glibc.malloc.tcache_count=0",
+    )
+    assert (
+        not {"OPWRIGHT_GUARD", "GLIBC_TUNABLES"}
+        & twin_environment({}, TOOLKIT, TwinSettings(guard=False)).keys()
+    )
+
+
 def test_unset_settings_leave_the_environment_alone() -> None:
     base = {"OPWRIGHT_SOC": "Ascend310P3", "PATH": "/bin"}
     result = twin_environment(base, TOOLKIT, TwinSettings())
