@@ -14,6 +14,7 @@ A derived converter is made of schema and prototype; the row then looks whether 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import dis
 import inspect
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ from opwright.check.finding import Kind
 from opwright.check.row import Row
 from opwright.declare.schema import Base
 from opwright.derive.functional import graph_form, has_graph_form
+from opwright.emit.options import EmitOptions
 from opwright.emit.python.converter_checks import check_node, check_parameters, node_calls
+from opwright.emit.python.converters import emit_converters
 from opwright.emit.python.errors import ConverterNodeError, ConverterParametersError
 from opwright.engine import prototypes
 from opwright.errors import nearest_first
@@ -136,11 +139,21 @@ def examine_derived(bench: Bench) -> None:
     form = graph_form(facts) if has_graph_form(facts) else facts
     operator = dispatcher.overload(bench.subject.namespace, form.name)
     wrapped = vars(operator).get(PLACE)
-    if wrapped is None:
-        message = "the converter is derived; TorchAir is not imported here"
-        raise NotApplicableError(message)
     bench.calls += 1
-    examine_signature(bench, inspect.unwrap(wrapped))
+    if wrapped is not None:
+        examine_signature(bench, inspect.unwrap(wrapped))
+        return
+    # TorchAir is not imported here: the text is what it would register.
+    assert bench.subject.of_set is not None
+    alone = dataclasses.replace(bench.subject.of_set, operators=(facts,))
+    text = emit_converters(alone, {}, EmitOptions(package="checked"))
+    bench.details["converter"] = text
+    functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
+    wanted = [argument.name for argument in facts.schema.arguments]
+    for function in functions:
+        given = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
+        if [name for name in given if name != "meta_outputs"] != wanted:
+            bench.report(PARAMETERS, expected=", ".join(wanted), got=", ".join(given))
 
 
 def place_of(function: Callable[..., object]) -> str | None:

@@ -82,6 +82,10 @@ library = torch.library.Library("corpus_autocast_lib", "DEF")
 foreign = ow.OperatorSet("corpus_autocast_lib", existing=True)
 
 
+def fake_like(x, *_):
+    return x.new_empty(x.shape)
+
+
 def define(schema, kernel, fake, autocast=None):
     name = schema.partition("(")[0]
     library.define(schema)
@@ -109,30 +113,30 @@ def half(x):
     return x.half() if x.dtype is torch.float32 else x
 
 
-define("rule_without_kernel(Tensor x) -> Tensor", lambda x: x * 2, torch.empty_like)
+define("rule_without_kernel(Tensor x) -> Tensor", lambda x: x * 2, fake_like)
 define(
     "casts_one_of_two(Tensor x, Tensor y) -> Tensor",
     without_autocast(lambda x, y: (x + y).half() if x.dtype is torch.half else x + y),
-    lambda x, y: torch.empty_like(x),
+    fake_like,
     without_autocast(lambda x, y: overload("casts_one_of_two")(half(x), y)),
 )
 define(
     "casts_back(Tensor x) -> Tensor",
     lambda x: x * 2,
-    torch.empty_like,
+    fake_like,
     without_autocast(lambda x: overload("casts_back")(half(x)).to(x.dtype)),
 )
-define("kernel_under_autocast(Tensor x) -> Tensor", lambda x: x @ x, torch.empty_like)
+define("kernel_under_autocast(Tensor x) -> Tensor", lambda x: x @ x, fake_like)
 define(
     "casts_both(Tensor x, Tensor y) -> Tensor",
-    lambda x, y: x + y,
-    lambda x, y: torch.empty_like(x),
+    lambda x, y: (x + y).contiguous(),
+    fake_like,
     without_autocast(lambda x, y: overload("casts_both")(half(x), half(y))),
 )
 define(
     "kernel_without_autocast(Tensor x) -> Tensor",
     without_autocast(lambda x: x @ x),
-    torch.empty_like,
+    fake_like,
 )
 
 

@@ -92,31 +92,31 @@ def rows(x, k):
 def first_rows(x, k):
     if not 0 < k <= x.shape[0]:
         raise ValueError(f"k is {k}; it must be from 1 to {x.shape[0]}, the rows of x")
-    return x[:k].clone()
+    return x[:k].clone(memory_format=torch.contiguous_format)
 
 
 def asserting(x, k):
     assert 0 < k <= x.shape[0]
-    return x[:k].clone()
+    return x[:k].clone(memory_format=torch.contiguous_format)
 
 
 def silent(x, k):
     if not 0 < k <= x.shape[0]:
         raise RuntimeError("failed")
-    return x[:k].clone()
+    return x[:k].clone(memory_format=torch.contiguous_format)
 
 
 def internal(x, k):
     if not 0 < k <= x.shape[0]:
         raise RuntimeError("vector::_M_range_check: __n (which is 5) >= this->size() (which is 4)")
-    return x[:k].clone()
+    return x[:k].clone(memory_format=torch.contiguous_format)
 
 
 def once(x, k):
     if failed or not 0 < k <= x.shape[0]:
         failed.append(k)
         raise ValueError(f"k is {k}")
-    return x[:k].clone()
+    return x[:k].clone(memory_format=torch.contiguous_format)
 
 
 def checked_rows(x, k):
@@ -128,13 +128,17 @@ def add_late(x, y):
     x.add_(1)
     if x.shape != y.shape:
         raise ValueError(f"sizes of x and y differ: {list(x.shape)}, {list(y.shape)}")
-    return x.add_(y).sub_(1)
+    x.add_(y).sub_(1)
 
 
 def add_checked(x, y):
     if x.shape != y.shape:
         raise ValueError(f"sizes of x and y differ: {list(x.shape)}, {list(y.shape)}")
-    return x.add_(y)
+    x.add_(y)
+
+
+def nothing(*_):
+    return None
 
 
 SCHEMA = "(Tensor x, int k) -> Tensor"
@@ -149,11 +153,11 @@ define(f"meta_checks{SCHEMA}", first_rows, checked_rows)
 define(
     "takes_other_sizes(Tensor x, Tensor y) -> Tensor",
     lambda x, y: x + y.reshape(-1)[: x.shape[-1]],
-    lambda x, y: torch.empty_like(x),
+    lambda x, y: x.new_empty(x.shape),
 )
 define("broadcasts(Tensor x, Tensor y) -> Tensor", torch.add, lambda x, y: x + y)
-define("writes_first_(Tensor(a!) x, Tensor y) -> Tensor(a!)", add_late, lambda x, y: x)
-define("checks_first_(Tensor(a!) x, Tensor y) -> Tensor(a!)", add_checked, lambda x, y: x)
+define("writes_first_(Tensor(a!) x, Tensor y) -> ()", add_late, nothing)
+define("checks_first_(Tensor(a!) x, Tensor y) -> ()", add_checked, nothing)
 
 
 def reference_rows(x, k):
@@ -199,10 +203,10 @@ SQUARES = [ow.sample(x=ow.tensor(4, 3), y=ow.tensor(4, 3))]
 for each in ("writes_first_", "checks_first_"):
 
     @foreign.operator(
-        f"{each}(Tensor(a!) x, Tensor y) -> Tensor(a!)",
+        f"{each}(Tensor(a!) x, Tensor y) -> ()",
         dtypes="float32",
         shapes={"x": "N, D", "y": "N, D"},
         samples=SQUARES,
     )
     def reference_add_(x, y):
-        return x.add_(y)
+        x.add_(y)

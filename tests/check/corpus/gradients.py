@@ -8,6 +8,7 @@ import opwright as ow
 from opwright.twin import kernel
 
 BROKEN = {
+    "cosine_times": "numerics/wrong-values",
     "times_by_123": "gradients/wrong-gradient",
     "leaves_autograd": "gradients/silent-zero",
     "forgets_to_sum": "gradients/wrong-gradient",
@@ -203,13 +204,17 @@ library = torch.library.Library("corpus_gradients_lib", "DEF")
 foreign = ow.OperatorSet("corpus_gradients_lib", existing=True)
 
 
+def fake_like(x, *_):
+    return x.new_empty(x.shape)
+
+
 def define(schema, kernel, autograd=None):
     name = schema.partition("(")[0]
     library.define(schema)
     library.impl(name, kernel, "PrivateUse1")
     if autograd is not None:
         library.impl(name, autograd, "AutogradPrivateUse1")
-    torch.library.register_fake(f"corpus_gradients_lib::{name}", torch.empty_like, lib=library)
+    torch.library.register_fake(f"corpus_gradients_lib::{name}", fake_like, lib=library)
 
 
 def below(function):
@@ -220,8 +225,8 @@ def below(function):
     return run
 
 
-sine = below(torch.sin)
-cosine = below(torch.cos)
+sine = below(lambda x: torch.sin(x).contiguous())
+cosine = below(lambda x: torch.cos(x).contiguous())
 
 
 class KeepsWhatItSaved(torch.autograd.Function):

@@ -143,6 +143,14 @@ library = torch.library.Library("corpus_vmap_lib", "DEF")
 foreign = ow.OperatorSet("corpus_vmap_lib", existing=True)
 
 
+def fake_like(x, *_):
+    return x.new_empty(x.shape)
+
+
+def fake_nothing(*_):
+    return None
+
+
 def define(schema, kernel, fake):
     name = schema.partition("(")[0]
     library.define(schema)
@@ -167,10 +175,10 @@ def batched_add(x, y):
         inner_x.movedim(batch_x, 0).add_(inner_y)
 
 
-define("writes_unbatched_(Tensor(a!) x, Tensor y) -> ()", add_into, lambda x, y: None)
+define("writes_unbatched_(Tensor(a!) x, Tensor y) -> ()", add_into, fake_nothing)
 library.impl("writes_unbatched_", batched_add, "FuncTorchBatched")
-define("without_rule(Tensor x) -> Tensor", lambda x: x * 2, torch.empty_like)
-define("refused_(Tensor(a!) x, Tensor y) -> ()", add_into, lambda x, y: None)
+define("without_rule(Tensor x) -> Tensor", lambda x: (x * 2).contiguous(), fake_like)
+define("refused_(Tensor(a!) x, Tensor y) -> ()", add_into, fake_nothing)
 
 
 @foreign.operator(
