@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -54,7 +53,6 @@ def fresh_compilers() -> Iterator[None]:
             torch._dynamo.config.patch(  # noqa: SLF001 - documented
                 capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
             ),
-            warnings.catch_warnings(record=True),  # TorchAir sets filters of its own
             quiet(),
         ):
             yield

@@ -74,11 +74,12 @@ def are_alike(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def candidates(bench: Bench, sample: Sample) -> Iterator[Sample]:
-    """Yield what may be such a sample."""
-    if may_be_resized(bench.subject):
-        for change in CHANGES:
-            yield resized(bench.subject.schema, sample, change)
+    """Yield what may be such a sample: a larger one, those of the declaration, larger ones."""
+    changes = CHANGES if may_be_resized(bench.subject) else ()
+    larger = [resized(bench.subject.schema, sample, change) for change in changes]
+    yield from larger[:1]
     yield from bench.samples.of({"size"}, 12)
+    yield from larger[1:]
 
 
 # One to one: equal sizes stay equal, others do not become so. Sums first, then products, for sizes

@@ -7,6 +7,7 @@ import re
 import site
 import sys
 import sysconfig
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -113,13 +114,18 @@ def watched() -> Iterator[Seen]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep torch from logging what a finding tells."""
+    """Keep torch from logging what a finding tells, and from warning of itself.
+
+    Warnings are recorded, not only ignored: TorchAir sets filters of its own.
+    """
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [each.level for each in loggers]
     for each in loggers:
         each.setLevel(logging.CRITICAL + 1)
     try:
-        yield
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("ignore")
+            yield
     finally:
         for each, level in zip(loggers, before, strict=True):
             each.setLevel(level)

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Outcome
     from opwright.check.subject import Subject
 
-pytestmark = pytest.mark.twin
+pytestmark = [
+    pytest.mark.twin,
+    # TorchAir imports parts of torch that are deprecated, when something looks at its module.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(path.stem for path in CORPUS.glob("*.py"))
