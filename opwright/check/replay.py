@@ -41,7 +41,19 @@ class OneSample(Samples):
 def replayed(
     subject: Subject, row_name: str, column: str, *, sample: Sample | None = None, seed: int = 0
 ) -> str:
-    """Examine a cell again, on one sample if it is given; return what fails, or nothing."""
-    samples = Samples(subject, seed=seed) if sample is None else OneSample(subject, sample)
-    outcome = examine_cell(subject, row(row_name), column, samples=samples)
-    return failures_text(failures([outcome])).plain
+    """Examine a cell again; return what fails, or nothing.
+
+    Parameters
+    ----------
+    sample
+        The sample that showed the fault; where it does not by itself, all samples are run.
+    """
+    tries = [Samples(subject, seed=seed)]
+    if sample is not None:
+        tries.insert(0, OneSample(subject, sample))
+    for samples in tries:
+        outcome = examine_cell(subject, row(row_name), column, samples=samples)
+        text = failures_text(failures([outcome])).plain
+        if text:
+            return text
+    return ""

@@ -18,11 +18,13 @@ from opwright.check.report.source import without_controls
 from opwright.check.repro_arguments import arguments_lines
 from opwright.check.samples.text import described
 from opwright.declare.schema_text import parse_schema
+from opwright.twin.settings import GUARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.check.failures import Failure
+    from opwright.check.finding import Finding
     from opwright.check.request import Request
     from opwright.check.run import Run
     from opwright.declare.schema import Schema
@@ -51,14 +53,23 @@ def write_scripts(folder: Path, run: Run, request: Request) -> dict[Key, str]:
 def scripts_of(run: Run, request: Request) -> dict[Key, tuple[str, str]]:
     """Return failure -> the name and the text of its script."""
     schemas = {each.name: each.schema for each in run.operators}
+    guarded = {each.name for each in run.rows if each.process == "guarded"}
     scripts: dict[Key, tuple[str, str]] = {}
     for each in new_failures(run):
         operator = each.outcome.operator
         if each.key not in scripts and operator in schemas:
             schema = parse_schema(schemas[operator], where=operator)
             name = name_of(each)
-            scripts[each.key] = (name, script_of(each, schema, request, name=name))
+            text = script_of(each, schema, request, name=name)
+            if each.outcome.row in guarded:
+                text = text.replace("import torch\n", f"{guard_text()}import torch\n", 1)
+            scripts[each.key] = (name, text)
     return scripts
+
+
+def guard_text() -> str:
+    """Return what guards memory: the twin reads it when torch_npu loads it."""
+    return f'import os\n\nos.environ[{GUARD!r}] = "1"\n\n'
 
 
 def name_of(failure: Failure) -> str:
@@ -73,23 +84,34 @@ def script_of(failure: Failure, schema: Schema, request: Request, *, name: str) 
     lines = [] if finding is None else list(finding.script)
     parts = [header(failure, name)]
     if finding is None or not lines:
-        parts += replay(failure, request)
-    else:
+        parts += replay(failure, request, [])
+    elif is_asserted(lines) or finding.trace:
         needs_subject = any(re.search(r"\b(subject|reference)\b", line) for line in lines)
         parts += loading(failure, request, needs_subject=needs_subject)
-        if finding.sample is not None:
-            parts.append("\n" + "\n".join(arguments_lines(finding.sample, schema)) + "\n")
-        parts.append("\n".join(asserting(lines)))
+        parts += [*made(finding, schema), "\n".join(asserting(lines))]
+    else:  # lines that call the operator, and the row, which sees what is wrong
+        parts += replay(failure, request, [*made(finding, schema), "\n".join(lines)])
     return "\n\n".join(parts) + "\n"
+
+
+def made(finding: Finding, schema: Schema) -> list[str]:
+    """Return what makes the arguments, if there are some."""
+    if finding.sample is None:
+        return []
+    return ["\n" + "\n".join(arguments_lines(finding.sample, schema)) + "\n"]
+
+
+def is_asserted(lines: list[str]) -> bool:
+    """Tell whether lines end in an assertion."""
+    try:
+        return isinstance(ast.parse("\n".join(lines)).body[-1], ast.Assert)
+    except (SyntaxError, IndexError):
+        return False
 
 
 def asserting(lines: list[str]) -> list[str]:
     """Return lines that end in an assertion: where an exception is the fault, it becomes one."""
-    try:
-        is_asserted = isinstance(ast.parse("\n".join(lines)).body[-1], ast.Assert)
-    except (SyntaxError, IndexError):  # a fault of the row, which running the script shows
-        return lines
-    if is_asserted:
+    if is_asserted(lines):
         return lines
     return [
         "try:",
@@ -166,21 +188,23 @@ def absolute(name: str) -> str:
     return str(path.absolute()) if path.exists() else name
 
 
-def replay(failure: Failure, request: Request) -> Iterator[str]:
-    """Yield what runs the row on the sample that fails."""
+def replay(failure: Failure, request: Request, lines: list[str]) -> Iterator[str]:
+    """Yield what runs the row on the sample that fails; lines that show the call come before."""
     operator, row, column, _ = failure.key
     sample = None if failure.finding is None else failure.finding.sample
     imports = ["import torch\nimport torch_npu\n"]
-    more = f", seed={request.seed}"
-    lines = [*target_lines(request), subject_line(operator)]
+    loads = [*target_lines(request), subject_line(operator)]
+    if lines:
+        loads.append("operator = subject.overload")
+    more = f", seed={request.seed}" if request.seed else ""
     if sample is not None:
         text = described(sample)
         if re.search(r"\b(inf|nan)\b", text):
             imports.insert(0, "from math import inf, nan\n")
         imports.append("from opwright import sample, tensor")
-        lines.append(f"smallest = {text}")
-        more = ", sample=smallest"
+        more = f", sample={text}{more}"
     imports.append("from opwright.check.replay import replayed")
     yield "\n".join([*imports, TARGET])
-    lines.append(f"fault = replayed(subject, {row!r}, {column!r}{more})")
-    yield "\n".join([*lines, "assert not fault, fault"])
+    yield "\n".join(loads)
+    yield from lines
+    yield f"fault = replayed(subject, {row!r}, {column!r}{more})\nassert not fault, fault"

@@ -17,12 +17,23 @@ __all__ = ["CheckedOperator", "CheckedRow", "KnownFailure", "Run", "checked_oper
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedRow:
-    """A row that was run: its name, what must hold, its columns and the kinds of its findings."""
+    """A row that was run.
+
+    Parameters
+    ----------
+    title
+        What must hold.
+    kinds
+        Those of its findings.
+    process
+        What the process must be; see `opwright.check.row.Row`.
+    """
 
     name: str
     title: str
     columns: tuple[str, ...]
     kinds: tuple[str, ...] = ()
+    process: str = "plain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +104,7 @@ def rows_of(rows: Iterable[Row]) -> tuple[CheckedRow, ...]:
             title=each.title,
             columns=each.columns,
             kinds=tuple(kind.name for kind in each.kinds),
+            process=each.process,
         )
         for each in rows
     )
