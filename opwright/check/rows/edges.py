@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.row import Row
-from opwright.check.rows.numerics import compared, wrong_result
+from opwright.check.rows.numerics import RANDOM, compared, is_random, wrong_result
 from opwright.check.subject import flat
 from opwright.declare.sample import TensorSpec
 
@@ -129,6 +129,8 @@ def run(bench: Bench) -> None:
             return None
         for name, value in flat(bench.expected(sample)).items():
             found = compared(bench, got[name], value, name, bench.arguments(sample, "cpu"))
+            if found.is_wrong and is_random(bench, sample):
+                raise NotApplicableError(RANDOM)
             if found.is_wrong:
                 return wrong_result(bench, WRONG, sample, name, found, bench.device)
         return None

@@ -96,7 +96,7 @@ def run(bench: Bench) -> None:
                 return smaller
         return found
 
-    bench.each(examine, vary={"size", "rank", "presence", "length"}, examples=6)
+    bench.each(examine, vary={"size", "rank", "presence", "length"}, examples=4)
     if not bench.calls:
         message = f"no argument of the samples can be {bench.column}"
         raise NotApplicableError(message)
@@ -149,7 +149,7 @@ def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None
         )
     for name, value in want.items():
         found = deviation(got[name], value, bench.subject.operator.tolerances)
-        if found.is_wrong:
+        if found.is_wrong and is_repeated(bench, sample, want):
             return bench.finding(
                 IGNORED,
                 expected=f"{name} as with contiguous tensors",
@@ -167,6 +167,13 @@ def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None
                 sample=sample,
             )
     return None
+
+
+def is_repeated(bench: Bench, sample: Sample, want: dict[str, torch.Tensor]) -> bool:
+    """Tell whether contiguous tensors give the same again: a random operator shows nothing here."""
+    plain = {n: map_tensors(copied, v) for n, v in bench.arguments(sample).items()}
+    again = computed(bench, plain, sample)
+    return not any(deviation(again[name], value, {}).is_wrong for name, value in want.items())
 
 
 def computed(bench: Bench, values: Values, sample: Sample) -> dict[str, torch.Tensor]:

@@ -137,7 +137,7 @@ def defaults(bench: Bench, schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - 
             continue
         value, kind = argument.default_value, argument.real_type
         if fits(value, kind) and not (
-            isinstance(value, list) and argument.N not in {None, len(value)}
+            isinstance(value, list) and argument.N not in {None, len(value)} and value
         ):
             continue
         text = f"{kind_text(kind, argument.N)} {argument.name}={value!r}"

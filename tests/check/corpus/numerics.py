@@ -163,3 +163,9 @@ def keeps_nan(x, y):
 )
 def histogram(x):
     return torch.bincount(x, minlength=10)
+
+
+@ops.operator("noisy(Tensor x) -> Tensor", samples=SAMPLES, deterministic=False)
+def noisy(x):
+    """Draw numbers: no two calls are equal."""
+    return x + torch.rand(x.shape, dtype=torch.float32).to(x.dtype)
