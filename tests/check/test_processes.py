@@ -1,0 +1,298 @@
+"""What an operator does to its process: it is told as such, and others are still checked."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from opwright.check.as_json import run_from_text, sample_as_json
+from opwright.check.processes.channel import BrokenChannelError, Channel
+from opwright.check.processes.ended import LOST_CHANNEL, ended_text
+from opwright.check.processes.limits import Family, descendants
+from opwright.check.processes.lost import Cell, Traces, is_at, lost, mark, where
+from opwright.check.processes.note import Note
+from opwright.check.processes.pool import MOST_HUNG, Slot, given_up
+from opwright.check.processes.tail import Tail
+from opwright.declare.sample import sample, tensor
+from tests.check.commands import HERE, LIMIT, check, check_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opwright.check.outcome import Outcome
+
+ENDING = HERE / "ending" / "operators.py"
+KERNELS = HERE / "ending" / "kernels.cpp"
+
+
+def constant(name: str) -> Any:  # noqa: ANN401 - any literal
+    """Return a constant of the file with the operators, which only the twin can run."""
+    for node in ast.parse(ENDING.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    raise KeyError(name)
+
+
+@cache
+def outcomes() -> tuple[dict[str, Outcome], int, str]:
+    """Return the outcomes of all operators that end their process, by name, and how it ended."""
+    file = ENDING.parent / "run.json"
+    try:
+        done = check(
+            *(str(ENDING), "--kernels", str(KERNELS), "--row", "numerics/eager"),
+            *("--timeout", "6", "--memory-limit", "512M", "-n", "2", "--json", str(file)),
+        )
+        run = run_from_text(file.read_text(encoding="utf-8"), where=str(file))
+    finally:
+        file.unlink(missing_ok=True)
+    found = {each.operator.partition("::")[2]: each for each in run.outcomes}
+    return found, done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("name", constant("ENDS"))
+def test_what_ends_a_process_is_told(name: str) -> None:
+    found, code, _ = outcomes()
+    status, *texts = constant("ENDS")[name]
+    outcome = found[name]
+    told = f"{outcome.reason}\n{outcome.details.get('output')}"
+    assert outcome.status == status, told
+    assert not [text for text in texts if text not in told], told
+    assert outcome.findings[0].sample is not None
+    assert "ending/operators.py" in outcome.findings[0].place
+    assert code == 1
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("name", [*constant("SPOILS"), "sound"])
+def test_what_comes_after_finds_a_clean_process(name: str) -> None:
+    outcome = outcomes()[0][name]
+    assert outcome.status == "passed", outcome
+
+
+@pytest.mark.twin
+def test_all_operators_are_told_and_prints_are_not_among_it() -> None:
+    found, _, text = outcomes()
+    assert {*constant("ENDS"), *constant("SPOILS"), "sound"} == set(found)
+    assert "****" not in text
+    assert "about to abort" in found["aborts"].details["output"]
+    assert "in loops_kernel" in found["loops"].details["stacks"]
+
+
+@pytest.mark.twin
+def test_ctrl_c_ends_all_and_prints_what_was_found(tmp_path: Path) -> None:
+    command = check_process(
+        *(str(ENDING), "--kernels", str(KERNELS), "--op", "exits", "--op", "loops"),
+        *("--row", "numerics/eager", "-n", "1"),
+        TMPDIR=str(tmp_path),
+    )
+    assert command.stderr is not None
+    lines = []
+    for line in command.stderr:  # until the first operator is done; the second never is
+        lines.append(line)
+        if "ending::exits" in line:
+            break
+    assert until(lambda: len(list(descendants(command.pid))) > 1), lines
+    started = list(descendants(command.pid))
+    command.send_signal(signal.SIGINT)
+    out, error = command.communicate(timeout=LIMIT)
+    assert command.returncode == 130
+    assert "ending::exits" in out
+    assert "interrupted: 1 of 2 cells were run" in error
+    assert until(lambda: not any(map(is_alive, started)))
+    assert list(tmp_path.glob("opwright-check-*")) == []
+
+
+@pytest.mark.twin
+def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
+    command = check_process(
+        *(str(ENDING), "--kernels", str(KERNELS), "--op", "loops", "--row", "numerics/eager"),
+        TMPDIR=str(tmp_path),
+    )
+    try:
+        assert until(lambda: len(list(descendants(command.pid))) > 1)
+        started = list(descendants(command.pid))
+        command.kill()
+        assert until(lambda: not any(map(is_alive, started)))
+        assert until(lambda: not list(tmp_path.glob("opwright-check-*")))
+    finally:
+        command.kill()
+        command.communicate()
+
+
+@pytest.mark.twin
+def test_a_target_that_ends_the_process_is_told(tmp_path: Path) -> None:
+    target = tmp_path / "target.py"
+    target.write_text("import os\nos.abort()\n", encoding="utf-8")
+    done = check(str(target), "--row", "schema")
+    assert done.returncode == 2
+    assert "OPW-C005" in done.stderr
+    assert "SIGABRT" in done.stderr
+    assert f"{target}:2" in done.stderr
+
+
+def is_alive(process: int) -> bool:
+    """Tell whether a process is there, and no zombie."""
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().split(")")[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def until(holds: Callable[[], bool], seconds: float = LIMIT) -> bool:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.fixture
+def channels() -> Iterator[tuple[Channel, Channel]]:
+    here, there = map(Channel, socket.socketpair())
+    yield here, there
+    here.close()
+    there.close()
+
+
+def test_messages_arrive_whole_and_in_order(channels: tuple[Channel, Channel]) -> None:
+    here, there = channels
+    sent = [{"number": n, "text": "x" * n * 1000} for n in range(5)]
+    for each in sent:
+        here.send(each)
+    assert there.receive() == sent[0]
+    assert there.arrived() == sent[1:]
+    assert there.arrived() == []
+    here.close()
+    assert there.receive() is None
+
+
+@pytest.mark.parametrize("data", [b"no message\n", b"[1]\n", b"\x80\x04\x95\n"])
+def test_what_is_no_message_is_refused(data: bytes, channels: tuple[Channel, Channel]) -> None:
+    here, there = channels
+    here.end.sendall(data)
+    with pytest.raises(BrokenChannelError):
+        there.receive()
+
+
+def test_a_note_outlives_who_wrote_it() -> None:
+    descriptor = Note.make()
+    note = Note(descriptor)
+    pid = os.fork()
+    if pid == 0:
+        Note(descriptor).write("sample(x=tensor(2, 3)) é")
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(descriptor)
+    assert note.read() == "sample(x=tensor(2, 3)) é"
+    note.write("x" * 100_000)
+    assert set(note.read()) == {"x"}
+
+
+def test_a_tail_keeps_both_ends_of_an_endless_text() -> None:
+    tail = Tail(100)
+    for number in range(10_000):
+        tail.add(f"{number}\n".encode())
+    text = tail.take()
+    assert text.startswith("0\n1\n")
+    assert text.endswith("9998\n9999\n")
+    assert "bytes left out" in text
+    assert len(text) < 200
+    assert tail.text() == ""
+
+
+def test_memory_of_a_process_and_its_children_counts() -> None:
+    code = (
+        "import os, sys, time\n"
+        "if os.fork(): sys.stdin.readline()\n"
+        "kept = b'x' * (50 << 20)\n"
+        "time.sleep(100)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True)
+    try:
+        family = Family(process.pid)
+        assert until(lambda: family.grown() > 40 << 20)  # the child's
+        assert family.size == 2
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert until(lambda: family.grown() > 90 << 20)
+    finally:
+        for each in [*descendants(process.pid), process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        process.communicate()
+    assert family.grown() == 0
+
+
+def test_how_a_process_ended_in_words() -> None:
+    assert ended_text(signal.SIGSEGV) == ("the process was ended by SIGSEGV (Segmentation fault)")
+    assert "memory is short" in ended_text(signal.SIGKILL)
+    assert ended_text(7 << 8) == "the process exited with code 7"
+    assert "file descriptors" in ended_text(LOST_CHANNEL << 8)
+    assert "signal 40" in ended_text(40)
+
+
+CELL = Cell(operator="my::twice", row="numerics", column="eager", place="my.py:3")
+STACKS = """Thread 0x00007f0000000001 (most recent call first):
+  File "/home/me/other.py", line 1 in wait
+
+Current thread 0x00007f0000000002 (most recent call first):
+  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at
+  File "/home/me/lib/python3.11/site-packages/my_ops/kernels.py", line 12 in twice_kernel
+  File "/home/me/lib/python3.11/site-packages/torch/_ops.py", line 5 in __call__
+"""
+
+
+def test_the_line_of_user_code_is_found_in_stacks() -> None:
+    path = "/home/me/lib/python3.11/site-packages/my_ops/kernels.py"
+    assert where(STACKS) == f"at {path}:12, in twice_kernel"
+    assert where("") == ""
+
+
+def test_a_lost_cell_tells_sample_place_and_last_words() -> None:
+    given = json.dumps(sample_as_json(sample(x=tensor(2))))
+    note = mark("my::twice", "numerics", "eager", given)
+    assert is_at(note, CELL)
+    assert not is_at(mark("my::twice", "numerics", "other"), CELL)
+    traces = Traces(note=note, printed="hello\n\n", stacks=STACKS)
+    outcome = lost(CELL, "crashed", "the process exited with code 3", traces, seconds=1.0)
+    assert outcome.reason.splitlines() == [
+        "the process exited with code 3, in sample(x=tensor(2))",
+        where(STACKS),
+        "it printed last: hello",
+    ]
+    assert outcome.samples == ("sample(x=tensor(2))",)
+    assert [each.kind.name for each in outcome.findings] == ["crashed"]
+    assert outcome.details == {"stacks": STACKS, "output": "hello\n\n"}
+
+
+@pytest.mark.parametrize("note", ["", mark("my::twice", "numerics", "eager", '[["x", {"ten')])
+def test_a_cell_that_is_lost_before_its_first_sample_has_none(note: str) -> None:
+    traces = Traces(note=note, printed="", stacks="")
+    outcome = lost(CELL, "hung", "it was not done within 5 s", traces, seconds=5.0)
+    assert (outcome.samples, outcome.findings) == ((), ())
+    assert outcome.reason == "it was not done within 5 s"
+
+
+def test_an_operator_that_hangs_again_and_again_is_given_up() -> None:
+    slot = Slot(hung=MOST_HUNG, lost=MOST_HUNG)
+    slot.cells.extend([CELL, CELL])
+    given = [each.outcome for each in given_up(slot)]
+    assert [each.status for each in given] == ["blocked", "blocked"]
+    assert given[0].reason == "not run: of the cells before it, 2 hung"
+    assert not slot.cells
