@@ -21,6 +21,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -71,6 +72,7 @@ BLOCKS = 2
 MORE_BLOCKS = 2  # before a leak is told
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
 LEAST_BLOCK = 24
+LEAST_TOLD = 200  # calls of the blocks that confirm a leak of memory or objects
 MOST_SAMPLES = 4
 # Calls with a result that fill torch_npu's queues once; until then each call touches new pages
 # (torch_npu 2.13.0: two rings, of 4,096 and 8,192 entries).
@@ -222,16 +224,19 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
     if max(first["threads"], first["files"]) >= LEAST_BLOCK // 2:
         count = LEAST_BLOCK  # before the process has too many
     block(max(len(calls), min(WARM_UP, count) - LEAST_BLOCK))
-    growth = [grown(bench, block, count) for _ in range(BLOCKS)]
-    if leaking(growth, count):
-        growth += [grown(bench, block, count) for _ in range(MORE_BLOCKS)]
+    growth = [Growth(count, grown(bench, block, count)) for _ in range(BLOCKS)]
+    found = leaking(growth)
+    if found and not {"threads", "files"} & set(found):
+        count = max(count, LEAST_TOLD)
+    if found:
+        growth += [Growth(count, grown(bench, block, count)) for _ in range(MORE_BLOCKS)]
     bench.details["growth for each call"] = "\n".join(
-        ", ".join(f"{LOOKS[name][1]} {value / count:.2f}" for name, value in block.items())
-        for block in growth
+        ", ".join(f"{LOOKS[name][1]} {each.of_call(name):.2f}" for name in each.uses)
+        for each in growth
     )
-    names = leaking(growth, count)
+    names = leaking(growth)
     if names:
-        tell(bench, calls, names, growth, count, kept_types(block, count))
+        tell(bench, calls[0][0], names, growth, kept_types(block, count))
 
 
 def grown(bench: Bench, block: Callable[[int], None], count: int) -> dict[str, int]:
@@ -242,12 +247,25 @@ def grown(bench: Bench, block: Callable[[int], None], count: int) -> dict[str, i
     return {name: after[name] - before[name] for name in before}
 
 
-def leaking(growth: Sequence[dict[str, int]], count: int) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """By how much a block of `calls` calls let each use grow."""
+
+    calls: int
+    uses: dict[str, int]
+
+    def of_call(self, name: str) -> float:
+        """Return the growth for each call."""
+        return self.uses[name] / self.calls
+
+
+def leaking(growth: Sequence[Growth]) -> list[str]:
     """Return what grew in every block, in the order of LOOKS."""
     return [
         name
         for name, (_, _, least) in LOOKS.items()
-        if name in growth[0] and min(each[name] for each in growth) >= max(2, least * count)
+        if name in growth[0].uses
+        and all(each.uses[name] >= 2 and each.of_call(name) >= least for each in growth)
     ]
 
 
@@ -265,22 +283,17 @@ def kept_types(block: Callable[[int], None], count: int) -> str:
 
 
 def tell(
-    bench: Bench,
-    calls: Sequence[tuple[Sample, Callable[[], object]]],
-    names: Sequence[str],
-    growth: Sequence[dict[str, int]],
-    count: int,
-    types: str,
+    bench: Bench, sample: Sample, names: Sequence[str], growth: Sequence[Growth], types: str
 ) -> None:
     """Report a leak: the first kind in the order of LOOKS, with all that grows."""
-    parts = [f"{min(each[name] for each in growth) / count:.3g} {LOOKS[name][1]}" for name in names]
+    parts = [f"{min(each.of_call(name) for each in growth):.3g} {LOOKS[name][1]}" for name in names]
     kept = f"; kept objects for each call: {types}" if types else ""
     bench.report(
         LOOKS[names[0]][0],
-        expected=f"as much in use after {count} calls as before",
-        got=f"{', '.join(parts)} more for each call, in each of {len(growth)} blocks of {count} "
-        f"calls{kept}",
-        sample=calls[0][0],
+        expected=f"as much in use after {growth[0].calls} calls as before",
+        got=f"{', '.join(parts)} more for each call, in each of {len(growth)} blocks of "
+        f"{min(each.calls for each in growth)} calls or more{kept}",
+        sample=sample,
         script=SCRIPTS[LOOKS[names[0]][0].name] if bench.column == "eager" else (),
     )
 
