@@ -194,6 +194,8 @@ def no_kernel(project: Project) -> Iterator[Problem]:
         definition = operator.definition
         if definition is None or library.opens or definition.problem:
             continue
+        if not library.is_whole and not library.is_whole_in_python:
+            continue  # the kernels may be where the rest of the namespace is
         if definition.language is Language.YAML or operator.converters:
             continue
         if any(each.key != "Meta" for each in operator.implementations):
