@@ -72,6 +72,7 @@ BLOCKS = 2
 MORE_BLOCKS = 2  # before a leak is told
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
 LEAST_BLOCK = 24
+LEAST = 2  # of anything in a block
 LEAST_TOLD = 200  # calls of the blocks that confirm a leak of memory or objects
 MOST_SAMPLES = 4
 # Calls with a result that fill torch_npu's queues once; until then each call touches new pages
@@ -265,7 +266,7 @@ def leaking(growth: Sequence[Growth]) -> list[str]:
         name
         for name, (_, _, least) in LOOKS.items()
         if name in growth[0].uses
-        and all(each.uses[name] >= 2 and each.of_call(name) >= least for each in growth)
+        and all(each.uses[name] >= LEAST and each.of_call(name) >= least for each in growth)
     ]
 
 
