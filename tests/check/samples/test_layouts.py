@@ -18,10 +18,13 @@ import opwright as ow
 from opwright.check.samples import arguments, described
 from opwright.check.samples.layouts import layouts_for
 from opwright.declare.sample import LAYOUTS
+from opwright.emit.python.suite import value_group
+from opwright.shipped import support
 
 if TYPE_CHECKING:
     from opwright.declare.operator import Operator
     from opwright.declare.sample import TensorLayout
+    from opwright.declare.schema import Argument
 
 pytestmark = pytest.mark.twin
 ops = ow.OperatorSet("laid_out_samples")
@@ -40,6 +43,13 @@ def made(n: int, *, device: torch.device | None = None) -> None:
 def operator(name: str) -> Operator:
     """Return an operator."""
     found = ops.freeze().operator(name)
+    assert found is not None
+    return found
+
+
+def argument(name: str, of: str) -> Argument:
+    """Return an argument of an operator."""
+    found = operator(name).schema.argument(of)
     assert found is not None
     return found
 
@@ -118,6 +128,15 @@ def test_text_of_a_sample_is_python() -> None:
     given = ow.sample(x=ow.tensor(2, 3, layout="strided"), n=[1, None]).with_seed(5)
     names = {"sample": ow.sample, "tensor": ow.tensor}
     assert eval(described(given), names) == given  # noqa: S307 - the text of this test
+
+
+def test_the_tests_of_a_package_have_the_layout() -> None:
+    text = str(value_group(ow.tensor(2, 3, layout="sliced"), argument("taken", "x"), "float32"))
+    assert "layout='sliced'" in text or 'layout="sliced"' in text
+    case = support.Case("taken", {"x": support.tensor(2, 3, dtype=torch.float32, layout="sliced")})
+    on_cpu, on_npu = (support.make(case, device)["x"] for device in ("cpu", "npu"))
+    assert on_cpu.stride() == on_npu.stride() == (6, 1)
+    assert torch.equal(on_cpu, on_npu.cpu())
 
 
 def test_an_unknown_layout_is_refused() -> None:

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import opwright.twin  # noqa: F401 - before torch, which loads torch_npu
+import opwright.twin
 
 # isort: split
 import torch_npu  # noqa: F401
-from hypothesis import find, settings
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
 
+import opwright as ow
 from opwright.check.samples import ALL, Samples, arguments, described
+from opwright.check.subject import Subject
 from opwright.declare.sample import LAYOUTS, TensorSpec, sample, tensor
+from opwright.derive import derive
 from opwright.project.config import run_file
 
 if TYPE_CHECKING:
@@ -47,6 +51,46 @@ def test_each_sample_holds_to_the_declaration(name: str) -> None:
         values = arguments(subject.operator, each, "cpu")
         assert declared.HOLDS[name](values), described(each)
         subject.rules.check(values)
+
+
+# Sizes that the first pattern of a declaration binds, and what may follow from them.
+SIZES = st.sampled_from(["A", "B", "*span", "_", "A + 1", "2 * B", "max(A, B)", "ceildiv(A, 3)"])
+CONDITIONS = ["A > 1", "A <= B", "A % 4 == 0", "A + B < 20", "k < A", "B // 2 >= k", "0 <= k <= 9"]
+
+
+@given(
+    second=st.lists(SIZES, min_size=1, max_size=4).filter(
+        lambda parts: sum(part.startswith("*") for part in parts) < 2
+    ),
+    requires=st.lists(st.sampled_from(CONDITIONS), max_size=3, unique=True),
+    seed=st.integers(0, 3),
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.nested_given])
+def test_declarations_of_any_form(second: list[str], requires: list[str], seed: int) -> None:
+    ops = ow.OperatorSet("drawn_samples")
+    ops.operator(
+        "drawn(Tensor x, Tensor y, int k) -> ()",
+        aclnn=False,
+        shapes={"x": "A, *span, B", "y": ", ".join(second)},
+        requires=requires,
+    )(declared.nothing)
+    facts = derive(ops.freeze())
+    subject = Subject(
+        namespace="drawn_samples",
+        operator=facts.operators[0].operator,
+        facts=facts.operators[0],
+        of_set=facts,
+    )
+    found = list(Samples(subject, seed=seed).of({"size", "rank", "value"}, 5))
+    assert found, "all of these conditions can hold together"
+    rules = subject.rules
+    assert rules is not None
+    for each in found:
+        values = arguments(subject.operator, each, "meta")
+        rules.check(values)
+        a, b, k = values["x"].shape[0], values["x"].shape[-1], values["k"]
+        # The conditions as Python has them: a judge of its own.
+        assert all(eval(text, {"A": a, "B": b, "k": k}) for text in requires)  # noqa: S307 - texts of this test
 
 
 @pytest.mark.parametrize("name", declared.NAMES)
