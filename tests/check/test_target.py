@@ -111,7 +111,7 @@ def test_a_namespace_of_a_loaded_library(library: str) -> None:
     assert names(target) == [f"{library}::{name}" for name in ("halve", "halve_into", "twofold")]
     twofold = target.subjects[2]
     assert (twofold.facts, twofold.is_foreign) == (None, True)
-    assert twofold.place == f"{HERE / 'library.py'}:7"
+    assert twofold.place == f"{HERE / 'targets' / 'library.py'}:7"
 
 
 def test_a_declaration_describes_a_part(library: str) -> None:
