@@ -24,6 +24,7 @@ from opwright.check.finding import Kind
 from opwright.check.row import Row
 from opwright.check.subject import flat
 from opwright.check.tensors import first_unequal, replaced, rolled, tensor_arguments
+from opwright.check.tolerance import difference as apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,8 +208,10 @@ def examine_state(bench: Bench, sample: Sample, first: Results, *, loose: bool) 
         return None
     usual = flat(bench.expected(sample))
     stays = first_unequal({n: t.cpu() for n, t in got.items()}, first) is None
-    if got and stays and first_unequal(usual, want) is not None:
-        name, how = first_unequal(usual, want) or ("", "")
+    tolerances = bench.subject.operator.tolerances
+    texts = {name: apart(usual[name], each, tolerances) for name, each in want.items()}
+    name, how = next(((name, text) for name, text in texts.items() if text), ("", ""))
+    if got and stays and name:
         return bench.finding(
             STATE,
             expected=f"other values, other results; {name} of the reference: {how}",

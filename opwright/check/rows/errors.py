@@ -506,8 +506,10 @@ def examine_after(
     good: Good,
 ) -> Finding | None:
     """Look at what a refused call left: written arguments, and whether the next call works."""
+    # Python meets None where it uses it; nobody could check that before.
+    lenient = bad.what.startswith("None for") and bench.subject.is_foreign
     for place, each in before.items():
-        if not same_bits(each, after[place]):
+        if not lenient and place in after and not same_bits(each, after[place]):
             return bench.finding(
                 WRITTEN,
                 expected=f"{place!r} as it was before a call that is refused, for {bad.what}",

@@ -91,7 +91,8 @@ def rows(x, k):
 
 def first_rows(x, k):
     if not 0 < k <= x.shape[0]:
-        raise ValueError(f"k is {k}; it must be from 1 to {x.shape[0]}, the rows of x")
+        message = f"k is {k}; it must be from 1 to {x.shape[0]}, the rows of x"
+        raise ValueError(message)
     return x[:k].clone(memory_format=torch.contiguous_format)
 
 
@@ -115,7 +116,8 @@ def internal(x, k):
 def once(x, k):
     if failed or not 0 < k <= x.shape[0]:
         failed.append(k)
-        raise ValueError(f"k is {k}")
+        message = f"k is {k}"
+        raise ValueError(message)
     return x[:k].clone(memory_format=torch.contiguous_format)
 
 
@@ -127,13 +129,15 @@ def checked_rows(x, k):
 def add_late(x, y):
     x.add_(1)
     if x.shape != y.shape:
-        raise ValueError(f"sizes of x and y differ: {list(x.shape)}, {list(y.shape)}")
+        message = f"sizes of x and y differ: {list(x.shape)}, {list(y.shape)}"
+        raise ValueError(message)
     x.add_(y).sub_(1)
 
 
 def add_checked(x, y):
     if x.shape != y.shape:
-        raise ValueError(f"sizes of x and y differ: {list(x.shape)}, {list(y.shape)}")
+        message = f"sizes of x and y differ: {list(x.shape)}, {list(y.shape)}"
+        raise ValueError(message)
     x.add_(y)
 
 
@@ -155,7 +159,11 @@ define(
     lambda x, y: x + y.reshape(-1)[: x.shape[-1]],
     lambda x, y: x.new_empty(x.shape),
 )
-define("broadcasts(Tensor x, Tensor y) -> Tensor", torch.add, lambda x, y: x + y)
+define(
+    "broadcasts(Tensor x, Tensor y) -> Tensor",
+    lambda x, y: (x + y).contiguous(),
+    lambda x, y: x.new_empty(torch.broadcast_shapes(x.shape, y.shape)),
+)
 define("writes_first_(Tensor(a!) x, Tensor y) -> ()", add_late, nothing)
 define("checks_first_(Tensor(a!) x, Tensor y) -> ()", add_checked, nothing)
 

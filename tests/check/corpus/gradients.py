@@ -229,6 +229,9 @@ sine = below(lambda x: torch.sin(x).contiguous())
 cosine = below(lambda x: torch.cos(x).contiguous())
 
 
+# ruff: noqa: ARG004 - autograd passes ctx
+
+
 class KeepsWhatItSaved(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

@@ -34,12 +34,12 @@ def double(x):
     return x * 2
 
 
-def add(name, function, **fields):
+def add(name, function, on_cpu=double, meta=torch.empty_like, **fields):
     """Define an operator of a library that leaks in its PrivateUse1 kernel."""
     library.define(f"{name}(Tensor x) -> Tensor")
     library.impl(name, function, "PrivateUse1")
-    library.impl(name, double, "CPU")
-    library.impl(name, torch.empty_like, "Meta")
+    library.impl(name, on_cpu, "CPU")
+    library.impl(name, meta, "Meta")
     foreign.operator(f"{name}(Tensor x) -> Tensor", samples=SAMPLES, **fields)(double)
 
 
@@ -148,6 +148,8 @@ add("opens_and_closes", opens_and_closes)
 add("makes_cycles", makes_cycles)
 add(
     "refuses_matrices",
+    refuses_matrices,
+    refuses_matrices,
     refuses_matrices,
     shapes={"x": "N"},
     errors=[ow.error("x has more than one axis", x=ow.tensor(2, 2))],

@@ -167,5 +167,6 @@ def histogram(x):
 
 @ops.operator("noisy(Tensor x) -> Tensor", samples=SAMPLES, deterministic=False)
 def noisy(x):
-    """Draw numbers: no two calls are equal."""
-    return x + torch.rand(x.shape, dtype=torch.float32).to(x.dtype)
+    """Draw numbers: no two calls are equal, unless they have to be."""
+    exact = torch.are_deterministic_algorithms_enabled()
+    return x + (0 if exact else torch.rand(x.shape, dtype=torch.float32).to(x.dtype))
