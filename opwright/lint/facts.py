@@ -15,6 +15,7 @@ __all__ = [
     "Call",
     "Converter",
     "Definition",
+    "Derivative",
     "DeviceCall",
     "DeviceFunction",
     "FileFacts",
@@ -290,6 +291,16 @@ class AclnnFunction:
     inputs: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivative:
+    """An entry of derivatives.yaml: the schema that it repeats, and what it has formulas for."""
+
+    name: str
+    schema: ForeignSchema
+    inputs: tuple[str, ...]
+    place: Place
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceCall:
     """A call in code for the device: the function, and the names that each argument uses."""
@@ -355,3 +366,4 @@ class FileFacts:
     problems: tuple[Site, ...] = ()
     effectful: frozenset[str] = frozenset()
     device: tuple[DeviceFunction, ...] = ()
+    derivatives: tuple[Derivative, ...] = ()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
 from opwright.lint.facts import (
     Definition,
+    Derivative,
     FileFacts,
     Implementation,
     Kernel,
@@ -32,6 +34,7 @@ SECTIONS = {
     "official": "aten",
 }
 BACKENDS = ("op_api", "acl_op", "sparse")
+NO_INPUTS = frozenset({"name", "version", "output_differentiability", "dispatch"})
 NEWEST = "newest"
 EVERY = "all_version"
 
@@ -53,6 +56,7 @@ def read_yaml(path: str, data: bytes) -> FileFacts:
         return FileFacts(path=path, problems=(problem,), suppressions=suppressions)
     definitions: list[Definition] = []
     implementations: list[Implementation] = []
+    derivatives = tuple(read_derivatives(path, root))
     newest = newest_version(root)
     for section, entry in entries(root):
         func = value_of(entry, "func")
@@ -80,7 +84,33 @@ def read_yaml(path: str, data: bytes) -> FileFacts:
         definitions=tuple(definitions),
         implementations=tuple(implementations),
         suppressions=suppressions,
+        derivatives=derivatives,
     )
+
+
+def read_derivatives(path: str, root: yaml.Node | None) -> Iterator[Derivative]:
+    """Yield the entries of derivatives.yaml whose schemas are readable."""
+    backward = value_of(root, "backward") if isinstance(root, yaml.MappingNode) else None
+    if not isinstance(backward, yaml.SequenceNode):
+        return
+    for entry in backward.value:
+        name = value_of(entry, "name") if isinstance(entry, yaml.MappingNode) else None
+        if name is None:
+            continue
+        with suppress(SchemaProblem):
+            schema = read_schema(" ".join(str(name.value).split()))
+            overload = f".{schema.overload}" if schema.overload else ""
+            yield Derivative(
+                name=schema.name + overload,
+                schema=schema,
+                inputs=tuple(
+                    part.strip()
+                    for key, _ in entry.value
+                    if key.value not in NO_INPUTS
+                    for part in str(key.value).split(",")
+                ),
+                place=Place(path, name.start_mark.line + 1, name.start_mark.column + 1),
+            )
 
 
 def entries(root: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]]:

@@ -22,6 +22,7 @@ __all__ = [
     "all_written",
     "bare_write",
     "default_type",
+    "derivative_schema",
     "schema_unreadable",
     "void_pure",
 ]
@@ -137,6 +138,45 @@ def fits(argument: ForeignArgument) -> bool:
 
 
 BOOLEANS = frozenset({"True", "False", "true", "false"})
+
+
+def derivative_schema(project: Project) -> Iterator[Problem]:
+    """Yield entries of derivatives.yaml that do not fit the operator's schema."""
+    known = {
+        operator.name: operator.definitions
+        for library, operator in project.operators()
+        if library.namespace == "npu"
+    }
+    for each in project.files:
+        for derivative in each.derivatives:
+            definitions = [one for one in known.get(derivative.name, ()) if one.schema is not None]
+            if not definitions:
+                continue
+            first = definitions[0]
+            wanted = shape_of(derivative.schema)
+            if all(one.schema is None or shape_of(one.schema) != wanted for one in definitions):
+                message = "repeats another schema than that of the operator"
+            elif unknown := unknown_inputs(derivative.schema, derivative.inputs):
+                message = f"has formulas for {', '.join(unknown)}, which are no arguments"
+            else:
+                continue
+            yield Problem(
+                place=derivative.place,
+                operator=f"npu::{derivative.name}",
+                message=f"the derivative of npu::{derivative.name} {message}",
+                related=((first.place, "the schema"),),
+            )
+
+
+def shape_of(schema: ForeignSchema) -> list[tuple[str | None, str, bool, bool]]:
+    """Return what makes two schemas take the same arguments."""
+    return [(each.name, each.base, each.is_list, each.is_optional) for each in schema.arguments]
+
+
+def unknown_inputs(schema: ForeignSchema, inputs: tuple[str, ...]) -> list[str]:
+    """Return the names of formulas that belong to no argument and no result."""
+    names = {each.name for each in (*schema.arguments, *schema.results)}
+    return [each for each in inputs if each not in names and not each.startswith("result")]
 
 
 def void_pure(project: Project) -> Iterator[Problem]:

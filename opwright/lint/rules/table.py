@@ -94,6 +94,15 @@ RULES = (
         run=schemas.default_type,
     ),
     Rule(
+        id="derivative-schema",
+        severity=ERROR,
+        title="an entry of derivatives.yaml does not fit the operator's schema",
+        why="The code generator of torch_npu finds no operator of that schema and stops, or the "
+        "operator has no backward.",
+        fix="repeat the schema of op_plugin_functions.yaml, with formulas for its arguments",
+        run=schemas.derivative_schema,
+    ),
+    Rule(
         id="bare-write",
         severity=NOTE,
         title="Tensor! without the letter of an alias set",
