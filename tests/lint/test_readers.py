@@ -201,7 +201,7 @@ def test_python_that_nests_too_deep_is_said_to_be_none() -> None:
         (".py", "import torch.library\ntorch.library.define(" + "'a' + " * 5000 + "'b')\n"),
         (
             ".cpp",
-            "at::Tensor f(at::Tensor x) { auto y = " + "(" * 9000 + "x" + ")" * 9000 + "; }",
+            "at::Tensor f(at::Tensor x) { auto y = " + "(" * 3000 + "x" + ")" * 3000 + "; }",
         ),
     ],
 )

@@ -1,0 +1,110 @@
+"""What is said of Python registrations before they are read: imports, registrars, conditions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from opwright.lint.python.names import TORCH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opwright.lint.python.names import LibraryVariable, Scope
+
+__all__ = [
+    "DIRECT",
+    "FAKES",
+    "AnyDef",
+    "imported_libraries",
+    "imports_of",
+    "in_scope",
+    "is_registrar",
+    "is_torch",
+    "known_truth",
+]
+
+FAKES = frozenset({"register_fake", "impl_abstract", "register_meta"})
+DIRECT = "direct_register_custom_op"
+AnyDef = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def imported_libraries(
+    tree: ast.Module, shared: Mapping[tuple[str, str], LibraryVariable]
+) -> dict[str, LibraryVariable]:
+    """Return the libraries that a module imports from others."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = (node.module or "").rpartition(".")[2]
+            for each in node.names:
+                if (module, each.name) in shared:
+                    found[each.asname or each.name] = shared[module, each.name]
+    return found
+
+
+def imports_of(tree: ast.Module) -> dict[str, str]:
+    """Return what imported names stand for."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                if each.asname:
+                    found[each.asname] = each.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for each in node.names:
+                found[each.asname or each.name] = f"{node.module}.{each.name}"
+    return found
+
+
+def in_scope(node: ast.expr, scope: Scope) -> AnyDef | ast.expr:
+    """Return the function that a parameter stands for."""
+    if isinstance(node, ast.Name) and node.id in scope.functions:
+        return scope.functions[node.id]
+    return node
+
+
+def is_registrar(function: AnyDef) -> bool:
+    """Return whether a function registers under names that its caller gives."""
+    given = function.args
+    names = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    if not names:
+        return False
+    members = {"impl", "define", "_register_fake", "Library", *FAKES, "register_kernel", DIRECT}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node.func, ast.Name) else name
+        if name in members:
+            values = [*node.args, *(each.value for each in node.keywords)]
+            used = {
+                each.id
+                for value in values
+                for each in ast.walk(value)
+                if isinstance(each, ast.Name)
+            }
+            if used & names:
+                return True
+    return False
+
+
+def known_truth(test: ast.expr, scope: Scope) -> bool | None:
+    """Return whether a condition on texts holds, None if that is not known."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        left, right = scope.string(test.left), scope.string(test.comparators[0])
+        if left is None or right is None:
+            return None
+        if isinstance(test.ops[0], ast.Eq):
+            return left == right
+        if isinstance(test.ops[0], ast.NotEq):
+            return left != right
+    if isinstance(test, ast.Name) and (value := scope.string(test)) is not None:
+        return bool(value)
+    return None
+
+
+def is_torch(name: str) -> bool:
+    """Return whether a dotted name is one of torch.library or of its predecessors."""
+    scope, _, bare = name.rpartition(".")
+    return bare in TORCH and (scope.startswith("torch") or scope == "library")
