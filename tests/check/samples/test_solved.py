@@ -65,7 +65,7 @@ CONDITIONS = ["A > 1", "A <= B", "A % 4 == 0", "A + B < 20", "k < A", "B // 2 >=
     requires=st.lists(st.sampled_from(CONDITIONS), max_size=3, unique=True),
     seed=st.integers(0, 3),
 )
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.nested_given])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.nested_given])
 def test_declarations_of_any_form(second: list[str], requires: list[str], seed: int) -> None:
     ops = ow.OperatorSet("drawn_samples")
     ops.operator(
