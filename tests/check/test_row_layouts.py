@@ -19,7 +19,7 @@ from opwright.check.target import subjects_of_set
 
 pytestmark = pytest.mark.twin
 
-LIBRARY: Any = torch.library.Library("opwright_test_refuses", "DEF")
+LIBRARY: Any = torch.library.Library("opwright_test_refuses", "DEF")  # type: ignore[no-untyped-call]
 
 
 def refusing(x: torch.Tensor) -> torch.Tensor:
