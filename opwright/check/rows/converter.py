@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
     from opwright.check.bench import Bench
     from opwright.check.subject import Subject
+    from opwright.declare.schema import Schema
 
 __all__ = ["ROW"]
 
@@ -141,7 +142,7 @@ def examine_derived(bench: Bench) -> None:
     wrapped = vars(operator).get(PLACE)
     bench.calls += 1
     if wrapped is not None:
-        examine_signature(bench, inspect.unwrap(wrapped))
+        examine_signature(bench, inspect.unwrap(wrapped), form.schema)
         return
     # TorchAir is not imported here: the text is what it would register.
     assert bench.subject.of_set is not None
@@ -150,9 +151,10 @@ def examine_derived(bench: Bench) -> None:
     bench.details["converter"] = text
     functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
     wanted = [argument.name for argument in facts.schema.arguments]
+    allowed = (wanted, [argument.name for argument in form.schema.arguments])
     for function in functions:
         given = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
-        if [name for name in given if name != "meta_outputs"] != wanted:
+        if [name for name in given if name != "meta_outputs"] not in allowed:
             bench.report(PARAMETERS, expected=", ".join(wanted), got=", ".join(given))
 
 
@@ -174,7 +176,7 @@ def examine_parameters(bench: Bench, function: Callable[..., object]) -> None:
     """Compare the parameters with the schema."""
     facts = bench.subject.facts
     if facts is None:
-        examine_signature(bench, function)
+        examine_signature(bench, function, bench.subject.schema)
         return
     try:
         check_parameters(function, facts, where="")
@@ -187,9 +189,9 @@ def examine_parameters(bench: Bench, function: Callable[..., object]) -> None:
         )
 
 
-def examine_signature(bench: Bench, function: Callable[..., object]) -> None:
+def examine_signature(bench: Bench, function: Callable[..., object], schema: Schema) -> None:
     """Compare the parameters with a schema of which nothing else is known."""
-    arguments = bench.subject.schema.arguments
+    arguments = schema.arguments
     positional = [each.name for each in arguments if not each.keyword_only]
     keywords = {each.name: each.name for each in arguments if each.keyword_only}
     signature = inspect.signature(function)

@@ -66,7 +66,8 @@ SCHEMA = Kind(
 
 # What TorchScript says of types that it does not have.
 UNSUPPORTED = re.compile(
-    "Tracing a list of .* not supported|Tracer cannot|Unknown type name|beforeSets"
+    "Tracing a list of .* not supported|Tracer cannot|Unknown type name|beforeSets|"
+    "unsupported input list type"
 )
 SLACK = 4096  # bytes that a storage may have more than its tensor: allocators round up
 TYPES = {
@@ -139,7 +140,9 @@ def examine_results(
             got: str | None
             error: Exception | None = None
             try:
-                back = function(plain)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    back = function(plain)
             except Exception as raised:  # noqa: BLE001 - any error is a finding
                 got, error = f"{type(raised).__name__}: {raised}", raised
             else:
