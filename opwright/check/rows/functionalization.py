@@ -23,7 +23,8 @@ operators that write, is run as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from functorch.compile import nop  # type: ignore[import-untyped]  # it has no types
@@ -38,7 +39,7 @@ from opwright.check.comparing import (
     run,
     run_eagerly,
 )
-from opwright.check.compiling import NO_META
+from opwright.check.compiling import NO_META, data_dependent
 from opwright.check.finding import Kind
 from opwright.check.program import has_pair, program_of
 from opwright.check.row import Row
@@ -86,14 +87,17 @@ RAISES = Kind(
     "ones",
 )
 
+Transform: TypeAlias = "Callable[[Callable[..., Any]], Callable[..., Any]]"
 ALIASED_RESULT = "whose output has alias annotations"  # torch 2.13
 
 
 def run_row(bench: Bench) -> None:
     """Compare functionalized functions with eager ones."""
-    transform = functionalized if bench.column == "functionalize" else traced
 
     def examine(sample: Sample) -> Finding | None:
+        transform: Transform = functionalized
+        if bench.column == "aot":
+            transform = partial(traced, dynamic=data_dependent(bench, sample))
         for program in all_programs(bench, sample):
             found = compare(bench, sample, program, transform)
             if found is not None:
@@ -125,10 +129,16 @@ def functionalized(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def traced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function as AOTAutograd traces it."""
+def traced(function: Callable[..., Any], *, dynamic: bool) -> Callable[..., Any]:
+    """Return the function as AOTAutograd traces it.
+
+    Parameters
+    ----------
+    dynamic
+        Sizes are symbols: a size that depends on data can be nothing else.
+    """
     wrapped: Callable[..., Any] = aot_function(
-        function, fw_compiler=nop, bw_compiler=nop, inference_compiler=nop
+        function, fw_compiler=nop, bw_compiler=nop, inference_compiler=nop, dynamic=dynamic
     )
     return wrapped
 
@@ -150,7 +160,7 @@ def compare(
     bench: Bench,
     sample: Sample,
     program: Program,
-    transform: Callable[[Callable[..., Any]], Callable[..., Any]],
+    transform: Transform,
 ) -> Finding | None:
     """Run a function both ways and compare."""
     want = run_eagerly(bench, program, sample)

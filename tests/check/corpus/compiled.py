@@ -67,12 +67,16 @@ def by_number(x):
     return x * x.sum().item()
 
 
+def contiguous(x):
+    return x.new_empty(x.shape)
+
+
 def by_tensor(x):
-    return x * x.sum()
+    return (x * x.sum()).contiguous()
 
 
 add("waits_for_the_device(Tensor x) -> Tensor", by_number, torch.empty_like, *ONE)
-add("stays_on_the_device(Tensor x) -> Tensor", by_tensor, torch.empty_like, *ONE)
+add("stays_on_the_device(Tensor x) -> Tensor", by_tensor, contiguous, *ONE)
 add(
     "prototype_alone(Tensor x) -> Tensor",
     by_tensor,
@@ -86,7 +90,7 @@ add(
 
 
 def squares(x):
-    return x * x
+    return (x * x).contiguous()
 
 
 def save_by_type(ctx, inputs, output):
@@ -105,7 +109,7 @@ def backward(ctx, grad):
 
 
 for name, setup in {"saves_by_type": save_by_type, "saves_what_it_needs": save}.items():
-    add(f"{name}(Tensor x) -> Tensor", squares, torch.empty_like, *ONE)
+    add(f"{name}(Tensor x) -> Tensor", squares, contiguous, *ONE)
     torch.library.register_autograd(
         f"{NAMESPACE}::{name}", backward, setup_context=setup, lib=library
     )

@@ -113,6 +113,7 @@ for name, kernel in {
 
 
 def accumulate(x, y):
+    assert x.shape == y.shape
     x.mul_(2)
     x.add_(y)
 

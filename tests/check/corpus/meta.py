@@ -30,9 +30,9 @@ library = torch.library.Library(NAMESPACE, "DEF")
 ops = ow.OperatorSet(NAMESPACE, existing=True)
 
 
-def add(schema, kernel, meta, *samples, **rules):
+def add(schema, kernel, meta, *samples, tags=(), **rules):
     """Register an operator as another library would, and describe it."""
-    library.define(schema)
+    library.define(schema, tags=tags)
     name = schema.partition("(")[0]
     library.impl(name, kernel, "CPU")
     library.impl(name, kernel, "PrivateUse1")
@@ -46,11 +46,15 @@ TURNED = (ow.sample(x=ow.tensor(2, 3)), ow.sample(x=ow.tensor(4, 3, layout="tran
 
 
 def twice(x):
-    return x * 2
+    return (x * 2).contiguous()
 
 
 def empty_like(x):
     return torch.empty_like(x)
+
+
+def contiguous(x):
+    return x.new_empty(x.shape)
 
 
 # Shapes.
@@ -110,8 +114,8 @@ add(
 )
 add(
     "wider_dtype(Tensor x) -> Tensor",
-    lambda x: x.float().cumsum(-1),
-    lambda x: torch.empty_like(x, dtype=torch.float32),
+    lambda x: x.float().cumsum(-1).contiguous(),
+    lambda x: x.new_empty(x.shape, dtype=torch.float32),
     *HALF_TOO,
     dtypes={"x": "float32 float16", "out": "float32"},
 )
@@ -207,36 +211,36 @@ for name, meta in {
 
 def reads_an_address(x):
     assert x.data_ptr() % 4 == 0
-    return torch.empty_like(x)
+    return contiguous(x)
 
 
 add("reads_an_address(Tensor x) -> Tensor", twice, reads_an_address)
 add("writes_its_argument(Tensor x) -> Tensor", twice, lambda x: x.mul_(2).clone())
-add("computes(Tensor x) -> Tensor", twice, lambda x: x * 2)
+add("computes(Tensor x) -> Tensor", twice, lambda x: x.contiguous() * 2)
 
 
 def two(x):
-    return [x + 1, x + 2]
+    return [(x + 1).contiguous(), (x + 2).contiguous()]
 
 
 add(
     "one_result_too_few(Tensor x) -> Tensor[]",
     two,
-    lambda x: [torch.empty_like(x)],
+    lambda x: [contiguous(x)],
 )
-add("two_results(Tensor x) -> Tensor[]", two, lambda x: [torch.empty_like(x) for _ in range(2)])
-add("says_it_is_the_argument(Tensor x) -> Tensor", lambda x: x * 1, lambda x: x)
+add("two_results(Tensor x) -> Tensor[]", two, lambda x: [contiguous(x) for _ in range(2)])
+add("says_it_is_the_argument(Tensor x) -> Tensor", twice, lambda x: x)
 
 
 def scaled_(x):
     return x.mul_(2)
 
 
-add("in_place_(Tensor(a!) x) -> Tensor(a!)", scaled_, lambda x: x)
+add("in_place_(Tensor(a!) x) -> Tensor(a!)", scaled_, lambda x: x, tags=(torch.Tag.inplace,))
 
 
 def weighted(x, weight=None):
-    return x.clone() if weight is None else x * weight
+    return (x if weight is None else x * weight).clone(memory_format=torch.contiguous_format)
 
 
 def insists(x, weight=None):
@@ -249,7 +253,7 @@ WEIGHTED = (
 )
 for name, meta in {
     "refuses_without_weight": insists,
-    "takes_no_weight": lambda x, weight=None: torch.empty_like(x),
+    "takes_no_weight": lambda x, weight=None: contiguous(x),
 }.items():
     add(f"{name}(Tensor x, Tensor? weight=None) -> Tensor", weighted, meta, *WEIGHTED)
 
@@ -257,12 +261,12 @@ for name, meta in {
 def allocates_on_the_host(x):
     mask = torch.zeros(x.shape)
     assert mask.shape == x.shape
-    return torch.empty_like(x)
+    return contiguous(x)
 
 
 def small_table(x):
     assert torch.tensor([1.0, 2.0]).shape == (2,)  # of numbers, not of the size of x
-    return torch.empty_like(x)
+    return contiguous(x)
 
 
 add("allocates_on_the_host(Tensor x) -> Tensor", twice, allocates_on_the_host)
