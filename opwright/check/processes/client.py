@@ -31,6 +31,7 @@ __all__ = ["Ready", "Server", "WorkerProcess"]
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 CHUNK = 1 << 16
+SHOWN = 4000  # bytes of what a server printed that did not come up
 # As opwright.check.processes.worker.STACK_SIGNAL, which cannot be imported without torch.
 STACK_SIGNAL = signal.SIGRTMAX - 3
 STACK_TIME = 2.0  # seconds for a process to print its stacks
@@ -145,6 +146,7 @@ class Server:
         cache = Path(tempfile.gettempdir()) / f"torchinductor_{os.getuid()}"
         own = {"TMPDIR": self.folder, "PYTHONUNBUFFERED": "1"}
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.printed = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         module = "opwright.check.processes.server"
         command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), self.folder]
         self.process = subprocess.Popen(
@@ -152,13 +154,10 @@ class Server:
             env={**THREADS, INDUCTOR_CACHE: str(cache), **environment, **own},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=self.printed,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for the command, which ends the others
         )
-        assert self.process.stdout is not None
-        self.printed = self.process.stdout
-        os.set_blocking(self.printed.fileno(), False)
         theirs.close()
         self.facts: Ready | None = None
         self.workers: dict[int, WorkerProcess] = {}
@@ -215,8 +214,10 @@ class Server:
         """
         data = self.control.recv(CHUNK)
         if not data:
-            printed = os.read(self.printed.fileno(), CHUNK).decode(errors="replace")
             code = self.process.wait()
+            end = os.fstat(self.printed.fileno()).st_size
+            last = os.pread(self.printed.fileno(), SHOWN, max(0, end - SHOWN))
+            printed = last.decode(errors="replace")
             raise StartError(where="opwright check", got=f"exit code {code}\n{printed}".rstrip())
         message = json.loads(data)
         match message:
