@@ -14,7 +14,7 @@ from xdist.scheduler.loadgroup import LoadGroupScheduling
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["by_operator", "operator_of"]
+__all__ = ["SCHEDULERS", "by_operator", "operator_of"]
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
@@ -31,7 +31,7 @@ class ByGroup(LoadGroupScheduling):  # type: ignore[misc]  # xdist has no types
         return operator_of(nodeid) or str(super()._split_scope(nodeid))
 
 
-SCHEDULERS = {"loadfile": ByFile, "loadgroup": ByGroup}
+SCHEDULERS: dict[str, Any] = {"loadfile": ByFile, "loadgroup": ByGroup}
 
 
 def by_operator(config: pytest.Config, log: Any) -> Any:  # noqa: ANN401 - of xdist

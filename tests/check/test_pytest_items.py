@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.check.pytest_shards import operator_of
+from opwright.check.pytest_shards import SCHEDULERS, operator_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,12 +53,13 @@ def ends(x):
 def ends_kernel(x, out):
     os.abort()
 """
-LEDGER = """
+WRONG = """
 [[known]]
 operator = "items::wrong"
 row = "numerics/wrong-values"
 reason = "adds two until the next release"
-
+"""
+LEDGER = """
 [[known]]
 operator = "items::ends"
 row = "numerics/crashed"
@@ -102,15 +103,15 @@ def counts(printed: str) -> dict[str, int]:
 
 
 def test_a_failed_item_prints_what_the_command_prints(folder: Path) -> None:
+    (folder / "check.toml").write_text(LEDGER)
     code, printed = run(folder)
     assert code == 1
-    assert counts(printed)["failed"] == 2
-    assert counts(printed)["passed"] == 1
+    assert counts(printed) == counts(printed) | {"failed": 1, "passed": 1, "xfailed": 1}
     assert "FAILED items::wrong::numerics" in printed
     assert "items::wrong  numerics [eager" in printed
-    assert "  got:      " in printed
+    assert "  got:       " in printed
     assert "operators.py:18" in printed
-    assert "SIGABRT" in printed
+    assert "ends the process" in printed
     assert "test_other" not in printed
 
 
@@ -123,16 +124,8 @@ def gateways(printed: str) -> dict[str, set[str]]:
     return found
 
 
-def test_loadfile_keeps_the_items_of_an_operator_together(folder: Path) -> None:
-    code, printed = run(folder, "-n", "2", "--dist", "loadfile", "-v", row="numerics or schema")
-    assert code == 1, printed
-    assert counts(printed)["failed"] == 2
-    assert sorted(map(len, gateways(printed).values())) == [1, 1, 1]
-    assert len(set().union(*gateways(printed).values())) == 2
-
-
-def test_a_ledger_lets_known_failures_pass_and_no_other(folder: Path) -> None:
-    (folder / "known.toml").write_text(LEDGER + STALE)
+def test_xdist_keeps_an_operator_together_and_ledgers_are_compared_with_all(folder: Path) -> None:
+    (folder / "known.toml").write_text(WRONG + LEDGER + STALE)
     options = ("-n", "2", "--dist", "loadgroup", "-v", "--opwright-ledger", "known.toml")
     code, printed = run(folder, *options, row="numerics or schema")
     assert code == 1, printed
@@ -143,11 +136,16 @@ def test_a_ledger_lets_known_failures_pass_and_no_other(folder: Path) -> None:
     assert sorted(map(len, gateways(printed).values())) == [1, 1, 1]
 
 
-def test_known_failures_do_not_fail(folder: Path) -> None:
-    (folder / "check.toml").write_text(LEDGER)
-    code, printed = run(folder)
-    assert code == 0, printed
-    assert counts(printed)["xfailed"] == 2
+def test_loadfile_and_loadgroup_split_by_operator_and_leave_tests_as_they_are() -> None:
+    scopes = {}
+    for name, scheduler in SCHEDULERS.items():
+        given = object.__new__(scheduler)  # it needs no configuration to split
+        ids = ("my_ops::scale::numerics", "tests/test_x.py::test_it@group")
+        scopes[name] = [given._split_scope(each) for each in ids]
+    assert scopes == {
+        "loadfile": ["my_ops::scale", "tests/test_x.py"],
+        "loadgroup": ["my_ops::scale", "group"],
+    }
 
 
 def test_items_are_listed_and_paths_of_tests_are_run_too(folder: Path) -> None:
@@ -163,7 +161,7 @@ def test_items_are_listed_and_paths_of_tests_are_run_too(folder: Path) -> None:
 
 
 def test_what_cannot_be_loaded_is_a_usage_error(folder: Path) -> None:
-    (folder / "check.toml").write_text(LEDGER.replace("items::wrong", "items::wrongs"))
+    (folder / "check.toml").write_text(WRONG.replace("items::wrong", "items::wrongs"))
     code, printed = run(folder)
     assert code == pytest.ExitCode.USAGE_ERROR
     assert "OPW-C025" in printed

@@ -97,7 +97,7 @@ def told(value: object) -> object:
     return value
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(SAMPLES)
 def test_a_script_makes_the_arguments_of_the_sample(given: Sample) -> None:
     operator = Operator(schema=parse_schema(SCHEMA, where=""), place=Place("ops.py", 1))
@@ -252,7 +252,7 @@ for path in sys.argv[1:]:
 """
 # Files of the corpus of which each fault's script is run here; the others on demand.
 SHOWN = ["numerics"]
-MOST = int(os.environ.get("OPWRIGHT_TEST_MOST", "3"))  # operators of a file
+MOST = int(os.environ.get("OPWRIGHT_TEST_MOST", "2"))  # operators of a file
 
 
 def results(paths: list[str]) -> dict[str, str]:
