@@ -319,7 +319,11 @@ def source_of(subject: Subject, values: Values) -> str | None:
         if isinstance(value, torch.Tensor):
             parameters.append(f"{argument.name}_: Tensor")
             arguments.append(f"{name}{argument.name}_")
-        elif text is None or isinstance(value, torch.dtype | torch.device):
+        elif (
+            text is None
+            or isinstance(value, torch.dtype | torch.device)
+            or (argument.type.has_tensors and argument.type.is_list)
+        ):
             return None
         else:
             arguments.append(f"{name}{literal(value)}")
