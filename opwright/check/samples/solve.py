@@ -13,9 +13,22 @@ from typing import TYPE_CHECKING, Any, cast
 from opwright.check.samples.choice import Contradiction, contains
 from opwright.check.samples.layouts import layouts_for
 from opwright.check.samples.problem import Axes, Axis, root_of, tensors_of
+from opwright.check.samples.seen import Shaped, Unknown
+from opwright.check.samples.usual import (
+    BASES,
+    BROADCAST,
+    FLOATS,
+    LARGEST,
+    LENGTHS,
+    RANKS,
+    RARE_SIZES,
+    SIZES,
+    by_size,
+    default_length,
+    is_integer,
+)
 from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
 from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
-from opwright.declare.defaults import default_value
 from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema import Base
@@ -23,7 +36,7 @@ from opwright.derive.evaluate import evaluate_size
 from opwright.live.rules import COMPARISONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from opwright.check.samples.choice import Chooser
     from opwright.check.samples.problem import Part, Pattern, Problem
@@ -35,24 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
-SIZES = (1, 0, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 32, 33)
-# Where no usual size will do: a rule may ask for a multiple of 64, or for more than 100.
-RARE_SIZES = (*range(9, 65), *range(72, 513, 8), 768, 1024, 2048, 4096)
-LARGEST = 8192  # elements of a tensor that has all named axes, so that calls are quick
-RANKS = (0, 1, 2, 3, 4)
-# Sizes that an axis has as long as nothing varies: different ones, so that mixing up axes shows.
-BASES = (2, 3, 4, 5, 6, 7)
-LENGTHS = (0, 1, 2, 3)
-# Shapes that broadcasting makes to a whole one.
-BROADCAST: dict[str, Callable[[tuple[int, ...]], tuple[int, ...]]] = {
-    "whole": lambda shape: shape,
-    "first is 1": lambda shape: (1, *shape[1:]),
-    "last is 1": lambda shape: (*shape[:-1], 1),
-    "without the first": lambda shape: shape[1:],
-    "0-d": lambda _: (),
-}
-FLOATS = ("float32", "float16", "bfloat16")
-
 
 def solve(problem: Problem, choose: Chooser) -> Sample:
     """Return the sample that a chooser makes.
@@ -63,63 +58,6 @@ def solve(problem: Problem, choose: Chooser) -> Sample:
         There is none for what it has chosen.
     """
     return Solving(problem, choose).sample()
-
-
-def is_integer(dtype: str) -> bool:
-    """Tell whether a dtype holds whole numbers."""
-    return "int" in dtype
-
-
-def by_size(sizes: Iterable[int]) -> list[int]:
-    """Return sizes from the simplest on: 1, since a tensor without elements shows little."""
-    return sorted(sizes, key=lambda size: (size != 1, size))
-
-
-def default_length(argument: Argument) -> int | None:
-    """Return the number of elements of a list that is a default."""
-    default = default_value(argument)
-    return len(default) if isinstance(default, list) else None
-
-
-class Unknown(Exception):  # noqa: N818 - no error: the value is not chosen yet
-    """A rule needs what is not chosen yet."""
-
-
-class Shaped:
-    """A tensor as rules see it."""
-
-    def __init__(self, solving: Solving, name: str) -> None:
-        self.shape: Any = LazyShape(solving, name)
-
-
-class LazyShape:
-    """The shape of a tensor, each axis of which is solved when it is asked for."""
-
-    def __init__(self, solving: Solving, name: str) -> None:
-        self.solving = solving
-        self.name = name
-
-    def whole(self) -> tuple[int, ...]:
-        """Return all sizes."""
-        return self.solving.shape(self.name)
-
-    def __getitem__(self, index: int | slice) -> Any:  # noqa: ANN401 - a size or several
-        pattern = self.solving.problem.patterns[self.name][0]
-        spans = [place for place, part in enumerate(pattern) if isinstance(part, Axes)]
-        if isinstance(index, int):
-            place = index if index >= 0 else index + len(pattern)
-            before = not spans or place < spans[0]
-            if 0 <= place < len(pattern) and (
-                before if index >= 0 else not spans or place > spans[0]
-            ):
-                return self.solving.size(pattern[place])
-        return self.whole()[index]
-
-    def __len__(self) -> int:
-        return len(self.whole())
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.whole())
 
 
 class Solving:
