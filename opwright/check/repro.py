@@ -88,7 +88,8 @@ def script_of(failure: Failure, schema: Schema, request: Request, *, name: str) 
     elif is_asserted(lines) or finding.trace:
         needs_subject = any(re.search(r"\b(subject|reference)\b", line) for line in lines)
         parts += loading(failure, request, needs_subject=needs_subject)
-        parts += [*made(finding, schema), "\n".join(asserting(lines))]
+        shown = asserting(lines) if finding.trace else lines
+        parts += [*made(finding, schema), "\n".join(shown)]
     else:  # lines that call the operator, and the row, which sees what is wrong
         parts += replay(failure, request, [*made(finding, schema), "\n".join(lines)])
     return "\n\n".join(parts) + "\n"
@@ -110,9 +111,7 @@ def is_asserted(lines: list[str]) -> bool:
 
 
 def asserting(lines: list[str]) -> list[str]:
-    """Return lines that end in an assertion: where an exception is the fault, it becomes one."""
-    if is_asserted(lines):
-        return lines
+    """Return lines that end in an assertion, where an exception is the fault."""
     return [
         "try:",
         *(f"    {line}" for each in lines for line in each.splitlines()),
