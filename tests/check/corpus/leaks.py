@@ -121,8 +121,9 @@ last = collections.deque(maxlen=8)
 
 
 def keeps_last_results(x):
-    last.append(x * 2)
-    return last[-1].clone()
+    result = x * 2
+    last.append(result)  # last[-1] may be another thread's
+    return result.clone()
 
 
 def opens_and_closes(x):
