@@ -113,7 +113,9 @@ for name, kernel in {
 
 
 def accumulate(x, y):
-    assert (x.shape, x.device) == (y.shape, y.device)
+    if (x.shape, x.device) != (y.shape, y.device):
+        message = f"y has to have the shape and device of x, got {y.shape} on {y.device}"
+        raise ValueError(message)
     x.mul_(2)
     x.add_(y)
 
