@@ -91,7 +91,7 @@ def script_of(failure: Failure, schema: Schema, request: Request, *, name: str) 
         shown = asserting(lines) if finding.trace else lines
         parts += [*made(finding, schema), "\n".join(shown)]
     else:  # lines that call the operator, and the row, which sees what is wrong
-        parts += replay(failure, request, [*made(finding, schema), "\n".join(lines)])
+        parts += replay(failure, request, [*made(finding, schema), "\n".join(asserting(lines))])
     return "\n\n".join(parts) + "\n"
 
 

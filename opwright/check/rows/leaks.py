@@ -329,7 +329,11 @@ STRUCT = (
 SCRIPTS: dict[str, tuple[str, ...]] = {
     THREADS.name: script("len(os.listdir('/proc/self/task'))", 20, ("import os",)),
     FILES.name: script("len(os.listdir('/proc/self/fd'))", 20, ("import os",)),
-    DEVICE.name: script("torch.npu.mem_get_info()[1] - torch.npu.mem_get_info()[0]", 32_000),
+    DEVICE.name: script(
+        "torch.npu.memory_allocated() + torch.npu.mem_get_info()[1] - torch.npu.mem_get_info()[0]"
+        " - torch.npu.memory_reserved()",
+        32_000,
+    ),
     OBJECTS.name: script("sys.getallocatedblocks()", 200, ("import sys",)),
     HOST.name: script("mallinfo2().f7 + mallinfo2().f4", 16_000, STRUCT),
 }
