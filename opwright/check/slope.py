@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def slope(function: Callable[[float], float]) -> Slope | None:
     >>> found = slope(lambda x: math.sin(3 * x))
     >>> abs(found.value - 3) < 1e-6
     True
-    >>> slope(lambda x: round(x * 1000) / 10) is None
+    >>> slope(lambda x: round(x * 4) / 4) is None
     True
     """
     found = []
@@ -58,6 +59,6 @@ def slope(function: Callable[[float], float]) -> Slope | None:
         if coarse or fine
     ]
     best = min(pairs, key=lambda pair: pair.error, default=None)
-    if best is None or best.error > 0.05 * max(map(abs, found)):
+    if best is None or best.error > 0.05 * statistics.median(map(abs, found)):
         return None
     return best
