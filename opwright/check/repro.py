@@ -62,7 +62,9 @@ def scripts_of(run: Run, request: Request) -> dict[Key, tuple[str, str]]:
             name = name_of(each)
             text = script_of(each, schema, request, name=name)
             if each.outcome.row in guarded:
-                text = text.replace("import torch\n", f"{guard_text()}import torch\n", 1)
+                text = re.sub(
+                    "^import ", f"{guard_text()}import ", text, count=1, flags=re.MULTILINE
+                )
             scripts[each.key] = (name, text)
     return scripts
 
@@ -153,13 +155,20 @@ def loading(failure: Failure, request: Request, *, needs_subject: bool) -> Itera
         loads = [f"torch.ops.load_library({absolute(each)!r})" for each in request.load]
         yield "\n".join([*loads, overload])
         return
-    yield "import torch\nimport torch_npu\n\n" + TARGET
+    yield f"{TORCH}\n{TARGET}"
     lines = [*target_lines(request), overload]
     if needs_subject:
         lines += [subject_line(name), "reference = subject.reference"]
     yield "\n".join(lines)
 
 
+# Kernels of the twin that a declaration has are declared before torch_npu is loaded, or after this.
+TORCH = """\
+import opwright.twin  # before torch, which loads torch_npu
+
+import torch
+import torch_npu
+"""
 TARGET = """\
 from opwright.check.request import Request
 from opwright.check.target import read_target"""
@@ -191,7 +200,7 @@ def replay(failure: Failure, request: Request, lines: list[str]) -> Iterator[str
     """Yield what runs the row on the sample that fails; lines that show the call come before."""
     operator, row, column, _ = failure.key
     sample = None if failure.finding is None else failure.finding.sample
-    imports = ["import torch\nimport torch_npu\n"]
+    imports = [TORCH]
     loads = [*target_lines(request), subject_line(operator)]
     if lines:
         loads.append("operator = subject.overload")

@@ -185,7 +185,7 @@ def test_a_script_of_a_guarded_row_guards_memory() -> None:
     run = dataclasses.replace(run_of(failed(script=("assert 0",))), rows=rows)
     [(_, text)] = scripts_of(run, REQUEST).values()
     guard = text.index(f'os.environ[{GUARD!r}] = "1"')
-    assert guard < text.index("import torch\n")
+    assert guard < text.index("import opwright.twin")
 
 
 def test_lines_without_an_assertion_are_followed_by_the_row() -> None:
@@ -280,3 +280,8 @@ def test_every_script_of_the_corpus_fails_alone(name: str, tmp_path: Path) -> No
     paths = sorted(write_scripts(tmp_path, run, Request(target=str(file))).values())
     assert paths
     assert results(paths) == dict.fromkeys(paths, "3")
+    # Alone, as its first lines say: the other ones ran where the twin was imported already.
+    alone = [sys.executable, "-m", "opwright", "run", "--", sys.executable, paths[0]]
+    done = subprocess.run(alone, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "AssertionError" in done.stderr
