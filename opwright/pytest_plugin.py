@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
             )
             raise pytest.UsageError(message)
         return
-    from opwright.check.pytest_items import ChecksPlugin  # noqa: PLC0415 - only where it is used
+    from opwright.check.pytest_plugin.items import ChecksPlugin  # noqa: PLC0415 - only where it is used
 
     plugin = ChecksPlugin(targets, None if ledger is None else Path(ledger))
     config.pluginmanager.register(plugin, "opwright-check")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from opwright.check.errors import NumberError, OutputError, TargetError
-from opwright.check.ledger import default_ledger
+from opwright.check.known.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
 from opwright.check.session import INTERRUPTED, Options, run_session

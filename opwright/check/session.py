@@ -12,18 +12,18 @@ import typer
 from rich.console import Console
 
 from opwright import __version__
-from opwright.check.accept import accept
 from opwright.check.as_json import run_text as run_json
-from opwright.check.failures import is_passed, new_failures
-from opwright.check.ledger import judged, read_ledger
+from opwright.check.known.accept import accept
+from opwright.check.known.failures import is_passed, new_failures
+from opwright.check.known.ledger import judged, read_ledger
+from opwright.check.known.released import write_releases
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
 from opwright.check.progress import Progress
-from opwright.check.released import write_releases
 from opwright.check.report.html import page_of
 from opwright.check.report.terminal import WIDTH, run_text
-from opwright.check.repro import write_scripts
+from opwright.check.repro.scripts import write_scripts
 from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.errors import counted
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from opwright.check.ledger import Entry
+    from opwright.check.known.ledger import Entry
     from opwright.check.outcome import Outcome
     from opwright.check.processes.pool import Limits
     from opwright.check.request import Request

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.check.accept import accept, quoted
-from opwright.check.failures import failures, is_passed, new_failures
 from opwright.check.finding import Finding, Kind
-from opwright.check.ledger import Judged, check_entries, entries_of, judged, read_ledger
+from opwright.check.known.accept import accept, quoted
+from opwright.check.known.failures import failures, is_passed, new_failures
+from opwright.check.known.ledger import Judged, check_entries, entries_of, judged, read_ledger
 from opwright.check.outcome import Outcome
 from opwright.check.report.errors import LedgerError, LedgerFileError
 from opwright.check.run import CheckedRow, Run

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.check.pytest_shards import SCHEDULERS, operator_of
+from opwright.check.pytest_plugin.shards import SCHEDULERS, operator_of
 
 if TYPE_CHECKING:
     from pathlib import Path

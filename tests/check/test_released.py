@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.check.released import (
+from opwright.check.known.released import (
     FILE,
     Release,
     ReleasedSchemasError,

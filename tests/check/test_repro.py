@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 
 from opwright.build.errors import EditedFilesError
 from opwright.check.examine import examine_operator
-from opwright.check.failures import failures
 from opwright.check.finding import Finding, Kind
+from opwright.check.known.failures import failures
 from opwright.check.outcome import Outcome
-from opwright.check.repro import name_of, scripts_of, write_scripts
-from opwright.check.repro_arguments import arguments_lines
+from opwright.check.repro.arguments import arguments_lines
+from opwright.check.repro.scripts import name_of, scripts_of, write_scripts
 from opwright.check.request import Request
 from opwright.check.rows import row
 from opwright.check.run import CheckedOperator, CheckedRow, Run, checked_operators

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.check.slope import slope
+from opwright.check.observe.slope import slope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

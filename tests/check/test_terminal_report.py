@@ -184,7 +184,8 @@ def test_reports_need_no_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import opwright.check.report.terminal, opwright.check.report.html\n"
-        "import opwright.check.ledger, opwright.check.accept, opwright.check.repro\n"
-        "import opwright.check.pytest_items\n"
+        "import opwright.check.known.ledger, opwright.check.known.accept\n"
+        "import opwright.check.repro.scripts\n"
+        "import opwright.check.pytest_plugin.items\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.twin.on_twin import output
+from tests.twin.on_twin import printed, run_fresh
 
 pytestmark = [pytest.mark.twin, pytest.mark.compile]
 
@@ -75,7 +75,7 @@ except OpwrightError as error:
 
 def test_converters_come_with_torchair_and_go_with_their_set() -> None:
     before, after, samples, first, second, dynamic, gone, none, *refused = [
-        line for line in output(CODE, is_fresh=True).splitlines() if not line.startswith("[W")
+        line for line in printed(run_fresh(CODE)).splitlines() if not line.startswith("[W")
     ]
     assert before == "[False, False, False, False]"
     assert after == "[True, True, True, True]"

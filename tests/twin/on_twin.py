@@ -20,19 +20,21 @@ COMPILER = ("torchair", "torch._dynamo")
 PREFIX = "import opwright.twin\nimport torch\nimport torch_npu\n"
 
 
-def run(
-    script: str, *, is_fresh: bool = False, **variables: str
-) -> subprocess.CompletedProcess[str]:
+def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the script after importing torch and torch_npu, with these environment variables.
 
-    Without variables, and unless it has to be a fresh one, the process is forked from one that has
-    imported them, and torchair as well if the script names it.
+    Without variables the process is forked from one that has imported them, and torchair as well
+    if the script names it.
     """
-    if not variables and not is_fresh:
-        modules = COMPILER if "torchair" in script else ()
-        environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
-        text = PREFIX + textwrap.dedent(script)
-        return prepared(modules, environment).run(text, limit=LIMIT)
+    if variables:
+        return run_fresh(script, **variables)
+    modules = COMPILER if "torchair" in script else ()
+    environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
+    return prepared(modules, environment).run(PREFIX + textwrap.dedent(script), limit=LIMIT)
+
+
+def run_fresh(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the script in a process that imports torch and torch_npu itself."""
     return subprocess.run(
         [sys.executable, "-c", PREFIX + textwrap.dedent(script)],
         env={**CLEAN, "PYTHONPATH": str(ROOT), **variables},
@@ -43,8 +45,12 @@ def run(
     )
 
 
-def output(script: str, *, is_fresh: bool = False, **variables: str) -> str:
+def output(script: str, **variables: str) -> str:
     """Run the script, which must succeed, and return what it printed."""
-    done = run(script, is_fresh=is_fresh, **variables)
+    return printed(run(script, **variables))
+
+
+def printed(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what a script printed, which must have succeeded."""
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opwright.check.failures import failures
+from opwright.check.known.failures import failures
 
 if TYPE_CHECKING:
     from opwright.check.outcome import Outcome

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from opwright.check.failures import Failure
     from opwright.check.finding import Finding
+    from opwright.check.known.failures import Failure
 
 __all__ = ["Fault", "faults"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import jinja2
 from markupsafe import Markup
 
-from opwright.check.failures import is_passed, new_failures
+from opwright.check.known.failures import is_passed, new_failures
 from opwright.check.report.counts import ORDER, cells, not_applicable, shown_status
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from opwright.check.failures import new_failures
+from opwright.check.known.failures import new_failures
 from opwright.check.report.counts import ORDER, cells, not_applicable, shown_status
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS
@@ -22,8 +22,8 @@ from opwright.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from opwright.check.failures import Failure
     from opwright.check.finding import Finding
+    from opwright.check.known.failures import Failure
     from opwright.check.report.faults import Fault
     from opwright.check.run import Run
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
-from opwright.check.memory import Form, identity, labelled, shares
+from opwright.check.observe.memory import Form, identity, labelled, shares
 from opwright.check.row import Row
 from opwright.check.rows.mutation import device_of_column
 from opwright.check.subject import packed_results

@@ -17,11 +17,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.tensors import on_device, replaced, tensor_arguments
+from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
-from opwright.check.tensors import on_device, replaced, tensor_arguments
-from opwright.check.tolerance import difference
 from opwright.live import dispatcher
 from opwright.live.autocast import AUTOCAST_KEYS, is_eligible, target
 

@@ -28,9 +28,9 @@ import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.tensors import first_unequal
 from opwright.check.row import Row
 from opwright.check.subject import flat
-from opwright.check.tensors import first_unequal
 from opwright.twin import guard
 
 if TYPE_CHECKING:

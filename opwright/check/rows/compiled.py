@@ -15,9 +15,9 @@ Each graph runs twice with other values at other addresses. The columns without 
 sizes and run a sample that is not contiguous as well; those with `dynamic` make every size a
 symbol and run the same graph with other sizes.
 
-An operator whose result's size depends on data cannot be in graphs of TorchAir. Column
-`max-autotune` applies to operators that have a prototype or a converter, declared or registered,
-and to those that are made of others. What was compiled is in the report.
+An operator whose result's size depends on data, or whose result is on the host, cannot be in
+graphs of TorchAir. Column `max-autotune` applies to operators that have a prototype or a converter,
+declared or registered, and to those that are made of others. What was compiled is in the report.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from opwright.check.bench import NotApplicableError
-from opwright.check.comparing import (
+from opwright.check.finding import Kind
+from opwright.check.observe.comparing import (
     DIFFERENT_EACH_TIME,
     cause_text,
     few,
@@ -38,29 +39,29 @@ from opwright.check.comparing import (
     run,
     run_eagerly,
 )
-from opwright.check.compiling import (
+from opwright.check.observe.compiling import (
     compiled,
-    data_dependent,
+    fake_results,
     fresh_compilers,
     inner_error,
     must_have_meta,
 )
-from opwright.check.finding import Kind
+from opwright.check.observe.sizes import other_sizes
+from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.rows.functionalization import ALIASED_RESULT
-from opwright.check.sizes import other_sizes
 from opwright.check.subject import flat
-from opwright.check.tolerance import difference
 from opwright.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opwright.check.bench import Bench
-    from opwright.check.compiling import Backend
     from opwright.check.finding import Finding
-    from opwright.check.program import Program, Ran, Shape
+    from opwright.check.observe.compiling import Backend
+    from opwright.check.observe.program import Program, Ran, Shape
     from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
 
 __all__ = ["ROW"]
 
@@ -113,7 +114,14 @@ ENGINE = Kind(
 )
 
 # What TorchAir says of an operator that it has no converter for (torch_npu 2.13.0).
-WITHOUT_CONVERTER = ("No AscendIR", "find optype", "has no converter", "not have a converter")
+WITHOUT_CONVERTER = (
+    "No AscendIR",
+    "find optype",
+    "has no converter",
+    "not have a converter",
+    # A node of CANN has the operator's name and other inputs: Fills, Constant.
+    "Failed to auto-generated converter",
+)
 # What converters of opwright say of an attribute that would be a symbol.
 CONSTANT_ATTRIBUTE = "attributes are constants"
 # CANN's codes for what a capture does not allow.
@@ -123,17 +131,15 @@ ENGINES = ("OPW-N0", "E10501", "E19025", "E89999")
 
 def run_row(bench: Bench) -> None:
     """Compile functions and compare."""
-    samples = few(bench, 1 if is_dynamic(bench) else 2)
+    samples = few(bench, 2)
     if not samples:
         raise NotApplicableError(bench.samples.why_none() or "the operator has no samples")
-    if not is_dynamic(bench):
-        samples += strided(bench)
+    samples += more_sizes(bench) if is_dynamic(bench) else strided(bench)
     reasons = [why_no_graph(bench, each) for each in samples]
-    if all(reasons):
+    possible = [each for each, why in zip(samples, reasons, strict=True) if why is None]
+    if not possible:
         raise NotApplicableError(reasons[0] or "")
-    for sample, reason in zip(samples, reasons, strict=True):
-        if reason is not None:
-            continue
+    for sample in possible[:1] if is_dynamic(bench) else possible:
         found = bench.examine(lambda each: Trial(bench, each).finding(), sample)
         if found is not None:
             bench.findings.append(found)  # compiling again for smaller samples would take too long
@@ -163,9 +169,35 @@ def why_no_graph(bench: Bench, sample: Sample) -> str | None:
     lists = [each for each in values.values() if isinstance(each, list | tuple)]
     if backend == "max-autotune" and any(None in map(type_or_none, each) for each in lists):
         return "a list of tensors with None in it: the graph engine has no such inputs"
-    if data_dependent(bench, sample):
+    if writes_nothing_given(bench, values):
+        return (
+            "no argument that is written is given: of a result, a graph of TorchAir returns the "
+            "first part alone (torch's decompose_auto_functionalized, not the operator)"
+        )
+    results = fake_results(bench, sample)
+    if any(isinstance(size, torch.SymInt) for tensor in results for size in tensor.shape):
         return "the size of a result depends on data: TorchAir makes no graphs of such operators"
+    if any(tensor.device.type == "cpu" for tensor in results) and bench.device != "cpu":
+        return "a result is on the host: TorchAir's graphs compute on the NPU"
+    if (
+        backend == "reduce-overhead"
+        and is_dynamic(bench)
+        and any(tensor.numel() == 0 for tensor in results)
+    ):
+        return "a result is empty: TorchAir captures no second graph beside one with such a result"
     return None
+
+
+def writes_nothing_given(bench: Bench, values: Values) -> bool:
+    """Tell whether an operator with one result may write, and is given nothing to write."""
+    schema = bench.subject.schema
+    written = flat({argument.name: values[argument.name] for argument in schema.mutated})
+    return bool(schema.mutated) and not written and len(schema.results) == 1
+
+
+def more_sizes(bench: Bench) -> list[Sample]:
+    """Return samples that may do where the first one cannot be in a graph."""
+    return list(islice(bench.samples.of(("size",), 0), 8))
 
 
 def type_or_none(value: object) -> object:

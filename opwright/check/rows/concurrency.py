@@ -30,9 +30,9 @@ import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.tensors import copied, first_unequal
 from opwright.check.row import Row
 from opwright.check.subject import flat
-from opwright.check.tensors import copied, first_unequal
 from opwright.declare.sample import TensorSpec
 from opwright.live.arguments import tensors_in
 

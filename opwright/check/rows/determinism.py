@@ -21,10 +21,10 @@ import torch
 
 from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
+from opwright.check.observe.tensors import first_unequal, replaced, rolled, tensor_arguments
+from opwright.check.observe.tolerance import difference as apart
 from opwright.check.row import Row
 from opwright.check.subject import flat
-from opwright.check.tensors import first_unequal, replaced, rolled, tensor_arguments
-from opwright.check.tolerance import difference as apart
 from opwright.declare.sample import Tolerance
 
 if TYPE_CHECKING:

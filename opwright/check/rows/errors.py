@@ -26,11 +26,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.row import Row
-from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
-from opwright.check.samples import described
-from opwright.check.subject import flat
-from opwright.check.tensors import (
+from opwright.check.observe.tensors import (
     first_unequal,
     on_device,
     replaced,
@@ -38,7 +34,11 @@ from opwright.check.tensors import (
     tensor_arguments,
     tensors_by_place,
 )
-from opwright.check.tolerance import difference
+from opwright.check.observe.tolerance import difference
+from opwright.check.row import Row
+from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
+from opwright.check.samples import described
+from opwright.check.subject import flat
 from opwright.declare.sample import Sample
 from opwright.declare.schema import Base
 from opwright.errors import OpwrightError

@@ -19,13 +19,13 @@ import torch
 from torch.export import Dim
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.comparing import DIFFERENT_EACH_TIME, cause_text, few, run, run_eagerly
-from opwright.check.compiling import fresh_compilers, must_have_meta
 from opwright.check.finding import Kind
-from opwright.check.program import program_of
+from opwright.check.observe.comparing import DIFFERENT_EACH_TIME, cause_text, few, run, run_eagerly
+from opwright.check.observe.compiling import fresh_compilers, must_have_meta
+from opwright.check.observe.program import program_of
+from opwright.check.observe.sizes import other_sizes
 from opwright.check.row import Row
 from opwright.check.rows.functionalization import ALIASED_RESULT
-from opwright.check.sizes import other_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,7 +31,8 @@ from functorch.compile import nop  # type: ignore[import-untyped]  # it has no t
 from torch._functorch.aot_autograd import aot_function
 
 from opwright.check.bench import NotApplicableError
-from opwright.check.comparing import (
+from opwright.check.finding import Kind
+from opwright.check.observe.comparing import (
     DIFFERENT_EACH_TIME,
     cause_text,
     few,
@@ -39,12 +40,11 @@ from opwright.check.comparing import (
     run,
     run_eagerly,
 )
-from opwright.check.compiling import NO_META, data_dependent
-from opwright.check.finding import Kind
-from opwright.check.program import has_pair, program_of
+from opwright.check.observe.compiling import NO_META, data_dependent
+from opwright.check.observe.program import has_pair, program_of
+from opwright.check.observe.watch import quiet
 from opwright.check.row import Row
 from opwright.check.rows.meta import is_missing
-from opwright.check.watch import quiet
 from opwright.live import dispatcher
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.program import Program, Ran
+    from opwright.check.observe.program import Program, Ran
     from opwright.declare.sample import Sample
 
 __all__ = ["ALIASED_RESULT", "ROW", "missing_meta"]

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.differentiated import (
+from opwright.check.finding import Kind
+from opwright.check.observe.differentiated import (
     base,
     call_with_grad,
     cotangents,
@@ -41,12 +42,11 @@ from opwright.check.differentiated import (
     reference_slope,
     widened,
 )
-from opwright.check.finding import Kind
+from opwright.check.observe.slope import slope
+from opwright.check.observe.tensors import on_device, replaced, tensors_by_place
 from opwright.check.row import Row
 from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
-from opwright.check.slope import slope
 from opwright.check.subject import flat
-from opwright.check.tensors import on_device, replaced, tensors_by_place
 from opwright.live import dispatcher
 from opwright.live.errors import NotDifferentiableError
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from opwright.check.bench import Bench
-    from opwright.check.differentiated import Call, Gradients, Tensors
     from opwright.check.finding import Finding
+    from opwright.check.observe.differentiated import Call, Gradients, Tensors
     from opwright.check.samples import Aspect
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample

@@ -29,20 +29,20 @@ import torch._dynamo
 from torch._dynamo.utils import counters, get_compilation_metrics
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.comparing import run, run_eagerly
-from opwright.check.compiling import NO_META, fresh_compilers, inner_error, must_have_meta
 from opwright.check.finding import Kind
-from opwright.check.program import program_of
+from opwright.check.observe.comparing import run, run_eagerly
+from opwright.check.observe.compiling import NO_META, fresh_compilers, inner_error, must_have_meta
+from opwright.check.observe.program import program_of
+from opwright.check.observe.sizes import has_no_special_size, other_sizes
+from opwright.check.observe.watch import place_in_text
 from opwright.check.row import Row
-from opwright.check.sizes import has_no_special_size, other_sizes
-from opwright.check.watch import place_in_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.program import Program
+    from opwright.check.observe.program import Program
     from opwright.declare.sample import Sample
 
 __all__ = ["ROW"]

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.deviation import deviation
 from opwright.check.finding import Kind
-from opwright.check.memory import Form, snapshots
+from opwright.check.observe.deviation import deviation
+from opwright.check.observe.memory import Form, snapshots
 from opwright.check.row import Row
 from opwright.check.samples.layouts import layouts_for
 from opwright.check.subject import flat
@@ -204,7 +204,7 @@ def said(values: Values) -> Iterator[str]:
 
 def script(bench: Bench, name: str) -> tuple[str, ...]:
     """Return the lines that compare the two calls."""
-    from opwright.check.deviation import picked  # noqa: PLC0415 - for a fault only
+    from opwright.check.observe.deviation import picked  # noqa: PLC0415 - for a fault only
 
     taken = picked(bench.subject.schema, name)
     return (

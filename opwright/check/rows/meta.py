@@ -36,11 +36,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.metadata import metadata
+from opwright.check.observe.metadata import metadata
+from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
 from opwright.check.samples import ALL
 from opwright.check.subject import flat
-from opwright.check.watch import Seen, place_in_stack, quiet, watched
 from opwright.live import dispatcher
 from opwright.live.arguments import map_tensors
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.metadata import Metadata, Property
+    from opwright.check.observe.metadata import Metadata, Property
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 

@@ -25,8 +25,8 @@ import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.memory import Form, labelled, snapshots
-from opwright.check.registrations import registered
+from opwright.check.observe.memory import Form, labelled, snapshots
+from opwright.check.observe.registrations import registered
 from opwright.check.row import Row
 from opwright.live.arguments import map_tensors
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.memory import Snapshot
+    from opwright.check.observe.memory import Snapshot
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.deviation import deviation, picked
 from opwright.check.finding import Kind
-from opwright.check.memory import labelled
+from opwright.check.observe.deviation import deviation, picked
+from opwright.check.observe.memory import labelled
 from opwright.check.row import Row
 from opwright.check.rows.mutation import device_of_column
 from opwright.check.samples import described
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from opwright.check.bench import Bench
-    from opwright.check.deviation import Deviation
     from opwright.check.finding import Finding
+    from opwright.check.observe.deviation import Deviation
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from torch._library.utils import can_generate_trivial_fake_impl
 
 from opwright.check.finding import Kind
-from opwright.check.registrations import neighbour, registered, stale
+from opwright.check.observe.registrations import neighbour, registered, stale
 from opwright.check.row import Row
 from opwright.live import dispatcher
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.registrations import Registered
+    from opwright.check.observe.registrations import Registered
     from opwright.check.subject import Subject
 
 __all__ = ["ROW"]

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.registrations import neighbour, registered, schema_text, torch_schema
-from opwright.check.released import FILE, read_releases, release_folder
+from opwright.check.known.released import FILE, read_releases, release_folder
+from opwright.check.observe.registrations import neighbour, registered, schema_text, torch_schema
 from opwright.check.row import Row
 from opwright.declare.errors import SchemaError
 from opwright.declare.schema_text import parse_schema

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
+from opwright.check.observe.tensors import described, same_bits, tensor_arguments
+from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
-from opwright.check.tensors import described, same_bits, tensor_arguments
-from opwright.check.tolerance import difference
 from opwright.declare.schema import Base
 
 if TYPE_CHECKING:

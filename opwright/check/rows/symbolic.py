@@ -33,15 +33,15 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
 from opwright.check.bench import EagerCallError, NotApplicableError
-from opwright.check.compiling import NO_META
 from opwright.check.finding import Kind
-from opwright.check.metadata import Metadata, metadata, shown
+from opwright.check.observe.compiling import NO_META
+from opwright.check.observe.metadata import Metadata, metadata, shown
+from opwright.check.observe.sizes import other_sizes
+from opwright.check.observe.symbols import Symbolic, sizes_of
+from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
 from opwright.check.rows.meta import is_missing
-from opwright.check.sizes import other_sizes
 from opwright.check.subject import flat
-from opwright.check.symbols import Symbolic, sizes_of
-from opwright.check.watch import Seen, place_in_stack, quiet, watched
 from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.symbols import Frozen, Size
+    from opwright.check.observe.symbols import Frozen, Size
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 

@@ -19,11 +19,17 @@ import torch
 
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.tensors import (
+    copied,
+    replaced,
+    rolled,
+    tensor_arguments,
+    tensors_by_place,
+)
+from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
-from opwright.check.tensors import copied, replaced, rolled, tensor_arguments, tensors_by_place
-from opwright.check.tolerance import difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,6 +15,7 @@ BROKEN = {
     "last_seen": "concurrency/different-results",
     "not_reentrant": "concurrency/raises",
     "default_stream": "concurrency/wrong-stream",
+    "waits_for_device": "compiled/not-capturable",
 }
 
 ops = ow.OperatorSet("corpus_concurrency")
@@ -87,6 +88,16 @@ def default_stream(x):
 
 add("default_stream", default_stream)
 
+
+def waits_for_device(x):
+    """Right for all callers, but those that capture."""
+    result = x * 2
+    torch.npu.current_stream().synchronize()
+    return result
+
+
+add("waits_for_device", waits_for_device)
+
 # Sound.
 
 
@@ -135,23 +146,19 @@ def cached_factor(x):
 
 
 def own_stream(x):
-    """A side stream that the current one waits for, after the current one."""
+    """A side stream that the current one waits for, after the current one.
+
+    The result is of the current stream: a captured graph cannot keep one of another stream.
+    """
     side = torch.npu.Stream()
     current = torch.npu.current_stream()
+    result = torch.empty_like(x)
     side.wait_stream(current)
     with torch.npu.stream(side):
-        result = x * 2
+        torch.mul(x, 2, out=result)
     current.wait_stream(side)
-    result.record_stream(current)
-    return result
-
-
-def waits_for_device(x):
-    result = x * 2
-    torch.npu.current_stream().synchronize()
     return result
 
 
 add("cached_factor", cached_factor)
 add("own_stream", own_stream)
-add("waits_for_device", waits_for_device)

@@ -14,9 +14,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from opwright.check.bench import NotApplicableError
-from opwright.check.comparing import cause_text
+from opwright.check.observe.comparing import cause_text
+from opwright.check.observe.watch import quiet
 from opwright.check.subject import flat
-from opwright.check.watch import quiet
 from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "Backend",
     "compiled",
     "data_dependent",
+    "fake_results",
     "fresh_compilers",
     "inner_error",
     "is_missing_meta",
@@ -143,8 +144,11 @@ def is_missing_meta(error: BaseException) -> bool:
     )
 
 
-def data_dependent(bench: Bench, sample: Sample) -> bool:
-    """Tell whether a result's size depends on data, as Meta says."""
+def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
+    """Return the results that Meta says a call has; none if Meta raises.
+
+    Sizes that depend on data are symbols.
+    """
     mode = FakeTensorMode(shape_env=ShapeEnv())
     values = {
         name: map_tensors(lambda each: mode.from_tensor(each, static_shapes=True), value)
@@ -154,10 +158,18 @@ def data_dependent(bench: Bench, sample: Sample) -> bool:
         with mode, quiet():
             returned = bench.subject.call(values)
     except Exception:  # noqa: BLE001 - an author's Meta; the row meta tells it
-        return False
-    results = flat({"result": [returned] if isinstance(returned, torch.Tensor) else returned})
+        return []
+    return list(
+        flat({"result": [returned] if isinstance(returned, torch.Tensor) else returned}).values()
+    )
+
+
+def data_dependent(bench: Bench, sample: Sample) -> bool:
+    """Tell whether a result's size depends on data, as Meta says."""
     return any(
-        isinstance(size, torch.SymInt) for tensor in results.values() for size in tensor.shape
+        isinstance(size, torch.SymInt)
+        for tensor in fake_results(bench, sample)
+        for size in tensor.shape
     )
 
 

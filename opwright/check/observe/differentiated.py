@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.check.slope import slope
+from opwright.check.observe.slope import slope
+from opwright.check.observe.tensors import replaced, tensors_by_place
 from opwright.check.subject import flat
-from opwright.check.tensors import replaced, tensors_by_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from opwright.check.slope import Slope
+    from opwright.check.observe.slope import Slope
     from opwright.check.subject import Subject
     from opwright.live.arguments import Values
 

@@ -19,8 +19,8 @@ import pytest
 
 from opwright import __version__
 from opwright.check.as_json import outcome_as_json, outcome_from_json
-from opwright.check.failures import failures
-from opwright.check.ledger import default_ledger, entries_of, first, judged, read_ledger
+from opwright.check.known.failures import failures
+from opwright.check.known.ledger import default_ledger, entries_of, first, judged, read_ledger
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Limits, Pool, RefusedError
@@ -34,7 +34,7 @@ from opwright.twin.settings import TwinSettings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from opwright.check.ledger import Entry
+    from opwright.check.known.ledger import Entry
     from opwright.check.outcome import Outcome
     from opwright.check.processes.client import Ready
     from opwright.check.run import CheckedRow
@@ -317,7 +317,7 @@ class ChecksPlugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:  # noqa: ANN401 - of xdist
         """Keep the items of an operator together."""
-        from opwright.check.pytest_shards import by_operator  # noqa: PLC0415 - xdist may be absent
+        from opwright.check.pytest_plugin.shards import by_operator  # noqa: PLC0415 - xdist may be absent
 
         return by_operator(config, log)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.check.observe.symbols import sizes_of
 from opwright.check.subject import flat
-from opwright.check.symbols import sizes_of
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema import Base
 

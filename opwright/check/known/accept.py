@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from opwright.check.ledger import entries_of
+from opwright.check.known.ledger import entries_of
 from opwright.check.report.errors import LedgerFileError
 from opwright.sources.files import write_atomically
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from opwright.check.failures import Failure
+    from opwright.check.known.failures import Failure
 
 __all__ = ["accept", "accepted_text"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import torch
 
-from opwright.check.tolerance import difference
+from opwright.check.observe.tolerance import difference
 from opwright.declare.schema import Base
 
 if TYPE_CHECKING:

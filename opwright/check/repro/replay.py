@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.check.examine import examine_cell
-from opwright.check.failures import failures
+from opwright.check.known.failures import failures
 from opwright.check.report.terminal import failures_text
 from opwright.check.rows import row
 from opwright.check.samples import Samples

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.build.writer import write_tree
-from opwright.check.failures import new_failures
+from opwright.check.known.failures import new_failures
 from opwright.check.report.source import without_controls
-from opwright.check.repro_arguments import arguments_lines
+from opwright.check.repro.arguments import arguments_lines
 from opwright.check.samples.text import described
 from opwright.declare.schema_text import parse_schema
 from opwright.twin.settings import GUARD
@@ -23,8 +23,8 @@ from opwright.twin.settings import GUARD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.check.failures import Failure
     from opwright.check.finding import Finding
+    from opwright.check.known.failures import Failure
     from opwright.check.request import Request
     from opwright.check.run import Run
     from opwright.declare.schema import Schema
@@ -211,7 +211,7 @@ def replay(failure: Failure, request: Request, lines: list[str]) -> Iterator[str
             imports.insert(0, "from math import inf, nan\n")
         imports.append("from opwright import sample, tensor")
         more = f", sample={text}{more}"
-    imports.append("from opwright.check.replay import replayed")
+    imports.append("from opwright.check.repro.replay import replayed")
     yield "\n".join([*imports, TARGET])
     yield "\n".join(loads)
     yield from lines

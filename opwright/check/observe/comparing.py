@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.bench import EagerCallError
-from opwright.check.program import Program, Ran, named_tensors, program_of
+from opwright.check.observe.program import Program, Ran, named_tensors, program_of
 from opwright.check.subject import packed_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opwright.check.bench import Bench
-    from opwright.check.program import Shape
+    from opwright.check.observe.program import Shape
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 

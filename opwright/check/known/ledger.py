@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from opwright.check.failures import ENDINGS, failures
+from opwright.check.known.failures import ENDINGS, failures
 from opwright.check.report.errors import (
     EntryError,
     LedgerError,
@@ -41,7 +41,7 @@ from opwright.errors import nearest_first
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from opwright.check.failures import Failure
+    from opwright.check.known.failures import Failure
     from opwright.check.outcome import Outcome
     from opwright.check.run import CheckedRow
     from opwright.errors import OpwrightError

@@ -1,0 +1,3 @@
+"""`pytest --opwright-check`: the matrix as items of a test suite."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Scripts that show one failure alone."""
+
+from __future__ import annotations
