@@ -132,6 +132,7 @@ class Trial:
     def compare(self, function: Callable[..., Any], what: str) -> Finding | None:
         """Compare a program with eager runs, for this and for other sizes."""
         tolerances = self.bench.subject.operator.tolerances
+        count = None
         for sample in (self.sample, *other_sizes(self.bench, self.sample, count=1)):
             try:
                 want = run_eagerly(self.bench, self.program, sample)
@@ -139,6 +140,9 @@ class Trial:
                 if sample == self.sample:
                     raise
                 continue
+            if count not in {None, len(want.returned)}:
+                continue  # the number of results is a size: no program can leave it open
+            count = len(want.returned)
             try:
                 with torch.no_grad():
                     got = run(self.bench, self.program, function, sample)
