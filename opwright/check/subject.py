@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from opwright.check.observe.tensors import tensors_by_place
 from opwright.live import dispatcher
-from opwright.live.arguments import Binder, tensors_in
+from opwright.live.arguments import Binder
 from opwright.live.reference import new_results
 from opwright.live.rules import Rules
 
@@ -138,9 +139,10 @@ def packed_results(returned: object, count: int) -> tuple[object, ...]:
 
 
 def flat(results: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Return the tensors of named values; those of a list are called `name[index]`."""
-    return {
-        name if value is tensor else f"{name}[{index}]": tensor
-        for name, value in results.items()
-        for index, tensor in enumerate(tensors_in(value))
-    }
+    """Return the tensors of named values; those of a list are called `name[index]`.
+
+    >>> import torch
+    >>> list(flat({"x": torch.ones(1), "ys": [None, torch.ones(1)]}))
+    ['x', 'ys[1]']
+    """
+    return dict(tensors_by_place(results, results))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.check.observe.tensors import tensors_by_place
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -61,13 +63,9 @@ def labelled(values: Mapping[str, Any]) -> Iterator[tuple[str, str, torch.Tensor
     >>> [label for _, label, _ in labelled({"x": torch.ones(1), "ys": [torch.ones(1)]})]
     ['x', 'ys[0]']
     """
-    for name, value in values.items():
-        if isinstance(value, torch.Tensor):
-            yield name, name, value
-        elif isinstance(value, list | tuple):
-            for index, each in enumerate(value):
-                if isinstance(each, torch.Tensor):
-                    yield name, f"{name}[{index}]", each
+    for name in values:
+        for place, tensor in tensors_by_place(values, [name]):
+            yield name, place, tensor
 
 
 @dataclass(frozen=True, slots=True)
