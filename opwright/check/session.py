@@ -261,7 +261,7 @@ def in_order(outcomes: Iterable[Outcome], cells: Iterable[Iterable[Cell]]) -> tu
 def tell(run: Run, options: Options) -> None:
     """Print the run and write its files."""
     if options.json_file is not None:
-        options.json_file.write_text(run_json(run), encoding="utf-8")
+        write_atomically(options.json_file, run_json(run), force=True)
     scripts = {}
     if options.repro is not None:
         scripts = write_scripts(options.repro, run, options.request)

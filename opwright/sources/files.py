@@ -174,7 +174,7 @@ def imported(
 
 
 def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; a device or pipe, such as /dev/stdout, as it comes.
 
     Returns
     -------
@@ -191,6 +191,10 @@ def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
         return False
     if path.exists() and not force:
         raise ExistingFileError(where=str(path), got="a file with another content")
+    path = path.resolve()  # a link stays
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return True
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)

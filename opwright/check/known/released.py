@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
+from opwright.sources.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -106,7 +107,7 @@ def write_release(folder: Path, namespace: str, version: str, schemas: Iterable[
     }
     releases[namespace] = {"version": version, "schemas": sorted(schemas)}
     file = folder / FILE
-    file.write_text(json.dumps(releases, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_atomically(file, json.dumps(releases, indent=2, sort_keys=True) + "\n", force=True)
     return file
 
 
