@@ -51,7 +51,7 @@ def derive_backward(
                 kernel,
                 inputs=inputs or differentiable_inputs(operator),
                 differentiable=of_outputs or differentiable_outputs(operator),
-                saves=saves,
+                saves=named(operator, saves),
             )
         case BackwardReference(inputs):
             kernel = PythonKernel(kind="vjp", function=operator.reference, of=operator.name)
@@ -62,7 +62,7 @@ def derive_backward(
                 inputs=inputs or differentiable_inputs(operator),
                 differentiable=differentiable_outputs(operator),
                 saves=tuple(
-                    a.name
+                    SavedArgument(a.name)
                     for a in operator.schema.arguments
                     if not (a.is_written and a.keyword_only)
                 ),
@@ -78,7 +78,7 @@ def new_operator(
     *,
     inputs: tuple[str, ...],
     differentiable: tuple[str, ...],
-    saves: Sequence[str],
+    saves: Sequence[SavedArgument | SavedOutput],
 ) -> tuple[Autograd, OperatorFacts]:
     """Return the backward operator with a Python kernel, and how autograd calls it."""
     gradients = [
@@ -88,7 +88,7 @@ def new_operator(
         )
         for name in differentiable
     ]
-    saved, passed = saved_values(operator, outputs, saves)
+    saved = saved_parameters(operator, outputs, saves)
     names = [argument.name for argument in gradients]
     schema = Schema(
         name=f"{operator.schema.name.rstrip('_')}_backward",
@@ -101,7 +101,7 @@ def new_operator(
     )
     autograd = Autograd(
         operator=schema.full_name,
-        arguments=(*(Gradient(name) for name in differentiable), *passed),
+        arguments=(*(Gradient(name) for name in differentiable), *saves),
         inputs=inputs,
         outputs=differentiable,
     )
@@ -123,18 +123,31 @@ def new_operator(
     )
 
 
-def saved_values(
-    operator: Operator, outputs: tuple[Output, ...], saves: Sequence[str]
-) -> tuple[list[Argument], list[BackwardArgument]]:
-    """Return the parameters of a backward for what is saved, and what autograd passes for them."""
+def named(operator: Operator, names: Sequence[str]) -> tuple[SavedArgument | SavedOutput, ...]:
+    """Return what is saved for names: an argument as it was at the call, or an output."""
+    return tuple(
+        SavedArgument(name) if operator.schema.argument(name) else SavedOutput(name)
+        for name in names
+    )
+
+
+def saved_parameters(
+    operator: Operator,
+    outputs: tuple[Output, ...],
+    saves: Sequence[SavedArgument | SavedOutput],
+) -> list[Argument]:
+    """Return the parameters of a backward for what is saved."""
+    kinds = {output.name: output.type for output in outputs}
     parameters: list[Argument] = []
-    passed: list[BackwardArgument] = []
-    for name in saves:
-        given = operator.schema.argument(name)
-        kind = given.type if given else next(o.type for o in outputs if o.name == name)
+    for value in saves:
+        if isinstance(value, SavedArgument):
+            kind, name = argument_type(operator.schema, value.name), value.name
+        else:
+            # A written argument may be saved as it was, too.
+            is_written = operator.schema.argument(value.name) is not None
+            kind, name = kinds[value.name], f"written_{value.name}" if is_written else value.name
         parameters.append(Argument(name=name, type=kind))
-        passed.append(SavedArgument(name) if given else SavedOutput(name))
-    return parameters, passed
+    return parameters
 
 
 def deduplicated(arguments: Sequence[Argument], gradients: Sequence[str]) -> Iterable[Argument]:
@@ -266,7 +279,7 @@ def from_formulas(
         used |= dict.fromkeys(formula_names(formula.expression, operator, outputs))
     asked = {value.output for value in used if isinstance(value, Gradient)}
     differentiable = tuple(output.name for output in outputs if output.name in asked)
-    saves = [value.name for value in used if not isinstance(value, Gradient)]
+    saves = [value for value in used if not isinstance(value, Gradient)]
     inputs = tuple(
         name
         for formula in backward.formulas

@@ -177,6 +177,15 @@ class Autograd:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    @property
+    def only_saved(self) -> tuple[str, ...]:
+        """The outputs that are saved and not differentiable: the backward has no gradient of them.
+
+        So a gradient that depends on them cannot be differentiated again.
+        """
+        saved = [each.name for each in self.arguments if isinstance(each, SavedOutput)]
+        return tuple(name for name in dict.fromkeys(saved) if name not in self.outputs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonKernel:

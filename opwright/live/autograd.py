@@ -9,6 +9,8 @@ several written arguments need nothing of their own, and what is saved is what w
 from __future__ import annotations
 
 import dataclasses
+import threading
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never, cast
@@ -21,11 +23,16 @@ from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.composite import composite_kernel, is_opaque, mixes_gradients
 from opwright.live.current import require_current
-from opwright.live.errors import ForwardGradientError, NotDifferentiableError, OutGradientError
+from opwright.live.errors import (
+    ForwardGradientError,
+    NotDifferentiableError,
+    OutGradientError,
+    SavedOutputError,
+)
 from opwright.live.live_operator import packed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from opwright.derive.facts import Autograd, OperatorFacts
     from opwright.live.arguments import Values
@@ -177,10 +184,13 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
     """Return what runs the operator and records it."""
     autograd = live.autograd
     backward = live.set.operator(autograd.operator) if autograd else None
+    hidden = autograd.only_saved if autograd else ()
+    nesting = Nesting()
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # noqa: ANN401 - autograd's own
         context.set_materialize_grads(False)
-        results = below(live, call.values)
+        with nesting.inside() if hidden else nullcontext():
+            results = below(live, call.values)
         named = dict(zip((o.name for o in live.facts.outputs), results, strict=True))
         call.outputs = places_of(named)
         flat: list[torch.Tensor] = []
@@ -188,7 +198,8 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         call.zeros = [(t.shape, t.dtype, t.device) for t in flat]
         if autograd is not None:
             pairs = zip(flat, call.outputs, strict=True)
-            context.mark_non_differentiable(*(t for t, p in pairs if p[0] not in autograd.outputs))
+            known = (*autograd.outputs, *hidden)
+            context.mark_non_differentiable(*(t for t, p in pairs if p[0] not in known))
             save(context, call, autograd, named)
         call.values = {}
         context.call = call
@@ -200,6 +211,8 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         call: Recorded = context.call
         if all(grad is None for grad in grads):
             return (None,) * (1 + len(call.places))
+        if hidden:
+            refuse_only_saved(live, hidden, call, grads)
         require_current(live, backward)
         arguments = backward_arguments(autograd, backward, call, context.saved_tensors, grads)
         returned = Binder.of(backward.schema).call(live.other(backward.name), arguments)
@@ -227,9 +240,61 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         call = Recorded(values, places_of(values))
         with dispatcher.one_transformation():
             flat = record(call, *live.tensors(values))
-        return packed([restored(result, flat) for result in call.results])
+        results = [restored(result, flat) for result in call.results]
+        if hidden and not nesting.is_inside:
+            results = without_history(live, hidden, results)
+        return packed(results)
 
     return run
+
+
+class Nesting(threading.local):
+    """Tells whether an operator is called by the node of its own, for an outer transformation."""
+
+    is_inside = False
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Run the operator for outer transformations of torch.func."""
+        before = self.is_inside
+        self.is_inside = True
+        try:
+            yield
+        finally:
+            self.is_inside = before
+
+
+# An output that is saved but not differentiable is a result of the node all the same: so what the
+# backward makes of it has a way to the node, which then refuses. The caller's has no history.
+
+
+def without_history(live: LiveOperator, hidden: Sequence[str], results: list[Any]) -> list[Any]:
+    """Return the results that the caller gets: those that are only saved are constants."""
+    return [
+        map_tensors(torch.Tensor.detach, result) if output.name in hidden else result
+        for output, result in zip(live.facts.outputs, results, strict=True)
+    ]
+
+
+def refuse_only_saved(
+    live: LiveOperator,
+    hidden: Sequence[str],
+    call: Recorded,
+    grads: Sequence[torch.Tensor | None],
+) -> None:
+    """Raise if a gradient came through an output that is saved but not differentiable.
+
+    Raises
+    ------
+    SavedOutputError
+        OPW-L025.
+    """
+    for (name, _), grad in zip(call.outputs, grads, strict=True):
+        if grad is not None and name in hidden:
+            raise SavedOutputError(
+                where=f"{live.where}, output {name!r}",
+                got="a gradient that is differentiated again",
+            )
 
 
 def below(live: LiveOperator, values: Values) -> list[Any]:

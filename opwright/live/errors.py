@@ -20,6 +20,7 @@ __all__ = [
     "ReferenceWriteError",
     "RegistrationError",
     "ReplacedError",
+    "SavedOutputError",
     "UnknownOperatorError",
     "UnloadedError",
     "VmapMutationError",
@@ -157,6 +158,17 @@ class ReplacedError(LiveError):
     id = "OPW-L024"
     title = "the operator that the graph recorded is not loaded any more"
     usual_fix = "compute the result again, then its gradient"
+
+
+class SavedOutputError(LiveError):
+    """A gradient that depends on a saved output without a gradient is differentiated again."""
+
+    id = "OPW-L025"
+    title = "a gradient that depends on a saved output cannot be differentiated again"
+    usual_fix = (
+        "make it a differentiable output, or compute it again from the arguments in the backward; "
+        "if it is a constant, detach() it there"
+    )
 
 
 class VmapMutationError(LiveError):

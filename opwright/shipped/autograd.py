@@ -8,6 +8,8 @@ returns into the arguments.
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["Backward", "Differentiation"]
 
@@ -43,6 +45,12 @@ class Backward:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     materialize: bool = False
+
+    @property
+    def only_saved(self) -> tuple[str, ...]:
+        """The outputs that are saved and not differentiable: it has no gradient of them."""
+        saved = [name for kind, name in self.arguments if kind == "output"]
+        return tuple(name for name in dict.fromkeys(saved) if name not in self.outputs)
 
 
 @dataclass
@@ -138,7 +146,9 @@ class Differentiation:
         """
         if backward is not None:
             self.backwards[name] = backward
-        node = make_node(self.registrar, name, names, backward)
+        hidden = backward.only_saved if backward else ()
+        nesting = Nesting()
+        node = make_node(self.registrar, name, names, backward, nesting)
         # The apply of torch.autograd.Function would hand over to torch.func, whose turn is over.
         base: Any = super(torch.autograd.Function, node)
         record = base.apply
@@ -152,6 +162,11 @@ class Differentiation:
                 next(flat) if length is None else [next(flat) for _ in range(length)]
                 for length in call.lengths
             ]
+            if hidden and not nesting.is_inside:
+                results = [
+                    mapped(torch.Tensor.detach, result) if each in hidden else result
+                    for each, result in zip(names, results, strict=True)
+                ]
             return results[0] if len(results) == 1 else tuple(results)
 
         self.autograd(name, slow, backward.inputs if backward else None)
@@ -195,17 +210,43 @@ class Differentiation:
         self.library.impl(name, kernel, "Functionalize")
 
 
+class Nesting(threading.local):
+    """Tells whether an operator is called by the node of its own, for an outer transformation."""
+
+    is_inside = False
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Run the operator for outer transformations of torch.func."""
+        before = self.is_inside
+        self.is_inside = True
+        try:
+            yield
+        finally:
+            self.is_inside = before
+
+
 def make_node(
-    registrar: Any, name: str, names: Sequence[str], backward: Backward | None
+    registrar: Any,
+    name: str,
+    names: Sequence[str],
+    backward: Backward | None,
+    nesting: Nesting,
 ) -> type[torch.autograd.Function]:
-    """Return the class of an operator's nodes in autograd's graph."""
+    """Return the class of an operator's nodes in autograd's graph.
+
+    An output that is saved but not differentiable is a result of the node all the same: so what
+    the backward makes of it has a way to the node, which then refuses.
+    """
     binder = registrar.binder(name)
     pulls = registrar.binder(backward.operator) if backward else None
+    hidden = backward.only_saved if backward else ()
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
         context.set_materialize_grads(False)
         # A node's forward runs without gradients, which outer transformations of torch.func need.
-        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
+        inside = nesting.inside() if hidden else nullcontext()
+        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad(), inside:
             results = as_list(binder.call(binder.operator, call.values))
         named = dict(zip(names, results, strict=True))
         call.lengths = [len(r) if isinstance(r, list) else None for r in results]
@@ -214,7 +255,8 @@ def make_node(
         call.zeros = [(t.shape, t.dtype, t.device) for t in flat]
         if backward is not None:
             pairs = zip(flat, call.outputs, strict=True)
-            context.mark_non_differentiable(*(t for t, p in pairs if p[0] not in backward.outputs))
+            known = (*backward.outputs, *hidden)
+            context.mark_non_differentiable(*(t for t, p in pairs if p[0] not in known))
             save(context, call, backward, named)
         call.values = {}
         context.call = call
@@ -225,6 +267,8 @@ def make_node(
             message = f"{registrar.namespace}::{name} has no backward"
             raise NotImplementedError(message)
         call: Recorded = context.call
+        if hidden:
+            refuse_only_saved(f"{registrar.namespace}::{name}", hidden, call, grads)
         values = backward_values(pulls.operator, backward, call, context.saved_tensors, grads)
         found = dict(zip(backward.inputs, as_list(pulls.call(pulls.operator, values)), strict=True))
         needed = zip(call.places, context.needs_input_grad[1:], strict=True)
@@ -233,6 +277,20 @@ def make_node(
     members = {"forward": staticmethod(forward), "backward": staticmethod(pull)}
     title = "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
     return type(f"{title}Backward", (torch.autograd.Function,), members)
+
+
+def refuse_only_saved(
+    name: str, hidden: Sequence[str], call: Recorded, grads: Sequence[torch.Tensor | None]
+) -> None:
+    """Raise if a gradient came through an output that is saved but not differentiable."""
+    for (output, _), grad in zip(call.outputs, grads, strict=True):
+        if grad is not None and output in hidden:
+            message = (
+                f"{name}, output '{output}': a gradient that depends on a saved output cannot be "
+                "differentiated again; make it a differentiable output, or compute it again from "
+                "the arguments in the backward; if it is a constant, detach() it there"
+            )
+            raise RuntimeError(message)
 
 
 def save(context: Any, call: Recorded, backward: Backward, outputs: Mapping[str, Any]) -> None:

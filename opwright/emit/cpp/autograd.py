@@ -33,6 +33,8 @@ FUNCTIONS = {
     "if defined": ("if_defined(",),
     "save list": ("unpack(",),
     "save optional list": ("unpack_optional(",),
+    "refuse": ("refuse_gradient(",),
+    "nested": ("const Nested ",),
     "unimplemented": ("NotImplemented",),
     "is differentiable": ("_differentiable(", "record_new(", "record_written("),
     "if differentiable": ("if_differentiable(",),
@@ -70,7 +72,7 @@ class AutogradCode:
         self.autograd: Autograd = autograd
         self.node = f"{pascal(code.name)}Node"
         self.saved = {
-            value: f"{safe(value.name)}_"
+            value: member_name(code, value)
             for value in dict.fromkeys(autograd.arguments)
             if not isinstance(value, Gradient)
         }
@@ -105,6 +107,13 @@ class AutogradCode:
     def watched(self) -> list[str]:
         """The arguments whose gradients decide whether a graph is recorded."""
         return list(dict.fromkeys([*self.autograd.inputs, *self.written]))
+
+
+def member_name(code: OperatorCode, value: SavedArgument | SavedOutput) -> str:
+    """Return the name of the member that keeps a value: a written argument may be kept twice."""
+    argument = code.facts.schema.argument(value.name)
+    is_written = isinstance(value, SavedOutput) and argument is not None
+    return f"{'written_' if is_written else ''}{safe(value.name)}_"
 
 
 def value_name(value: BackwardArgument) -> str:
@@ -163,6 +172,7 @@ def apply(code: AutogradCode) -> list[str]:
     count = len(results)
     nothing = "if (!any_defined(grads)) {"
     guard = block([nothing], ["return variable_list(num_outputs());"])
+    guard += refuse_only_saved(code)
     if count == 1 and not results[0].type.is_list:
         return [*guard, *flow(f"return {{{call}", values, ")};")]
     if count == 1:
@@ -177,6 +187,20 @@ def apply(code: AutogradCode) -> list[str]:
         many = f"results.insert(results.end(), {name}.begin(), {name}.end());"
         lines.append(many if result.type.is_list else one)
     return [*lines, "return results;"]
+
+
+def refuse_only_saved(code: AutogradCode) -> list[str]:
+    """Return the statements that raise for a gradient of an output that is only saved."""
+    first = len(code.autograd.outputs)
+    return [
+        line
+        for index, name in enumerate(code.autograd.only_saved, first)
+        for line in flow(
+            "refuse_gradient(",
+            ["grads", str(index), message(f"{code.code.qualified}, output '{name}'")],
+            ");",
+        )
+    ]
 
 
 def passed(code: AutogradCode, value: BackwardArgument, argument: Argument) -> str:
@@ -194,13 +218,10 @@ def passed(code: AutogradCode, value: BackwardArgument, argument: Argument) -> s
         return f"unpack{'_optional' if optional else ''}({name})"
     if not code.is_tensor(value):
         return name
-    unpacked = f"{name}.unpack({'getptr()' if is_output(code, value) else ''})"
+    # An output has this node in its graph.
+    own = "getptr()" if isinstance(value, SavedOutput) else ""
+    unpacked = f"{name}.unpack({own})"
     return f"if_defined({unpacked})" if argument.type.optional else unpacked
-
-
-def is_output(code: AutogradCode, value: BackwardArgument) -> bool:
-    """Tell whether a saved value is an output that has this node in its graph."""
-    return isinstance(value, SavedOutput) and value.name in code.autograd.outputs
 
 
 def kernel(code: AutogradCode) -> list[str]:
@@ -298,16 +319,25 @@ def run_below(
 ) -> list[str]:
     """Return the statements that run the operator, record the graph and return the results."""
     operator = code.code
-    guard = "const at::AutoDispatchBelowAutograd guard;"
+    guard = ["const at::AutoDispatchBelowAutograd guard;"]
     if operator.result == "void":
-        run = block(["{"], [guard, *flow(redispatch, arguments, ");")])
-        return [*run, *record(code, {}, graph)]
+        run = block(["{"], [*guard, *flow(redispatch, arguments, ");")])
+        return [*run, *record(code, {}, names, graph)]
     results = names.fresh("results")
     call = flow(f"return {redispatch}", arguments, ");")
-    run = block([f"auto {results} = [&] {{"], [guard, *call], "}();")
     places = result_places(operator, results)
     own = return_arguments(operator, places)
-    return [*run, *record(code, places, graph), *own, f"return {results};"]
+    hidden = [name for name in code.autograd.only_saved if code.output(name).argument is None]
+    before: list[str] = []
+    if hidden:
+        inside = names.fresh("is_nested")
+        outer = names.fresh("was_nested")
+        before = [f"static thread_local bool {inside} = false;", f"const bool {outer} = {inside};"]
+        guard.append(f"const Nested {names.fresh('nested')}({inside});")
+        constants = [f"{places[name]} = {places[name]}.detach();" for name in hidden]
+        own = [*block([f"if (!{outer}) {{"], constants), *own]
+    run = block([f"auto {results} = [&] {{"], [*guard, *call], "}();")
+    return [*before, *run, *record(code, places, names, graph), *own, f"return {results};"]
 
 
 def result_places(operator: OperatorCode, results: str) -> dict[str, str]:
@@ -331,7 +361,7 @@ def return_arguments(operator: OperatorCode, places: Mapping[str, str]) -> list[
     ]
 
 
-def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[str]:
+def record(code: AutogradCode, places: Mapping[str, str], names: Locals, graph: str) -> list[str]:
     """Return the statements that make outputs part of the graph, and keep those that are saved."""
     lines: list[str] = []
     for name in code.autograd.outputs:
@@ -341,15 +371,30 @@ def record(code: AutogradCode, places: Mapping[str, str], graph: str) -> list[st
             lines.append(f"torch::autograd::set_history({result}, {graph});")
         else:
             lines += record_written(code, output.argument, graph)
+    saved = {name: output_place(code, name, places) for name in code.autograd.outputs}
+    for name in code.autograd.only_saved:
+        # So a gradient that depends on it has a way to the node, which refuses.
+        tensor = output_place(code, name, places)
+        if code.output(name).argument is not None:
+            # The caller's tensor gets no history: what is saved is another one of the same memory.
+            alias = names.fresh(f"saved_{name}")
+            lines.append(f"const at::Tensor {alias} = {tensor}.detach();")
+            tensor = alias
+        saved[name] = tensor
+        lines.append(f"torch::autograd::set_history(if_differentiable({tensor}), {graph});")
     for value, member_name in code.saved.items():
         if isinstance(value, SavedOutput):
-            output = code.output(value.name)
-            tensor = places[value.name] if output.argument is None else safe(output.argument)
-            own = "true" if is_output(code, value) else "false"
+            tensor = saved[value.name]
             lines.append(
-                f"{graph}->{member_name} = torch::autograd::SavedVariable({tensor}, {own});"
+                f"{graph}->{member_name} = torch::autograd::SavedVariable({tensor}, true);"
             )
     return lines
+
+
+def output_place(code: AutogradCode, name: str, places: Mapping[str, str]) -> str:
+    """Return where an output is when the operator has run."""
+    argument = code.output(name).argument
+    return places[name] if argument is None else safe(argument)
 
 
 def record_written(code: AutogradCode, name: str, graph: str) -> list[str]:

@@ -119,6 +119,21 @@ def test_a_large_set_is_compiled_in_several_units(tmp_path: Path) -> None:
     assert "csrc/functionalization_1.cpp" in files
 
 
+def test_a_written_argument_that_is_only_saved_gets_no_history_itself(tmp_path: Path) -> None:
+    declared = (
+        "@ops.operator('track(Tensor x, Tensor(a!) total) -> Tensor',"
+        " backward={'x': 'grad * (total.sum() + result1)'})\n"
+        "def track(x, total): return total.copy_(x.sum()) * x\n"
+    )
+    text = emit_cpp(facts_of_text(tmp_path, declared), OPTIONS)["csrc/autograd.cpp"]
+    assert "node->total_ = torch::autograd::SavedVariable(total.clone(), false);" in text
+    assert "const at::Tensor saved_total = total.detach();" in text
+    assert "set_history(if_differentiable(saved_total), node);" in text
+    assert "node->written_total_ = torch::autograd::SavedVariable(saved_total, true);" in text
+    assert "total_.unpack(), written_total_.unpack(getptr())" in text
+    assert """refuse_gradient(grads, 1, "declared::track, output 'total'");""" in text
+
+
 def test_an_operator_made_of_others_has_a_schema_only(tmp_path: Path) -> None:
     text = "@ops.operator('f(Tensor(a!) x) -> ()', aclnn=False)\ndef f(x): x.neg_()\n"
     files = emit_cpp(facts_of_text(tmp_path, text), OPTIONS)

@@ -86,6 +86,29 @@ bool any_defined(const variable_list& tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return tensor.defined(); });
 }
 
+//@ refuse
+// An output that is saved but not differentiable has a place in the graph, so that a gradient that depends on it
+// cannot be differentiated again without an error.
+void refuse_gradient(const variable_list& grads, size_t index, const char* output) {
+  TORCH_CHECK(index >= grads.size() || !grads[index].defined(), output,
+              ": a gradient that depends on a saved output cannot be differentiated again; make it a differentiable "
+              "output, or compute it again from the arguments in the backward; if it is a constant, detach() it there");
+}
+
+//@ nested
+// While an operator runs for the outer transformations of torch.func, whose outputs keep their history.
+class Nested {
+ public:
+  explicit Nested(bool& flag) : flag_(flag), before_(flag) { flag_ = true; }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+  ~Nested() { flag_ = before_; }
+
+ private:
+  bool& flag_;
+  bool before_;
+};
+
 //@ unimplemented
 using torch::autograd::NotImplemented;
 

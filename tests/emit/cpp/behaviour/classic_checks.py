@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.autograd import forward_ad
-from torch.func import functionalize
+from torch.func import functionalize, grad, jacrev
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing import assert_close
 
@@ -87,6 +87,41 @@ def test_an_operator_without_backward_raises_in_backward() -> None:
 def test_an_out_argument_refuses_gradients() -> None:
     with pytest.raises(RuntimeError, match="do not support gradients"):
         demo.scale_add(npu(3).requires_grad_(), npu(3), out=npu(3))
+
+
+NORM_REFUSED = (
+    "demo::row_norm, output 'rstd': a gradient that depends on a saved output cannot be "
+    "differentiated again; make it a differentiable output"
+)
+
+
+def norm(x: Tensor) -> Tensor:
+    return torch.as_tensor(demo.row_norm(x)[0]).sum()
+
+
+def test_a_saved_output_without_gradient_is_no_constant_of_the_gradient() -> None:
+    x = npu(2, 4).requires_grad_()
+    y, rstd = demo.row_norm(x)
+    assert not rstd.requires_grad
+    loss = y.square().sum() + rstd.sum()
+    (first,) = torch.autograd.grad(loss, x, create_graph=True)
+    assert_close(first, 2 * y * rstd)
+    with pytest.raises(RuntimeError, match=NORM_REFUSED):
+        torch.autograd.grad(first.sum(), x)
+    given = torch.ones_like(y, requires_grad=True)
+    (first,) = torch.autograd.grad(demo.row_norm(x)[0], x, given, create_graph=True)
+    assert_close(torch.autograd.grad(first.sum(), given)[0], rstd.expand_as(x))
+
+
+def test_transformations_refuse_alike() -> None:
+    x = npu(2, 4)
+    once = grad(norm)
+    assert_close(once(x), demo.row_norm(x)[1].expand_as(x))
+    for twice in (grad(lambda x: once(x).sum()), jacrev(once)):
+        with pytest.raises(RuntimeError, match=NORM_REFUSED):
+            twice(x)
+    with pytest.raises(RuntimeError, match=NORM_REFUSED):
+        torch.autograd.grad(grad(norm)(x.requires_grad_()).sum(), x)
 
 
 def test_tangents_are_refused() -> None:
