@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -16,11 +15,9 @@ from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
 from opwright.check.session import INTERRUPTED, Options, run_session
 from opwright.errors import nearest_first
+from opwright.sources.writable import unwritable
 from opwright.twin.options import Kernels, Memory, Soc, read_settings
 from opwright.twin.settings import parse_memory
-
-if TYPE_CHECKING:
-    from opwright.twin.settings import TwinSettings
 
 __all__ = ["check"]
 
@@ -118,7 +115,10 @@ def check(  # noqa: PLR0913 - a parameter for each option
         rows=tuple(row or ()),
         workers=worker_count(workers),
         limits=limits,
-        settings=with_memory(read_settings(soc, None, memory, kernels), limits),
+        # An operator that allocates without end meets the device's limit, as on hardware.
+        settings=read_settings(soc, None, memory, kernels).with_default_memory(
+            max(limits.memory // 2, LEAST_MEMORY), os.environ
+        ),
         json_file=output(json_file, where="--json"),
         page=output(page, where="--html"),
         repro=repro,
@@ -136,16 +136,6 @@ def check(  # noqa: PLR0913 - a parameter for each option
     except KeyboardInterrupt:
         code = INTERRUPTED
     raise typer.Exit(code)
-
-
-def with_memory(settings: TwinSettings, limits: Limits) -> TwinSettings:
-    """Return settings with a limit of device memory, where the user gave none.
-
-    An operator that allocates without end then meets the device's limit, as on hardware.
-    """
-    if settings.memory is not None or "OPWRIGHT_MEMORY" in os.environ:
-        return settings
-    return replace(settings, memory=max(limits.memory // 2, LEAST_MEMORY))
 
 
 def interrupt(*_: object) -> NoReturn:
@@ -189,15 +179,8 @@ def output(file: Path | None, *, where: str) -> Path | None:
     OutputError
         OPW-C010.
     """
-    if file is None:
-        return None
-    folder = file.absolute().parent
-    if not folder.is_dir():
-        raise OutputError(where=where, got=f"'{file}': there is no folder '{folder}'")
-    if file.is_dir():
-        raise OutputError(where=where, got=f"'{file}', which is a folder")
-    if not os.access(file if file.exists() else folder, os.W_OK):
-        raise OutputError(where=where, got=f"'{file}': no permission to write")
+    if file is not None and (why := unwritable(file)):
+        raise OutputError(where=where, got=why)
     return file
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ from opwright.errors import counted
 from opwright.graph.collect import run_and_collect
 from opwright.graph.errors import GraphNumberError, NoCaptureError, OutputFileError
 from opwright.graph.shown import FILES, json_of, page_of, read, svg_of, text_of, title_of
+from opwright.sources.writable import unwritable
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 
 if TYPE_CHECKING:
@@ -76,13 +76,8 @@ def graph(
 
 def check_output(file: Path, *, where: str) -> None:
     """Raise OutputFileError (OPW-G004) unless the file can be written."""
-    folder = file.absolute().parent
-    if not folder.is_dir():
-        raise OutputFileError(where=where, got=f"'{file}': there is no folder '{folder}'")
-    if file.is_dir():
-        raise OutputFileError(where=where, got=f"'{file}', which is a folder")
-    if not os.access(file if file.exists() else folder, os.W_OK):
-        raise OutputFileError(where=where, got=f"'{file}': no permission to write")
+    if why := unwritable(file):
+        raise OutputFileError(where=where, got=why)
 
 
 def chosen(graphs: Sequence[Graph], number: int | None) -> dict[int, Graph]:

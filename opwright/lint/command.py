@@ -71,7 +71,7 @@ def lint(
     errors or warnings. docs/lint.md explains each rule.
     """
     # So that --help starts at once.
-    from opwright.lint.errors import LintPathError  # noqa: PLC0415
+    from opwright.lint.errors import LintOutputError, LintPathError  # noqa: PLC0415
     from opwright.lint.output.as_json import as_json  # noqa: PLC0415
     from opwright.lint.output.as_sarif import as_sarif  # noqa: PLC0415
     from opwright.lint.output.as_text import (  # noqa: PLC0415
@@ -81,6 +81,7 @@ def lint(
     )
     from opwright.lint.run import chosen_rules  # noqa: PLC0415
     from opwright.lint.run import lint as run  # noqa: PLC0415
+    from opwright.sources.writable import unwritable  # noqa: PLC0415
 
     chosen = chosen_rules(split(select), split(ignore))
     if rules:
@@ -88,6 +89,8 @@ def lint(
         return
     if not paths:
         raise LintPathError(where="opwright lint", got="no path")
+    if output is not None and (why := unwritable(output)):
+        raise LintOutputError(where="opwright lint, --output", got=why)
     with progress() as step:
         report = run(paths, rules=chosen, exclude=exclude or (), tests=tests, step=step)
     if form is Format.JSON:
@@ -99,10 +102,30 @@ def lint(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        write(output, text)
     if statistics:
         typer.echo(statistics_as_text(report), nl=False, err=form is not Format.TEXT)
     raise typer.Exit(report.has_failed)
+
+
+def write(file: Path, text: str) -> None:
+    """Write the report whole or not at all.
+
+    Raises
+    ------
+    LintOutputError
+        OPW-C062.
+    """
+    from opwright.lint.errors import LintOutputError  # noqa: PLC0415 - as above
+    from opwright.sources.files import write_atomically  # noqa: PLC0415
+
+    try:
+        if file.is_file() or not file.exists():
+            write_atomically(file, text, force=True)
+        else:  # a pipe or a device, such as /dev/stdout
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LintOutputError(where="opwright lint, --output", got=str(error)) from error
 
 
 def split(given: list[str] | None) -> list[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opwright.lint.facts import Call, Function, Place, Use
     from opwright.lint.project import Project
 
-__all__ = ["Effect", "Verdict", "effect_on", "freezing"]
+__all__ = ["Effect", "Verdict", "effect_on", "freezing", "inner_functions"]
 
 DEEPEST = 5  # calls from a kernel to a function that writes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.errors import OpwrightError
 
-__all__ = ["LintPathError", "UnknownRuleError"]
+__all__ = ["LintOutputError", "LintPathError", "UnknownRuleError"]
 
 
 class LintPathError(OpwrightError):
@@ -21,3 +21,11 @@ class UnknownRuleError(OpwrightError):
     id = "OPW-C061"
     title = "unknown rule of opwright lint"
     usual_fix = "use a rule of docs/lint.md; opwright lint --rules lists them"
+
+
+class LintOutputError(OpwrightError):
+    """A report that cannot be written."""
+
+    id = "OPW-C062"
+    title = "the report cannot be written"
+    usual_fix = "name a file in a folder that exists and may be written"

@@ -26,6 +26,7 @@ __all__ = [
     "Language",
     "Open",
     "Parameter",
+    "Passed",
     "Place",
     "Site",
     "Suppression",

@@ -13,7 +13,7 @@ from opwright.lint.errors import LintPathError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Found", "find_files"]
+__all__ = ["CPP", "PYTHON", "Found", "find_files"]
 
 CPP = frozenset({".cpp", ".cc", ".cxx", ".c++", ".cu", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl"})
 PYTHON = frozenset({".py"})

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     from opwright.lint.facts import Converter, Definition, FileFacts, Implementation, Open, Site
 
-__all__ = ["Library", "Operator", "Project", "build_project"]
+__all__ = [
+    "BACKENDS",
+    "BUILT_IN",
+    "COMPOSITE",
+    "EXPLICIT",
+    "Library",
+    "Operator",
+    "Project",
+    "build_project",
+]
 
 # Keys whose kernels compute on a device; all others (Autograd, Meta, ...) only go around them.
 BACKENDS = frozenset(

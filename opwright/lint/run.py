@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.lint.facts import Suppression
     from opwright.lint.project import Project
 
-__all__ = ["Report", "chosen_rules", "lint", "lint_facts", "read_file"]
+__all__ = ["Report", "chosen_rules", "lint", "lint_facts", "read_bytes", "read_file"]
 
 WORD = re.compile(rb"[A-Za-z_]\w*")
 IS_LIBRARY = re.compile(rb"\bLibrary\(")
@@ -101,11 +101,10 @@ def lint(
     found = find_files(paths, exclude=exclude, tests=tests)
     shared = {}
     facts: list[FileFacts] = []
-    unread: list[tuple[Place, str]] = []
     total = len(found.files)
     datas: dict[str, bytes] = {}
     for name, path in found.files:
-        if path.suffix in PYTHON:
+        if path.suffix.lower() in PYTHON:
             data = read_bytes(path)
             datas[name] = data
             if IS_LIBRARY.search(data):
@@ -124,7 +123,7 @@ def lint(
         silenced=report.silenced,
         rules=rules,
         files=total,
-        unread=(*unread, *report.unread),
+        unread=report.unread,
         skipped=found.skipped,
         counts=report.counts,
     )
@@ -170,7 +169,7 @@ def mentioned(sources: Iterable[Path], names: frozenset[str]) -> frozenset[str]:
     wanted = {name.encode(): name for name in names}
     found: set[str] = set()
     for path in sources:
-        data = path.read_bytes()
+        data = read_bytes(path)
         if b"TORCH_LIBRARY" in data:
             continue
         present = [each for each in wanted if each in data]

@@ -9,6 +9,7 @@ yaml_text        YAML
 prototypes       REG_OP, OpDef and msOpGen's JSON (msopgen) -> declarations
 module_text      a declaration -> the Python module that declares it; python_text: its layout
 files            a file of any kind -> declarations; variants: which of its operators
+writable         whether a file can be written, asked before a run
 command          `opwright import`, `opwright export`; verbs: what they do
 errors           OPW-S001 to OPW-S007
 """

@@ -7,20 +7,22 @@ started.
 
 from __future__ import annotations
 
-import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError, nearest_first
+from opwright.sources.writable import unwritable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = [
     "GRAPH_COMPILER",
     "GRAPH_COMPILERS",
     "GUARD",
+    "MEMORY",
     "MOST_DEVICES",
     "SOC_NAMES",
     "DeviceCountError",
@@ -55,6 +57,8 @@ LEAST_MEMORY = 2 << 20  # bytes; one block of torch_npu's caching allocator
 MOST_MEMORY = 1 << 40  # bytes of address space per device
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
+# Read by libascendcl when it is loaded: bytes of each device, with a suffix.
+MEMORY = "OPWRIGHT_MEMORY"
 
 # Read by the graph engine (opwright.engine) whenever a graph is compiled.
 GRAPH_COMPILER = "OPWRIGHT_GRAPH_COMPILER"
@@ -99,6 +103,18 @@ class TwinSettings:
     kernels: tuple[Path, ...] = ()
     graph_compiler: str | None = None
     guard: bool | None = None
+
+    def with_default_memory(self, size: int, environment: Mapping[str, str]) -> TwinSettings:
+        """Return settings with so many bytes per device, unless the user chose a number.
+
+        Parameters
+        ----------
+        environment
+            Of this process, where the user may have chosen one too.
+        """
+        if self.memory is not None or environment.get(MEMORY):
+            return self
+        return replace(self, memory=size)
 
 
 class SocNameError(OpwrightError):
@@ -164,13 +180,8 @@ def check_graph_compiler(name: str, *, where: str) -> str:
 
 def check_trace(file: Path, *, where: str) -> Path:
     """Return the file if it can be created, else raise TraceFileError (OPW-T004)."""
-    folder = file.absolute().parent
-    if not folder.is_dir():
-        raise TraceFileError(where=where, got=f"'{file}': there is no folder '{folder}'")
-    if file.is_dir():
-        raise TraceFileError(where=where, got=f"'{file}', which is a folder")
-    if not os.access(file if file.exists() else folder, os.W_OK):
-        raise TraceFileError(where=where, got=f"'{file}': no permission to write")
+    if why := unwritable(file):
+        raise TraceFileError(where=where, got=why)
     return file
 
 

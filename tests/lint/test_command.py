@@ -97,6 +97,52 @@ def test_the_report_goes_to_a_file(project: Path) -> None:
     assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["no-kernel", "void-pure"]
 
 
+@pytest.mark.parametrize(
+    ("file", "why"), [("no/lint.sarif", "there is no folder"), ("csrc", "which is a folder")]
+)
+def test_a_file_that_cannot_be_written_is_told_before_the_run(
+    project: Path, monkeypatch: pytest.MonkeyPatch, file: str, why: str
+) -> None:
+    assert project.is_dir()
+    monkeypatch.setattr("opwright.lint.run.lint", None)
+    text = error_of(run("csrc", "-o", file))
+    assert "OPW-C062" in text
+    assert why in text
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "lint.txt").write_text("old")
+
+    def full(*_given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("opwright.sources.files.Path.replace", full)
+    assert "OPW-C062" in error_of(run("csrc", "-o", "lint.txt"))
+    assert (project / "lint.txt").read_text() == "old"
+    assert sorted(each.name for each in project.iterdir()) == ["csrc", "lint.txt"]
+
+
+def test_a_report_goes_into_a_device() -> None:
+    command = [sys.executable, "-m", "opwright", "lint", __file__, "-o", "/dev/stdout"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.stdout == "0 errors, 0 warnings, 0 notes in 1 files\n"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_a_suffix_is_read_in_any_case(project: Path) -> None:
+    (project / "csrc" / "binding.cpp").rename(project / "csrc" / "BINDING.CPP")
+    (project / "core.PY").write_text('import torch\nlib = torch.library.Library("p", "DEF")\n')
+    (project / "ops.PY").write_text(
+        'from core import lib\nimport torch.library\nlib.define("f(Tensor x) -> ()")\n'
+    )
+    assert {file for file, _ in found(run(".", "--format", "json"))} == {
+        "csrc/BINDING.CPP",
+        "ops.PY",
+    }
+
+
 def test_a_suppression_needs_a_reason(project: Path) -> None:
     file = project / "csrc" / "binding.cpp"
     head = 'TORCH_LIBRARY(n, m) {\n  m.def("f(Tensor x) -> ()", [](const at::Tensor &x) {});'

@@ -1,1 +1,5 @@
 """C++ sources -> facts, by tree-sitter."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

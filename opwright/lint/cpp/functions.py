@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from opwright.lint.cpp.syntax import Source
     from opwright.lint.facts import Guard
 
-__all__ = ["read_function", "read_lambda", "read_parameters"]
+__all__ = ["function_declarator", "read_function", "read_lambda", "read_parameters"]
 
 DECLARATORS = frozenset(
     {

@@ -24,6 +24,7 @@ __all__ = [
     "called",
     "field",
     "literal",
+    "name_of",
     "named",
     "parse",
     "text",

@@ -1,1 +1,5 @@
 """Python sources -> facts, by the ast module."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

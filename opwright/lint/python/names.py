@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-__all__ = ["LibraryVariable", "Scope", "plain_text"]
+__all__ = ["TORCH", "LibraryVariable", "Scope", "plain_text"]
 
 TORCH = {
     *("Library", "impl", "impl_abstract", "register_fake", "register_kernel", "custom_op"),

@@ -82,7 +82,7 @@ def module_libraries(path: str, data: bytes) -> dict[tuple[str, str], LibraryVar
         if isinstance(each, ast.Assign):
             for target in each.targets:
                 reader.bind(target, each.value, scope)
-    parts = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")
+    parts = path.rpartition(".")[0].removesuffix("/__init__").rpartition("/")
     return {(parts[2], name): library for name, library in scope.libraries.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.lint.effects import freezing
+from opwright.lint.effects import freezing, inner_functions
 from opwright.lint.facts import Language
 from opwright.lint.finding import Problem
 from opwright.lint.signatures import compare_defaults, compare_names
@@ -97,8 +97,6 @@ def hard_coded_size(project: Project) -> Iterator[Problem]:
 
 def reached(project: Project, function: Function) -> list[Function]:
     """Return a function and those that it calls, directly."""
-    from opwright.lint.effects import inner_functions  # noqa: PLC0415 - a helper of its own
-
     found = [function]
     for name in sorted(function.calls):
         found += inner_functions(project, function, name)
