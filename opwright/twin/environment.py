@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.twin.settings import GRAPH_COMPILER, GUARD
+from opwright.twin.settings import GRAPH_COMPILER, GUARD, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ def choices(settings: TwinSettings) -> dict[str, str]:
     values = {
         "OPWRIGHT_SOC": settings.soc,
         "OPWRIGHT_DEVICES": settings.devices,
-        "OPWRIGHT_MEMORY": settings.memory,
+        MEMORY: settings.memory,
         "OPWRIGHT_SYNC": None if settings.sync is None else int(settings.sync),
         # torch_npu's own queue would still part the Python call from the twin's.
         "TASK_QUEUE_ENABLE": 0 if settings.sync else None,
