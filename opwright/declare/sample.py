@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from opwright.declare.errors import FieldError
+from opwright.declare.place import caller
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -125,12 +128,16 @@ def tensor(
 
     Raises
     ------
-    ValueError
-        There is no such layout.
+    FieldError
+        OPW-D009: there is no such layout.
     """
     if layout not in LAYOUTS:
-        message = f"no layout {layout!r}; allowed: {', '.join(LAYOUTS)}"
-        raise ValueError(message)
+        raise FieldError(
+            where=f"{caller()}, layout of a sample's tensor",
+            got=repr(layout),
+            allowed=LAYOUTS,
+            fix="use one of them",
+        )
     return TensorSpec(shape=shape, dtype=dtype, low=low, high=high, layout=layout)
 
 

@@ -6,16 +6,54 @@ It is there in a process that was started with OPWRIGHT_GUARD=1: `opwright run -
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal
 
-__all__ = ["MODES", "Fault", "fill", "is_guarded", "set_mode", "take_faults"]
+from opwright.errors import OpwrightError
+from opwright.twin.settings import GUARD
+
+__all__ = [
+    "MODES",
+    "Fault",
+    "GuardModeError",
+    "NoDeviceMemoryError",
+    "NotGuardedError",
+    "fill",
+    "is_guarded",
+    "set_mode",
+    "take_faults",
+]
 
 # Which end of an operand touches a page without access rights, and the pattern of unwritten memory:
 # 1: its end, NaN from 16 bits on; 2: its start, a number.
 MODES: tuple[int, ...] = (1, 2)
 MOST = 256  # faults taken at once
+
+
+class NotGuardedError(OpwrightError):
+    """Guarded memory was asked for in a process that was started without it."""
+
+    id = "OPW-T040"
+    title = "memory of this process is not guarded"
+    usual_fix = "start it with `opwright run --guard`, or with OPWRIGHT_GUARD=1"
+
+
+class GuardModeError(OpwrightError):
+    """A way to arrange guarded memory that there is not."""
+
+    id = "OPW-T041"
+    title = "not a mode of guarded memory"
+    usual_fix = "use one of opwright.twin.guard.MODES"
+
+
+class NoDeviceMemoryError(OpwrightError):
+    """An address and a size that are not within one allocation of device memory."""
+
+    id = "OPW-T042"
+    title = "no device memory there"
+    usual_fix = "give memory that is allocated: torch.npu.memory_snapshot() lists its blocks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +123,43 @@ def is_guarded() -> bool:
 
 
 def set_mode(mode: int) -> None:
-    """Arrange what is allocated and run from now on in one of MODES."""
-    assert mode in MODES
+    """Arrange what is allocated and run from now on in one of MODES.
+
+    Raises
+    ------
+    GuardModeError, NotGuardedError
+        OPW-T041, OPW-T040.
+    """
+    if mode not in MODES:
+        raise GuardModeError(where="set_mode", got=repr(mode), allowed=map(str, MODES))
+    require_guard("set_mode")
     status = library().opwright_guard_set_mode(mode)
-    assert status == 0, "memory is not guarded"
+    assert status == 0, status
 
 
 def fill(address: int, size: int) -> None:
-    """Fill device memory that nobody uses with the pattern of the mode."""
-    status = library().opwright_guard_fill(ctypes.c_void_p(address), ctypes.c_uint64(size))
-    assert status == 0, f"no device memory: {size} bytes at {address:#x}"
+    """Fill device memory that nobody uses with the pattern of the mode.
+
+    Raises
+    ------
+    NoDeviceMemoryError, NotGuardedError
+        OPW-T042, OPW-T040.
+    """
+    require_guard("fill")
+    if library().opwright_guard_fill(ctypes.c_void_p(address), ctypes.c_uint64(size)):
+        raise NoDeviceMemoryError(where="fill", got=f"{size} bytes at {address:#x}")
+
+
+def require_guard(where: str) -> None:
+    """Raise unless memory is guarded.
+
+    Raises
+    ------
+    NotGuardedError
+        OPW-T040.
+    """
+    if not is_guarded():
+        raise NotGuardedError(where=where, got=f"{GUARD}={os.environ.get(GUARD, '')}")
 
 
 def take_faults() -> list[Fault]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from opwright.twin.guard import PlainFault
 from tests.twin import on_twin
 
 pytestmark = pytest.mark.twin
+
+NATIVE = Path(__file__).parents[2] / "native/runtime/guard"
 
 KERNELS = """
     from opwright.twin import guard, kernel
@@ -88,9 +96,39 @@ def test_modes_are_changed_while_a_program_runs() -> None:
         torch.npu.empty_cache()
         words.append(torch.empty(1, dtype=torch.int16, device="npu").item() & 0xFFFF)
     assert words == [0xFFF5, 0x412B], words
+
+    def refusal(function, *arguments):
+        try:
+            function(*arguments)
+        except guard.OpwrightError as error:
+            return error.id
+
+    assert refusal(guard.set_mode, 3) == "OPW-T041"
+    assert refusal(guard.fill, 16, 4) == "OPW-T042"
     print("done")
     """
     assert "done" in on_twin.output(script, OPWRIGHT_GUARD="1")
+
+
+def test_faults_have_the_form_of_the_native_side(tmp_path: Path) -> None:
+    source = (NATIVE / "report.cpp").read_text(encoding="utf-8")
+    struct = re.search(r"^struct opwright_guard_fault \{.*?^\};", source, re.DOTALL | re.MULTILINE)
+    assert struct is not None
+    names = [name for name, *_ in PlainFault._fields_]
+    offsets = "".join(f", offsetof(opwright_guard_fault, {name})" for name in names)
+    program = tmp_path / "layout.cpp"
+    program.write_text(
+        "#include <cstddef>\n#include <cstdint>\n#include <cstdio>\n"
+        f"{struct[0]}\n"
+        f"const std::size_t layout[] = {{sizeof(opwright_guard_fault){offsets}}};\n"
+        'int main() { for (auto each : layout) std::printf("%zu ", each); }\n',
+        encoding="utf-8",
+    )
+    compiled = tmp_path / "layout"
+    subprocess.run(["g++", str(program), "-o", str(compiled)], check=True)
+    printed = subprocess.run([str(compiled)], check=True, capture_output=True, text=True).stdout
+    got = [ctypes.sizeof(PlainFault), *(getattr(PlainFault, name).offset for name in names)]
+    assert got == list(map(int, printed.split()))
 
 
 def test_a_value_that_is_no_mode_is_refused() -> None:
@@ -105,6 +143,13 @@ def test_without_it_memory_is_not_guarded() -> None:
 
     torch.ones(1).npu()
     assert not guard.is_guarded()
+    for call in (lambda: guard.set_mode(1), lambda: guard.fill(16, 4)):
+        try:
+            call()
+        except guard.NotGuardedError as error:
+            assert "OPWRIGHT_GUARD=1" in str(error), error
+        else:
+            raise AssertionError("it was not refused")
     print("done")
     """
     assert "done" in on_twin.output(script)

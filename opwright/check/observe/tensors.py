@@ -76,7 +76,9 @@ def tensor_arguments(subject: Subject, values: Values) -> list[str]:
     ]
 
 
-def tensors_by_place(values: Values, names: Iterable[str]) -> Iterator[tuple[str, torch.Tensor]]:
+def tensors_by_place(
+    values: Mapping[str, Any], names: Iterable[str]
+) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield the tensors of arguments; those of a list are called `name[index]`."""
     for name in names:
         value = values[name]
