@@ -87,15 +87,12 @@ class Matrix:
     ----------
     known, offered
         All operators of the target, and all rows.
-    kinds
-        Row -> what its process must be.
     """
 
     known: tuple[CheckedOperator, ...]
     offered: tuple[CheckedRow, ...]
     operators: tuple[CheckedOperator, ...]
     rows: tuple[CheckedRow, ...]
-    kinds: Mapping[str, str]
     versions: Mapping[str, str]
 
     def cells(self) -> list[list[Cell]]:
@@ -106,7 +103,7 @@ class Matrix:
                     operator=each.name,
                     row=row.name,
                     column=column,
-                    process=self.kinds[row.name],
+                    process=row.process,
                     place=each.place,
                 )
                 for row in self.rows
@@ -130,7 +127,7 @@ def run_session(options: Options, *, list_only: bool) -> int:
         ready = server.ready()
         rows = chosen_rows(ready.rows, options.rows)
         servers = {"plain": server}
-        if not list_only and "guarded" in {ready.kinds[row.name] for row in rows}:
+        if not list_only and "guarded" in {row.process for row in rows}:
             servers["guarded"] = stack.enter_context(closing(start(options, guard=True)))
         pool = Pool(servers, options.request, options.limits)
         facts = pool.load()
@@ -142,7 +139,6 @@ def run_session(options: Options, *, list_only: bool) -> int:
             offered=ready.rows,
             operators=chosen_operators(known, options.operators),
             rows=rows,
-            kinds=ready.kinds,
             versions={"opwright": __version__, **ready.versions},
         )
         if list_only:

@@ -4,15 +4,26 @@
          |                                      | fork
          +------- channel: JSON lines ------ worker (loads the target, examines cells)
 
+On the side of the command:
+
+client     server and workers, as the command sees them
+pool       cells -> outcomes
+limits     memory of processes
+lost       what became of a cell whose process did not survive it
+ended      how a process ended, in words
+tail       the beginning and the end of what a process printed
+
+On both sides:
+
 channel    messages as JSON, between two processes
 note       what a worker is at, in memory that outlives it
+system     what processes agree on, and what Linux offers to one and Python does not
+
+On the side of the operators, with torch:
+
 server     the process that is forked for each worker
 worker     the process that examines
 clean      the state of a process that a cell may not change for the next
-ended      how a process ended -> what became of its cell
-limits     memory of processes
-client     server and workers, as the command sees them
-pool       cells -> outcomes
 """
 
 from __future__ import annotations

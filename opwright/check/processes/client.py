@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from opwright.check.errors import StartError
 from opwright.check.processes.channel import Channel
 from opwright.check.processes.note import Note
+from opwright.check.processes.system import STACK_SIGNAL
 from opwright.check.processes.tail import Tail
 from opwright.check.run import CheckedRow
 
@@ -32,25 +33,16 @@ THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS
 INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 CHUNK = 1 << 16
 SHOWN = 4000  # bytes of what a server printed that did not come up
-# As opwright.check.processes.worker.STACK_SIGNAL, which cannot be imported without torch.
-STACK_SIGNAL = signal.SIGRTMAX - 3
 STACK_TIME = 2.0  # seconds for a process to print its stacks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """What the server tells when it is there: how long the import took, versions, all rows.
-
-    Parameters
-    ----------
-    kinds
-        Row -> what its process must be; see Row.
-    """
+    """What the server tells when it is there: how long the import took, versions, all rows."""
 
     seconds: float
     versions: Mapping[str, str]
     rows: tuple[CheckedRow, ...]
-    kinds: Mapping[str, str]
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Self:

@@ -28,27 +28,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from opwright.check.processes.limits import descendants
-from opwright.check.processes.system import adopt_orphans, end_with_parent
+from opwright.check.processes.system import OWN_FOLDER, Descriptors, adopt_orphans, end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["OWN_FOLDER", "Descriptors", "serve"]
+__all__ = ["serve"]
 
-# Where a worker keeps the descriptor of its own folder; see `import_torch`.
-OWN_FOLDER = 600
 LARGEST = 1 << 16  # bytes of a message; they are all small
 DESCRIPTORS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Descriptors:
-    """What a worker is given."""
-
-    channel: int
-    output: int
-    note: int
-    stacks: int
 
 
 @dataclass
@@ -105,7 +93,6 @@ def import_torch(rows: Sequence[str]) -> dict[str, Any]:
         "seconds": time.perf_counter() - start,
         "versions": {"torch": torch.__version__, "torch_npu": torch_npu.__version__},
         "rows": [dataclasses.asdict(each) for each in rows_of(ROWS)],
-        "kinds": {each.name: each.process for each in ROWS},
     }
 
 

@@ -1,18 +1,35 @@
-"""What Linux offers to a process, and Python does not."""
+"""What processes agree on, and what Linux offers to one and Python does not."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import signal
+from dataclasses import dataclass
 
-__all__ = ["adopt_orphans", "end_with_parent"]
+__all__ = ["OWN_FOLDER", "STACK_SIGNAL", "Descriptors", "adopt_orphans", "end_with_parent"]
+
+# Where a worker keeps the descriptor of its own folder; see `server.import_torch`.
+OWN_FOLDER = 600
+# Prints all stacks of a worker. faulthandler's handler is C: it works while other C code holds the
+# GIL.
+STACK_SIGNAL = signal.SIGRTMAX - 3
 
 # <linux/prctl.h>
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptors:
+    """What a worker is given."""
+
+    channel: int
+    output: int
+    note: int
+    stacks: int
 
 
 def prctl(option: int, value: int) -> None:

@@ -12,7 +12,6 @@ import fcntl
 import gc
 import json
 import os
-import signal
 import socket
 import sys
 import tempfile
@@ -29,7 +28,7 @@ from opwright.check.processes.clean import Clean, identity
 from opwright.check.processes.ended import LOST_CHANNEL
 from opwright.check.processes.lost import Cell, Traces, lost, mark, stack_of
 from opwright.check.processes.note import Note
-from opwright.check.processes.server import OWN_FOLDER
+from opwright.check.processes.system import OWN_FOLDER, STACK_SIGNAL
 from opwright.check.request import Request
 from opwright.check.rows import ROWS, row
 from opwright.check.run import checked_operators
@@ -38,14 +37,11 @@ from opwright.check.target import Target, read_target
 from opwright.errors import OpwrightError
 
 if TYPE_CHECKING:
-    from opwright.check.processes.server import Descriptors
+    from opwright.check.processes.system import Descriptors
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
 
-__all__ = ["STACK_SIGNAL", "work"]
-
-# Prints all stacks. faulthandler's handler is C: it works while other C code holds the GIL.
-STACK_SIGNAL = signal.SIGRTMAX - 3
+__all__ = ["work"]
 
 
 def work(descriptors: Descriptors) -> None:

@@ -163,14 +163,13 @@ class CheckItem(pytest.Item):
 
     def examined(self) -> Iterator[Outcome]:
         """Yield the outcomes of the row's columns."""
-        kind = self.target.ready.kinds[self.row.name]
-        self.processes.start(kind)
+        self.processes.start(self.row.process)
         cells = [
             Cell(
                 operator=self.operator.name,
                 row=self.row.name,
                 column=column,
-                process=kind,
+                process=self.row.process,
                 place=self.operator.place,
             )
             for column in self.row.columns
