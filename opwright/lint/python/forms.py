@@ -16,12 +16,14 @@ __all__ = [
     "DIRECT",
     "FAKES",
     "AnyDef",
+    "given_arguments",
     "imported_libraries",
     "imports_of",
     "in_scope",
     "is_registrar",
     "is_torch",
     "known_truth",
+    "parameter_names",
 ]
 
 FAKES = frozenset({"register_fake", "impl_abstract", "register_meta"})
@@ -64,10 +66,29 @@ def in_scope(node: ast.expr, scope: Scope) -> AnyDef | ast.expr:
     return node
 
 
+def parameter_names(function: AnyDef) -> list[str]:
+    """Return the names of a function's parameters."""
+    given = function.args
+    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def given_arguments(function: AnyDef, call: ast.Call) -> dict[str, ast.expr]:
+    """Return what the parameters of a function get in a call: arguments, or defaults."""
+    own = function.args
+    names = [each.arg for each in (*own.posonlyargs, *own.args)]
+    values: dict[str, ast.expr] = {}
+    values.update(zip(reversed(names), reversed(own.defaults), strict=False))
+    for word, default in zip(own.kwonlyargs, own.kw_defaults, strict=True):
+        if default is not None:
+            values[word.arg] = default
+    values.update(zip(names, call.args, strict=False))
+    values.update({each.arg: each.value for each in call.keywords if each.arg})
+    return values
+
+
 def is_registrar(function: AnyDef) -> bool:
     """Return whether a function registers under names that its caller gives."""
-    given = function.args
-    names = {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+    names = set(parameter_names(function))
     if not names:
         return False
     members = {"impl", "define", "_register_fake", "Library", *FAKES, "register_kernel", DIRECT}

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import ast
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opwright.lint.facts import (
-    Converter,
-    Definition,
     FileFacts,
-    Function,
     Guard,
-    Implementation,
-    Kernel,
-    Language,
-    Open,
     Place,
     Site,
 )
+from opwright.lint.python.collected import Collected
 from opwright.lint.python.forms import (
     DIRECT,
     FAKES,
     AnyDef,
+    given_arguments,
     imported_libraries,
     imports_of,
     in_scope,
     is_registrar,
     is_torch,
     known_truth,
+    parameter_names,
 )
-from opwright.lint.python.functions import read_function
-from opwright.lint.python.inference import inferred_schema
 from opwright.lint.python.names import LibraryVariable, Scope, plain_text
-from opwright.lint.schema import ForeignSchema, SchemaProblem, read_schema
+from opwright.lint.python.registrations import (
+    custom_op,
+    define_call,
+    direct,
+    library_call,
+    opened_library,
+    register,
+)
 from opwright.lint.suppressions import read_suppressions
 
 if TYPE_CHECKING:
@@ -46,18 +46,7 @@ MARKS = (
     *(b"torch.library", b"Library(", b"register_fx_node_ge_converter", b"register_fake"),
     *(b"impl_abstract", b"custom_op", b"triton_op", b"side_effect", b"effectful"),
 )
-KEY = 2  # where a dispatch key stands among the arguments of Library, lib.impl and impl
 DEEPEST = 4  # functions that register, called by each other
-CONVERTER = "register_fx_node_ge_converter"
-Node = ast.stmt | ast.expr
-DEVICES = {
-    "cpu": "CPU",
-    "cuda": "CUDA",
-    "npu": "PrivateUse1",
-    "privateuseone": "PrivateUse1",
-    "xpu": "XPU",
-    "meta": "Meta",
-}
 
 
 def is_relevant(data: bytes) -> bool:
@@ -112,32 +101,22 @@ def read_python(
     reader.body(tree.body, scope, ())
     return FileFacts(
         path=path,
-        definitions=tuple(reader.definitions),
-        implementations=tuple(reader.implementations),
-        functions=tuple(reader.helpers()),
-        converters=tuple(reader.converters),
-        opens=tuple(reader.opens),
+        definitions=tuple(reader.found.definitions),
+        implementations=tuple(reader.found.implementations),
+        functions=tuple(reader.found.helpers()),
+        converters=tuple(reader.found.converters),
+        opens=tuple(reader.found.opens),
         suppressions=suppressions,
-        effectful=frozenset(reader.effectful),
+        effectful=frozenset(reader.found.effectful),
     )
 
 
 class Reader:
-    """Reads one module."""
+    """Reads the statements of one module, in their order."""
 
     def __init__(self, path: str, tree: ast.Module) -> None:
-        self.path = path
-        self.definitions: list[Definition] = []
-        self.implementations: list[Implementation] = []
-        self.converters: list[Converter] = []
-        self.opens: list[Open] = []
-        self.nodes: dict[str, list[AnyDef]] = {}
-        self.effectful: set[str] = set()
+        self.found = Collected(path, tree)
         self.inlining: list[str] = []
-        self.read: dict[int, Function] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, AnyDef):
-                self.nodes.setdefault(node.name, []).append(node)
         # Functions of the module that register under names which their callers give.
         outer = {id(each) for each in tree.body}
         called = {
@@ -147,43 +126,10 @@ class Reader:
         }
         self.registrars = {
             node.name: node
-            for nodes in self.nodes.values()
+            for nodes in self.found.nodes.values()
             for node in nodes
             if node.name in called and id(node) in outer and is_registrar(node)
         }
-
-    def place(self, node: Node) -> Place:
-        """Return where a node begins."""
-        return Place(self.path, node.lineno, node.col_offset + 1)
-
-    def named(self, node: ast.expr | None) -> AnyDef | None:
-        """Return the function that a name stands for: the last one defined before."""
-        if not isinstance(node, ast.Name) or node.id not in self.nodes:
-            return None
-        before = [each for each in self.nodes[node.id] if each.lineno < node.lineno]
-        return before[-1] if before else self.nodes[node.id][0]
-
-    def function(self, node: AnyDef | ast.Lambda) -> Function:
-        """Return a function of the file, read once."""
-        if id(node) not in self.read:
-            name = "" if isinstance(node, ast.Lambda) else node.name
-            self.read[id(node)] = read_function(node, self.path, name)
-        return self.read[id(node)]
-
-    def helpers(self) -> Iterable[Function]:
-        """Return the functions that registered ones call in this file, and those they call."""
-        done = {each.name for each in self.read.values()}
-        found = list(self.read.values())
-        todo = [name for each in found for name in each.calls]
-        while todo:
-            name = todo.pop()
-            if name in done or name not in self.nodes:
-                continue
-            done.add(name)
-            function = self.function(self.nodes[name][-1])
-            found.append(function)
-            todo += function.calls
-        return found
 
     def body(self, statements: Iterable[ast.stmt], scope: Scope, guards: tuple[Guard, ...]) -> None:
         """Read statements in their order."""
@@ -265,22 +211,13 @@ class Reader:
         if (written := scope.string(value)) is not None:
             scope.constants[name] = written
         if isinstance(value, ast.Call):
-            called = scope.dotted(value.func).rpartition(".")[2]
-            if called in {"Library", "_scoped_library"}:
-                given = [*value.args]
-                words = {each.arg: each.value for each in value.keywords}
-                namespace = given[0] if given else words.get("ns")
-                kind = given[1] if len(given) > 1 else words.get("kind")
-                key = given[KEY] if len(given) > KEY else words.get("dispatch_key")
-                scope.libraries[name] = LibraryVariable(
-                    scope.string(namespace), scope.string(kind) or "", scope.string(key) or None
-                )
+            library = opened_library(value, scope)
+            if library is not None:
+                scope.libraries[name] = library
         elif isinstance(value, ast.Name | ast.Attribute):
             known = scope.libraries.get(plain_text(value))
             if known is not None:
                 scope.libraries[name] = known
-
-    # -- registrations ---------------------------------------------------------------------------
 
     def decorated(
         self, decorator: ast.expr, node: AnyDef, scope: Scope, guards: tuple[Guard, ...]
@@ -289,11 +226,11 @@ class Reader:
         if isinstance(decorator, ast.Attribute):  # @op.register_fake
             owner = plain_text(decorator.value)
             if owner in scope.operators and decorator.attr in FAKES:
-                self.implement(scope.operators[owner], "Meta", node, node, guards)
+                self.found.implement(scope.operators[owner], "Meta", node, node, guards)
             return
         if not isinstance(decorator, ast.Call):
             return
-        self.register(decorator, node, scope, guards)
+        register(self.found, decorator, node, scope, guards)
 
     def call(  # noqa: C901, PLR0912 - one branch per form of registration
         self, node: ast.Call, scope: Scope, guards: tuple[Guard, ...]
@@ -301,8 +238,8 @@ class Reader:
         """Read a call in a statement."""
         if isinstance(node.func, ast.Call):  # impl("ns::op", "cpu")(function)
             target = node.args[0] if node.args else None
-            if (kernel := self.named(target)) is not None:
-                self.register(node.func, kernel, scope, guards)
+            if (kernel := self.found.named(target)) is not None:
+                register(self.found, node.func, kernel, scope, guards)
             return
         function = node.func
         if isinstance(function, ast.Name) and function.id in self.registrars:
@@ -311,68 +248,56 @@ class Reader:
         if "side_effect" in plain_text(function) or "effectful" in plain_text(function):
             for argument in node.args:
                 if (operator := scope.operator(argument)) is not None:
-                    self.effectful.add(operator)
+                    self.found.effectful.add(operator)
         if isinstance(function, ast.Attribute):
             library = scope.libraries.get(plain_text(function.value))
             if library is not None:
-                self.library_call(node, function.attr, library, scope, guards)
+                library_call(self.found, node, function.attr, library, scope, guards)
                 return
         name = scope.dotted(function)
         bare = name.rpartition(".")[2]
         if name.rpartition(".")[0] in scope.operators:
             self.of_operator(node, bare, scope, guards)
         elif bare == "define" and name.startswith("torch"):
-            self.define_call(node, scope, guards)
+            define_call(self.found, node, scope, guards)
         elif bare == DIRECT:
-            self.direct(node, scope, guards)
+            direct(self.found, node, scope, guards)
         elif bare in {"register_fake", "impl_abstract", "register_kernel", "impl"}:
             count = 1 if bare in FAKES else 2
             if is_torch(name) and len(node.args) > count and scope.string(node.args[-1]) is None:
-                self.register(node, in_scope(node.args[-1], scope), scope, guards)
+                register(self.found, node, in_scope(node.args[-1], scope), scope, guards)
         elif bare == "custom_op" and is_torch(name):
-            operator_function = self.named(node.args[-1] if node.args else None)
+            operator_function = self.found.named(node.args[-1] if node.args else None)
             if operator_function is not None:
-                self.custom_op(node, operator_function, scope, guards)
+                custom_op(self.found, node, operator_function, scope, guards)
 
     def of_operator(
         self, node: ast.Call, member: str, scope: Scope, guards: tuple[Guard, ...]
     ) -> None:
         """Read op.register_fake(function), op.register_kernel(device, function)."""
-        function = self.named(node.args[-1] if node.args else None)
+        function = self.found.named(node.args[-1] if node.args else None)
         if function is not None and member in {*FAKES, "register_kernel"}:
-            self.register(node, function, scope, guards)
+            register(self.found, node, function, scope, guards)
 
     def inline(
         self, node: ast.Call, function: AnyDef, scope: Scope, guards: tuple[Guard, ...]
     ) -> None:
         """Read the body of a function that registers, with the arguments of one call of it."""
         if function.name in self.inlining or len(self.inlining) >= DEEPEST:
-            self.open(None, node)
+            self.found.open(None, node)
             return
         inner = scope.inner()
-        given = function.args
-        names = [each.arg for each in (*given.posonlyargs, *given.args)]
-        values: dict[str, ast.expr] = {}
-        values.update(zip(reversed(names), reversed(given.defaults), strict=False))
-        for word, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-            if default is not None:
-                values[word.arg] = default
-        values.update(zip(names, node.args, strict=False))
-        values.update({each.arg: each.value for each in node.keywords if each.arg})
-        for name in (*names, *(each.arg for each in given.kwonlyargs)):
+        given = given_arguments(function, node)
+        for name in parameter_names(function):
             for known in (inner.constants, inner.libraries, inner.functions):
                 known.pop(name, None)
-            if name in values:
-                self.bind_argument(name, values[name], scope, inner)
+            if name in given:
+                self.bind_argument(name, given[name], scope, inner)
         self.inlining.append(function.name)
-        before = len(self.implementations), len(self.definitions)
+        before = self.found.count
         self.body(function.body, inner, guards)
         self.inlining.pop()
-        place = self.place(node)
-        for index in range(before[0], len(self.implementations)):
-            self.implementations[index] = replace(self.implementations[index], place=place)
-        for index in range(before[1], len(self.definitions)):
-            self.definitions[index] = replace(self.definitions[index], place=place)
+        self.found.move(before, self.found.place(node))
 
     def bind_argument(self, name: str, value: ast.expr, outer: Scope, inner: Scope) -> None:
         """Let a parameter stand for the argument of a call."""
@@ -384,306 +309,5 @@ class Reader:
             known = outer.libraries.get(plain_text(value))
             if known is not None:
                 inner.libraries[name] = known
-            elif (function := self.named(value)) is not None:
+            elif (function := self.found.named(value)) is not None:
                 inner.functions[name] = function
-
-    def library_call(
-        self,
-        node: ast.Call,
-        member: str,
-        library: LibraryVariable,
-        scope: Scope,
-        guards: tuple[Guard, ...],
-    ) -> None:
-        """Read lib.define(...), lib.impl(...)."""
-        words = {each.arg: each.value for each in node.keywords}
-        if member == "define":
-            written = scope.string(node.args[0] if node.args else words.get("schema"))
-            if written is None:
-                self.open(library.namespace, node)
-            else:
-                self.define(
-                    library.namespace, written, node, guards, is_whole=library.kind == "DEF"
-                )
-        elif member in {"impl", "_register_fake"}:
-            name = node.args[0] if node.args else words.get("op_name")
-            kernel = node.args[1] if len(node.args) > 1 else words.get("fn")
-            key = node.args[KEY] if len(node.args) > KEY else words.get("dispatch_key")
-            operator = scope.operator(name)
-            if operator is None or library.namespace is None:
-                self.open(library.namespace, node)
-                return
-            if "::" not in operator:
-                operator = f"{library.namespace}::{operator}"
-            word = "Meta" if member == "_register_fake" else scope.string(key) or library.key
-            self.implement(
-                operator, word, None if kernel is None else in_scope(kernel, scope), node, guards
-            )
-
-    def register(
-        self,
-        node: ast.Call,
-        kernel: AnyDef | ast.expr,
-        scope: Scope,
-        guards: tuple[Guard, ...],
-    ) -> None:
-        """Read a registration whose function is known: decorators and calls of torch.library."""
-        name = scope.dotted(node.func)
-        owner, _, bare = name.rpartition(".")
-        written = plain_text(node.func)
-        words = {each.arg: each.value for each in node.keywords}
-        first = node.args[0] if node.args else None
-        if bare == CONVERTER:
-            self.convert(first, kernel, scope, node)
-        elif written.rpartition(".")[0] in scope.operators:
-            known = scope.operators[written.rpartition(".")[0]]
-            if bare in FAKES:
-                self.implement(known, "Meta", kernel, node, guards)
-            elif bare == "register_kernel":
-                for key in self.keys(first, scope):
-                    self.implement(known, key, kernel, node, guards)
-        elif bare in {"custom_op", "triton_op"} and is_torch(name):
-            if isinstance(kernel, AnyDef):
-                self.custom_op(node, kernel, scope, guards)
-        elif bare in FAKES - {"register_meta"} and (is_torch(name) or owner == bare):
-            operator = scope.operator(first or words.get("op") or words.get("qualname"))
-            self.implement(operator, "Meta", kernel, node, guards)
-        elif bare == "register_kernel" and is_torch(name):
-            operator = scope.operator(first or words.get("op"))
-            device = node.args[1] if len(node.args) > 1 else words.get("device_types")
-            for key in self.keys(device, scope):
-                self.implement(operator, key, kernel, node, guards)
-        elif bare == "impl" and is_torch(name):
-            self.impl(node, kernel, scope, guards)
-
-    def impl(
-        self,
-        node: ast.Call,
-        kernel: AnyDef | ast.expr,
-        scope: Scope,
-        guards: tuple[Guard, ...],
-    ) -> None:
-        """Read torch.library.impl: (lib, name, key) or (qualified name, device types)."""
-        first = node.args[0] if node.args else None
-        library = None if first is None else scope.libraries.get(plain_text(first))
-        if library is not None:
-            operator = scope.operator(node.args[1]) if len(node.args) > 1 else None
-            key = scope.string(node.args[KEY]) if len(node.args) > KEY else None
-            if operator is None or library.namespace is None:
-                self.open(library.namespace, node)
-                return
-            if "::" not in operator:
-                operator = f"{library.namespace}::{operator}"
-            self.implement(operator, key or library.key, kernel, node, guards)
-            return
-        operator = scope.operator(first)
-        device = node.args[1] if len(node.args) > 1 else None
-        for key in self.keys(device, scope):
-            self.implement(operator, key, kernel, node, guards)
-
-    def keys(self, node: ast.expr | None, scope: Scope) -> list[str | None]:
-        """Return the dispatch keys of device types."""
-        if node is None:
-            return [None]
-        values = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-        return [
-            None if (word := scope.string(each)) is None else DEVICES.get(word.lower(), word)
-            for each in values
-        ]
-
-    def open(self, namespace: str | None, node: ast.expr) -> None:
-        """Keep a registration that is not readable."""
-        self.opens.append(Open(namespace=namespace, place=self.place(node), what=plain_text(node)))
-
-    def define_call(self, node: ast.Call, scope: Scope, guards: tuple[Guard, ...]) -> None:
-        """Read torch.library.define("ns::name", "(...) -> ...")."""
-        given = [scope.string(each) for each in node.args[:2]]
-        if not given or given[0] is None or "::" not in given[0]:
-            self.open(None, node)
-            return
-        namespace, _, name = given[0].partition("::")
-        if len(given) == 1 or given[1] is None:
-            self.open(namespace, node)
-            return
-        self.define(namespace, f"{name}{given[1].strip()}", node, guards)
-
-    def define(
-        self,
-        namespace: str | None,
-        written: str,
-        node: Node,
-        guards: tuple[Guard, ...],
-        *,
-        is_whole: bool = False,
-    ) -> None:
-        """Keep a definition by its schema.
-
-        Parameters
-        ----------
-        is_whole
-            Whether the library is one that only one place of a program may open.
-        """
-        plain = " ".join(written.split())
-        schema, problem = None, None
-        try:
-            schema = read_schema(plain)
-        except SchemaProblem as error:
-            problem = str(error)
-        head = plain.partition("(")[0].strip()
-        own, sign, name = head.rpartition("::")
-        name, _, overload = name.partition(".")
-        if "(" not in plain:
-            problem = "it does not begin with NAME("
-        self.definitions.append(
-            Definition(
-                namespace=own if sign else namespace,
-                name=name,
-                overload=overload,
-                text=plain,
-                schema=schema,
-                problem=problem,
-                place=self.place(node),
-                language=Language.PYTHON,
-                guards=guards,
-                block=Place(self.path, 1) if is_whole else None,
-            )
-        )
-
-    def implement(
-        self,
-        operator: str | None,
-        key: str | None,
-        kernel: AnyDef | ast.expr | None,
-        node: Node,
-        guards: tuple[Guard, ...],
-    ) -> None:
-        """Keep an implementation."""
-        if operator is None or "::" not in operator:
-            self.opens.append(
-                Open(namespace=None, place=self.place(node), what=ast.unparse(node)[:80])
-            )
-            return
-        namespace, _, name = operator.partition("::")
-        self.implementations.append(
-            Implementation(
-                namespace=namespace,
-                name=name.removesuffix(".default"),
-                key=key,
-                kernel=self.kernel(kernel),
-                place=self.place(node),
-                language=Language.PYTHON,
-                guards=guards,
-            )
-        )
-
-    def kernel(self, node: AnyDef | ast.expr | None) -> Kernel:
-        """Return what is registered."""
-        if isinstance(node, AnyDef | ast.Lambda):
-            name = None if isinstance(node, ast.Lambda) else node.name
-            return Kernel(name=name, function=self.function(node))
-        if (known := self.named(node)) is not None:
-            return Kernel(name=known.name, function=self.function(known))
-        name = None if node is None else plain_text(node)
-        return Kernel(name=name, is_certain=False)
-
-    def custom_op(
-        self, node: ast.Call, kernel: AnyDef, scope: Scope, guards: tuple[Guard, ...]
-    ) -> None:
-        """Read torch.library.custom_op: a definition and an implementation."""
-        words = {each.arg: each.value for each in node.keywords}
-        operator = scope.operator(node.args[0] if node.args else words.get("name"))
-        if operator is None or "::" not in operator:
-            self.open(None, node)
-            return
-        scope.operators[kernel.name] = operator
-        namespace, _, name = operator.partition("::")
-        written = scope.string(words.get("schema"))
-        schema: ForeignSchema | None = None
-        problem = None
-        if written is not None:
-            try:
-                schema = read_schema(f"{name}{written.strip()}")
-            except SchemaProblem as error:
-                problem = str(error)
-        elif "schema" not in words:
-            schema = inferred_schema(name, kernel, words.get("mutates_args"))
-        self.definitions.append(
-            Definition(
-                namespace=namespace,
-                name=name,
-                overload="",
-                text=name if written is None else f"{name}{written.strip()}",
-                schema=schema,
-                problem=problem,
-                place=self.place(node),
-                language=Language.PYTHON,
-                guards=guards,
-                is_inferred=written is None,
-            )
-        )
-        for key in self.keys(words.get("device_types"), scope):
-            self.implement(operator, key or "CompositeExplicitPython", kernel, node, guards)
-
-    def direct(self, node: ast.Call, scope: Scope, guards: tuple[Guard, ...]) -> None:
-        """Read vLLM's direct_register_custom_op(op_name, op_func, mutates_args, fake_impl, ...)."""
-        order = ("op_name", "op_func", "mutates_args", "fake_impl", "target_lib", "dispatch_key")
-        words: dict[str | None, ast.expr] = dict(zip(order, node.args, strict=False))
-        words.update({each.arg: each.value for each in node.keywords})
-        name, target = scope.string(words.get("op_name")), words.get("target_lib")
-        namespace: str | None = "vllm"
-        if target is not None:
-            library = scope.libraries.get(plain_text(target))
-            namespace = None if library is None else library.namespace
-        if name is None or namespace is None:
-            self.open(namespace, node)
-            return
-        kernel = self.kernel(words.get("op_func"))
-        schema = None
-        if (function := self.named(words.get("op_func"))) is not None:
-            schema = inferred_schema(name, function, words.get("mutates_args"))
-        self.definitions.append(
-            Definition(
-                namespace=namespace,
-                name=name,
-                overload="",
-                text=name,
-                schema=schema,
-                problem=None,
-                place=self.place(node),
-                language=Language.PYTHON,
-                guards=guards,
-                is_inferred=True,
-            )
-        )
-        key = scope.string(words.get("dispatch_key")) or "PrivateUse1"
-        for word, each in ((key, kernel), ("Meta", self.kernel(words.get("fake_impl")))):
-            if word == "Meta" and words.get("fake_impl") is None:
-                continue
-            self.implementations.append(
-                Implementation(
-                    namespace=namespace,
-                    name=name,
-                    key=word,
-                    kernel=each,
-                    place=self.place(node),
-                    language=Language.PYTHON,
-                    guards=guards,
-                )
-            )
-
-    def convert(
-        self, operator: ast.expr | None, kernel: AnyDef | ast.expr, scope: Scope, node: Node
-    ) -> None:
-        """Keep a converter."""
-        name = scope.operator(operator)
-        if name is None or "::" not in name or not isinstance(kernel, AnyDef):
-            return
-        bare, _, overload = name.partition(".")
-        self.converters.append(
-            Converter(
-                operator=bare,
-                overload=overload,
-                function=self.function(kernel),
-                place=self.place(node),
-            )
-        )
