@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never, cast
@@ -32,7 +31,7 @@ from opwright.live.errors import (
 from opwright.live.live_operator import packed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from opwright.derive.facts import Autograd, OperatorFacts
     from opwright.live.arguments import Values
@@ -186,11 +185,12 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
     backward = live.set.operator(autograd.operator) if autograd else None
     hidden = autograd.only_saved if autograd else ()
     nesting = Nesting()
+    call_below = nesting.below if hidden else below
+    constants = [place for place, o in enumerate(live.facts.outputs) if o.name in hidden]
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # noqa: ANN401 - autograd's own
         context.set_materialize_grads(False)
-        with nesting.inside() if hidden else nullcontext():
-            results = below(live, call.values)
+        results = call_below(live, call.values)
         named = dict(zip((o.name for o in live.facts.outputs), results, strict=True))
         call.outputs = places_of(named)
         flat: list[torch.Tensor] = []
@@ -241,8 +241,9 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         with dispatcher.one_transformation():
             flat = record(call, *live.tensors(values))
         results = [restored(result, flat) for result in call.results]
-        if hidden and not nesting.is_inside:
-            results = without_history(live, hidden, results)
+        if constants and not nesting.is_inside:
+            for place in constants:
+                results[place] = map_tensors(torch.Tensor.detach, results[place])
         return packed(results)
 
     return run
@@ -253,27 +254,18 @@ class Nesting(threading.local):
 
     is_inside = False
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
+    def below(self, live: LiveOperator, values: Values) -> list[Any]:
         """Run the operator for outer transformations of torch.func."""
         before = self.is_inside
         self.is_inside = True
         try:
-            yield
+            return below(live, values)
         finally:
             self.is_inside = before
 
 
 # An output that is saved but not differentiable is a result of the node all the same: so what the
 # backward makes of it has a way to the node, which then refuses. The caller's has no history.
-
-
-def without_history(live: LiveOperator, hidden: Sequence[str], results: list[Any]) -> list[Any]:
-    """Return the results that the caller gets: those that are only saved are constants."""
-    return [
-        map_tensors(torch.Tensor.detach, result) if output.name in hidden else result
-        for output, result in zip(live.facts.outputs, results, strict=True)
-    ]
 
 
 def refuse_only_saved(

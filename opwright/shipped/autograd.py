@@ -9,15 +9,15 @@ returns into the arguments.
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["Backward", "Differentiation"]
 
@@ -215,13 +215,12 @@ class Nesting(threading.local):
 
     is_inside = False
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
-        """Run the operator for outer transformations of torch.func."""
+    def call(self, operator: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the operator for outer transformations of torch.func."""
         before = self.is_inside
         self.is_inside = True
         try:
-            yield
+            return operator(*args, **kwargs)
         finally:
             self.is_inside = before
 
@@ -241,13 +240,13 @@ def make_node(
     binder = registrar.binder(name)
     pulls = registrar.binder(backward.operator) if backward else None
     hidden = backward.only_saved if backward else ()
+    called = partial(nesting.call, binder.operator) if hidden else binder.operator
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
         context.set_materialize_grads(False)
         # A node's forward runs without gradients, which outer transformations of torch.func need.
-        inside = nesting.inside() if hidden else nullcontext()
-        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad(), inside:
-            results = as_list(binder.call(binder.operator, call.values))
+        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
+            results = as_list(binder.call(called, call.values))
         named = dict(zip(names, results, strict=True))
         call.lengths = [len(r) if isinstance(r, list) else None for r in results]
         call.outputs = places_of(named)
