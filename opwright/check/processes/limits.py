@@ -25,22 +25,27 @@ PROCESSES = Path("/proc")
 class Family:
     """A process and its descendants, from now on.
 
-    A process that is forked shares its memory at first, so each counts from when it is first seen.
+    A process that is started later counts with all that it does not share with others: it may have
+    grown before it is first seen.
     """
 
     def __init__(self, process: int) -> None:
         self.process = process
-        self.before: dict[int, int] = {}
-        self.size = 0
-        self.grown()
+        self.before = {each: resident(each) for each in self.members()}
+        self.size = len(self.before)
+
+    def members(self) -> list[int]:
+        """Return the process and its descendants, not more than are told apart from too many."""
+        return [self.process, *islice(descendants(self.process), MOST_PROCESSES)]
 
     def grown(self) -> int:
         """Return by how many bytes they have grown."""
-        members = [self.process, *islice(descendants(self.process), MOST_PROCESSES)]
+        members = self.members()
         self.size = len(members)
-        now = {each: resident(each) for each in members}
-        self.before = {each: self.before.get(each, size) for each, size in now.items()}
-        return sum(max(0, size - self.before[each]) for each, size in now.items())
+        self.before = {
+            each: self.before[each] if each in self.before else shared(each) for each in members
+        }
+        return sum(max(0, resident(each) - self.before[each]) for each in members)
 
 
 def resident(process: int) -> int:
@@ -50,6 +55,18 @@ def resident(process: int) -> int:
     except OSError:  # it ended
         return 0
     return int(fields[1]) * PAGE
+
+
+def shared(process: int) -> int:
+    """Return the bytes in memory that a process shares: after a fork, most."""
+    try:
+        lines = (PROCESSES / str(process) / "smaps_rollup").read_text().splitlines()[1:]
+    except OSError:  # it ended, or is another user's: it counts from now
+        return resident(process)
+    sizes = {
+        name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)
+    }
+    return (sizes["Rss"] - sizes["Private_Clean"] - sizes["Private_Dirty"]) << 10
 
 
 def descendants(process: int) -> Iterator[int]:
