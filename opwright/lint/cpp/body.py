@@ -7,7 +7,8 @@ from dataclasses import field as data_field
 from typing import TYPE_CHECKING, Any
 
 from opwright.lint.cpp.syntax import arguments, called, field, name_of, named, text
-from opwright.lint.facts import Call, Passed, Site, Use, UseKind
+from opwright.lint.cpp.uses import PASSING, POINTERS, VIEWS, classify, is_aclnn, is_address, method
+from opwright.lint.facts import Passed, Site, Use
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,39 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Body"]
 
-# Methods whose result shares the tensor's storage, always.
-VIEWS = frozenset(
-    {
-        *("view", "select", "slice", "narrow", "transpose", "t", "permute", "squeeze", "unsqueeze"),
-        *("expand", "expand_as", "view_as", "alias", "detach", "diagonal", "unbind", "data"),
-        *("flatten_view", "as_strided", "swapaxes", "movedim", "variable_data", "tensor_data"),
-        *("value", "value_or", "operator*", "get", "at", "toTensor", "index"),
-    }
-)
-# What a conversion may or may not copy: nothing is said of its result.
-MAYBE_VIEWS = frozenset(
-    {"reshape", "contiguous", "flatten", "to", "type_as", "ravel", "reshape_as", "cpu", "npu"}
-)
-POINTERS = frozenset({"data_ptr", "mutable_data_ptr", "storage", "unsafe_storage", "data_ptr_impl"})
-# They end like in-place methods, but change no element.
-NO_WRITES = frozenset({"requires_grad_", "retain_grad_", "rename_", "detach_", "share_memory_"})
 SIZES = frozenset({"size", "sizes", "numel", "stride", "strides", "nbytes"})
 GUARDS = frozenset({"guard_int", "expect_int"})
 LISTS = ("TensorList", "ArrayRef", "vector", "List<", "ListRef", "array<")
-COPIES = frozenset(
-    {"memcpy", "std::memcpy", "memset", "std::memset", "memmove", "std::copy_n", "aclrtMemcpy"}
-    | {"aclrtMemcpyAsync", "aclrtMemset", "aclrtMemsetAsync", "memcpy_s", "memset_s"}
-)
-CHECKS = (
-    "TORCH_CHECK",
-    "TORCH_INTERNAL_ASSERT",
-    "TORCH_WARN",
-    "ASCEND_LOG",
-    "OPS_CHECK",
-    "OP_CHECK",
-)
-TUPLES = ("std::make_tuple", "std::tuple", "std::tie", "std::forward_as_tuple", "std::vector")
-CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})
 
 
 @dataclass(slots=True)
@@ -202,7 +173,7 @@ class Body:
                 return root, is_pointer
             return (root, True) if member in POINTERS else (None, False)
         name = name_of(function)
-        if name in CASTS or name in {"std::move", "std::ref", "std::forward"}:
+        if name in PASSING:
             given = arguments(node)
             return self.root(given[0]) if given else (None, False)
         return None, False
@@ -276,173 +247,7 @@ class Body:
         parameter = self.aliases.get(name) or self.pointers.get(name)
         if parameter is None:
             return
-        kind, call, at = self.classify(node, is_pointer=name in self.pointers)
+        kind, call, at = classify(node, is_pointer=name in self.pointers)
         if kind is not None:
             shown = " ".join(text(at).split())[:80]
             self.uses.append(Use(parameter, kind, self.source.place(at), shown, call))
-
-    def classify(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one branch per form of expression
-        self, node: Node, *, is_pointer: bool
-    ) -> tuple[UseKind | None, Call | None, Node]:
-        """Return what is done with a value, going up from it through views and casts."""
-        each = node
-        is_view = False
-        while (parent := each.parent) is not None:
-            if parent.type == "field_expression" and each == field(parent, "argument"):
-                grand = parent.parent
-                if grand is None or grand.type != "call_expression":
-                    return UseKind.READ, None, parent
-                member = method(parent)
-                if member in VIEWS:
-                    each, is_view = grand, is_view or member not in {"value", "value_or", "get"}
-                    continue
-                if member in POINTERS:
-                    each, is_pointer = grand, True
-                    if member == "mutable_data_ptr":
-                        return UseKind.WRITE, None, grand
-                    continue
-                if member in MAYBE_VIEWS or member.startswith("resize_"):
-                    return UseKind.OTHER, None, grand
-                if member.endswith("_") and not member.endswith("__") and member not in NO_WRITES:
-                    return (UseKind.OTHER if is_pointer else UseKind.WRITE), None, grand
-                return UseKind.READ, None, grand
-            if parent.type in {"parenthesized_expression", "cast_expression"}:
-                each = parent
-                continue
-            if parent.type == "subscript_expression" and each == field(parent, "argument"):
-                if is_pointer:
-                    return self.element(parent)
-                each, is_view = parent, True
-                continue
-            if parent.type == "pointer_expression":
-                if is_pointer and not is_address(parent):
-                    return self.element(parent)
-                each = parent
-                continue
-            if parent.type == "binary_expression":
-                if is_pointer and each == field(parent, "left"):
-                    each = parent
-                    continue
-                return UseKind.READ, None, parent
-            if parent.type == "conditional_expression":
-                if each == field(parent, "condition"):
-                    return UseKind.READ, None, parent
-                each = parent
-                continue
-            if parent.type == "argument_list":
-                grand = parent.parent
-                if grand is None or grand.type != "call_expression":
-                    return UseKind.OTHER, None, parent
-                name = called(grand)
-                if name in CASTS or name in {"std::move", "std::ref", "std::forward"}:
-                    each = grand
-                    continue
-                return self.argument(each, grand, name, is_pointer=is_pointer)
-            if parent.type in {"return_statement", "initializer_list"}:
-                at = parent
-                while at.type == "initializer_list" and at.parent is not None:
-                    at = at.parent
-                if at.type == "compound_literal_expression" and at.parent is not None:
-                    at = at.parent
-                if at.type != "return_statement":
-                    return UseKind.OTHER, None, parent
-                plain = not is_pointer and not is_view
-                return (UseKind.RETURN if plain else UseKind.OTHER), None, parent
-            if parent.type == "assignment_expression":
-                return self.assigned(each, parent, is_view=is_view, is_pointer=is_pointer)
-            if parent.type == "update_expression" and is_pointer:
-                return UseKind.OTHER, None, parent
-            if parent.type == "init_declarator":
-                return None, None, parent  # a new name; its uses count
-            return UseKind.READ if parent.type != "lambda_capture_specifier" else None, None, parent
-        return UseKind.OTHER, None, each
-
-    def element(self, node: Node) -> tuple[UseKind | None, Call | None, Node]:
-        """Classify an element behind a pointer: stored to, or loaded."""
-        parent = node.parent
-        if parent is not None and parent.type == "update_expression":
-            return UseKind.WRITE, None, parent
-        if parent is not None and parent.type == "assignment_expression":
-            is_left = node == field(parent, "left")
-            return (UseKind.WRITE if is_left else UseKind.READ), None, parent
-        if parent is not None and parent.type == "pointer_expression":
-            return UseKind.OTHER, None, parent
-        return UseKind.READ, None, node
-
-    def assigned(
-        self, each: Node, parent: Node, *, is_view: bool, is_pointer: bool
-    ) -> tuple[UseKind | None, Call | None, Node]:
-        """Classify a value in an assignment."""
-        if each != field(parent, "left"):
-            left = field(parent, "right")
-            is_name = (field(parent, "left") or parent).type == "identifier"
-            return (None if is_name and left == each else UseKind.OTHER), None, parent
-        sign = field(parent, "operator")
-        if sign is not None and text(sign) != "=":
-            if is_pointer and not is_view:
-                return UseKind.OTHER, None, parent
-            return UseKind.WRITE, None, parent
-        return (UseKind.WRITE if is_view else UseKind.OTHER), None, parent
-
-    def argument(
-        self, each: Node, call: Node, name: str, *, is_pointer: bool
-    ) -> tuple[UseKind | None, Call | None, Node]:
-        """Classify a value that is an argument of a call."""
-        given = arguments(call)
-        position = next((at for at, one in enumerate(given) if one == each), -1)
-        if name in COPIES:
-            kind = UseKind.WRITE if position == 0 and is_pointer else UseKind.READ
-            return kind, None, call
-        if is_aclnn(name) and given and text(given[0]).startswith("acl"):
-            found = Call(text(given[0]), position - 1, len(given) - 1, is_aclnn=True)
-            return (UseKind.OTHER if is_pointer else UseKind.CALL), found, call
-        if is_launch(name) and given:
-            found = Call(text(given[0]), position - 2, len(given) - 2, is_launch=True)
-            return UseKind.CALL, found, call
-        if name.startswith(CHECKS):
-            return UseKind.READ, None, call
-        if name.startswith(TUPLES):
-            at = call.parent
-            while at is not None and at.type in {"initializer_list", "compound_literal_expression"}:
-                at = at.parent
-            if at is not None and at.type == "return_statement" and not is_pointer:
-                return UseKind.RETURN, None, call
-            return UseKind.OTHER, None, call
-        scope, _, bare = name.rpartition("::")
-        if scope in {"at", "torch"}:
-            if bare.endswith("_out") or (bare.endswith("_") and not bare.startswith("_")):
-                return (UseKind.WRITE if position == 0 else UseKind.READ), None, call
-            if bare.endswith("_outf"):
-                last = position == len(given) - 1
-                return (UseKind.WRITE if last else UseKind.READ), None, call
-            return (UseKind.READ if not is_pointer else UseKind.OTHER), None, call
-        if not name or is_pointer:
-            return UseKind.OTHER, None, call
-        return UseKind.CALL, Call(name, position, len(given)), call
-
-
-def is_address(node: Node) -> bool:
-    """Return whether an expression is &x, not *x."""
-    sign = field(node, "operator")
-    return node.type == "pointer_expression" and sign is not None and text(sign) == "&"
-
-
-def method(function: Node) -> str:
-    """Return the name of the method of a field expression, without template arguments."""
-    member = field(function, "field")
-    if member is None:
-        return ""
-    if member.type in {"template_method", "dependent_field_identifier"}:
-        inner = field(member, "name")
-        return "" if inner is None else text(inner)
-    return text(member)
-
-
-def is_aclnn(name: str) -> bool:
-    """Return whether a macro calls an aclnn function by its name: EXEC_NPU_CMD and its kin."""
-    return name.startswith("EXEC_") and ("NPU" in name or "ACLNN" in name) and "KERNEL" not in name
-
-
-def is_launch(name: str) -> bool:
-    """Return whether a macro starts a kernel by its name: EXEC_KERNEL_CMD(kernel, blocks, ...)."""
-    return name.startswith("EXEC_KERNEL")
