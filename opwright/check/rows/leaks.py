@@ -70,10 +70,12 @@ WARM_UP = 150
 BLOCK = 425  # with two blocks, 1,000 calls
 BLOCKS = 2
 MORE_BLOCKS = 2  # before a leak is told
+MOST_BLOCKS = 10  # while what looks like a leak fades
+FADES = 0.9
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
 LEAST_BLOCK = 24
 LEAST = 2  # of anything in a block
-LEAST_TOLD = 200  # calls of the blocks that confirm a leak of memory or objects
+LEAST_TOLD = 400  # calls of the blocks that confirm a leak of memory or objects
 MOST_SAMPLES = 4
 # Calls with a result that fill torch_npu's queues once; until then each call touches new pages
 # (torch_npu 2.13.0: two rings, of 4,096 and 8,192 entries).
@@ -231,6 +233,8 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
         count = max(count, LEAST_TOLD)
     if found:
         growth += [Growth(count, grown(bench, block, count)) for _ in range(MORE_BLOCKS)]
+        while (names := leaking(growth)) and len(growth) < MOST_BLOCKS and fades(growth, names[0]):
+            growth.append(Growth(count, grown(bench, block, count)))
     bench.details["growth for each call"] = "\n".join(
         ", ".join(f"{LOOKS[name][1]} {each.of_call(name):.2f}" for name in each.uses)
         for each in growth
@@ -268,6 +272,11 @@ def leaking(growth: Sequence[Growth]) -> list[str]:
         if name in growth[0].uses
         and all(each.uses[name] >= LEAST and each.of_call(name) >= least for each in growth)
     ]
+
+
+def fades(growth: Sequence[Growth], name: str) -> bool:
+    """Tell whether the last block let a use grow much less than the one before: no leak does."""
+    return growth[-1].of_call(name) < FADES * growth[-2].of_call(name)
 
 
 def kept_types(block: Callable[[int], None], count: int) -> str:

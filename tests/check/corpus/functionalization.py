@@ -67,15 +67,10 @@ add(
 # Functionalize kernels by hand.
 
 
-def exchange(x, y):
-    """Write what each was into the other.
-
-    Not as it was: graphs of TorchAir (torch_npu 2.13.0) lose x.clone() before x is written, of
-    operators of torch, too.
-    """
-    before = x + 1
-    x.copy_(y * 2)
-    y.copy_(before)
+def write_both(x, y):
+    """Write each by itself: graphs of TorchAir (torch_npu 2.13.0) get exchanges wrong."""
+    x.mul_(2)
+    y.add_(1)
 
 
 def unwrapped(tensor):
@@ -94,23 +89,23 @@ def replaces_both(x, y):
     with torch._C._ExcludeDispatchKeyGuard(
         torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
     ):
-        replaced(x, other * 2)
-        replaced(y, one + 1)
+        replaced(x, one * 2)
+        replaced(y, other + 1)
 
 
 def replaces_the_first(x, y):
-    other = unwrapped(y)
+    one = unwrapped(x)
     with torch._C._ExcludeDispatchKeyGuard(
         torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
     ):
-        replaced(x, other * 2)
+        replaced(x, one * 2)
 
 
 for name, kernel in {
     "forgets_the_second_": replaces_the_first,
     "replaces_both_": replaces_both,
 }.items():
-    add(f"{name}(Tensor(a!) x, Tensor(b!) y) -> ()", exchange, nothing, *TWO)
+    add(f"{name}(Tensor(a!) x, Tensor(b!) y) -> ()", write_both, nothing, *TWO)
     library.impl(name, kernel, "Functionalize")
 
 
