@@ -239,9 +239,9 @@ def examined(
     try:
         with Progress(console, counts) as progress:
             for event in pool.run(cells, workers):
-                progress.note(event)
-                if isinstance(event, Finished):
+                if isinstance(event, Finished):  # before it is shown: Ctrl-C may come then
                     outcomes.append(event.outcome)
+                progress.note(event)
     except KeyboardInterrupt:
         return outcomes, False
     return outcomes, True

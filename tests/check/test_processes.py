@@ -107,11 +107,16 @@ def test_all_operators_are_told_and_prints_are_not_among_it() -> None:
 
 @pytest.mark.twin
 def test_ctrl_c_ends_all_and_prints_what_was_found(tmp_path: Path) -> None:
-    command = check_process(
-        *(str(ENDING), "--kernels", str(KERNELS), "--op", "exits", "--op", "loops"),
-        *("--row", "numerics/eager", "-n", "1", "--timeout", "3600"),
-        TMPDIR=str(tmp_path),
-    )
+    # Of a background job, the command would inherit that SIGINT is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        command = check_process(
+            *(str(ENDING), "--kernels", str(KERNELS), "--op", "exits", "--op", "loops"),
+            *("--row", "numerics/eager", "-n", "1", "--timeout", "3600"),
+            TMPDIR=str(tmp_path),
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         assert command.stderr is not None
         lines = []
@@ -247,16 +252,17 @@ def test_memory_of_a_process_and_its_children_counts() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
 
     def go_on() -> None:
-        process.stdin.write("\n")
-        process.stdin.flush()
-        process.stdout.readline()
+        stdin.write("\n")
+        stdin.flush()
+        stdout.readline()
 
     try:
-        process.stdout.readline()
+        stdout.readline()
         family = Family(process.pid)
         go_on()  # the child has grown before it is seen
         assert 45 << 20 < family.grown() < 75 << 20

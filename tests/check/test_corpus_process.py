@@ -1,0 +1,23 @@
+"""Operators broken on purpose are caught by their row, sound ones pass: their process.
+
+A sound operator meets its own row and one in four of the quick ones, always the same; with
+OPWRIGHT_CORPUS=all in the environment it meets the whole matrix, which takes many minutes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check.corpus_cells import MARKS, PROCESS, alarms, missed
+
+pytestmark = MARKS
+
+
+@pytest.mark.parametrize("name", PROCESS)
+def test_each_fault_is_caught_by_its_row(name: str) -> None:
+    assert missed(name) == {}
+
+
+@pytest.mark.parametrize("name", PROCESS)
+def test_sound_operators_pass(name: str) -> None:
+    assert alarms(name) == {}

@@ -1,0 +1,27 @@
+"""Operators broken on purpose are caught by their row, sound ones pass: what they declare.
+
+A sound operator meets its own row and one in four of the quick ones, always the same; with
+OPWRIGHT_CORPUS=all in the environment it meets the whole matrix, which takes many minutes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.check.corpus_cells import FILES, GROUPS, MARKS, SCHEMA, alarms, missed
+
+pytestmark = MARKS
+
+
+@pytest.mark.parametrize("name", SCHEMA)
+def test_each_fault_is_caught_by_its_row(name: str) -> None:
+    assert missed(name) == {}
+
+
+@pytest.mark.parametrize("name", SCHEMA)
+def test_sound_operators_pass(name: str) -> None:
+    assert alarms(name) == {}
+
+
+def test_each_file_of_the_corpus_is_in_one_group() -> None:
+    assert sorted(name for group in GROUPS for name in group) == FILES
