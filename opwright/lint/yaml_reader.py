@@ -51,7 +51,9 @@ def read_yaml(path: str, data: bytes) -> FileFacts:
         root = yaml.compose(data, Loader=Loader)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        place = Place(path, 1 if mark is None else mark.line + 1)
+        # libyaml says that a text which ends too early fails in the line behind it.
+        last = len(data.splitlines()) or 1
+        place = Place(path, 1 if mark is None else min(mark.line + 1, last))
         problem = Site(place, f"no YAML: {getattr(error, 'problem', None) or error}"[:120])
         return FileFacts(path=path, problems=(problem,), suppressions=suppressions)
     definitions: list[Definition] = []

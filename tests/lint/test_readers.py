@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.lint.cpp.syntax import literal, parse, walk
-from opwright.lint.facts import FileFacts, Language
+from opwright.lint.facts import FileFacts, Language, Place
 from opwright.lint.run import lint_facts, read_file
 from opwright.lint.schema import SchemaProblem, read_schema
 from opwright.lint.suppressions import parse_suppression, read_suppressions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+ANY_NEWLINE = re.compile(rb"[\n\r\x0b\x0c\x1c-\x1e\x85\xa8\xa9]")
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(
     path
@@ -31,6 +34,39 @@ FILES = sorted(
 def read(source: str, suffix: str = ".cpp") -> FileFacts:
     facts = read_file(f"file{suffix}", suffix, source.encode())
     assert facts is not None
+    return facts
+
+
+def places_of(fact: object) -> Iterator[Place]:
+    """Yield all places in facts or findings."""
+    if isinstance(fact, Place):
+        yield fact
+    elif isinstance(fact, tuple | frozenset | list):
+        for each in fact:
+            yield from places_of(each)
+    elif is_dataclass(fact):
+        for one in fields(fact):
+            yield from places_of(getattr(fact, one.name))
+
+
+def is_within(place: Place, content: bytes) -> bool:
+    """Return whether a file has such a line, and any line so long."""
+    lines = 1 + len(ANY_NEWLINE.findall(content))
+    return 1 <= place.line <= lines and 1 <= place.column <= len(content) + 1
+
+
+def read_and_lint(name: str, suffix: str, content: bytes) -> FileFacts | None:
+    """Read what need not be a source: the facts name the file, and places within its text."""
+    facts = read_file(name, suffix, content)
+    report = lint_facts([] if facts is None else [facts])
+    problems = [each.problem for each in (*report.findings, *report.silenced)]
+    if facts is None:
+        assert problems == []
+        return None
+    assert facts.path == name
+    for place in places_of((facts, problems)):
+        assert place.file == name
+        assert is_within(place, content), place
     return facts
 
 
@@ -96,9 +132,10 @@ def test_a_suppression_is_read_as_it_is_written(rules: list[str], reason: str, s
 
 @given(st.text())
 def test_no_comment_stops_the_reader(text: str) -> None:
-    data = f"x = 1  # opwright-lint: {text}\n".encode("utf-8", "replace")
-    for each in read_suppressions("f.py", data, (b"#",)):
-        assert each.line >= 1
+    data = f"x = 1  # opwright-lint: ignore{text}\n".encode("utf-8", "replace")
+    first, *others = read_suppressions("f.py", data, (b"#",))
+    assert (first.place.file, first.place.line, first.line) == ("f.py", 1, 1)
+    assert all(is_within(each.place, data) for each in others)
 
 
 def test_a_comment_alone_is_for_the_next_line_of_code() -> None:
@@ -159,11 +196,7 @@ def test_what_torch_refuses_is_a_problem(text: str) -> None:
 def test_a_truncated_file_is_read_as_far_as_it_goes(path: Path, data: st.DataObject) -> None:
     content = path.read_bytes()
     end = data.draw(st.integers(0, len(content)))
-    facts = read_file("cut", path.suffix, content[:end])
-    report = lint_facts([] if facts is None else [facts])
-    assert len(report.findings) >= 0
-    for each in report.findings:
-        assert each.problem.place.line >= 1
+    read_and_lint("cut", path.suffix, content[:end])
 
 
 @given(st.sampled_from(FILES), st.data())
@@ -174,8 +207,7 @@ def test_a_damaged_file_is_read_all_the_same(path: Path, data: st.DataObject) ->
         content[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
         if not content:
             break
-    facts = read_file("damaged", path.suffix, bytes(content))
-    lint_facts([] if facts is None else [facts])
+    read_and_lint("damaged", path.suffix, bytes(content))
 
 
 @given(st.binary(max_size=300), st.sampled_from([".cpp", ".py", ".yaml"]))
@@ -185,8 +217,7 @@ def test_random_bytes_are_read(content: bytes, suffix: str) -> None:
         ".py": b"import torch.library\n",
         ".yaml": b"custom:\n  - func: ",
     }
-    facts = read_file("random", suffix, marks[suffix] + content)
-    lint_facts([] if facts is None else [facts])
+    assert read_and_lint("random", suffix, marks[suffix] + content) is not None
 
 
 def test_python_that_nests_too_deep_is_said_to_be_none() -> None:
