@@ -18,7 +18,7 @@ SUFFIXES = {"cpp": ".cpp", "python": ".py", "yaml": ".yaml"}
 
 def sections() -> dict[str, str]:
     """Return the text of each rule's section."""
-    page = PAGE.read_text(encoding="utf-8").partition("\n## Rules\n")[2]
+    page = PAGE.read_text(encoding="utf-8").partition("\n## Rules\n")[2].partition("\n## ")[0]
     parts = re.split(r"^### (\S+)$", page, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
