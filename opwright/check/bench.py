@@ -72,6 +72,21 @@ class Bench:
         self.findings: list[Finding] = []
         self.details: dict[str, str] = {}
 
+    def device_of_column(self) -> str:
+        """Return where the arguments of a column are: `cpu` has a column of this name.
+
+        Raises
+        ------
+        NotApplicableError
+            The operator has no kernel for the CPU.
+        """
+        if self.column != "cpu":
+            return self.device
+        if not self.subject.runs_on_cpu:
+            message = "the operator has no kernel for the CPU"
+            raise NotApplicableError(message)
+        return "cpu"
+
     def arguments(self, sample: Sample, device: str | None = None) -> Values:
         """Return fresh arguments; those of one sample have the same values on all devices."""
         self.watch(sample)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from opwright.check.observe.tensors import tensors_by_place
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder
@@ -15,14 +17,15 @@ from opwright.live.rules import Rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import torch
-
     from opwright.declare.operator import Operator
     from opwright.declare.schema import Schema
     from opwright.derive.facts import OperatorFacts, SetFacts
     from opwright.live.arguments import Values
 
 __all__ = ["Subject", "flat", "packed_results"]
+
+# Kernels that run on the CPU.
+CPU_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,22 @@ class Subject:
         """The declared rules for the arguments of a call."""
         return None if self.facts is None else Rules.of(self.name, self.facts)
 
+    @property
+    def is_seeded(self) -> bool:
+        """Whether it draws from torch's generators."""
+        return torch.Tag.nondeterministic_seeded in self.overload.tags
+
+    @property
+    def is_declared_nondeterministic(self) -> bool:
+        """Whether two calls may differ in their last bits."""
+        tags = {str(tag).rpartition(".")[2] for tag in self.overload.tags}
+        return not self.operator.deterministic or "nondeterministic_bitwise" in tags
+
+    @property
+    def runs_on_cpu(self) -> bool:
+        """Whether it has a kernel for the CPU, or one for all devices."""
+        return any(dispatcher.has_kernel(self.overload, key) for key in CPU_KEYS)
+
     def call(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - what the schema says
         """Call the operator with arguments by name."""
         return binder_of(self.schema).call(self.overload, values)
@@ -141,7 +160,6 @@ def packed_results(returned: object, count: int) -> tuple[object, ...]:
 def flat(results: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     """Return the tensors of named values; those of a list are called `name[index]`.
 
-    >>> import torch
     >>> list(flat({"x": torch.ones(1), "ys": [None, torch.ones(1)]}))
     ['x', 'ys[1]']
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.observe.slope import slope
-from opwright.check.observe.tensors import replaced, tensors_by_place
+from opwright.check.observe.tensors import base, replaced, tensors_by_place
 from opwright.check.subject import flat
 
 if TYPE_CHECKING:
@@ -75,11 +75,6 @@ def differentiable_outputs(subject: Subject, results: Tensors) -> list[str]:
         for place, tensor in results.items()
         if is_differentiable(tensor) and (names is None or base(place) in names)
     ]
-
-
-def base(place: str) -> str:
-    """Return the name of the argument or result that a place is in."""
-    return place.partition("[")[0]
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class Form:
 
 
 def identity(tensor: torch.Tensor) -> int:
-    """Return what identifies a tensor's storage, also one without bytes."""
+    """Return what identifies a tensor's storage: one without bytes, a meta and a fake one too."""
     return int(tensor.untyped_storage()._cdata)  # noqa: SLF001 - two empty storages have one data_ptr
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import torch
 
+from opwright.check.observe.memory import identity
 from opwright.check.subject import flat, packed_results
 from opwright.live.arguments import tensors_in
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.live.arguments import Values
 
-__all__ = ["Difference", "Metadata", "Property", "memory", "metadata", "returned_by_name"]
+__all__ = ["Difference", "Metadata", "Property", "metadata", "returned_by_name"]
 
 # In the order in which they are compared: a shape that is wrong makes strides wrong, too.
 Property: TypeAlias = Literal["number", "shape", "dtype", "device", "aliasing", "strides", "offset"]
@@ -81,14 +82,14 @@ class Metadata:
     def aliased(self, name: str) -> str:
         """Say whose memory a result has: that of an argument or of an earlier result."""
         results = flat(self.results)
-        mine = memory(results[name])
+        mine = identity(results[name])
         for other, tensor in self.arguments.items():
-            if memory(tensor) == mine:
+            if identity(tensor) == mine:
                 return f"the memory of argument {other}"
         for other, tensor in results.items():
             if other == name:
                 break
-            if memory(tensor) == mine:
+            if identity(tensor) == mine:
                 return f"the memory of result {other}"
         return "memory of its own"
 
@@ -110,11 +111,6 @@ def returned_by_name(subject: Subject, returned: object) -> dict[str, Any]:
     """Return the results of a call by name, those too that are arguments."""
     names = subject.schema.output_names()
     return dict(zip(names, packed_results(returned, len(names)), strict=True))
-
-
-def memory(tensor: torch.Tensor) -> int:
-    """Return what identifies the storage of a tensor, meta and fake ones included."""
-    return int(tensor.untyped_storage()._cdata)  # noqa: SLF001 - two empty storages have one data_ptr
 
 
 def number_differences(name: str, one: object, other: object) -> Iterator[Difference]:

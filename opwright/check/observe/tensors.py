@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opwright.live.arguments import Values
 
 __all__ = [
+    "base",
     "copied",
     "first_unequal",
     "on_device",
@@ -88,6 +89,15 @@ def tensors_by_place(
             for index, each in enumerate(value):
                 if isinstance(each, torch.Tensor):
                     yield f"{name}[{index}]", each
+
+
+def base(place: str) -> str:
+    """Return the name of the argument or result that a place is in.
+
+    >>> base("xs[1]")
+    'xs'
+    """
+    return place.partition("[")[0]
 
 
 def replaced(

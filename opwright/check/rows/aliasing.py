@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.memory import Form, identity, labelled, shares
+from opwright.check.observe.tensors import base
 from opwright.check.row import Row
-from opwright.check.rows.mutation import device_of_column
 from opwright.check.subject import packed_results
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def needs(subject: Subject) -> str | None:
 
 def run(bench: Bench) -> None:
     """Compare storages."""
-    device = device_of_column(bench)
+    device = bench.device_of_column()
 
     def examine(sample: Sample) -> Finding | None:
         values = bench.arguments(sample, device)
@@ -139,7 +139,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
 def aliased(bench: Bench, sample: Sample, label: str, other: str, index: int) -> Finding:
     """Return the finding of a result with the memory of another tensor."""
     kind, name = other.split(" ", 1)
-    written = bench.subject.schema.argument(name.partition("[")[0])
+    written = bench.subject.schema.argument(base(name))
     if kind == "result":
         found = SHARED
     elif written is not None and written.is_written:

@@ -20,7 +20,6 @@ from opwright.check.finding import Kind
 from opwright.check.observe.tensors import on_device, replaced, tensor_arguments
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
-from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
 from opwright.live import dispatcher
 from opwright.live.autocast import AUTOCAST_KEYS, is_eligible, target
@@ -70,10 +69,7 @@ def needs(subject: Subject) -> str | None:
 
 def run(bench: Bench) -> None:
     """Compare calls under autocast with the rule."""
-    device = "cpu" if bench.column == "cpu" else bench.device
-    if device == "cpu" and not dispatcher.has_kernel(bench.subject.overload, "CPU"):
-        message = "the operator has no CPU kernel"
-        raise NotApplicableError(message)
+    device = bench.device_of_column()
     has_rule = dispatcher.has_kernel(bench.subject.overload, "AutocastCPU")
     if device == "cpu" and bench.subject.is_foreign and not has_rule:
         message = "the library has no autocast rule for the CPU"
@@ -94,7 +90,7 @@ def run(bench: Bench) -> None:
 def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Finding | None:
     """Compare a call under autocast with one on converted arguments."""
     subject = bench.subject
-    known = knows(subject, device)
+    known = knows(subject)
     with torch.autocast(device, enabled=False):
         wanted = plain(bench, sample, device, dtype) if known else None
     values = bench.arguments(sample, device)
@@ -128,7 +124,7 @@ def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Fi
                     sample=sample,
                     script=(*lines, f"assert got.dtype is {want.dtype}, got.dtype"),
                 )
-            if is_seeded(subject) or is_declared_nondeterministic(subject):
+            if subject.is_seeded or subject.is_declared_nondeterministic:
                 continue
             text = difference(got[result], want, subject.operator.tolerances)
             if text is not None:
@@ -141,14 +137,13 @@ def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Fi
     return compare_fake(bench, sample, device, dtype, {n: t.dtype for n, t in got.items()})
 
 
-def knows(subject: Subject, device: str) -> bool:
+def knows(subject: Subject) -> bool:
     """Tell whether it is known what the operator must do under autocast."""
     if subject.operator.autocast is not None:
         return True
     if subject.facts is None or subject.is_foreign:
         return False
     # What is made of other operators does what these do.
-    del device
     return subject.operator.call is not False
 
 

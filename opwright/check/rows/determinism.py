@@ -85,8 +85,8 @@ def is_declared_nondeterministic(subject: Subject) -> bool:
 
 def run(bench: Bench) -> None:
     """Compare calls."""
-    seeded = is_seeded(bench.subject)
-    loose = is_declared_nondeterministic(bench.subject) and not seeded
+    seeded = bench.subject.is_seeded
+    loose = bench.subject.is_declared_nondeterministic and not seeded
 
     def examine(sample: Sample) -> Finding | None:
         if seeded:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.against_reference import RANDOM, compared, is_random, wrong_result
 from opwright.check.row import Row
-from opwright.check.rows.numerics import RANDOM, compared, is_random, wrong_result
 from opwright.check.subject import flat
 from opwright.declare.sample import TensorSpec
 

@@ -36,7 +36,6 @@ from opwright.check.observe.tensors import (
 )
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
-from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.samples import described
 from opwright.check.subject import flat
 from opwright.declare.sample import Sample
@@ -133,11 +132,7 @@ class Bad:
 
 def run(bench: Bench) -> None:
     """Call the operator with bad arguments."""
-    device = {"npu": bench.device, "cpu": "cpu", "meta": "meta"}[bench.column]
-    operator = bench.subject.overload
-    if bench.column == "cpu" and not dispatcher.has_kernel(operator, "CPU"):
-        message = "the operator has no CPU kernel"
-        raise NotApplicableError(message)
+    device = "meta" if bench.column == "meta" else bench.device_of_column()
     if bench.column == "meta" and not has_meta(bench.subject):
         message = "the operator has no Meta function"
         raise NotApplicableError(message)
@@ -394,7 +389,7 @@ def is_right_all_the_same(
     lenient = subject.is_foreign or bad.only is not None or bad.what.startswith("None for")
     if not lenient or bad.match is not None:
         return False
-    if subject.reference is None or is_seeded(subject):
+    if subject.reference is None or subject.is_seeded:
         return True
     if subject.is_foreign and device == "meta":
         return True  # its Meta need not know what only our description says
@@ -525,7 +520,7 @@ def examine_after(
         got = f"after a call with {bad.what}: {error}"
         return bench.finding(AFTER, expected=expected, got=got, sample=sample, error=error.error)
     unequal = None
-    loose = is_seeded(bench.subject) or is_declared_nondeterministic(bench.subject)
+    loose = bench.subject.is_seeded or bench.subject.is_declared_nondeterministic
     if now is not None and not loose:
         unequal = first_unequal(good, now)
     if unequal is None:

@@ -42,6 +42,7 @@ from opwright.check.observe.comparing import (
 )
 from opwright.check.observe.compiling import NO_META, data_dependent
 from opwright.check.observe.program import has_pair, program_of
+from opwright.check.observe.tensors import base
 from opwright.check.observe.watch import quiet
 from opwright.check.row import Row
 from opwright.check.rows.meta import is_missing
@@ -199,7 +200,7 @@ def differs(bench: Bench, sample: Sample, program: Program, want: Ran, got: Ran)
         raise NotApplicableError(DIFFERENT_EACH_TIME)
     name, role, text = found
     written = {argument.name for argument in bench.subject.schema.mutated}
-    is_written = name.partition("[")[0] in written
+    is_written = base(name) in written
     if ".add_(1)" in program.text:
         kind = SHARED
     elif role == "argument" and not is_written:

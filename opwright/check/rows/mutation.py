@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.check.bench import EagerCallError, NotApplicableError
+from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.memory import Form, labelled, snapshots
-from opwright.check.observe.registrations import registered
 from opwright.check.row import Row
 from opwright.live.arguments import map_tensors
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 
-__all__ = ["ROW", "device_of_column"]
+__all__ = ["ROW"]
 
 UNDECLARED = Kind(
     "undeclared-write",
@@ -75,7 +74,7 @@ LARGE = 1000.0
 
 def run(bench: Bench) -> None:
     """Compare what is written with what is annotated."""
-    device = device_of_column(bench)
+    device = bench.device_of_column()
     annotated = {argument.name for argument in bench.subject.schema.mutated}
     written: set[str] = set()
     given: dict[str, Sample] = {}
@@ -98,24 +97,6 @@ def run(bench: Bench) -> None:
     if not bench.findings:
         for name in sorted(given.keys() - written):
             bench.findings += never_written(bench, given[name], name, device)
-
-
-def device_of_column(bench: Bench) -> str:
-    """Return where the arguments of a column are.
-
-    Raises
-    ------
-    NotApplicableError
-        The operator has no kernel for the CPU.
-    """
-    if bench.column != "cpu":
-        return bench.device
-    subject = bench.subject
-    there = registered(subject.name)
-    if not (there.runs_anywhere or there.has("CPU")):
-        message = "the operator has no kernel for the CPU"
-        raise NotApplicableError(message)
-    return "cpu"
 
 
 def observed(
@@ -151,7 +132,7 @@ def observed(
 
 def judged(bench: Bench, each: Snapshot, sample: Sample, is_annotated: bool) -> Finding | None:  # noqa: FBT001 - of one argument
     """Return what is wrong with one tensor after a call."""
-    place = bench.device if bench.column != "cpu" else "cpu"
+    place = bench.device_of_column()
     if each.is_moved:
         return bench.finding(
             MOVED,

@@ -19,10 +19,9 @@ import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.observe.deviation import deviation, picked
+from opwright.check.observe.against_reference import RANDOM, compared, is_random, wrong_result
 from opwright.check.observe.memory import labelled
 from opwright.check.row import Row
-from opwright.check.rows.mutation import device_of_column
 from opwright.check.samples import described
 from opwright.check.subject import flat
 from opwright.declare.sample import TensorSpec
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, torch.Tensor]
 
-__all__ = ["RANDOM", "ROW", "compared", "is_random", "wrong_result"]
+__all__ = ["ROW"]
 
 RAISES = Kind(
     "raises",
@@ -59,13 +58,7 @@ SPECIAL = Kind(
     "samples which values the operator takes: tensor(..., low=, high=)",
 )
 
-WIDER = {
-    torch.float16: torch.float32,
-    torch.bfloat16: torch.float32,
-    torch.float32: torch.float64,
-}
 LARGE = 100.0
-RANDOM = "the reference gives something else each time: its values cannot be compared"
 
 
 def needs(subject: Subject) -> str | None:
@@ -81,7 +74,7 @@ def run(bench: Bench) -> None:
     if bench.column == "cpu" and not bench.subject.is_foreign:
         message = "the CPU kernel is the reference itself"
         raise NotApplicableError(message)
-    device = device_of_column(bench)
+    device = bench.device_of_column()
     largest: dict[str, tuple[Deviation, str]] = {}
 
     def examine(sample: Sample) -> Finding | None:
@@ -108,52 +101,6 @@ def run(bench: Bench) -> None:
         bench.details[f"largest error, {dtype}"] = text
 
 
-def compared(
-    bench: Bench,
-    got: torch.Tensor,
-    want: torch.Tensor,
-    name: str,
-    values: Values,
-    *,
-    scale: float = 1.0,
-) -> Deviation:
-    """Compare a result with the reference, and where that is not exact enough with a wider one.
-
-    Parameters
-    ----------
-    values
-        Fresh arguments on the CPU.
-    """
-    tolerances = bench.subject.operator.tolerances
-    found = deviation(got, want, tolerances, scale=scale)
-    declared = str(want.dtype).removeprefix("torch.") in tolerances
-    if not found.wrong or declared or want.dtype not in WIDER:
-        return found
-    wide = wider_result(bench.subject, name, values)
-    if wide is None or wide.shape != want.shape:
-        return found
-    second = deviation(got, wide.to(want.dtype), tolerances, scale=scale)
-    return found if second.is_wrong else second
-
-
-def is_random(bench: Bench, sample: Sample) -> bool:
-    """Tell whether the reference gives something else each time."""
-    one, other = flat(bench.expected(sample)), flat(bench.expected(sample))
-    return any(deviation(other[name], value, {}).is_wrong for name, value in one.items())
-
-
-def wider_result(subject: Subject, name: str, values: Values) -> torch.Tensor | None:
-    """Return what the reference computes in wider dtypes; None if it does not take them."""
-
-    def widened(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(WIDER.get(tensor.dtype, tensor.dtype))
-
-    try:
-        return flat(subject.expected({n: map_tensors(widened, v) for n, v in values.items()}))[name]
-    except Exception:  # noqa: BLE001 - the user's function, with dtypes that it need not take
-        return None
-
-
 def raised(bench: Bench, sample: Sample, error: EagerCallError, device: str) -> Finding:
     """Return the finding of a call that raised."""
     return bench.finding(
@@ -163,40 +110,6 @@ def raised(bench: Bench, sample: Sample, error: EagerCallError, device: str) -> 
         sample=sample,
         error=error.error,
         script=(f"operator(**arguments({device!r}))", "torch.npu.synchronize()"),
-    )
-
-
-def wrong_result(
-    bench: Bench,
-    kind: Kind,
-    sample: Sample,
-    name: str,
-    found: Deviation,
-    device: str,
-    *,
-    change: tuple[str, ...] = (),
-    got: str = "",
-) -> Finding:
-    """Return the finding of a wrong result.
-
-    Parameters
-    ----------
-    change
-        Lines of the script that change `values` before the call.
-    got
-        What to say before the deviation.
-    """
-    return bench.finding(
-        kind,
-        expected=f"{name} of the reference",
-        got=f"{got}{found}",
-        sample=sample,
-        script=(
-            f"values = arguments({device!r})",
-            *change,
-            "returned = operator(**values)",
-            *found.line(picked(bench.subject.schema, name)),
-        ),
     )
 
 

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.tensors import described, same_bits, tensor_arguments
+from opwright.check.observe.tensors import base, described, same_bits, tensor_arguments
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
-from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
 from opwright.declare.schema import Base
 
@@ -189,11 +188,11 @@ def unlike(back: torch.Tensor, plain: torch.Tensor) -> str | None:
 
 def is_view(subject: Subject, name: str) -> bool:
     """Tell whether a result is an argument or a view of one."""
-    base = name.partition("[")[0]
-    if subject.schema.argument(base) is not None:
+    item = base(name)
+    if subject.schema.argument(item) is not None:
         return True
     names = subject.schema.output_names()
-    return base in names and subject.schema.results[names.index(base)].alias is not None
+    return item in names and subject.schema.results[names.index(item)].alias is not None
 
 
 def examine_module(bench: Bench, sample: Sample) -> Finding | None:
@@ -267,7 +266,7 @@ def unequal_program(
     subject: Subject, got: dict[str, torch.Tensor], results: dict[str, torch.Tensor]
 ) -> str | None:
     """Say how results of a program differ from those of eager mode."""
-    loose = is_seeded(subject) or is_declared_nondeterministic(subject)
+    loose = subject.is_seeded or subject.is_declared_nondeterministic
     for name, want in results.items():
         if got[name].shape != want.shape or got[name].dtype is not want.dtype:
             return f"{name}: {described(got[name])} instead of {described(want)}"

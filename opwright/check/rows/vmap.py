@@ -20,6 +20,7 @@ import torch
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import (
+    base,
     copied,
     replaced,
     rolled,
@@ -28,7 +29,6 @@ from opwright.check.observe.tensors import (
 )
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
-from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def needs(subject: Subject) -> str | None:
     """Say that nothing can be mapped."""
     if not any(argument.type.has_tensors for argument in subject.schema.arguments):
         return "the operator has no tensor arguments"
-    if is_seeded(subject):
+    if subject.is_seeded:
         return "the operator is random: a batch and a loop draw different numbers"
     return None
 
@@ -191,7 +191,7 @@ def compare(bench: Bench, sample: Sample, case: Case) -> Finding | None:
             error=error,
             script=script(subject, values, case),
         )
-    loose = is_declared_nondeterministic(subject)
+    loose = subject.is_declared_nondeterministic
     for name, result in got.items():
         want = torch.stack([one[name] for one in wanted]).cpu()
         flat_result = result.detach().cpu()
@@ -245,7 +245,7 @@ def mapped(
     written = {argument.name for argument in subject.schema.mutated}
     return {
         name: batch[name].movedim(case.axis, 0)
-        if name.partition("[")[0] in written and name in batch
+        if base(name) in written and name in batch
         else result
         for name, result in found.items()
     }

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.samples.made import arguments
-from opwright.live import dispatcher
 from opwright.live.arguments import Binder, tensors_in
 from opwright.live.reference import new_results
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from opwright.live.arguments import Values
 
 __all__ = ["Refusal", "refusal"]
-
-# Kernels that run on the CPU.
-CPU_KEYS = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +63,7 @@ def refusal(subject: Subject, sample: Sample, *, device: str, is_declared: bool)
 
 def judge(subject: Subject, device: str) -> str:
     """Return where an operator without a reference says what it accepts."""
-    has_cpu = any(dispatcher.has_kernel(subject.overload, key) for key in CPU_KEYS)
-    return "cpu" if has_cpu else device
+    return "cpu" if subject.runs_on_cpu else device
 
 
 def check_rules(subject: Subject, sample: Sample) -> None:
