@@ -7,9 +7,10 @@ then others after each of which the process is looked at:
 * host memory: what malloc has given out, in all threads, and the pages of the process;
 * Python objects (after a garbage collection), threads, and file descriptors.
 
-What grows in one block alone is a cache. What grows in every block, by about as much, is a leak; it
-is told for each call. Column `refused` does the same with the declared error samples: executors,
-workspace and references are to be freed on this way, too.
+What grows in one block alone is a cache. What seems to leak is called more: a leak grows in every
+block, by as much for each call, in blocks that are twice as long, too. Python objects must also be
+found again where they were made. Column `refused` does the same with the declared error samples:
+executors, workspace and references are to be freed on this way, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import gc
 import os
 import sys
 import time
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +29,7 @@ import torch
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.kept import kept_lines, kept_types
 from opwright.check.row import Row
 from opwright.check.samples import arguments
 from opwright.declare.sample import Sample
@@ -69,9 +70,10 @@ HOST = Kind(
 WARM_UP = 150
 BLOCK = 425  # with two blocks, 1,000 calls
 BLOCKS = 2
-MORE_BLOCKS = 2  # before a leak is told
-MOST_BLOCKS = 10  # while what looks like a leak fades
-FADES = 0.9
+# Before a leak is told: blocks in which it grows by as much for each call, however long they are.
+LENGTHS = (2, 1, 2, 1)
+MOST_BLOCKS = 12  # until there are so many in a row
+STEADY = 0.7  # of the most for a call, the least
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
 LEAST_BLOCK = 24
 LEAST = 2  # of anything in a block
@@ -80,6 +82,10 @@ MOST_SAMPLES = 4
 # Calls with a result that fill torch_npu's queues once; until then each call touches new pages
 # (torch_npu 2.13.0: two rings, of 4,096 and 8,192 entries).
 QUEUE = 8400
+# Seconds for what other threads free, and between looks whether they still do.
+PATIENCE = 0.5
+PAUSE = 0.002
+NOISE = {"objects": 16, "malloc": 1024, "pages": 1 << 30}  # looks that differ by less are the same
 
 # What is looked at: kind, unit, and how much for each call is no noise any more.
 LOOKS: dict[str, tuple[Kind, str, float]] = {
@@ -116,7 +122,20 @@ def libc() -> ctypes.CDLL:
 
 
 def look(device: str) -> dict[str, int]:
-    """Return how much the process uses."""
+    """Return how much the process uses, when other threads have freed what they are about to."""
+    end = time.perf_counter() + PATIENCE
+    before = look_once(device)
+    while True:
+        time.sleep(PAUSE)
+        now = look_once(device)
+        is_still = all(abs(now[name] - n) <= NOISE.get(name, 0) for name, n in before.items())
+        if is_still or time.perf_counter() > end:
+            return now
+        before = now
+
+
+def look_once(device: str) -> dict[str, int]:
+    """Return how much the process uses now."""
     gc.collect()
     used = {
         "threads": len(os.listdir("/proc/self/task")),  # noqa: PTH208 - names are all that is wanted
@@ -229,19 +248,38 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
     block(max(len(calls), min(WARM_UP, count) - LEAST_BLOCK))
     growth = [Growth(count, grown(bench, block, count)) for _ in range(BLOCKS)]
     found = leaking(growth)
-    if found and not {"threads", "files"} & set(found):
-        count = max(count, LEAST_TOLD)
     if found:
-        growth += [Growth(count, grown(bench, block, count)) for _ in range(MORE_BLOCKS)]
-        while (names := leaking(growth)) and len(growth) < MOST_BLOCKS and fades(growth, names[0]):
-            growth.append(Growth(count, grown(bench, block, count)))
+        if not {"threads", "files"} & set(found):
+            count = max(count, LEAST_TOLD)
+        growth = confirmed(bench, block, count)
     bench.details["growth for each call"] = "\n".join(
         ", ".join(f"{LOOKS[name][1]} {each.of_call(name):.2f}" for name in each.uses)
         for each in growth
     )
-    names = leaking(growth)
+    names = steady(growth) if found else []
+    lines: list[str] = []
+    if "objects" in names:
+        lines = kept_lines(block, count, LOOKS["objects"][2])
+        if not lines:
+            names.remove("objects")
     if names:
-        tell(bench, calls[0][0], names, growth, kept_types(block, count))
+        parts = (
+            ("kept objects for each call", kept_types(block, count)),
+            ("made at", ", ".join(lines)),
+        )
+        tell(bench, calls[0][0], names, growth, [f"; {key}: {text}" for key, text in parts if text])
+
+
+def confirmed(bench: Bench, block: Callable[[int], None], count: int) -> list[Growth]:
+    """Return the growth in blocks of several lengths: until it is steady, or there is none."""
+    growth: list[Growth] = []
+    while len(growth) < MOST_BLOCKS:
+        calls = count * LENGTHS[len(growth) % len(LENGTHS)]
+        growth.append(Growth(calls, grown(bench, block, calls)))
+        last = growth[-len(LENGTHS) :]
+        if not leaking(last) or (len(last) == len(LENGTHS) and steady(last)):
+            break
+    return growth[-len(LENGTHS) :]
 
 
 def grown(bench: Bench, block: Callable[[int], None], count: int) -> dict[str, int]:
@@ -274,35 +312,30 @@ def leaking(growth: Sequence[Growth]) -> list[str]:
     ]
 
 
-def fades(growth: Sequence[Growth], name: str) -> bool:
-    """Tell whether the last block let a use grow much less than the one before: no leak does."""
-    return growth[-1].of_call(name) < FADES * growth[-2].of_call(name)
-
-
-def kept_types(block: Callable[[int], None], count: int) -> str:
-    """Return which Python objects a block of calls leaves, by type; objects without parts aside."""
-
-    def types() -> Counter[str]:
-        gc.collect()
-        return Counter(type(each).__qualname__ for each in gc.get_objects())
-
-    before = types()
-    block(count)
-    kept = [(n, name) for name, n in (types() - before).items() if n >= count // 4]
-    return ", ".join(f"{n / count:.2g} {name}" for n, name in sorted(kept, reverse=True)[:4])
+def steady(growth: Sequence[Growth]) -> list[str]:
+    """Return what grew by as much for each call in every block; what fades is no leak."""
+    return [
+        name
+        for name in leaking(growth)
+        if min(each.of_call(name) for each in growth)
+        >= STEADY * max(each.of_call(name) for each in growth)
+    ]
 
 
 def tell(
-    bench: Bench, sample: Sample, names: Sequence[str], growth: Sequence[Growth], types: str
+    bench: Bench,
+    sample: Sample,
+    names: Sequence[str],
+    growth: Sequence[Growth],
+    more: Sequence[str],
 ) -> None:
     """Report a leak: the first kind in the order of LOOKS, with all that grows."""
     parts = [f"{min(each.of_call(name) for each in growth):.3g} {LOOKS[name][1]}" for name in names]
-    kept = f"; kept objects for each call: {types}" if types else ""
     bench.report(
         LOOKS[names[0]][0],
         expected=f"as much in use after {growth[0].calls} calls as before",
         got=f"{', '.join(parts)} more for each call, in each of {len(growth)} blocks of "
-        f"{min(each.calls for each in growth)} calls or more{kept}",
+        f"{min(each.calls for each in growth)} calls or more{''.join(more)}",
         sample=sample,
         script=SCRIPTS[LOOKS[names[0]][0].name] if bench.column == "eager" else (),
     )
