@@ -22,10 +22,14 @@ FAR = (-2.0, -0.5, -0.1, 0.1, 0.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A derivative; it is known up to `error`."""
+    """A derivative; it is known up to `error`.
+
+    Noise of the function's values counts `1 / step` times.
+    """
 
     value: float
     error: float
+    step: float
 
 
 def slope(function: Callable[[float], float]) -> Slope | None:
@@ -52,10 +56,10 @@ def slope(function: Callable[[float], float]) -> Slope | None:
     if not any(found):
         middle = function(0.0)
         far = [function(step) for step in FAR]
-        return None if any(value != middle for value in far) else Slope(0.0, 0.0)
+        return None if any(value != middle for value in far) else Slope(0.0, 0.0, STEPS[0])
     pairs = [
-        Slope(fine, abs(coarse - fine))
-        for coarse, fine in itertools.pairwise(found)
+        Slope(fine, abs(coarse - fine), step)
+        for (coarse, fine), step in zip(itertools.pairwise(found), STEPS[1:], strict=True)
         if coarse or fine
     ]
     best = min(pairs, key=lambda pair: pair.error, default=None)

@@ -197,7 +197,7 @@ def writes_nothing_given(bench: Bench, values: Values) -> bool:
 
 def more_sizes(bench: Bench) -> list[Sample]:
     """Return samples that may do where the first one cannot be in a graph."""
-    return list(islice(bench.samples.of(("size",), 0), 8))
+    return list(islice(bench.samples.of({"size"}, 0), 8))
 
 
 def type_or_none(value: object) -> object:

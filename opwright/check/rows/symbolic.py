@@ -132,7 +132,7 @@ class Trial:
                 got=f"the value of a size is read: {with_source(self.seen.hints[0])}",
                 sample=self.sample,
                 place=self.seen.hints[0],
-                script=self.lines(),
+                script=self.lines()[:-2],  # no assertion: the row follows
             )
         others = list(self.others())
         allowed = self.stated()
@@ -198,7 +198,8 @@ class Trial:
             sample=self.sample,
             place=place,
             error=error,
-            script=self.lines(),
+            # Lines that make symbols of tensors' sizes alone may not raise: the row does.
+            script=() if kind is FROZEN else self.lines(),
         )
 
     def stated(self) -> set[Size]:
@@ -272,7 +273,8 @@ class Trial:
             got=f"{size_text(place)} became {frozen.value} {where}",
             sample=self.sample,
             place=line,
-            script=self.lines(),
+            # Without its assertion where the script makes no symbol of it: the row follows.
+            script=self.lines() if place[2] is not None else self.lines()[:-2],
         )
 
     def wrong_elsewhere(
@@ -298,7 +300,7 @@ class Trial:
                         got=f"{shown(shape)} from {shown(tuple(tensors[name].shape))}",
                         sample=self.sample,
                         place=self.seen.function,
-                        script=self.lines(),
+                        script=self.lines()[:-2],  # no assertion: the row follows
                     )
         return None
 
