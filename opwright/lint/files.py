@@ -50,10 +50,11 @@ def find_files(paths: Sequence[Path], *, exclude: Sequence[str] = (), tests: boo
     skipped: list[tuple[str, str]] = []
     for path in paths:
         if path.is_file():
-            files.setdefault(path.resolve(), shown(path))
+            files.setdefault(path.resolve(), shown(path, path.resolve()))
         elif path.is_dir():
             for each in walk(path, exclude, skipped, tests=tests):
-                files.setdefault(each.resolve(), shown(each))
+                resolved = each.resolve()
+                files.setdefault(resolved, shown(each, resolved))
         else:
             raise LintPathError(where="opwright lint", got=f"{str(path)!r}, which is not there")
     known = CPP | PYTHON | YAML
@@ -64,10 +65,10 @@ def find_files(paths: Sequence[Path], *, exclude: Sequence[str] = (), tests: boo
     return Found(files=tuple(sorted(kept)), skipped=tuple(skipped))
 
 
-def shown(path: Path) -> str:
+def shown(path: Path, resolved: Path) -> str:
     """Return a path as reports show it: relative to the working folder where that is shorter."""
     try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
+        return resolved.relative_to(Path.cwd()).as_posix()
     except ValueError:
         return path.as_posix()
 
@@ -86,11 +87,11 @@ def walk(
             if name.startswith(".") or name in FOREIGN or name.endswith(".egg-info"):
                 continue
             if not tests and name in TESTS:
-                skipped.append((shown(path), "tests"))
+                skipped.append((shown(path, path.resolve()), "tests"))
             elif any(fnmatch(relative, pattern) for pattern in exclude):
-                skipped.append((shown(path), "excluded"))
+                skipped.append((shown(path, path.resolve()), "excluded"))
             elif (path / ".git").exists():
-                skipped.append((shown(path), "a repository of its own"))
+                skipped.append((shown(path, path.resolve()), "a repository of its own"))
             else:
                 kept.append(name)
         folders[:] = kept
@@ -104,6 +105,6 @@ def walk(
             if not path.is_file():
                 continue
             if path.stat().st_size > LARGEST:
-                skipped.append((shown(path), "too large"))
+                skipped.append((shown(path, path.resolve()), "too large"))
                 continue
             yield path

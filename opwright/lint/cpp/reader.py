@@ -9,7 +9,7 @@ from opwright.lint.cpp.device import is_device, read_device
 from opwright.lint.cpp.functions import read_function
 from opwright.lint.cpp.libraries import Block, is_block, read_block
 from opwright.lint.cpp.prototypes import read_op_def, read_prototype
-from opwright.lint.cpp.syntax import Source, field, parse, text, walk
+from opwright.lint.cpp.syntax import Source, field, parse, text
 from opwright.lint.facts import (
     AclnnFunction,
     Definition,
@@ -99,6 +99,10 @@ class Reader:
                 self.function(node, scope, guards)
                 if node.type == "function_definition":
                     continue
+                if not node.has_error:  # inside of a variable's declaration is only its class
+                    if (kind := field(node, "type")) is not None and kind.type in SCOPES:
+                        stack.append((kind, scope, guards))
+                    continue
             if (op_def := read_op_def(node, self.source)) is not None:
                 self.aclnn.append(op_def)
                 continue
@@ -159,9 +163,11 @@ def heads(data: bytes) -> set[int]:
 
 def broken(root: Node, source: Source) -> list[Site]:
     """Return the first place that is no C++ for the parser, if there is one."""
-    if not root.has_error:
-        return []
-    for node, _ in walk(root):
+    stack = [root]
+    while stack:
+        node = stack.pop()
         if node.is_error or node.is_missing:
             return [Site(source.place(node), "not readable from here on, in part")]
+        if node.has_error:
+            stack.extend(reversed(node.children))
     return []
