@@ -27,9 +27,10 @@ from rich.table import Table
 from opwright.check.examine import examine_operator
 from opwright.check.rows import ROWS
 from opwright.check.samples import Samples, arguments
-from opwright.check.target import module_of_file, subjects_of_module
+from opwright.check.target import subjects_of_module
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, tensors_in
+from opwright.project.config import run_file
 
 if TYPE_CHECKING:
     from opwright.check.subject import Subject
@@ -78,7 +79,7 @@ def cells(each: Score) -> tuple[int, ...]:
 
 def score(name: str) -> Score:
     """Run both checks on the operators of one file."""
-    module = module_of_file(CORPUS / f"{name}.py")
+    module = run_file(CORPUS / f"{name}.py")
     result = Score()
     for subject in subjects_of_module(module):
         kind = module.BROKEN.get(subject.operator.name)

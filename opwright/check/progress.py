@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Group
@@ -51,7 +51,6 @@ class Progress:
         self.outcomes: dict[str, list[Outcome]] = {name: [] for name in cells}
         self.counts: Counter[str] = Counter()
         self.running: dict[str, tuple[Cell, float]] = {}
-        self.recent: deque[Text] = deque(maxlen=3)
         self.start = time.monotonic()
         self.live = Live(
             console=console,

@@ -35,7 +35,7 @@ class Row:
     Parameters
     ----------
     name
-        Lower-case words joined by hyphens.
+        Lower-case words joined by underscores, as its module's.
     title
         What must hold.
     kinds
@@ -43,7 +43,7 @@ class Row:
     run
         Examines the operator in the way that `bench.column` names, and reports to the bench.
     columns
-        The ways to run that it has, each a cell.
+        The ways to run that it has, each a cell: words joined by hyphens, without spaces.
     needs
         Why it does not apply.
     cost

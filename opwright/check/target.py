@@ -44,7 +44,6 @@ __all__ = [
     "Target",
     "described_namespace",
     "load_library",
-    "module_of_file",
     "module_of_name",
     "read_target",
     "subjects_of_module",
@@ -93,7 +92,7 @@ def read_target(request: Request) -> Target:
         load_library(path.absolute())
         return of_namespaces(namespaces() - known, described, where=str(path))
     if path.is_file():
-        return of_module(module_of_file(path.absolute()), described, (), where=str(path))
+        return of_module(run_file(path.absolute()), described, (), where=str(path))
     if path.is_dir():
         return Target(subjects=tuple(subjects_of_set(load_operators(read_project(path)))))
     if not is_module(request.target):
@@ -113,7 +112,7 @@ def sets_of_declaration(declaration: str | None) -> dict[str, OperatorSet]:
     if declaration is None:
         return {}
     path = Path(declaration)
-    module = module_of_file(path.absolute()) if path.is_file() else module_of_name(declaration)
+    module = run_file(path.absolute()) if path.is_file() else module_of_name(declaration)
     found = {each.namespace: each for each in operator_sets(module)}
     if not found:
         raise NoOperatorsError(
@@ -122,17 +121,6 @@ def sets_of_declaration(declaration: str | None) -> dict[str, OperatorSet]:
             fix='write ops = opwright.OperatorSet("NAMESPACE", existing=True) there',
         )
     return found
-
-
-def module_of_file(file: Path) -> ModuleType:
-    """Run a declaration file.
-
-    Raises
-    ------
-    DeclarationFileError
-        OPW-P003.
-    """
-    return run_file(file)
 
 
 def is_module(name: str) -> bool:

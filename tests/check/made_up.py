@@ -28,7 +28,7 @@ ROWS = tuple(
         ("functionalization", "functionalized equals eager", ""),
         ("compiled", "compiled equals eager", "aot_eager reduce-overhead max-autotune npugraph_ex"),
         ("export", "export and load give the same", ""),
-        ("graph-breaks", "no graph breaks, no recompiles", ""),
+        ("graph_breaks", "no graph breaks, no recompiles", ""),
         ("gradients", "gradients are those of the reference", "gradcheck device"),
         ("vmap", "vmap equals a loop", ""),
         ("autocast", "autocast does as declared", ""),

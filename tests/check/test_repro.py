@@ -31,11 +31,12 @@ from opwright.check.request import Request
 from opwright.check.rows import row
 from opwright.check.run import CheckedOperator, CheckedRow, Run, checked_operators
 from opwright.check.samples import arguments
-from opwright.check.target import module_of_file, subjects_of_module
+from opwright.check.target import subjects_of_module
 from opwright.declare.operator import Operator
 from opwright.declare.place import Place
 from opwright.declare.sample import LAYOUTS, Sample, TensorSpec, sample, tensor
 from opwright.declare.schema_text import parse_schema
+from opwright.project.config import run_file
 from opwright.twin.settings import GUARD
 
 pytestmark = pytest.mark.twin
@@ -267,7 +268,7 @@ def results(paths: list[str]) -> dict[str, str]:
 @pytest.mark.parametrize("name", os.environ.get("OPWRIGHT_TEST_CORPUS", " ".join(SHOWN)).split())
 def test_every_script_of_the_corpus_fails_alone(name: str, tmp_path: Path) -> None:
     file = CORPUS / f"{name}.py"
-    module = module_of_file(file)
+    module = run_file(file)
     found = [each for each in subjects_of_module(module) if each.operator.name in module.BROKEN]
     subjects = found[:MOST]
     outcomes = [

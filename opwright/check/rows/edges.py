@@ -8,7 +8,7 @@ reference:
 * `one`: sizes of 1, where broadcasting and reductions become something else.
 * `0-d`: a tensor without axes.
 * `absent`: optional arguments left out.
-* `empty list`.
+* `empty-list`.
 
 What the rules exclude is not tried: state `1 <= N` in `requires` where an operator does not take
 empty tensors.
@@ -101,7 +101,7 @@ EDGES: dict[str, Callable[[Subject, Sample], bool]] = {
     "one": is_one,
     "0-d": is_scalar,
     "absent": is_absent,
-    "empty list": has_empty_list,
+    "empty-list": has_empty_list,
 }
 
 

@@ -7,7 +7,7 @@ dtype; NaN equals NaN, integers are equal. Where no tolerance is declared, a ker
 near to the reference in the next wider dtype: one that sums half precision in float32 is more exact
 than a reference which does not. The cell shows the largest error of each dtype.
 
-The column `special values` puts NaN, infinities and large numbers into inputs that the samples do
+The column `special-values` puts NaN, infinities and large numbers into inputs that the samples do
 not bound. The column `cpu` compares a CPU kernel that a library has beside the one for the NPU.
 """
 
@@ -68,7 +68,7 @@ def needs(subject: Subject) -> str | None:
 
 def run(bench: Bench) -> None:
     """Compare the operator with the reference."""
-    if bench.column == "special values":
+    if bench.column == "special-values":
         bench.each(special(bench), vary={"dtype"}, examples=4)
         return
     if bench.column == "cpu" and not bench.subject.is_foreign:
@@ -245,5 +245,5 @@ ROW = Row(
     kinds=(RAISES, WRONG, SPECIAL),
     run=run,
     needs=needs,
-    columns=("eager", "special values", "cpu"),
+    columns=("eager", "special-values", "cpu"),
 )

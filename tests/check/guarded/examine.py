@@ -14,7 +14,8 @@ import torch_npu  # noqa: F401
 
 from opwright.check.examine import examine_operator
 from opwright.check.rows import row
-from opwright.check.target import module_of_file, subjects_of_module
+from opwright.check.target import subjects_of_module
+from opwright.project.config import run_file
 from tests.check.guarded.names import BROKEN
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def told(subject: Subject) -> Iterator[Outcome]:
 
 def main() -> None:
     """Print a line for each cell."""
-    module = module_of_file(Path(__file__).with_name("operators.py"))
+    module = run_file(Path(__file__).with_name("operators.py"))
     for subject in subjects_of_module(module):
         for outcome in told(subject):
             shown = {
