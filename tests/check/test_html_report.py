@@ -325,6 +325,7 @@ def test_no_text_of_a_run_runs_in_a_browser(tmp_path: Path) -> None:
         for at in range(3)
     )
     found = seen(evil_run(), steps, tmp_path)
+    assert len(found) == 3
     for each in found.values():
         assert each["panel"].count(EVIL) >= 3
         assert each["title"] == f"opwright check: {EVIL}"
