@@ -53,6 +53,7 @@ __all__ = [
     "check_entries",
     "default_ledger",
     "entries_of",
+    "first",
     "judged",
     "read_ledger",
 ]

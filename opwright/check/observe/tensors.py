@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "base",
     "copied",
+    "described",
     "first_unequal",
     "on_device",
     "replaced",

@@ -22,7 +22,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Clean"]
+__all__ = ["Clean", "identity"]
 
 # torch_npu adds the one; the other has a property that stubs do not know.
 NPU: Any = torch.get_device_module("npu")

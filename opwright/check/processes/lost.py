@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Status
     from opwright.declare.sample import Sample
 
-__all__ = ["Cell", "Traces", "is_at", "lost", "mark", "stack_of"]
+__all__ = ["Cell", "Traces", "is_at", "last_line", "lost", "mark", "stack_of", "where"]
 
 # Between operator, row, column and sample in the note.
 SEPARATOR = "\0"

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument
     from opwright.declare.shape import Size
 
-__all__ = ["Axes", "Axis", "Computed", "Part", "Pattern", "Problem", "problem_of", "root_of"]
+__all__ = [
+    "Axes",
+    "Axis",
+    "Computed",
+    "Part",
+    "Pattern",
+    "Problem",
+    "problem_of",
+    "root_of",
+    "tensors_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

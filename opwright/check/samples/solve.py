@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument
     from opwright.declare.shape import Size
 
-__all__ = ["solve"]
+__all__ = ["Solving", "solve"]
 
 
 def solve(problem: Problem, choose: Chooser) -> Sample:
