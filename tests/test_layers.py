@@ -12,7 +12,10 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "opwright"
 # Each layer imports only itself and those before it; errors is below all.
 LAYERS = ("aclnn", "declare", "validate", "derive", "emit")
-CORE = (*LAYERS, "sources")
+CORE = (*LAYERS, "sources", "lint")
+# Nothing builds on these but the command line, whose imports are in its functions, and pytest's
+# plugin.
+OUTER = ("check", "lint")
 
 
 def imports_of(file: Path) -> set[str]:
@@ -21,6 +24,10 @@ def imports_of(file: Path) -> set[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("opwright."):
             found.add(node.module.split(".")[1])
+        elif isinstance(node, ast.Import):
+            found |= {
+                each.name.split(".")[1] for each in node.names if each.name.startswith("opwright.")
+            }
     return found - {"errors"}
 
 
@@ -37,6 +44,31 @@ def test_a_layer_imports_only_those_below_it(layer: str) -> None:
         for name in imports_of(file) - allowed
     }
     assert upward <= ALLOWED_UP
+
+
+def test_lint_stands_on_prototypes_and_files_alone() -> None:
+    found = {name for file in (PACKAGE / "lint").rglob("*.py") for name in imports_of(file)}
+    assert found == {"aclnn", "lint", "sources"}
+
+
+def test_nothing_builds_on_the_outer_ring() -> None:
+    found = {
+        (str(file.relative_to(PACKAGE)), name)
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for name in imports_of(file) & {*OUTER} - {file.relative_to(PACKAGE).parts[0]}
+    }
+    assert found == {("pytest_plugin.py", "check")}
+
+
+def test_what_rows_share_imports_no_row() -> None:
+    check = PACKAGE / "check"
+    found = {
+        str(file.relative_to(check))
+        for file in check.rglob("*.py")
+        if file.parent.name != "rows" and "opwright.check.rows" in file.read_text(encoding="utf-8")
+    }
+    # What runs the matrix.
+    assert found == {"processes/server.py", "processes/worker.py", "repro/replay.py"}
 
 
 def test_the_core_works_without_torch() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import opwright as ow
 from opwright.check.samples import arguments, described
 from opwright.check.samples.layouts import layouts_for
+from opwright.declare.errors import FieldError
 from opwright.declare.sample import LAYOUTS
 from opwright.emit.python.suite import value_group
 from opwright.shipped import support
@@ -142,5 +143,5 @@ def test_the_tests_of_a_package_have_the_layout() -> None:
 
 
 def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(ValueError, match="allowed: contiguous, transposed"):
+    with pytest.raises(FieldError, match="allowed: contiguous, transposed"):
         ow.tensor(2, layout="diagonal")  # type: ignore[arg-type]
