@@ -56,7 +56,7 @@ def outcomes() -> tuple[dict[str, Outcome], int, str]:
 
     Those that hang are given up soon; the others have the time that a busy machine takes.
     """
-    found = {}
+    found: dict[str, Outcome] = {}
     codes = []
     texts = []
     with TemporaryDirectory() as folder:
