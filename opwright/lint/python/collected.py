@@ -23,7 +23,7 @@ from opwright.lint.python.names import plain_text
 from opwright.lint.schema import SchemaProblem, read_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from opwright.lint.python.names import Scope
 
@@ -35,7 +35,7 @@ Node = ast.stmt | ast.expr
 class Collected:
     """Facts of one module."""
 
-    def __init__(self, path: str, tree: ast.Module) -> None:
+    def __init__(self, path: str, nodes: Sequence[ast.AST]) -> None:
         self.path = path
         self.definitions: list[Definition] = []
         self.implementations: list[Implementation] = []
@@ -44,7 +44,7 @@ class Collected:
         self.nodes: dict[str, list[AnyDef]] = {}
         self.effectful: set[str] = set()
         self.read: dict[int, Function] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, AnyDef):
                 self.nodes.setdefault(node.name, []).append(node)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.lint.python.names import TORCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from opwright.lint.python.names import LibraryVariable, Scope
 
@@ -32,11 +32,11 @@ AnyDef = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def imported_libraries(
-    tree: ast.Module, shared: Mapping[tuple[str, str], LibraryVariable]
+    nodes: Sequence[ast.AST], shared: Mapping[tuple[str, str], LibraryVariable]
 ) -> dict[str, LibraryVariable]:
     """Return the libraries that a module imports from others."""
     found = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             module = (node.module or "").rpartition(".")[2]
             for each in node.names:
@@ -45,10 +45,10 @@ def imported_libraries(
     return found
 
 
-def imports_of(tree: ast.Module) -> dict[str, str]:
+def imports_of(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Return what imported names stand for."""
     found = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for each in node.names:
                 if each.asname:

@@ -38,7 +38,7 @@ from opwright.lint.python.registrations import (
 from opwright.lint.suppressions import read_suppressions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["LibraryVariable", "is_relevant", "module_libraries", "read_python"]
 
@@ -65,8 +65,9 @@ def module_libraries(path: str, data: bytes) -> dict[tuple[str, str], LibraryVar
             tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    scope = Scope(imports_of(tree))
-    reader = Reader(path, tree)
+    nodes = tuple(ast.walk(tree))
+    scope = Scope(imports_of(nodes))
+    reader = Reader(path, tree, nodes)
     for each in tree.body:
         if isinstance(each, ast.Assign):
             for target in each.targets:
@@ -94,10 +95,11 @@ def read_python(
         line = (error.lineno or 1) if isinstance(error, SyntaxError) else 1
         problem = Site(Place(path, line), f"no Python: {error.args[0] if error.args else error}")
         return FileFacts(path=path, problems=(problem,), suppressions=suppressions)
-    reader = Reader(path, tree)
-    scope = Scope(imports_of(tree))
+    nodes = tuple(ast.walk(tree))
+    reader = Reader(path, tree, nodes)
+    scope = Scope(imports_of(nodes))
     if shared:
-        scope.libraries.update(imported_libraries(tree, shared))
+        scope.libraries.update(imported_libraries(nodes, shared))
     reader.body(tree.body, scope, ())
     return FileFacts(
         path=path,
@@ -114,14 +116,14 @@ def read_python(
 class Reader:
     """Reads the statements of one module, in their order."""
 
-    def __init__(self, path: str, tree: ast.Module) -> None:
-        self.found = Collected(path, tree)
+    def __init__(self, path: str, tree: ast.Module, nodes: Sequence[ast.AST]) -> None:
+        self.found = Collected(path, nodes)
         self.inlining: list[str] = []
         # Functions of the module that register under names which their callers give.
         outer = {id(each) for each in tree.body}
         called = {
             each.func.id
-            for each in ast.walk(tree)
+            for each in nodes
             if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
         }
         self.registrars = {
