@@ -72,8 +72,15 @@ def read_operator(
     function: Callable[..., object] | None,
     fields: OperatorFields,
     place: Place,
+    *,
+    is_existing: bool = False,
 ) -> Operator:
     """Turn what the author wrote into data.
+
+    Parameters
+    ----------
+    is_existing
+        Whether another library has the operator, with the names that it has.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def read_operator(
     check_texts(text, function, fields, where=str(place))
     schema = read_schema(text, function, fields.get("mutates", ()), where=str(place))
     where = f"{place}, operator {namespace}::{schema.full_name}"
-    if "upstream" not in fields:  # what exists elsewhere has its names already
+    if "upstream" not in fields and not is_existing:  # what is elsewhere has its names already
         check_names(schema, where=where)
     arguments = [argument.name for argument in schema.arguments]
     deprecated = fields.get("deprecated")

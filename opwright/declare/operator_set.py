@@ -21,6 +21,7 @@ from opwright.declare.reserved import check_namespace
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from opwright.declare.place import Place
     from opwright.live.loading import Loaded
 
 __all__ = ["DeclaredOperator", "OperatorSet"]
@@ -238,7 +239,7 @@ class OperatorSet:
         def declare(
             function: Callable[Parameters, Result],
         ) -> DeclaredOperator[Parameters, Result]:
-            operator = read_operator(self.namespace, schema, function, fields, place)
+            operator = operator_of(self, schema, function, fields, place)
             self.add(operator)
             return DeclaredOperator(self, operator.name, function)
 
@@ -247,7 +248,7 @@ class OperatorSet:
     def declare(self, schema: str, **fields: Unpack[OperatorFields]) -> None:
         """Declare an operator that has no reference function; otherwise as `operator`."""
         place = caller()
-        self.add(read_operator(self.namespace, schema, None, fields, place))
+        self.add(operator_of(self, schema, None, fields, place))
 
     def freeze(self) -> Declaration:
         """Return what was declared so far."""
@@ -338,6 +339,17 @@ class OperatorSet:
             converter=converter or known.converter,
         )
         self.changes += 1
+
+
+def operator_of(
+    ops: OperatorSet,
+    schema: str | None,
+    function: Callable[..., object] | None,
+    fields: OperatorFields,
+    place: Place,
+) -> Operator:
+    """Turn what an author wrote into data; the names of existing operators are as they are."""
+    return read_operator(ops.namespace, schema, function, fields, place, is_existing=ops.existing)
 
 
 def read_source(path: Path) -> str:

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 STEP = 1e-3  # of a finite difference: with float32, rounding and curvature are both about 1e-4
+IMAGES = 4  # axes of the smallest tensor with channels: batch, channels, height, width
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def laid_out(dense: torch.Tensor, layout: str) -> torch.Tensor:
             return permuted(dense, [*range(rank - 2), rank - 1, rank - 2])
         case "reversed" if rank > 1:
             return permuted(dense, list(reversed(range(rank))))
-        case "channels_last" if rank > 3:  # noqa: PLR2004 - batch, channels, and two axes or more
+        case "channels_last" if rank >= IMAGES:
             return permuted(dense, [0, *range(2, rank), 1])
         case "offset":
             return filled(dense, dense.numel() + 1)[1:].view(shape).copy_(dense)

@@ -199,3 +199,9 @@ def test_place() -> None:
     assert str(Place("my_ops.py", 3)) == "my_ops.py:3"
     assert str(Place("my_ops.py")) == "my_ops.py"
     assert Place("a.py", 9) < Place("b.py", 1)
+
+
+def test_operators_of_another_library_keep_their_names() -> None:
+    ops = OperatorSet("other", existing=True)
+    ops.declare("double(Tensor self, float int) -> Tensor")
+    assert ops.freeze().operators[0].name == "double"
