@@ -48,8 +48,10 @@ SCHEMA = ("aliasing", "converter", "errors", "mutation", "registration", "schema
 PROCESS = ("concurrency", "cost", "leaks")
 GROUPS = (VALUES, GRAPHS, SCHEMA, PROCESS)
 
-# One in so many rows is run on a sound operator, besides its own.
-SHARE = 5
+# One in so many quick rows is run on a sound operator, besides its own; of those that call an
+# operator for most of a second, one in more.
+SHARE = 6
+SHARES = {"concurrency": 24, "leaks": 24}
 IS_WHOLE = os.environ.get("OPWRIGHT_CORPUS") == "all"
 
 
@@ -115,4 +117,4 @@ def rows_for(name: str, operator: str) -> list[str]:
 
 def is_chosen(operator: str, name: str) -> bool:
     """Tell whether a row is run on a sound operator of another row: always the same ones."""
-    return zlib.crc32(f"{operator} {name}".encode()) % SHARE == 0
+    return zlib.crc32(f"{operator} {name}".encode()) % SHARES.get(name, SHARE) == 0

@@ -1,6 +1,6 @@
 """Operators broken on purpose are caught by their row, sound ones pass: in graphs.
 
-A sound operator meets its own row and one in four of the quick ones, always the same; with
+A sound operator meets its own row and one in six of the quick ones, always the same; with
 OPWRIGHT_CORPUS=all in the environment it meets the whole matrix, which takes many minutes.
 """
 
