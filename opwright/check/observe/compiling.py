@@ -13,8 +13,6 @@ from torch._dynamo.utils import counters
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from opwright.check.bench import NotApplicableError
-from opwright.check.observe.comparing import cause_text
 from opwright.check.observe.watch import quiet
 from opwright.check.subject import flat
 from opwright.live.arguments import map_tensors
@@ -32,14 +30,12 @@ __all__ = [
     "fake_results",
     "fresh_compilers",
     "inner_error",
-    "is_missing_meta",
 ]
 
 # aot_eager        AOTAutograd, and the graph run as it is
 # reduce-overhead  TorchAir: the graph is captured as an NPU graph
 # max-autotune     TorchAir: the graph is converted for the graph engine
 Backend: TypeAlias = Literal["aot_eager", "reduce-overhead", "max-autotune"]
-NO_META = "the operator has no Meta function: see row meta"
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
@@ -131,19 +127,6 @@ def inner_error(error: Exception) -> Exception:
     return error.inner_exception if isinstance(error, BackendCompilerFailed) else error
 
 
-def is_missing_meta(error: BaseException) -> bool:
-    """Tell whether an error comes from a Meta function that is not there."""
-    text = cause_text(error)
-    return any(
-        each in text
-        for each in (
-            "does not support running with fake tensors",
-            "no fake impl",
-            "UnsupportedOperatorException",
-        )
-    )
-
-
 def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
     """Return the results that Meta says a call has; none if Meta raises.
 
@@ -171,15 +154,3 @@ def data_dependent(bench: Bench, sample: Sample) -> bool:
         for tensor in fake_results(bench, sample)
         for size in tensor.shape
     )
-
-
-def must_have_meta(error: BaseException) -> None:
-    """Leave it to the row `meta` if an operator has no Meta.
-
-    Raises
-    ------
-    NotApplicableError
-        It has none.
-    """
-    if is_missing_meta(error):
-        raise NotApplicableError(NO_META) from error

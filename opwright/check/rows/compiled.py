@@ -7,7 +7,7 @@ an operator that writes, the function also writes a copy that it made itself and
 
 | columns | compiled by |
 |---|---|
-| `aot_eager`, `aot_eager dynamic` | AOTAutograd; the graph is run as it is. Gradients, too |
+| `aot_eager`, `aot_eager-dynamic` | AOTAutograd; the graph is run as it is. Gradients, too |
 | `reduce-overhead`, … | TorchAir: the graph is captured as an NPU graph and replayed |
 | `max-autotune`, … | TorchAir: converters make a graph of the graph engine, which runs it |
 
@@ -44,8 +44,8 @@ from opwright.check.observe.compiling import (
     fake_results,
     fresh_compilers,
     inner_error,
-    must_have_meta,
 )
+from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
@@ -148,7 +148,7 @@ def run_row(bench: Bench) -> None:
 
 def backend_of(bench: Bench) -> Backend:
     """Return what compiles in a column."""
-    return cast("Backend", bench.column.partition(" ")[0])
+    return cast("Backend", bench.column.removesuffix("-dynamic"))
 
 
 def is_dynamic(bench: Bench) -> bool:
@@ -416,11 +416,11 @@ ROW = Row(
     run=run_row,
     columns=(
         "aot_eager",
-        "aot_eager dynamic",
+        "aot_eager-dynamic",
         "reduce-overhead",
-        "reduce-overhead dynamic",
+        "reduce-overhead-dynamic",
         "max-autotune",
-        "max-autotune dynamic",
+        "max-autotune-dynamic",
     ),
     cost="high",
 )

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 
-__all__ = ["ROW", "is_declared_nondeterministic", "is_seeded"]
+__all__ = ["ROW"]
 
 DIFFERS = Kind(
     "differs",
@@ -70,17 +69,6 @@ ROUNDED = {
     "float16": Tolerance(rtol=0.02, atol=0.02),
     "bfloat16": Tolerance(rtol=0.1, atol=0.1),
 }
-
-
-def is_seeded(subject: Subject) -> bool:
-    """Tell whether an operator draws from torch's generators."""
-    return torch.Tag.nondeterministic_seeded in subject.overload.tags
-
-
-def is_declared_nondeterministic(subject: Subject) -> bool:
-    """Tell whether two calls may differ in their last bits."""
-    tags = {str(tag).rpartition(".")[2] for tag in subject.overload.tags}
-    return not subject.operator.deterministic or "nondeterministic_bitwise" in tags
 
 
 def run(bench: Bench) -> None:

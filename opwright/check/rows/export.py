@@ -21,7 +21,8 @@ from torch.export import Dim
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import DIFFERENT_EACH_TIME, cause_text, few, run, run_eagerly
-from opwright.check.observe.compiling import fresh_compilers, must_have_meta
+from opwright.check.observe.compiling import fresh_compilers
+from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import program_of
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.row import Row

@@ -40,12 +40,12 @@ from opwright.check.observe.comparing import (
     run,
     run_eagerly,
 )
-from opwright.check.observe.compiling import NO_META, data_dependent
+from opwright.check.observe.compiling import data_dependent
+from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import has_pair, program_of
 from opwright.check.observe.tensors import base
 from opwright.check.observe.watch import quiet
 from opwright.check.row import Row
-from opwright.check.rows.meta import is_missing
 from opwright.live import dispatcher
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from opwright.check.observe.program import Program, Ran
     from opwright.declare.sample import Sample
 
-__all__ = ["ALIASED_RESULT", "ROW", "missing_meta"]
+__all__ = ["ALIASED_RESULT", "ROW"]
 
 REFUSED = Kind(
     "refused",
@@ -177,8 +177,7 @@ def compare(
 def raised(bench: Bench, sample: Sample, program: Program, error: Exception) -> Finding:
     """Make the finding of an error, if it is none that another row tells."""
     text = cause_text(error)
-    if missing_meta(error):
-        raise NotApplicableError(NO_META) from error
+    must_have_meta(error)
     kind = REFUSED if ALIASED_RESULT in text else RAISES
     return bench.finding(
         kind,
@@ -236,17 +235,6 @@ def transform_lines(bench: Bench) -> tuple[str, ...]:
 def one_line(program: Program) -> str:
     """Return the body of a function in one line."""
     return "; ".join(line.strip() for line in program.text.splitlines()[1:])
-
-
-def missing_meta(error: BaseException) -> bool:
-    """Tell whether an error comes from a Meta function that is not there."""
-    current: BaseException | None = error
-    while current is not None:
-        if is_missing(current):
-            return True
-        current = current.__cause__ or current.__context__
-    text = str(error)
-    return "does not support running with fake tensors" in text or "no fake impl" in text
 
 
 ROW = Row(

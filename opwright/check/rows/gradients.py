@@ -46,7 +46,6 @@ from opwright.check.observe.differentiated import (
 from opwright.check.observe.slope import slope
 from opwright.check.observe.tensors import on_device, replaced, tensors_by_place
 from opwright.check.row import Row
-from opwright.check.rows.determinism import is_declared_nondeterministic, is_seeded
 from opwright.check.subject import flat
 from opwright.live import dispatcher
 from opwright.live.errors import NotDifferentiableError
@@ -161,7 +160,7 @@ def needs(subject: Subject) -> str | None:
         return "the operator has no reference function"
     if not any(argument.type.has_tensors for argument in subject.schema.arguments):
         return "the operator has no tensor arguments"
-    if is_seeded(subject):
+    if subject.is_seeded:
         return "the operator is random: differences of it are no derivative"
     if subject.schema.is_out_variant and subject.is_foreign:
         return "an operator with out= arguments has no gradients"
@@ -172,12 +171,8 @@ def run(bench: Bench) -> None:
     """Compare gradients."""
     device = "cpu" if bench.column == "reference" else bench.device
     subject = bench.subject
-    runs_on_cpu = any(
-        dispatcher.has_kernel(subject.overload, key)
-        for key in ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
-    )
-    if device == "cpu" and not runs_on_cpu:
-        message = "the operator has no CPU kernel"
+    if device == "cpu" and not subject.runs_on_cpu:
+        message = "the operator has no kernel for the CPU"
         raise NotApplicableError(message)
     judged: list[Sample] = []
     faulty: list[Sample] = []
@@ -666,7 +661,7 @@ def relations(
     def again(given: Tensors, chosen: Collection[str] = places) -> Gradients:
         return recorded(bench, sample, values, chosen).pull(given)
 
-    if not is_declared_nondeterministic(subject):
+    if not subject.is_declared_nondeterministic:
         yield check(
             REPEATED,
             "the gradient of the first backward through this graph",

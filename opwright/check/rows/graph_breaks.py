@@ -31,7 +31,8 @@ from torch._dynamo.utils import counters, get_compilation_metrics
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import run, run_eagerly
-from opwright.check.observe.compiling import NO_META, fresh_compilers, inner_error, must_have_meta
+from opwright.check.observe.compiling import fresh_compilers, inner_error
+from opwright.check.observe.missing_meta import NO_META, must_have_meta
 from opwright.check.observe.program import program_of
 from opwright.check.observe.sizes import has_no_special_size, other_sizes
 from opwright.check.observe.watch import place_in_text

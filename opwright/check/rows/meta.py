@@ -30,13 +30,14 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode, UnsupportedOperatorException
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.metadata import metadata
+from opwright.check.observe.missing_meta import is_missing_meta
 from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
 from opwright.check.samples import ALL
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 
-__all__ = ["ROW", "is_missing"]
+__all__ = ["ROW"]
 
 MISSING = Kind(
     "missing",
@@ -219,7 +220,7 @@ class Trial:
     def raised(self, error: Exception) -> Finding | None:
         """Return what is wrong with a Meta that raises."""
         text = f"{type(error).__name__}: {error}".strip()
-        if is_missing(error):
+        if is_missing_meta(error):
             if not self.is_fake and not self.bench.subject.schema.results:
                 message = "the operator returns nothing and has no Meta; torch needs none for it"
                 raise NotApplicableError(message)
@@ -429,16 +430,6 @@ def on_meta(value: Any) -> Any:  # noqa: ANN401 - any argument
 def has_meta(values: Values) -> bool:
     """Tell whether a call has a meta tensor, or names the device."""
     return bool(flat(values)) or any(isinstance(each, torch.device) for each in values.values())
-
-
-def is_missing(error: BaseException) -> bool:
-    """Tell whether an error says that an operator has no Meta."""
-    if isinstance(error, UnsupportedOperatorException):
-        return True
-    text = str(error)
-    return isinstance(error, NotImplementedError) and (
-        "no fake impl" in text or "'Meta' backend" in text
-    )
 
 
 def reads_data(error: BaseException) -> bool:

@@ -34,13 +34,12 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.observe.compiling import NO_META
 from opwright.check.observe.metadata import Metadata, metadata, shown
+from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.symbols import Symbolic, sizes_of
 from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
-from opwright.check.rows.meta import is_missing
 from opwright.check.subject import flat
 from opwright.live.arguments import map_tensors
 
@@ -171,8 +170,7 @@ class Trial:
 
     def must_work_with_numbers(self, values: Values, error: Exception) -> None:
         """Leave it to the row `meta` if Meta raises for fixed sizes, too."""
-        if is_missing(error):
-            raise NotApplicableError(NO_META) from error
+        must_have_meta(error)
         mode = FakeTensorMode(shape_env=ShapeEnv())
         fixed = {
             name: map_tensors(lambda t: mode.from_tensor(t, static_shapes=True), value)
