@@ -16,7 +16,7 @@ from opwright.check.examine import examine_operator
 from opwright.check.rows import row
 from opwright.check.target import subjects_of_module
 from opwright.project.config import run_file
-from tests.check.guarded.names import BROKEN
+from tests.check.guarded.names import rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +24,10 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Outcome
     from opwright.check.subject import Subject
 
-ROWS = ("bounds", "leaks", "concurrency")
-
 
 def told(subject: Subject) -> Iterator[Outcome]:
-    """Yield the outcomes of the row that must find a fault, or of all for a sound operator."""
-    kind = BROKEN.get(subject.operator.name)
-    rows = ROWS if kind is None else [kind.partition("/")[0]]
-    return examine_operator(subject, map(row, rows))
+    """Yield the outcomes of the row that must find a fault, or of those for a sound operator."""
+    return examine_operator(subject, map(row, rows_for(subject.operator.name)))
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BROKEN", "SOUND"]
+__all__ = ["BROKEN", "SOUND", "rows_for"]
 
 BROKEN = {
     "reads_past": "bounds/out-of-bounds-read",
@@ -28,3 +28,13 @@ SOUND = (
     "own_memory",
     "shared_ends",
 )
+
+# Beside what rows leaks and concurrency must find; both call an operator often, which takes time.
+OWN = ("own_memory", "fills_workspace", "shared_ends")
+
+
+def rows_for(name: str) -> tuple[str, ...]:
+    """Return the row that must find a fault, or those that a sound operator passes."""
+    if name in BROKEN:
+        return (BROKEN[name].partition("/")[0],)
+    return ("bounds", "leaks", "concurrency") if name in OWN else ("bounds",)
