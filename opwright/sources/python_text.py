@@ -7,6 +7,7 @@ that are too long are split at blanks.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -137,7 +138,7 @@ def render(node: Node, *, indent: int = 0, before: int = 0, after: int = 0) -> s
     """
     if not is_exploded(node):
         line = one_line(node)
-        if before + len(line) + after <= WIDTH:
+        if before + columns(line) + after <= WIDTH:
             return line
     blanks = " " * (indent + INDENT)
     match node:
@@ -160,7 +161,7 @@ def render(node: Node, *, indent: int = 0, before: int = 0, after: int = 0) -> s
 def element(blanks: str, name: str, node: Node) -> str:
     """Write an element of an exploded expression on lines of its own."""
     before = len(blanks) + len(name)
-    if isinstance(node, Text) and not name and before + len(quoted(node.value)) + 1 > WIDTH:
+    if isinstance(node, Text) and not name and before + columns(quoted(node.value)) + 1 > WIDTH:
         return f"\n{blanks}".join(["", *pieces(node.value, WIDTH - len(blanks) - 1)])[1:] + ","
     return f"{blanks}{name}{render(node, indent=len(blanks), before=before, after=1)},"
 
@@ -174,7 +175,7 @@ def split_text(value: str, *, indent: int) -> str:
     """Write a string that does not fit as several in parentheses."""
     blanks = " " * (indent + INDENT)
     parts = pieces(value, WIDTH - len(blanks))
-    if len(parts) == 1 and len(blanks) + len(parts[0]) > WIDTH:
+    if len(parts) == 1 and len(blanks) + columns(parts[0]) > WIDTH:
         return parts[0]  # no line is long enough
     return bracketed("(", [f"{blanks}{part}" for part in parts], ")", indent)
 
@@ -187,7 +188,7 @@ def pieces(value: str, width: int) -> list[str]:
     """
     parts, current = [], ""
     for word in words(value, width):
-        if current and len(quoted(current + word)) > width:
+        if current and columns(quoted(current + word)) > width:
             parts.append(quoted(current))
             current = word
         else:
@@ -195,11 +196,28 @@ def pieces(value: str, width: int) -> list[str]:
     return [*parts, quoted(current)]
 
 
+def columns(text: str) -> int:
+    """Return how wide a text is, as ruff measures it.
+
+    >>> columns("abc"), columns("算子"), columns("e\u0301")
+    (3, 4, 1)
+    """
+    return sum(
+        0 if unicodedata.category(each) in {"Mn", "Me", "Cf"} else 1 + is_wide(each)
+        for each in text
+    )
+
+
+def is_wide(character: str) -> bool:
+    """Tell whether a character takes two columns."""
+    return unicodedata.east_asian_width(character) in "WF"
+
+
 def words(value: str, width: int) -> list[str]:
     """Return what is not split further: what stands between commas, if that is not too long."""
     found: list[str] = []
     for part in re.findall(r".*?,\s+|.+", value, re.DOTALL):
-        if len(quoted(part)) <= width:
+        if columns(quoted(part)) <= width:
             found.append(part)
         else:
             found += re.findall(r"\S*\s+|\S+", part)
