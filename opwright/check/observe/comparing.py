@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opwright.live.arguments import Values
 
 __all__ = [
+    "ALIASED_RESULT",
     "DIFFERENT_EACH_TIME",
     "cause_text",
     "few",
@@ -32,6 +33,8 @@ __all__ = [
 
 DIFFERENT_EACH_TIME = "two eager calls differ: see row determinism"
 LONGEST = 8  # exceptions in a chain
+# What torch 2.13 says of a schema whose result is an argument.
+ALIASED_RESULT = "whose output has alias annotations"
 LOOKED_AT = 24  # samples among which those of another form are looked for
 
 

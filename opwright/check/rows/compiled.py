@@ -31,6 +31,7 @@ import torch
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import (
+    ALIASED_RESULT,
     DIFFERENT_EACH_TIME,
     cause_text,
     few,
@@ -47,9 +48,9 @@ from opwright.check.observe.compiling import (
 )
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
+from opwright.check.observe.tensors import base
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
-from opwright.check.rows.functionalization import ALIASED_RESULT
 from opwright.check.subject import flat
 from opwright.live import dispatcher
 
@@ -213,7 +214,7 @@ def strided(bench: Bench) -> list[Sample]:
     written = {argument.name for argument in bench.subject.schema.mutated}
     for sample in islice(bench.samples.of({"layout"}, 0), 12):
         tensors = flat(bench.arguments(sample, "cpu"))
-        unusual = {name.partition("[")[0] for name, t in tensors.items() if not t.is_contiguous()}
+        unusual = {base(name) for name, t in tensors.items() if not t.is_contiguous()}
         if unusual and not unusual & written:
             return [sample]
     return []
@@ -314,7 +315,7 @@ class Trial:
             raise NotApplicableError(DIFFERENT_EACH_TIME)
         name, role, text = found
         written = {argument.name for argument in self.bench.subject.schema.mutated}
-        is_secret = role == "argument" and name.partition("[")[0] not in written
+        is_secret = role == "argument" and base(name) not in written
         what = f"argument {name} after the call" if role == "argument" else name
         return self.bench.finding(
             LOST if is_secret else DIFFERS,

@@ -20,13 +20,19 @@ from torch.export import Dim
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.observe.comparing import DIFFERENT_EACH_TIME, cause_text, few, run, run_eagerly
+from opwright.check.observe.comparing import (
+    ALIASED_RESULT,
+    DIFFERENT_EACH_TIME,
+    cause_text,
+    few,
+    run,
+    run_eagerly,
+)
 from opwright.check.observe.compiling import fresh_compilers
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.program import program_of
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.row import Row
-from opwright.check.rows.functionalization import ALIASED_RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,6 +33,7 @@ from torch._functorch.aot_autograd import aot_function
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.comparing import (
+    ALIASED_RESULT,
     DIFFERENT_EACH_TIME,
     cause_text,
     few,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from opwright.check.observe.program import Program, Ran
     from opwright.declare.sample import Sample
 
-__all__ = ["ALIASED_RESULT", "ROW"]
+__all__ = ["ROW"]
 
 REFUSED = Kind(
     "refused",
@@ -89,7 +90,6 @@ RAISES = Kind(
 )
 
 Transform: TypeAlias = "Callable[[Callable[..., Any]], Callable[..., Any]]"
-ALIASED_RESULT = "whose output has alias annotations"  # torch 2.13
 
 
 def run_row(bench: Bench) -> None:
