@@ -72,10 +72,11 @@ BLOCK = 425  # with two blocks, 1,000 calls
 BLOCKS = 2
 # Before a leak is told: blocks in which it grows by as much for each call, however long they are.
 LENGTHS = (2, 1, 2, 1)
+LEAST_BLOCKS = 6  # before it is none
 MOST_BLOCKS = 12  # until there are so many in a row
 STEADY = 0.7  # of the most for a call, the least
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
-LEAST_BLOCK = 24
+LEAST_BLOCK = 48
 LEAST = 2  # of anything in a block
 LEAST_TOLD = 400  # calls of the blocks that confirm a leak of memory or objects
 MOST_SAMPLES = 4
@@ -277,7 +278,9 @@ def confirmed(bench: Bench, block: Callable[[int], None], count: int) -> list[Gr
         calls = count * LENGTHS[len(growth) % len(LENGTHS)]
         growth.append(Growth(calls, grown(bench, block, calls)))
         last = growth[-len(LENGTHS) :]
-        if not leaking(last) or (len(last) == len(LENGTHS) and steady(last)):
+        if len(last) == len(LENGTHS) and steady(last):
+            break
+        if len(growth) >= LEAST_BLOCKS and not leaking(last):  # one block may have been disturbed
             break
     return growth[-len(LENGTHS) :]
 
