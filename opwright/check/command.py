@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from opwright.check.errors import NumberError, OutputError, TargetError
+from opwright.check.errors import NumberError, OutputError, PartialReleaseError, TargetError
 from opwright.check.known.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
@@ -18,6 +18,9 @@ from opwright.errors import nearest_first
 from opwright.sources.writable import unwritable
 from opwright.twin.options import Kernels, Memory, Soc, read_settings
 from opwright.twin.settings import parse_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["check"]
 
@@ -124,7 +127,7 @@ def check(  # noqa: PLR0913 - a parameter for each option
         repro=repro,
         ledger=ledger or default_ledger(target, is_wanted=accept),
         accept=accept,
-        release=release,
+        release=whole_release(release, {"--op": op, "--row": row, "--list": list_only}),
     )
     check_target(options.request)
     signal.signal(signal.SIGTERM, interrupt)
@@ -182,6 +185,25 @@ def output(file: Path | None, *, where: str) -> Path | None:
     if file is not None and (why := unwritable(file)):
         raise OutputError(where=where, got=why)
     return file
+
+
+def whole_release(version: str | None, parts: Mapping[str, object]) -> str | None:
+    """Return the version to release, if all of it is checked.
+
+    Parameters
+    ----------
+    parts
+        Options that leave something unchecked, with what was given for them.
+
+    Raises
+    ------
+    PartialReleaseError
+        OPW-C012.
+    """
+    given = [name for name, value in parts.items() if value]
+    if version is not None and given:
+        raise PartialReleaseError(where="--release", got=f"together with {', '.join(given)}")
+    return version
 
 
 def check_target(request: Request) -> None:

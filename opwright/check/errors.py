@@ -9,8 +9,11 @@ __all__ = [
     "LibraryError",
     "LoadEndedError",
     "NoOperatorsError",
+    "NotRunError",
     "NumberError",
+    "OperatorEndedError",
     "OutputError",
+    "PartialReleaseError",
     "StartError",
     "TargetError",
     "UnknownColumnError",
@@ -108,3 +111,29 @@ class StartError(OpwrightError):
     id = "OPW-C011"
     title = "torch_npu could not be imported on the twin"
     usual_fix = "`opwright doctor` tells what is wrong"
+
+
+class PartialReleaseError(OpwrightError):
+    """--release with a part of the check: schemas that were not checked would be kept."""
+
+    id = "OPW-C012"
+    title = "a release needs the whole check"
+    usual_fix = "release all operators with all rows: give it without --op, --row and --list"
+
+
+class OperatorEndedError(OpwrightError):
+    """An operator that ends the process when it is asked which rows apply to it."""
+
+    id = "OPW-C013"
+    title = "an operator ends the process before it is checked"
+    usual_fix = (
+        "run the row alone, without --list: the result tells more; then correct the operator"
+    )
+
+
+class NotRunError(OpwrightError):
+    """A run that ended before all cells had an outcome."""
+
+    id = "OPW-C014"
+    title = "not all cells were run"
+    usual_fix = "run them again with --op and --row; please report it, this is a fault of opwright"

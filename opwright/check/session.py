@@ -17,6 +17,7 @@ from opwright.check.known.accept import accept
 from opwright.check.known.failures import is_passed, new_failures
 from opwright.check.known.ledger import judged, read_ledger
 from opwright.check.known.released import write_releases
+from opwright.check.outputs import STDOUT, Outputs, written
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
@@ -28,7 +29,9 @@ from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.errors import counted
 from opwright.sources.files import write_atomically
-from opwright.twin.launch import launch_environment
+from opwright.twin.environment import twin_environment
+from opwright.twin.kernels import build_packages
+from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -123,12 +126,15 @@ def run_session(options: Options, *, list_only: bool) -> int:
     """
     console = Console(stderr=True)
     with ExitStack() as stack:
-        server = stack.enter_context(closing(start(options, guard=False)))
+        # Once: the second time, files with kernels are imported already and would declare none.
+        packages = build_packages(options.settings.kernels) if options.settings.kernels else ()
+        server = stack.enter_context(closing(start(options, packages, guard=False)))
         ready = server.ready()
         rows = chosen_rows(ready.rows, options.rows)
         servers = {"plain": server}
         if not list_only and "guarded" in {row.process for row in rows}:
-            servers["guarded"] = stack.enter_context(closing(start(options, guard=True)))
+            guarded = start(options, packages, guard=True)
+            servers["guarded"] = stack.enter_context(closing(guarded))
         pool = Pool(servers, options.request, options.limits)
         facts = pool.load()
         known = tuple(CheckedOperator(**each) for each in facts["operators"])
@@ -142,7 +148,9 @@ def run_session(options: Options, *, list_only: bool) -> int:
             versions={"opwright": __version__, **ready.versions},
         )
         if list_only:
-            typer.echo(list_text(matrix.operators, rows, pool.applies()))
+            text = list_text(matrix.operators, rows, pool.applies())
+            with written(STDOUT):
+                typer.echo(text)
             return 0
         console.print(
             f"import of torch and torch_npu {ready.seconds:.1f} s, of the target "
@@ -153,10 +161,17 @@ def run_session(options: Options, *, list_only: bool) -> int:
         return run_matrix(pool, matrix, options, console)
 
 
-def start(options: Options, *, guard: bool) -> Server:
-    """Start a process that workers can be forked from."""
+def start(options: Options, packages: Sequence[Path], *, guard: bool) -> Server:
+    """Start a process that workers can be forked from.
+
+    Parameters
+    ----------
+    packages
+        The user's kernels.
+    """
     settings = replace(options.settings, guard=guard) if guard else options.settings
-    return Server(launch_environment(os.environ, settings), rows=row_names(options.rows))
+    environment = twin_environment(os.environ, installed_toolkit(), settings, packages)
+    return Server(environment, rows=row_names(options.rows))
 
 
 def row_names(given: Iterable[str]) -> list[str]:
@@ -190,7 +205,8 @@ def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -
     run = replace(run, known=judgement.known, unexpected=judgement.unexpected)
     tell(run, options)
     if options.accept and options.ledger is not None:
-        count = accept(options.ledger, new_failures(run), columns=columns)
+        with written("--accept"):
+            count = accept(options.ledger, new_failures(run), columns=columns)
         console.print(
             f"{counted(count, 'entry', 'entries') or 'no entries'} added to {options.ledger}",
             highlight=False,
@@ -211,7 +227,9 @@ def keep_schemas(run: Run, matrix: Matrix, version: str, console: Console) -> No
         text = "not released: mend what was found, or give it a reason in the ledger"
         console.print(text, highlight=False)
         return
-    for file in write_releases(matrix.known, version):
+    with written("--release"):
+        files = write_releases(matrix.known, version)
+    for file in files:
         console.print(f"schemas of {version} written to {file}", highlight=False, markup=False)
 
 
@@ -255,14 +273,26 @@ def in_order(outcomes: Iterable[Outcome], cells: Iterable[Iterable[Cell]]) -> tu
 
 
 def tell(run: Run, options: Options) -> None:
-    """Print the run and write its files."""
+    """Print the run and write its files, each also if another cannot be written.
+
+    Raises
+    ------
+    OutputError, EditedFilesError, LeavesFolderError, WriteError
+        OPW-C010, OPW-B001, OPW-B023, OPW-B002.
+    """
+    outputs = Outputs()
     if options.json_file is not None:
-        write_atomically(options.json_file, run_json(run), force=True)
+        with outputs.one("--json"):
+            write_atomically(options.json_file, run_json(run), force=True)
     scripts = {}
     if options.repro is not None:
-        scripts = write_scripts(options.repro, run, options.request)
+        with outputs.one("--repro"):
+            scripts = write_scripts(options.repro, run, options.request)
     if options.page is not None:
-        write_atomically(options.page, page_of(run, scripts=scripts), force=True)
+        with outputs.one("--html"):
+            write_atomically(options.page, page_of(run, scripts=scripts), force=True)
     console = Console()
     width = console.width if console.is_terminal else WIDTH
-    console.print(run_text(run, scripts=scripts, width=width), highlight=False, soft_wrap=True)
+    with outputs.one(STDOUT):
+        console.print(run_text(run, scripts=scripts, width=width), highlight=False, soft_wrap=True)
+    outputs.finish()

@@ -191,10 +191,10 @@ def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
         return False
     if path.exists() and not force:
         raise ExistingFileError(where=str(path), got="a file with another content")
-    path = path.resolve()  # a link stays
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file():  # not resolved: /dev/stdout may lead to a pipe
         path.write_bytes(content)
         return True
+    path = path.resolve()  # a link stays
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)

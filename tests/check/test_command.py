@@ -19,6 +19,7 @@ from opwright.check.as_json import run_from_text
 from opwright.check.errors import (
     NumberError,
     OutputError,
+    PartialReleaseError,
     TargetError,
     UnknownColumnError,
     UnknownOperatorError,
@@ -31,6 +32,7 @@ from opwright.check.progress import Progress
 from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.cli import app
+from opwright.sources.writable import unwritable
 from tests.check.commands import HERE, check
 
 if TYPE_CHECKING:
@@ -251,3 +253,77 @@ def test_progress_on_a_terminal_shows_what_is_running() -> None:
     assert "0/2 cells" in shown
     assert "my::scale  meta [fake]" in shown
     assert "2/2  my::scale  1 passed, 1 failed  0.0 s  (meta)" in shown
+
+
+@pytest.mark.twin
+def test_what_cannot_be_written_keeps_nothing_else_from_being_told(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "run.json")
+    done = check(
+        *(str(NUMERICS), "--row", "schema", "--op", "twice", "--html", "/dev/full"),
+        *("--json", str(tmp_path / "link.json")),
+        folder=tmp_path,
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "1 operator, 1 row: 1 passed" in done.stdout
+    assert "OPW-C010" in done.stderr
+    assert "--html" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert Path("/dev/full").is_char_device()
+    assert (tmp_path / "link.json").is_symlink()
+    # Nothing else is left where the command was called, as hypothesis would.
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.json", "run.json"]
+
+
+def test_a_full_stream_is_an_error_that_says_so() -> None:
+    code = (
+        "from opwright.check.outputs import STDOUT, written\n"
+        "from opwright.check.errors import OutputError\n"
+        "try:\n"
+        "    with written(STDOUT):\n"
+        "        print('a', flush=True)\n"
+        "except OutputError as error:\n"
+        "    raise SystemExit(7 if error.where == STDOUT else 8)\n"
+    )
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (7, b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "folder"),
+        ("circle", "circle"),
+        ("dangling", "there is no folder"),
+        ("n" * 300, "too long"),
+        ("link", None),
+        ("/dev/null", None),
+    ],
+)
+def test_what_can_be_written_is_known_before_the_run(
+    name: str, why: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "dangling").symlink_to(tmp_path / "none" / "file")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    found = unwritable(tmp_path / name)
+    assert found is None if why is None else why in (found or "")
+
+
+def test_the_pipe_behind_standard_output_is_written() -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from opwright.sources.files import write_atomically\n"
+        "write_atomically(Path('/dev/stdout'), 'text', force=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"text", b"")
+
+
+@pytest.mark.parametrize("part", [("--op", "twice"), ("--row", "schema"), ("--list",)])
+def test_a_part_is_not_released(part: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["check", str(NUMERICS), "--release", "1.0", *part])
+    assert isinstance(result.exception, PartialReleaseError)
+    assert part[0] in result.exception.got

@@ -20,6 +20,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 import torch
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from opwright.check.as_json import outcome_as_json, sample_as_json
 from opwright.check.examine import examine_cell
@@ -49,6 +50,7 @@ def work(descriptors: Descriptors) -> None:
     own = os.open(tempfile.mkdtemp(), os.O_PATH)
     os.dup2(own, OWN_FOLDER)
     os.close(own)
+    set_hypothesis_home_dir(f"/proc/self/fd/{OWN_FOLDER}/hypothesis")  # not the user's folder
     take_streams(descriptors.output)
     stacks = out_of_the_way(descriptors.stacks)
     faulthandler.enable(stacks)
@@ -131,11 +133,12 @@ class Worker:
 
     def applies(self) -> list[list[str | None]]:
         """Return operator, row, and why the row does not apply."""
-        return [
-            [name, each.name, each.needs(subject)]
-            for name, subject in self.subjects.items()
-            for each in ROWS
-        ]
+        found: list[list[str | None]] = []
+        for name, subject in self.subjects.items():
+            for each in ROWS:
+                self.note.write(mark(name, each.name, ""))
+                found.append([name, each.name, each.needs(subject)])
+        return found
 
     def cell(self, operator: str, row_name: str, column: str) -> Message:
         """Examine a cell and clean up behind it."""
