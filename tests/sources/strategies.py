@@ -66,7 +66,12 @@ def schemas(draw: st.DrawFn) -> Schema:
     return parse_schema(f"{name}{overload}({', '.join(parts)}) -> {draw(RESULTS)}", where="drawn")
 
 
-TEXT = st.text(alphabet=st.characters(codec="utf-8"), max_size=150)
+# Any character that a module can hold, but of scripts whose width depends on the version of Unicode.
+LATIN, CHINESE = (
+    st.characters(max_codepoint=0x24F),
+    st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5),
+)
+TEXT = st.text(alphabet=LATIN | CHINESE, max_size=150)
 WORDS = st.sampled_from(["x", "first", "weight", "N, D", "ceildiv(N, 2)", "*first.shape[1:], 4"])
 SHAPES = st.one_of(
     WORDS.map(Dims),
