@@ -66,7 +66,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     return parse_schema(f"{name}{overload}({', '.join(parts)}) -> {draw(RESULTS)}", where="drawn")
 
 
-# Any character that a module can hold, but of scripts whose width depends on the version of Unicode.
+# But for scripts whose width depends on the version of Unicode.
 LATIN, CHINESE = (
     st.characters(max_codepoint=0x24F),
     st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5),
