@@ -91,7 +91,8 @@ def score(name: str) -> Score:
             continue
         result.sound += 1
         start = time.perf_counter()
-        result.alarms += [f"{subject.name}: {text}" for text in faults(subject)]
+        rows = [each.name for each in ROWS if each.name not in getattr(module, "NOT_FOR", ())]
+        result.alarms += [f"{subject.name}: {text}" for text in faults(subject, *rows)]
         result.seconds.append(time.perf_counter() - start)
         if message is not None:
             result.alarms_of_torch.append(f"{subject.name}: opcheck: {message}")
@@ -99,8 +100,8 @@ def score(name: str) -> Score:
 
 
 def faults(subject: Subject, *rows: str) -> list[str]:
-    """Return what opwright check finds, as row/kind; in all rows that need no guarded process."""
-    chosen = [each for each in ROWS if each.process == "plain" and each.name in (rows or each.name)]
+    """Return what opwright check finds in rows, as row/kind; not in those for guarded processes."""
+    chosen = [each for each in ROWS if each.process == "plain" and each.name in rows]
     found = []
     for outcome in examine_operator(subject, chosen):
         found += [f"{outcome.row}/{finding.kind.name}" for finding in outcome.findings]

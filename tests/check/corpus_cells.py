@@ -1,7 +1,7 @@
 """What the tests of the corpus share: which operators, which rows, and what is found.
 
 Each file of `corpus` has operator sets, and BROKEN: operator -> row/kind that must catch it. All
-other operators of its sets are sound. In this process: faults that end one have their own tests.
+other operators of its sets are sound; NOT_FOR, if there is one, has rows that they are not for. In this process: faults that end one have their own tests.
 The files are in groups, one for each file of tests, which pytest-xdist spreads.
 """
 
@@ -27,6 +27,7 @@ from opwright.project.config import run_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
     from opwright.check.outcome import Outcome
     from opwright.check.subject import Subject
@@ -56,9 +57,15 @@ IS_WHOLE = os.environ.get("OPWRIGHT_CORPUS") == "all"
 
 
 @cache
+def module_of(name: str) -> ModuleType:
+    """Return the module of a file."""
+    return run_file(CORPUS / f"{name}.py")
+
+
+@cache
 def subjects(name: str) -> tuple[dict[str, Subject], dict[str, str]]:
     """Return the operators of a file, and which of them are broken."""
-    module = run_file(CORPUS / f"{name}.py")
+    module = module_of(name)
     found = {each.operator.name: each for each in subjects_of_module(module)}
     broken: dict[str, str] = module.BROKEN
     assert broken.keys() < found.keys(), "a file has broken operators and sound ones"
@@ -108,10 +115,13 @@ def alarms(name: str) -> dict[str, list[str]]:
 
 def rows_for(name: str, operator: str) -> list[str]:
     """Return the rows to run on a sound operator: that of its file, and some that are quick."""
+    not_for: tuple[str, ...] = getattr(module_of(name), "NOT_FOR", ())
     return [
         each.name
         for each in ROWS
-        if each.name == name or IS_WHOLE or (each.cost == "low" and is_chosen(operator, each.name))
+        if each.name == name
+        or (IS_WHOLE and each.name not in not_for)
+        or (each.cost == "low" and is_chosen(operator, each.name))
     ]
 
 
