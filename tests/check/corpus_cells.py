@@ -1,7 +1,8 @@
 """What the tests of the corpus share: which operators, which rows, and what is found.
 
 Each file of `corpus` has operator sets, and BROKEN: operator -> row/kind that must catch it. All
-other operators of its sets are sound; NOT_FOR, if there is one, has rows that they are not for. In this process: faults that end one have their own tests.
+other operators of its sets are sound. NOT_FOR has rows that a file's operators are not for. In this
+process: faults that end one have their own tests.
 The files are in groups, one for each file of tests, which pytest-xdist spreads.
 """
 
