@@ -54,7 +54,10 @@ class ImportFailedError(OpwrightError):
 
     id = "OPW-C004"
     title = "the target raises when it is loaded"
-    usual_fix = "correct it; `opwright run -- python -c 'import MODULE'` shows the whole traceback"
+    usual_fix = (
+        "correct it; `opwright run -- python -c 'import MODULE'`, of a file "
+        "`opwright run -- python FILE`, shows the whole traceback"
+    )
 
 
 class LoadEndedError(OpwrightError):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from opwright.check.errors import StartError
 from opwright.check.processes.channel import Channel
+from opwright.check.processes.ended import LOST_SERVER
 from opwright.check.processes.note import Note
 from opwright.check.processes.system import STACK_SIGNAL
 from opwright.check.processes.tail import Tail
@@ -124,6 +125,8 @@ class WorkerProcess:
 class Server:
     """The process that workers are forked from; `close` ends it and all of them.
 
+    If it is killed, its workers end with it, and another takes its place.
+
     Parameters
     ----------
     environment
@@ -133,6 +136,16 @@ class Server:
     """
 
     def __init__(self, environment: Mapping[str, str], *, rows: Sequence[str]) -> None:
+        self.environment = environment
+        self.rows = rows
+        self.facts: Ready | None = None
+        self.workers: dict[int, WorkerProcess] = {}
+        self.ended: dict[int, int] = {}  # number -> status, of workers that are gone
+        self.number = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start the process."""
         self.folder = tempfile.mkdtemp(prefix="opwright-check-")
         # Whatever the processes leave there goes with it; not what they cache.
         cache = Path(tempfile.gettempdir()) / f"torchinductor_{os.getuid()}"
@@ -142,8 +155,8 @@ class Server:
         module = "opwright.check.processes.server"
         command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), self.folder]
         self.process = subprocess.Popen(
-            [*command, *rows],
-            env={**THREADS, INDUCTOR_CACHE: str(cache), **environment, **own},
+            [*command, *self.rows],
+            env={**THREADS, INDUCTOR_CACHE: str(cache), **self.environment, **own},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self.printed,
@@ -151,10 +164,17 @@ class Server:
             start_new_session=True,  # Ctrl-C is for the command, which ends the others
         )
         theirs.close()
-        self.facts: Ready | None = None
-        self.workers: dict[int, WorkerProcess] = {}
-        self.ended: dict[int, int] = {}  # number -> status, of workers that are gone
-        self.number = 0
+
+    def start_again(self) -> None:
+        """Start another process instead of one that was there and is gone, as its workers are."""
+        for each in self.workers.values():
+            each.kill()
+            self.ended.setdefault(each.number, LOST_SERVER)
+        self.control.close()
+        self.printed.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.facts = None
+        self.start()
 
     def close(self) -> None:
         """End the process and all workers, and remove what they left."""
@@ -187,11 +207,15 @@ class Server:
         """Start a worker; the server is ready."""
         self.number += 1
         worker = WorkerProcess(self.number, kind)
-        with contextlib.suppress(ConnectionError):  # it is gone, which `receive` tells
-            order = json.dumps({"fork": worker.number}).encode()
-            socket.send_fds(self.control, [order], worker.given())
-        while (pid := self.receive()) is None:
-            pass
+        order = json.dumps({"fork": worker.number}).encode()
+        pid = None
+        while pid is None:
+            self.ready()
+            process = self.process
+            with contextlib.suppress(ConnectionError):  # it is gone, which `receive` sees
+                socket.send_fds(self.control, [order], worker.given())
+            while self.process is process and (pid := self.receive()) is None:
+                pass
         worker.started(pid)
         self.workers[worker.number] = worker
         return worker
@@ -202,11 +226,17 @@ class Server:
         Raises
         ------
         StartError
-            OPW-C011: it is gone.
+            OPW-C011: it was never there.
         """
-        data = self.control.recv(CHUNK)
+        try:
+            data = self.control.recv(CHUNK)
+        except ConnectionResetError:  # it is gone, and had something to read
+            data = b""
         if not data:
             code = self.process.wait()
+            if self.facts is not None:
+                self.start_again()
+                return None
             end = os.fstat(self.printed.fileno()).st_size
             last = os.pread(self.printed.fileno(), SHOWN, max(0, end - SHOWN))
             printed = last.decode(errors="replace")

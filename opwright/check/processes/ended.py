@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 
-__all__ = ["LOST_CHANNEL", "ended_text"]
+__all__ = ["LOST_CHANNEL", "LOST_SERVER", "ended_text"]
 
 # The exit code of a worker whose connection to the command was closed under it.
 LOST_CHANNEL = 113
+# Instead of a status: the process that it was forked from is gone, and took it along.
+LOST_SERVER = -1
 
 
 def ended_text(status: int) -> str:
@@ -17,6 +19,8 @@ def ended_text(status: int) -> str:
     >>> ended_text(11), ended_text(3 << 8)
     ('the process was ended by SIGSEGV (Segmentation fault)', 'the process exited with code 3')
     """
+    if status == LOST_SERVER:
+        return "its parent process was ended, by it or from outside"
     code = os.waitstatus_to_exitcode(status)
     if code == LOST_CHANNEL:
         return "it closed file descriptors that are not its own, which the process needs"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Status
     from opwright.declare.sample import Sample
 
-__all__ = ["Cell", "Traces", "is_at", "last_line", "lost", "mark", "stack_of", "where"]
+__all__ = ["Cell", "Traces", "is_at", "last_line", "lost", "mark", "names_in", "stack_of", "where"]
 
 # Between operator, row, column and sample in the note.
 SEPARATOR = "\0"
@@ -77,6 +77,12 @@ def mark(operator: str, row: str, column: str, sample: str = "") -> str:
 def is_at(note: str, cell: Cell) -> bool:
     """Tell whether a note is about a cell."""
     return note.startswith(mark(cell.operator, cell.row, cell.column))
+
+
+def names_in(note: str) -> str:
+    """Return operator and row of a note, for a message; nothing before the first."""
+    operator, _, rest = note.partition(SEPARATOR)
+    return f"{operator}, row {rest.partition(SEPARATOR)[0]}" if rest else ""
 
 
 def sample_of(note: str) -> Sample | None:

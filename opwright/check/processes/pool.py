@@ -6,6 +6,7 @@ in one of that kind. A worker that is lost costs its cell; the next cell has a n
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import selectors
 import time
@@ -14,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from opwright.check.as_json import outcome_from_json
-from opwright.check.errors import ImportFailedError, LoadEndedError
+from opwright.check.errors import ImportFailedError, LoadEndedError, NotRunError, OperatorEndedError
 from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import BrokenChannelError
 from opwright.check.processes.client import Server, WorkerProcess
-from opwright.check.processes.ended import ended_text
+from opwright.check.processes.ended import LOST_SERVER, ended_text
 from opwright.check.processes.limits import MOST_PROCESSES, Family
-from opwright.check.processes.lost import Cell, Traces, is_at, last_line, lost, where
+from opwright.check.processes.lost import Cell, Traces, is_at, last_line, lost, names_in, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,6 +86,7 @@ class Slot:
     family: Family | None = None
     lost: int = 0
     hung: int = 0
+    again: Cell | None = None  # is examined a second time
 
     @property
     def worker(self) -> WorkerProcess | None:
@@ -132,18 +134,57 @@ class Pool:
         return self.facts
 
     def applies(self) -> list[list[str | None]]:
-        """Return operator, row, and why the row does not apply to it."""
+        """Return operator, row, and why the row does not apply to it.
+
+        Raises
+        ------
+        OperatorEndedError
+            OPW-C013.
+        """
         worker = self.first.workers["plain"]
-        worker.channel.send({"applies": True})
-        answer = worker.channel.receive()
-        assert answer is not None
+        answer = None
+        with contextlib.suppress(OSError, BrokenChannelError):
+            worker.channel.send({"applies": True})
+            answer = worker.channel.receive()
+        if answer is None:
+            worker.kill()
+            status = self.servers["plain"].wait_for(worker)
+            told = (ended_text(status), where(worker.stack_text()))
+            raise OperatorEndedError(
+                where=names_in(worker.note.read()) or self.request.target,
+                got="\n".join(filter(None, told)),
+            )
         found: list[list[str | None]] = answer["applies"]
         return found
 
     def run(
         self, operators: Sequence[Sequence[Cell]], workers: int
     ) -> Iterator[Started | Finished]:
-        """Examine the cells of each operator; `load` came before."""
+        """Examine the cells of each operator; `load` came before.
+
+        Raises
+        ------
+        NotRunError
+            OPW-C014.
+        """
+        missing = {cell: None for cells in operators for cell in cells}
+        try:
+            for event in self.events(operators, workers):
+                if isinstance(event, Finished):
+                    missing.pop(event.cell, None)
+                yield event
+        except Exception:
+            self.first = Slot()  # another run may come, as under pytest
+            raise
+        if missing:
+            cell = next(iter(missing))
+            name = f"{cell.operator}, row {cell.row}, column {cell.column}"
+            raise NotRunError(where=name, got=f"{len(missing)} cells have no outcome")
+
+    def events(
+        self, operators: Sequence[Sequence[Cell]], workers: int
+    ) -> Iterator[Started | Finished]:
+        """Give slots their cells until there are none."""
         queue = deque(operators)
         slots = [self.first, *(Slot() for _ in range(workers - 1))]
         while True:
@@ -179,19 +220,26 @@ class Pool:
             return
         slot.workers[kind] = worker = self.servers[kind].fork(kind)
         slot.enter("loading")
-        worker.channel.send({"load": self.request.as_json()})
+        with contextlib.suppress(OSError):  # it is gone, which `attend` sees
+            worker.channel.send({"load": self.request.as_json()})
 
-    def send_cell(self, slot: Slot) -> Iterator[Started]:
-        """Have the worker examine the cell; one that is gone is noticed later."""
-        assert slot.worker is not None
+    def send_cell(self, slot: Slot) -> Iterator[Started | Finished]:
+        """Have the worker examine the cell, or a new one if it is gone."""
+        worker = slot.worker
+        assert worker is not None
         cell = slot.cells[0]
-        slot.worker.read_output()
-        slot.worker.printed.take()
+        worker.read_output()
+        worker.printed.take()
         slot.enter("running")
         try:
-            slot.worker.channel.send({"cell": [cell.operator, cell.row, cell.column]})
+            worker.channel.send({"cell": [cell.operator, cell.row, cell.column]})
         except OSError:
-            self.drop(slot)
+            slot.lost += 1
+            self.drop(slot, worker)
+            if slot.lost < MOST_LOST:
+                self.start_worker(slot, cell.process)
+            else:
+                yield from given_up(slot)
             return
         yield Started(cell)
 
@@ -284,7 +332,7 @@ class Pool:
             extra["output"] = printed
         if retire is not None:
             extra["process"] = f"replaced after this cell: {retire}"
-            self.drop(slot)
+            self.drop(slot, worker)
         cell = slot.cells.popleft()
         slot.phase = "idle"
         yield Finished(cell, dataclasses.replace(outcome, details={**outcome.details, **extra}))
@@ -295,9 +343,13 @@ class Pool:
         assert worker is not None
         seconds = time.monotonic() - slot.since
         worker.kill()
-        self.servers[worker.kind].wait_for(worker)
+        ended = self.servers[worker.kind].wait_for(worker)
         worker.read_output()
         stacks = stacks or worker.stack_text()
+        if ended == LOST_SERVER and slot.cells and not self.is_second_time(slot):
+            slot.lost += 1
+            self.drop(slot, worker)
+            return
         if slot.phase == "loading":
             text = "\n".join(filter(None, [how, where(stacks), last_line(worker.printed.text())]))
             raise LoadEndedError(where=self.request.target, got=text)
@@ -308,16 +360,22 @@ class Pool:
             slot.hung += status == "hung"
             traces = Traces(note=worker.note.read(), printed=worker.printed.take(), stacks=stacks)
             outcome = lost(cell, status, how, traces, seconds=seconds)
-            self.drop(slot)
+            self.drop(slot, worker)
             yield Finished(cell, outcome)
         else:  # it ended before it began: what the cell before left behind
             slot.lost += 1
-            self.drop(slot)
+            self.drop(slot, worker)
 
-    def drop(self, slot: Slot) -> None:
-        """Let go of the slot's worker; the next cell has a new one."""
-        worker = slot.worker
-        assert worker is not None
+    def is_second_time(self, slot: Slot) -> bool:
+        """Tell whether the cell lost its parent before; the first time, another may have done it."""
+        if slot.phase == "loading":
+            return False
+        cell = slot.cells[0]
+        before, slot.again = slot.again, cell
+        return before == cell
+
+    def drop(self, slot: Slot, worker: WorkerProcess) -> None:
+        """Let go of a worker of the slot; the next cell of its kind has a new one."""
         del slot.workers[worker.kind]
         self.servers[worker.kind].forget(worker)
         slot.phase = "idle"
