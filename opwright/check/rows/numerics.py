@@ -7,6 +7,11 @@ dtype; NaN equals NaN, integers are equal. Where no tolerance is declared, a ker
 near to the reference in the next wider dtype: one that sums half precision in float32 is more exact
 than a reference which does not. The cell shows the largest error of each dtype.
 
+Arguments that the declared shapes, dtypes and rules allow must give results: where the reference
+refuses them, the declaration says too little, or the reference is wrong. So it is for a declaration
+with a shape for each tensor; of others the cell shows what was left out. Rules that no arguments
+satisfy are told as well.
+
 The column `special-values` puts NaN, infinities and large numbers into inputs that the samples do
 not bound. The column `cpu` compares a CPU kernel that a library has beside the one for the NPU.
 """
@@ -51,6 +56,12 @@ WRONG = Kind(
     "the operator computes something else than the reference",
     "correct the kernel or the reference; if both are right, state how exact it is: tolerances=",
 )
+NO_SAMPLE = Kind(
+    "no-sample",
+    "no arguments satisfy the rules",
+    "correct requires=, shapes= or dtypes=; if some arguments do satisfy them, give them: "
+    "samples=[ow.sample(...)]",
+)
 SPECIAL = Kind(
     "wrong-special-values",
     "NaN, an infinity or a large number gives something else than in the reference",
@@ -75,6 +86,8 @@ def run(bench: Bench) -> None:
         message = "the CPU kernel is the reference itself"
         raise NotApplicableError(message)
     device = bench.device_of_column()
+    if bench.column == "eager" and report_no_sample(bench):
+        return
     largest: dict[str, tuple[Deviation, str]] = {}
 
     def examine(sample: Sample) -> Finding | None:
@@ -99,6 +112,48 @@ def run(bench: Bench) -> None:
     for dtype, (found, where) in largest.items():
         text = f"{found} ({where})" if found.error else "0"
         bench.details[f"largest error, {dtype}"] = text
+    if bench.column == "eager" and not bench.findings:
+        report_refused(bench)
+
+
+def report_no_sample(bench: Bench) -> bool:
+    """Report a declaration that nothing satisfies, and one of which the reference takes nothing."""
+    if bench.samples.bases:
+        return False
+    if bench.samples.has_none_by_rules():
+        last = next(reversed(bench.samples.refused.values()), None)
+        said = "" if last is None else f"; of the last ones tried the rules say: {last.text}"
+        bench.report(
+            NO_SAMPLE,
+            expected="arguments that the declaration allows",
+            got=f"none were found{said}",
+        )
+        return True
+    report_refused(bench)
+    return bool(bench.findings)
+
+
+def report_refused(bench: Bench) -> None:
+    """Report what the rules allow and the reference refuses, or note that it was left out."""
+    refused = bench.samples.refused_by_reference
+    if not refused:
+        return
+    first = refused[0]
+    bench.details["left out"] = (
+        f"samples that the reference refuses: {len(refused)}; the first: {described(first)}: "
+        f"{bench.samples.refused[first].text}"
+    )
+    gap = bench.samples.gap()
+    if gap is not None:
+        bench.report(
+            RAISES,
+            expected="results, or a rule of the declaration that refuses these arguments",
+            got=f"the reference raises {bench.samples.refused[gap].text}",
+            sample=gap,
+            fix="handle these arguments, or say in requires=, shapes= or dtypes= that they are "
+            "refused",
+            script=("operator(**arguments('npu'))", "torch.npu.synchronize()"),
+        )
 
 
 def raised(bench: Bench, sample: Sample, error: EagerCallError, device: str) -> Finding:
@@ -242,7 +297,7 @@ def is_bounded(value: Any) -> bool:  # noqa: ANN401 - a value of a sample
 ROW = Row(
     name="numerics",
     title="results are those of the reference",
-    kinds=(RAISES, WRONG, SPECIAL),
+    kinds=(RAISES, NO_SAMPLE, WRONG, SPECIAL),
     run=run,
     needs=needs,
     columns=("eager", "special-values", "cpu"),

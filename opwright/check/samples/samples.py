@@ -9,6 +9,7 @@ from opwright.check.samples.accept import refusal
 from opwright.check.samples.aspects import ALL
 from opwright.check.samples.corners import corners
 from opwright.check.samples.drawn import drawn, solutions
+from opwright.check.samples.gaps import is_gap
 from opwright.check.samples.guess import guesses
 from opwright.check.samples.problem import problem_of
 from opwright.check.samples.resolve import resolved
@@ -169,6 +170,7 @@ class Samples:
             self.accepted.add(sample)
         else:
             self.refused[sample] = found
+            self.origins.setdefault(sample, solution)
         return found is None
 
     def strategy(self, vary: Collection[Aspect] = ALL) -> st.SearchStrategy[Sample]:
@@ -194,6 +196,42 @@ class Samples:
                 return sample
             start = near
         return smallest(start, self.accepts, still_fails)
+
+    @property
+    def refused_by_reference(self) -> list[Sample]:
+        """The samples so far that the rules allow and the reference refuses."""
+        return [sample for sample, by in self.refused.items() if by.by == "reference"]
+
+    def gap(self) -> Sample | None:
+        """Return the smallest sample so far of which the declaration should say that it is refused.
+
+        None without patterns for all tensors: what the rules allow is not all known then.
+        """
+        tried = self.refused_by_reference
+        if not tried or self.subject.facts is None:
+            return None
+        base = self.bases[0].sample if self.bases else tried[0]
+
+        def fails(sample: Sample) -> bool:
+            by = self.refused.get(sample)
+            if by is None or by.by != "reference":
+                return False
+            return is_gap(self.subject, sample, base, by.text)
+
+        for sample in tried:
+            origin = self.origins[sample]
+            if origin.problem.is_declared and fails(sample):
+                return smallest(origin, lambda other: not self.accepts(other), fails)
+        return None
+
+    def has_none_by_rules(self) -> bool:
+        """Tell whether no arguments were found that the rules allow."""
+        return (
+            self.subject.facts is not None
+            and self.is_possible
+            and not self.bases
+            and all(each.by == "rules" for each in self.refused.values())
+        )
 
     def why_none(self) -> str | None:
         """Say why there are no samples, and what to do; None if there are some."""

@@ -14,6 +14,9 @@ BROKEN = {
     "drops_nan": "numerics/wrong-special-values",
     "computes_in_half": "numerics/wrong-special-values",
     "other_on_cpu": "numerics/wrong-values",
+    "refuses_many": "numerics/raises",
+    "needs_the_optional": "numerics/raises",
+    "satisfied_by_none": "numerics/no-sample",
 }
 
 ops = ow.OperatorSet("corpus_numerics")
@@ -81,6 +84,33 @@ def computes_in_half(x):
 def computes_in_half_kernel(x, out):
     """Overflow where the reference does not."""
     out.copy_(x.half().square().square() * 8)
+
+
+@ops.operator("refuses_many(Tensor x) -> Tensor", shapes={"x": "N"}, dtypes="float32")
+def refuses_many(x):
+    if x.shape[0] > 1:
+        message = "one element only"
+        raise ValueError(message)
+    return x + 1
+
+
+@ops.operator(
+    "needs_the_optional(Tensor x, Tensor? b=None) -> Tensor",
+    shapes={"x": "N", "b": "N"},
+    dtypes={"x": "float32", "b": "x"},
+)
+def needs_the_optional(x, b=None):
+    return x + b
+
+
+@ops.operator(
+    "satisfied_by_none(Tensor x) -> Tensor",
+    shapes={"x": "N"},
+    dtypes="float32",
+    requires=["N > 4", "N < 4"],
+)
+def satisfied_by_none(x):
+    return x + 1
 
 
 library = ow.OperatorSet("corpus_numerics_lib", existing=True)
@@ -170,3 +200,29 @@ def noisy(x):
     """Draw numbers: no two calls are equal, unless they have to be."""
     exact = torch.are_deterministic_algorithms_enabled()
     return x + (0 if exact else torch.rand(x.shape, dtype=torch.float32).to(x.dtype))
+
+
+@ops.operator(
+    "one_element(Tensor x) -> Tensor", shapes={"x": "N"}, dtypes="float32", requires=["N == 1"]
+)
+def one_element(x):
+    """Refuse what the rules refuse before."""
+    if x.shape[0] != 1:
+        raise ValueError
+    return x * 2
+
+
+@ops.operator(
+    "picked(Tensor x, Tensor index) -> Tensor",
+    shapes={"x": "N", "index": "M", "out": "M"},
+    dtypes={"x": "float32", "index": "int64", "out": "x"},
+)
+def picked(x, index):
+    """Refuse an index that is too large: no rule can say that."""
+    return x[index]
+
+
+@ops.operator("largest(Tensor x) -> Tensor", shapes={"x": "N", "out": ""}, dtypes="float32")
+def largest(x):
+    """Have no result for no elements."""
+    return x.max()

@@ -1,0 +1,86 @@
+"""Samples that the declared rules allow and the reference refuses: the declaration says too little.
+
+Some refusals are nothing that a declaration is blamed for: those that an error sample tells, those
+of values in tensors, of empty tensors and lists, of other attributes than the usual ones, of
+layouts, and of what torch has no CPU kernel for. They are counted only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+
+from opwright.check.samples.made import arguments
+from opwright.declare.sample import TensorSpec
+from opwright.live.arguments import Binder, tensors_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.check.subject import Subject
+    from opwright.declare.sample import Sample, Value
+
+__all__ = ["is_gap"]
+
+FILLS = (0, 1)
+NO_KERNEL = ("NotImplementedError", "not implemented for")
+
+
+def is_gap(subject: Subject, sample: Sample, base: Sample, text: str) -> bool:
+    """Tell whether the declaration should say that a sample is refused.
+
+    Parameters
+    ----------
+    base
+        The simplest sample: its attributes are the usual ones.
+    text
+        What the reference says.
+    """
+    if any(each.match in text for each in subject.operator.errors):
+        return False
+    if any(each in text for each in NO_KERNEL):
+        return False
+    if any(value == () for _, value in sample.values) or any(
+        0 in spec.shape or spec.layout != "contiguous" for spec in specs(sample)
+    ):
+        return False
+    return attributes(sample) == attributes(base) and not depends_on_values(subject, sample)
+
+
+def specs(sample: Sample) -> Iterator[TensorSpec]:
+    """Yield the tensors of a sample."""
+    for _, value in sample.values:
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, TensorSpec):
+                yield each
+
+
+def attributes(sample: Sample) -> dict[str, Value]:
+    """Return the arguments of a sample that have no tensors."""
+    return {
+        name: value
+        for name, value in sample.values
+        if value is not None
+        and not isinstance(value, TensorSpec)
+        and not (isinstance(value, tuple) and any(isinstance(e, TensorSpec) for e in value))
+    }
+
+
+def depends_on_values(subject: Subject, sample: Sample) -> bool:
+    """Tell whether the reference takes tensors of the same shapes and dtypes."""
+    assert subject.reference is not None
+    for fill in FILLS:
+        values = arguments(subject.operator, sample, "cpu")
+        try:
+            with warnings.catch_warnings(), torch.no_grad():
+                warnings.simplefilter("ignore")
+                for value in values.values():
+                    for tensor in tensors_in(value):
+                        tensor.fill_(fill)
+                Binder.of(subject.schema).call(subject.reference, values)
+        except Exception:  # noqa: BLE001, S112 - the user's function refuses them too
+            continue
+        return True
+    return False
