@@ -166,7 +166,8 @@ def load_library(path: Path) -> None:
     try:
         torch.ops.load_library(path)  # type: ignore[no-untyped-call]
     except (OSError, RuntimeError) as error:  # dlopen; what TORCH_LIBRARY raises while it loads
-        raise LibraryError(where=f"--load {path}", got=str(error)) from error
+        # torch says that it could not; the loader says why.
+        raise LibraryError(where=f"--load {path}", got=str(error.__cause__ or error)) from error
 
 
 def of_module(

@@ -17,7 +17,7 @@ import re
 import sys
 import tomllib
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -215,7 +215,8 @@ def importable(file: Path, module: ModuleType) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.path.remove(folder)
+        with suppress(ValueError):  # the file took it away itself
+            sys.path.remove(folder)
         for name, other in list(sys.modules.items()):
             origin = getattr(other, "__file__", None) or ""
             if name not in before and origin.startswith(f"{folder}{os.sep}"):

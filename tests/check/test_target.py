@@ -183,3 +183,19 @@ def test_a_module_that_raises_is_told_with_its_line(
     assert "target_raises.py:2" in caught.value.where
     assert "KeyError" in caught.value.got
     assert "target_raises" not in sys.modules
+
+
+def test_a_library_that_is_none_is_told_with_the_loaders_reason(tmp_path: Path) -> None:
+    file = tmp_path / "no_elf.so"
+    file.write_text("text that is as long as a header " * 9, encoding="utf-8")
+    with pytest.raises(LibraryError) as caught:
+        read_target(Request(target=str(file)))
+    assert "invalid ELF header" in caught.value.got
+
+
+def test_a_declaration_may_change_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    file = declare(tmp_path, "clears_path")
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f"import sys\n{text}\nsys.path.remove({str(tmp_path)!r})\n", encoding="utf-8")
+    assert len(read_target(Request(target=str(file))).subjects) == 2

@@ -18,7 +18,7 @@ does not give a result.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -100,6 +100,7 @@ PROPERTIES = re.compile(
     r"Bool|null|required|u?int\d+|b?float\d+|tensors?|value|allowed|supported|not implemented)\b",
     re.IGNORECASE,
 )
+LARGE = 4096
 MOST = 24  # derived error samples of one sample
 
 Good: TypeAlias = "dict[str, torch.Tensor] | None"
@@ -121,6 +122,8 @@ class Bad:
         What the error must say; None for anything useful.
     only
         The only column that must refuse them; None for all.
+    given
+        The attribute that is changed, and its value, if it is one that is.
     """
 
     what: str
@@ -128,6 +131,13 @@ class Bad:
     lines: tuple[str, ...] = ()
     match: str | None = None
     only: str | None = None
+    given: tuple[str, Any] | None = None
+
+    def sample(self, good: Sample) -> Sample:
+        """Return the sample that the arguments are of, as far as it can be said."""
+        if self.given is None:
+            return good
+        return replace(good, values=tuple(({**dict(good.values), **dict([self.given])}).items()))
 
 
 def run(bench: Bench) -> None:
@@ -305,7 +315,8 @@ def value_changes(name: str, base: Base, value: object) -> Iterator[Bad]:
     """Yield other values of an attribute."""
     others: list[Any] = []
     if base in {Base.INT, Base.SYMINT} and isinstance(value, int):
-        others = [-1, 0, value + 1, 2**31]
+        # A kernel that accepts one may take it for a size or a count: it must not fill the memory.
+        others = [-1, 0, value + 1, max(value + 2, LARGE)]
     elif base is Base.FLOAT and isinstance(value, int | float):
         others = [-1.0, 0.0, 2.0]
     elif base is Base.STR and isinstance(value, str):
@@ -315,6 +326,7 @@ def value_changes(name: str, base: Base, value: object) -> Iterator[Bad]:
             f"{name}={other!r}",
             lambda values, other=other: {**values, name: other},  # type: ignore[misc]
             (f"values[{name!r}] = {other!r}",),
+            given=(name, other),
         )
 
 
@@ -322,6 +334,7 @@ def refuse(bench: Bench, sample: Sample, device: str, bad: Bad, good: Good) -> F
     """Call the operator with bad arguments and look at what comes."""
     subject = bench.subject
     values = bad.change(arguments(bench, sample, device))
+    bench.watch(bad.sample(sample))  # a crash or hang shows what was called
     written = [argument.name for argument in subject.schema.mutated]
     before = {
         place: each.clone()
