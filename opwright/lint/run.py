@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -152,6 +153,9 @@ def read_file(
     shared: Mapping[tuple[str, str], python.LibraryVariable] | None = None,
 ) -> FileFacts | None:
     """Return the facts of a file; None if it says nothing about operators."""
+    if is_wide(data):
+        problem = Site(Place(name, 1), "a text in UTF-16 or UTF-32: nothing of it is read")
+        return FileFacts(path=name, problems=(problem,))
     try:
         if suffix in CPP:
             return cpp.read_cpp(name, data) if cpp.is_relevant(data) else None
@@ -162,6 +166,14 @@ def read_file(
     except RecursionError:  # a table of a generator: one expression of thousands of terms
         problem = Site(Place(name, 1), "an expression nests too deep to be read")
         return FileFacts(path=name, problems=(problem,))
+
+
+def is_wide(data: bytes) -> bool:
+    """Return whether a text has two or four bytes for each letter."""
+    head = data[:64]
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (
+        head.count(0) * 3 > len(head) and head.isascii()
+    )
 
 
 def mentioned(sources: Iterable[Path], names: frozenset[str]) -> frozenset[str]:

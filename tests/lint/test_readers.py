@@ -339,3 +339,26 @@ def test_a_library_is_imported_from_another_module(tmp_path: Path) -> None:
     )
     data = json.loads(as_json(lint([tmp_path])))
     assert {each["rule"] for each in data["findings"]} == {"stale-meta", "no-kernel", "void-pure"}
+
+
+def test_lines_may_end_as_on_old_macs() -> None:
+    source = 'TORCH_LIBRARY(n, m) {\r  m.def("f(Tensor x) -> Tensor");\r}\r'
+    assert len(read(source).definitions) == 1
+    assert read(source).problems == ()
+    assert read(f"void g() {{\r{source}").problems  # and nothing stops it
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
+@pytest.mark.parametrize("suffix", [".cpp", ".py", ".yaml"])
+def test_a_text_in_utf_16_is_said_to_be_unread(encoding: str, suffix: str) -> None:
+    text = 'TORCH_LIBRARY(n, m) {\n  m.def("f(Tensor x) -> Tensor");\n}\n'
+    facts = read_file(f"file{suffix}", suffix, text.encode(encoding))
+    assert facts is not None
+    assert "UTF-16" in facts.problems[0].text
+
+
+def test_what_stands_in_a_raw_string_is_no_code() -> None:
+    block = 'TORCH_LIBRARY(n, m) {\n  m.def("f(Tensor x -> Tensor");\n}\n'
+    facts = read(f'const char* text = R"doc(\n{block})doc";\n{block.replace("x", "x)")}')
+    assert [each.place.line for each in facts.definitions] == [7]
+    assert facts.problems == ()

@@ -9,7 +9,7 @@ from opwright.lint.cpp.device import is_device, read_device
 from opwright.lint.cpp.functions import read_function
 from opwright.lint.cpp.libraries import Block, is_block, read_block
 from opwright.lint.cpp.prototypes import read_op_def, read_prototype
-from opwright.lint.cpp.syntax import Source, field, parse, text
+from opwright.lint.cpp.syntax import Source, field, parse, text, walk
 from opwright.lint.facts import (
     AclnnFunction,
     Definition,
@@ -58,7 +58,7 @@ def read_cpp(path: str, data: bytes) -> FileFacts:
     problems = [] if device else list(broken(root, source))
     problems += [
         Site(Place(path, row + 1), "a TORCH_LIBRARY block that is not readable")
-        for row in sorted(heads(data) - reader.blocks)
+        for row in sorted(heads(data, root) - reader.blocks)
         if not reader.recover(row)
     ]
     return FileFacts(
@@ -121,9 +121,7 @@ class Reader:
         What stands before is blanked, so that no bracket of it is open.
         """
         data = self.source.data
-        start = 0
-        for _ in range(row):
-            start = data.index(b"\n", start) + 1
+        start = sum(map(len, data.split(b"\n")[:row])) + row
         blanked = NO_NEWLINE.sub(b" ", data[:start]) + data[start:]
         for node in parse(blanked).root_node.children:
             block = is_block(node, ())
@@ -150,14 +148,25 @@ class Reader:
             self.functions.append(function)
 
 
-def heads(data: bytes) -> set[int]:
-    """Return the rows in which a block seems to begin, those inside of macros left out."""
-    lines = data.splitlines()
-    return {
+def heads(data: bytes, root: Node) -> set[int]:
+    """Return the rows in which a block seems to begin, those in macros and raw strings left out."""
+    lines = data.split(b"\n")  # as the parser counts rows
+    found = {
         row
         for row, (before, line) in enumerate(zip([b"", *lines], lines, strict=False))
         if line.lstrip().startswith((b"TORCH_LIBRARY", b"STABLE_TORCH_LIBRARY"))
         and not before.rstrip().endswith(b"\\")
+    }
+    return found - raw_rows(root) if found and b'R"' in data else found
+
+
+def raw_rows(root: Node) -> set[int]:
+    """Return the rows that begin inside of a raw string."""
+    return {
+        row
+        for each, _ in walk(root)
+        if each.type == "raw_string_literal"
+        for row in range(each.start_point.row + 1, each.end_point.row + 1)
     }
 
 
