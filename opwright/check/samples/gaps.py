@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["is_gap"]
 
-FILLS = (0, 1)
 NO_KERNEL = ("NotImplementedError", "not implemented for")
 
 
@@ -71,16 +70,33 @@ def attributes(sample: Sample) -> dict[str, Value]:
 def depends_on_values(subject: Subject, sample: Sample) -> bool:
     """Tell whether the reference takes tensors of the same shapes and dtypes."""
     assert subject.reference is not None
-    for fill in FILLS:
+    for fill in (zeros, ones, identity):
         values = arguments(subject.operator, sample, "cpu")
         try:
             with warnings.catch_warnings(), torch.no_grad():
                 warnings.simplefilter("ignore")
                 for value in values.values():
                     for tensor in tensors_in(value):
-                        tensor.fill_(fill)
+                        fill(tensor)
                 Binder.of(subject.schema).call(subject.reference, values)
         except Exception:  # noqa: BLE001, S112 - the user's function refuses them too
             continue
         return True
     return False
+
+
+def zeros(tensor: torch.Tensor) -> None:
+    """Make all elements 0."""
+    tensor.zero_()
+
+
+def ones(tensor: torch.Tensor) -> None:
+    """Make all elements 1."""
+    tensor.fill_(1)
+
+
+def identity(tensor: torch.Tensor) -> None:
+    """Make each matrix the identity: it can be factorized and inverted."""
+    tensor.zero_()
+    if tensor.ndim > 1:
+        tensor.diagonal(dim1=-2, dim2=-1).fill_(1)
