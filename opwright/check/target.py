@@ -32,6 +32,7 @@ from opwright.derive import derive
 from opwright.errors import OpwrightError, nearest_first
 from opwright.live import dispatcher
 from opwright.project.config import load_operators, operator_sets, read_project, run_file
+from opwright.project.errors import OperatorSetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -335,8 +336,22 @@ def namespaces() -> set[str]:
 
 
 def subjects_of_module(module: ModuleType) -> list[Subject]:
-    """Load the operator sets of a module and return their operators."""
-    return [each for ops in operator_sets(module) for each in subjects_of_set(ops)]
+    """Load the operator sets of a module and return their operators.
+
+    Raises
+    ------
+    OperatorSetError
+        OPW-P004: two sets register operators in one namespace.
+    """
+    sets = operator_sets(module)
+    own = [each.namespace for each in sets if not each.existing]
+    if twice := sorted({each for each in own if own.count(each) > 1}):
+        raise OperatorSetError(
+            where=str(module.__file__),
+            got=f"{own.count(twice[0])} operator sets with the namespace {twice[0]!r}",
+            fix="declare all operators of a namespace with one opwright.OperatorSet",
+        )
+    return [each for ops in sets for each in subjects_of_set(ops)]
 
 
 def subjects_of_set(ops: OperatorSet) -> Iterator[Subject]:

@@ -262,3 +262,13 @@ def test_kernels_are_collected_once_for_both_kinds_of_processes(tmp_path: Path) 
     file.write_text(KILLER.replace("os.kill(os.getppid(), signal.SIGKILL)", "pass"), "utf-8")
     done = check(str(file), "--kernels", str(file), "--row", "bounds", "--op", "sound")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.twin
+def test_two_sets_of_one_namespace_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "two.py"
+    file.write_text(KILLER + '\nmore = ow.OperatorSet("pool_killer")\n', encoding="utf-8")
+    done = check(str(file), "--row", "schema")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "OPW-P004" in done.stderr
+    assert "2 operator sets with the namespace 'pool_killer'" in done.stderr

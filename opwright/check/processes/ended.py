@@ -20,7 +20,7 @@ def ended_text(status: int) -> str:
     ('the process was ended by SIGSEGV (Segmentation fault)', 'the process exited with code 3')
     """
     if status == LOST_SERVER:
-        return "its parent process was ended, by it or from outside"
+        return "its parent process was ended: by it, by what ran beside it, or from outside"
     code = os.waitstatus_to_exitcode(status)
     if code == LOST_CHANNEL:
         return "it closed file descriptors that are not its own, which the process needs"
