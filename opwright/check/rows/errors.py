@@ -496,9 +496,11 @@ def examine_error(
 
 
 def is_useful(subject: Subject, text: str) -> bool:
-    """Tell whether a message names an argument or one of its properties."""
+    """Tell whether a message names an argument or one of its properties, or quotes a rule."""
     if INTERNAL.search(text):
         return False
+    if any(f"'{rule}'" in text for rule in subject.operator.requires):
+        return True
     names = {argument.name for argument in subject.schema.arguments}
     words = set(re.findall(r"\w+", text))
     return bool(words & names) or PROPERTIES.search(text) is not None
