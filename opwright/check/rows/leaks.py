@@ -70,10 +70,11 @@ HOST = Kind(
 WARM_UP = 150
 BLOCK = 425  # with two blocks, 1,000 calls
 BLOCKS = 2
-# Before a leak is told: blocks in which it grows by as much for each call, however long they are.
-LENGTHS = (2, 1, 2, 1)
+# Before a leak is told: blocks in a row in which it grows by as much for each call, however long
+# they are. What others take and free at the same time matters less in longer ones.
+LENGTHS = (2, 1, 2, 1, 4, 2, 4, 2, 8, 4, 8, 4)
+IN_A_ROW = 4
 LEAST_BLOCKS = 6  # before it is none
-MOST_BLOCKS = 12  # until there are so many in a row
 STEADY = 0.7  # of the most for a call, the least
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
 LEAST_BLOCK = 48
@@ -274,15 +275,14 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
 def confirmed(bench: Bench, block: Callable[[int], None], count: int) -> list[Growth]:
     """Return the growth in blocks of several lengths: until it is steady, or there is none."""
     growth: list[Growth] = []
-    while len(growth) < MOST_BLOCKS:
-        calls = count * LENGTHS[len(growth) % len(LENGTHS)]
-        growth.append(Growth(calls, grown(bench, block, calls)))
-        last = growth[-len(LENGTHS) :]
-        if len(last) == len(LENGTHS) and steady(last):
+    for length in LENGTHS:
+        growth.append(Growth(count * length, grown(bench, block, count * length)))
+        last = growth[-IN_A_ROW:]
+        if len(last) == IN_A_ROW and steady(last):
             break
         if len(growth) >= LEAST_BLOCKS and not leaking(last):  # one block may have been disturbed
             break
-    return growth[-len(LENGTHS) :]
+    return growth[-IN_A_ROW:]
 
 
 def grown(bench: Bench, block: Callable[[int], None], count: int) -> dict[str, int]:
