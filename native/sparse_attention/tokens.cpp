@@ -1,0 +1,162 @@
+// native/sparse_attention/tokens.cpp
+#include "sparse_attention/tokens.h"
+
+#include "aclnn/acl_meta.h"
+#include "runtime/error.h"
+
+namespace opwright::sparse {
+
+namespace {
+
+constexpr int64_t kPageStep = 16;
+constexpr int64_t kMostPage = 1024;
+
+std::vector<int64_t> values_of(const at::Tensor& lengths, const char* name) {
+  require(lengths.dim() == 1 && lengths.scalar_type() == at::kInt, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' is ", lengths.scalar_type(), lengths.sizes(), "; it must be int32 [sequences]");
+  const at::Tensor contiguous = lengths.contiguous();
+  const auto* values = contiguous.const_data_ptr<int32_t>();
+  return {values, values + contiguous.numel()};
+}
+
+struct Span {
+  int64_t first, count;
+};
+
+std::vector<Span> packed(const OptionalTensor& lengths, int64_t tokens, const char* name) {
+  require(lengths.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' is absent; in layout TND it is needed: the end of each sequence");
+  std::vector<Span> spans;
+  int64_t start = 0;
+  for (const int64_t end : values_of(*lengths, name)) {
+    require(start <= end && end <= tokens, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has ", end, " after ",
+            start, "; in layout TND it has the ends of the sequences, which never decrease and are at most ", tokens);
+    spans.push_back({start, end - start});
+    start = end;
+  }
+  require(start == tokens, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' ends with ", start,
+          "; in layout TND its last entry must be the number of tokens, ", tokens);
+  return spans;
+}
+
+std::vector<Span> padded(const OptionalTensor& lengths, int64_t sequences, int64_t limit, const char* name) {
+  if (!lengths) return std::vector<Span>(sequences, {0, limit});
+  std::vector<Span> spans;
+  for (const int64_t length : values_of(*lengths, name)) {
+    require(0 <= length && length <= limit, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has ", length,
+            "; lengths must be between 0 and ", limit);
+    spans.push_back({0, length});
+  }
+  return spans;
+}
+
+void require_count(const std::vector<Span>& spans, size_t sequences, const char* name) {
+  require(spans.size() == sequences, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has ", spans.size(),
+          " entries for ", sequences, " sequences");
+}
+
+std::vector<Span> query_spans(const SequenceOperands& operands, Layout layout) {
+  constexpr const char* kName = "actual_seq_lengths_query";
+  const at::Tensor& query = operands.query;
+  if (layout == Layout::kTnd) return packed(operands.query_lengths, query.size(0), kName);
+  std::vector<Span> spans = padded(operands.query_lengths, query.size(0), query.size(1), kName);
+  require_count(spans, query.size(0), kName);
+  for (size_t i = 0; i < spans.size(); ++i) spans[i].first = static_cast<int64_t>(i) * query.size(1);
+  return spans;
+}
+
+// The block table, checked for what the sequences use of it.
+at::Tensor read_block_table(const SequenceOperands& operands, const std::vector<Span>& keys) {
+  const at::Tensor& table = *operands.block_table;
+  const auto sequences = static_cast<int64_t>(keys.size());
+  const int64_t page_size = operands.key.size(1);
+  require(page_size > 0 && page_size % kPageStep == 0 && page_size <= kMostPage, ACLNN_ERR_PARAM_INVALID,
+          "the keys' pages have ", page_size, " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
+  require(table.dim() == 2 && table.scalar_type() == at::kInt && table.size(0) == sequences, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'block_table' is ", table.scalar_type(), table.sizes(), "; it must be int32 [", sequences,
+          ", pages of a sequence]");
+  at::Tensor result = table.contiguous();
+  for (int64_t i = 0; i < sequences; ++i) {
+    const int64_t count = (keys[i].count + page_size - 1) / page_size;
+    require(count <= result.size(1), ACLNN_ERR_PARAM_INVALID, "parameter 'block_table' has ", result.size(1),
+            " pages for each sequence; sequence ", i, " has ", keys[i].count, " keys, which need ", count);
+    const int32_t* pages = result.const_data_ptr<int32_t>() + i * result.size(1);
+    for (int64_t page = 0; page < count; ++page) {
+      require(0 <= pages[page] && pages[page] < operands.key.size(0), ACLNN_ERR_PARAM_INVALID,
+              "parameter 'block_table' names page ", pages[page], " at [", i, ", ", page,
+              "]; pages must be between 0 and ", operands.key.size(0) - 1);
+    }
+  }
+  return result;
+}
+
+std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, size_t sequences) {
+  const at::Tensor& key = operands.key;
+  const char* const name = operands.key_lengths_name;
+  const bool paged = layout == Layout::kPaged;
+  require(paged == operands.block_table.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter 'block_table' is ",
+          paged ? "absent" : "given", "; it goes with parameter '", operands.key_layout_name, "' PA_BSND, and only so");
+  require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' is absent; in layout PA_BSND it is needed: the length of each sequence");
+  const int64_t limit = paged ? operands.block_table->size(-1) * key.size(1) : key.size(1);
+  std::vector<Span> spans = layout == Layout::kTnd ? packed(operands.key_lengths, key.size(0), name)
+                                                   : padded(operands.key_lengths, key.size(0), limit, name);
+  require_count(spans, sequences, name);
+  return spans;
+}
+
+void require_rank(const at::Tensor& tensor, Layout layout, const char* name) {
+  const int64_t rank = layout == Layout::kTnd ? 3 : 4;
+  require(tensor.dim() == rank, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sizes(),
+          "; its layout has ", rank, " dimensions");
+}
+
+}  // namespace
+
+Layout layout_named(const std::string& text, const char* name, bool may_be_paged) {
+  if (text == "BSND") return Layout::kBsnd;
+  if (text == "TND") return Layout::kTnd;
+  if (text == "PA_BSND" && may_be_paged) return Layout::kPaged;
+  fail(ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is '", text, "'; it must be BSND",
+       may_be_paged ? ", TND or PA_BSND" : " or TND");
+}
+
+Batch read_batch(const SequenceOperands& operands) {
+  const Layout query_layout = layout_named(operands.query_layout, "layout_query", false);
+  const Layout key_layout = layout_named(operands.key_layout, operands.key_layout_name, true);
+  require(key_layout == Layout::kPaged || key_layout == query_layout, ACLNN_ERR_PARAM_INVALID, "parameter '",
+          operands.key_layout_name, "' is '", operands.key_layout, "'; it must be that of layout_query, '",
+          operands.query_layout, "', or PA_BSND");
+  require_rank(operands.query, query_layout, "query");
+  require_rank(operands.key, key_layout, "key");
+  const std::vector<Span> queries = query_spans(operands, query_layout);
+  const std::vector<Span> keys = key_spans(operands, key_layout, queries.size());
+  Batch batch{
+      query_layout, key_layout, operands.query.numel() / (operands.query.size(-1) * operands.query.size(-2)), {}, {}};
+  if (key_layout == Layout::kPaged) batch.block_table = read_block_table(operands, keys);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const int32_t* pages = nullptr;
+    if (batch.block_table.defined()) {
+      pages = batch.block_table.const_data_ptr<int32_t>() + index * batch.block_table.size(1);
+    }
+    batch.sequences.push_back({index, queries[i].first, queries[i].count, keys[i].first, keys[i].count, pages});
+  }
+  return batch;
+}
+
+Rows::Rows(const at::Tensor& tensor, Layout layout, const Sequence& sequence)
+    : base_(static_cast<const char*>(tensor.const_data_ptr())), pages_(sequence.pages) {
+  const int64_t size = tensor.element_size();
+  token_bytes_ = tensor.stride(layout == Layout::kTnd ? 0 : 1) * size;
+  if (layout == Layout::kPaged) {
+    page_bytes_ = tensor.stride(0) * size;
+    page_size_ = tensor.size(1);
+  } else if (layout == Layout::kTnd) {
+    base_ += sequence.first_key * token_bytes_;
+  } else {
+    base_ += sequence.index * tensor.stride(0) * size;
+  }
+}
+
+}  // namespace opwright::sparse
