@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -105,7 +104,7 @@ class Subject:
 
     def call(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - what the schema says
         """Call the operator with arguments by name."""
-        return binder_of(self.schema).call(self.overload, values)
+        return Binder.of(self.schema).call(self.overload, values)
 
     def expected(self, values: Values) -> dict[str, Any]:
         """Run the reference and return all that the operator computes, by name.
@@ -114,7 +113,7 @@ class Subject:
         `values`.
         """
         assert self.reference is not None
-        returned = binder_of(self.schema).call(self.reference, values)
+        returned = Binder.of(self.schema).call(self.reference, values)
         return self.written(values) | new_results(self.operator, returned, values, where=self.where)
 
     def computed(self, returned: object, values: Values) -> dict[str, Any]:
@@ -139,12 +138,6 @@ class Subject:
     def written(self, values: Values) -> dict[str, Any]:
         """Return the arguments that the schema says are written, by name."""
         return {argument.name: values[argument.name] for argument in self.schema.mutated}
-
-
-@cache
-def binder_of(schema: Schema) -> Binder:
-    """Return the binder of a schema, made once: CPython 3.11 cannot parse in several threads."""
-    return Binder.of(schema)
 
 
 def packed_results(returned: object, count: int) -> tuple[object, ...]:

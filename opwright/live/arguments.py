@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -30,8 +31,9 @@ class Binder:
     defaults: Mapping[str, Any]
 
     @classmethod
+    @lru_cache(maxsize=1024)  # not without bound: tests make schemas without end
     def of(cls, schema: Schema) -> Binder:
-        """Return the binder of a schema."""
+        """Return the binder of a schema, kept: CPython 3.11 cannot parse in several threads."""
         return cls(
             positional=tuple(a.name for a in schema.arguments if not a.keyword_only),
             keyword_only=tuple(a.name for a in schema.arguments if a.keyword_only),

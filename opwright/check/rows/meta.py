@@ -48,7 +48,7 @@ from opwright.check.row import Row
 from opwright.check.samples import ALL
 from opwright.check.subject import flat
 from opwright.live import dispatcher
-from opwright.live.arguments import map_tensors
+from opwright.live.arguments import Binder, map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -413,8 +413,6 @@ class Allocations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch'
 
 def call_meta(bench: Bench, values: Values) -> None:
     """Call the Meta kernel itself, below everything else."""
-    from opwright.live.arguments import Binder  # noqa: PLC0415 - beside its use
-
     operator = bench.subject.overload
     binder = Binder.of(bench.subject.schema)
     binder.call(
