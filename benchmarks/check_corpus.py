@@ -28,7 +28,6 @@ from opwright.check.examine import examine_operator
 from opwright.check.rows import ROWS
 from opwright.check.samples import Samples, arguments
 from opwright.check.target import subjects_of_module
-from opwright.live import dispatcher
 from opwright.live.arguments import Binder, tensors_in
 from opwright.project.config import run_file
 
@@ -113,7 +112,7 @@ def faults(subject: Subject, *rows: str) -> list[str]:
 def opcheck(subject: Subject) -> str | None:
     """Return the first line of what torch's opcheck finds; None if it finds nothing."""
     sample = next(iter(Samples(subject).of((), 0)), None)
-    if sample is None or not runs_on_cpu(subject):
+    if sample is None or not subject.runs_on_cpu:
         return None
     values = arguments(subject.operator, sample, "cpu")
     if subject.facts is not None and subject.facts.autograd is not None:
@@ -129,12 +128,6 @@ def opcheck(subject: Subject) -> str | None:
     except Exception as error:  # noqa: BLE001 - it tells what it finds by any exception
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return None
-
-
-def runs_on_cpu(subject: Subject) -> bool:
-    """Tell whether the operator can be called with CPU tensors."""
-    keys = ("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
-    return any(dispatcher.has_kernel(subject.overload, key) for key in keys)
 
 
 if __name__ == "__main__":
