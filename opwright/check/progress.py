@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from opwright.check.processes.pool import Finished
+from opwright.check.report.marks import BAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress"]
 
-# The fault that is shown, of several: the first that is there.
-BAD = ("crashed", "hung", "out of memory", "error", "failed", "blocked")
 ORDER = ("passed", *BAD, "not applicable")
 STYLES = {"passed": "green", "not applicable": "dim", "blocked": "magenta"}
 SLOW = 10.0  # seconds after which a cell's time is shown

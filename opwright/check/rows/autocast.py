@@ -57,7 +57,6 @@ FAKE = Kind(
 )
 
 DTYPES = (torch.float16, torch.bfloat16)
-DEVICE_KEYS = {"cpu": "CPU", "npu": "PrivateUse1"}
 
 
 def needs(subject: Subject) -> str | None:

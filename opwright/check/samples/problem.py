@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.declare.checks import arguments_of_check
 from opwright.declare.dims import bind
-from opwright.declare.rules import Dims, DtypeSet, SameDtype
+from opwright.declare.rules import Dims, SameDtype
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema_text import split
 from opwright.declare.scope import Scope
@@ -284,9 +284,3 @@ def root_of(operator: Operator, name: str) -> str:
         name = rule.tensor
         seen.add(name)
     return name
-
-
-def dtype_set(operator: Operator, name: str) -> tuple[str, ...] | None:
-    """Return the dtypes that a tensor may have; None where the declaration leaves that open."""
-    rule = operator.dtypes.get(root_of(operator, name))
-    return rule.names if isinstance(rule, DtypeSet) else None
