@@ -36,6 +36,7 @@ GROUPS = {
     "N": "The graph engine",
     "O": "Operators for op-plugin",
     "C": "Checks",
+    "R": "References",
 }
 HEAD = """# Errors
 
