@@ -52,6 +52,30 @@ void multiply(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) 
   }
 }
 
+struct Axes {
+  at::IntArrayRef x1, x2, y;
+};
+
+// Batches of products, permuted before and after. `groups` of more than one put the columns of all batches side by side
+// and cut them: [groups, rows, columns of all batches / groups].
+void multiply_permuted(at::Tensor& out, const at::Tensor& x1, const at::Tensor& x2,
+                       const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& scale, const Axes& axes,
+                       int64_t groups) {
+  require(!scale, ACLNN_ERR_PARAM_INVALID, "parameter 'scale', which makes the result int8, is not available");
+  const at::ScalarType dtype = common_dtype(out, {&x1, &x2});
+  at::Tensor product = at::bmm(x1.permute(axes.x1).to(dtype), x2.permute(axes.x2).to(dtype));
+  if (bias) product = product + *bias;
+  if (groups <= 1) {
+    assign(out, product.permute(axes.y));
+    return;
+  }
+  const int64_t columns = product.size(0) * product.size(2);
+  require(columns % groups == 0, ACLNN_ERR_PARAM_INVALID, "batchSplitFactor is ", groups,
+          "; it must divide the columns of all batches, ", columns);
+  const at::Tensor rows = product.transpose(0, 1).reshape({product.size(1), groups, columns / groups});
+  assign(out, rows.transpose(0, 1));
+}
+
 void dot(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   require(!self.is_complex(), ACLNN_ERR_PARAM_INVALID,
           "complex numbers: torch's dot and vdot both arrive here, and only "
@@ -79,6 +103,15 @@ PRODUCT(MatmulWeightNz, mat2)
 PRODUCT(BatchMatMul, mat2)
 PRODUCT(BatchMatMulWeightNz, mat2)
 PRODUCT(Mv, vec)
+
+#define PERMUTED_PRODUCT(NAME)                                                                                    \
+  ACLNN(NAME,                                                                                                     \
+        (In, x1)(In, x2)(OptIn, bias)(OptIn, scale)(Ints, permX1)(Ints, permX2)(Ints, permY)(Int8, cubeMathType)( \
+            Int32, batchSplitFactor)(Out, out),                                                                   \
+        multiply_permuted(out, x1, x2, bias, scale, {permX1, permX2, permY}, batchSplitFactor))
+PERMUTED_PRODUCT(TransposeBatchMatMul)
+PERMUTED_PRODUCT(TransposeBatchMatMulWeightNz)
+
 ACLNN(Dot, (In, self)(In, tensor)(Out, out), dot(self, tensor, out))
 
 #define ADD_PRODUCT(NAME, FUNCTION, FIRST, SECOND)                                                          \

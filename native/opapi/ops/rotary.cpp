@@ -111,6 +111,7 @@ ACLNN(RotaryPositionEmbedding, (In, x)(In, cos)(In, sin)(Int, mode)(Out, out), e
 // A matrix takes the place of the mode.
 ACLNN(RotaryPositionEmbeddingV2, (In, x)(In, cos)(In, sin)(Int, mode)(OptIn, rotate)(Out, out),
       rotate ? embed_with_matrix(out, x, cos, sin, *rotate) : embed(out, x, cos, sin, mode))
+ACLNN(InterleaveRope, (In, x)(In, cos)(In, sin)(Out, out), embed(out, x, cos, sin, kInterleaveHalf))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, dy)(In, cos)(In, sin)(OptIn, xOptional)(Int, mode)(Out, dxOut)(OptOut, dcosOut)(OptOut, dsinOut),
       embed_backward(dxOut, dcosOut, dsinOut, dy, cos, sin, xOptional, mode))

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch_npu
 from torch.nn import functional
 
 from tests.twin.aclnn_calls import Scalar, call
-from tests.twin.ops.compare import FLOATS, check, check_in_place, check_out, rejects
+from tests.twin.ops.compare import (
+    FLOATS,
+    agree,
+    check,
+    check_in_place,
+    check_out,
+    rejects,
+    run_on_npu,
+)
 from tests.twin.ops.samples import some
 
 pytestmark = pytest.mark.twin
@@ -50,6 +59,26 @@ def test_layouts_of_matrices(dtype: torch.dtype) -> None:
         some((2, 4, 3, 8), dtype)[..., ::2],
         some((4, 5, 2, 4), dtype).permute(2, 0, 3, 1),
     )
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_permuted_products(rows: int, dtype: torch.dtype) -> None:
+    """Of [rows, batches, K]: what compilers make of transpose, bmm, transpose."""
+    x, weight = some((rows, 4, 16), dtype), some((4, 16, 32), dtype)
+    product = torch.bmm(x.transpose(0, 1), weight)
+    permuted = torch_npu.npu_transpose_batchmatmul
+    agree(run_on_npu(permuted, x, weight, perm_x1=[1, 0, 2]), product.transpose(0, 1))
+    agree(run_on_npu(permuted, x.transpose(0, 1), weight), product.transpose(0, 1))
+    halves = product.transpose(0, 1).flatten(1).chunk(2, 1)
+    cut = run_on_npu(permuted, x, weight, perm_x1=[1, 0, 2], batch_split_factor=2)
+    agree(cut, torch.stack(halves))
+
+
+def test_permuted_products_are_not_quantised() -> None:
+    x, weight = some((4, 3, 16), torch.float16), some((4, 16, 16), torch.float16)
+    scale = torch.ones(64, dtype=torch.int64)
+    rejects("'scale'", torch_npu.npu_transpose_batchmatmul, x, weight, scale=scale)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -59,6 +59,15 @@ def test_rotary_mul(mode: str, heads: int, dtype: torch.dtype) -> None:
         torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=2e-2, atol=5e-2)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("heads", [1, 3])
+def test_interleave_rope(heads: int, dtype: torch.dtype) -> None:
+    x = some((2, 3, 5, 64), dtype)
+    cos, sin = angles((2, heads, 5, 64), dtype)
+    actual = run_on_npu(torch_npu.npu_interleave_rope, x, cos, sin)
+    agree(actual, embedded(x, cos, sin, "interleave-half").to(dtype))
+
+
 def test_rotary_mul_of_a_view_and_with_a_matrix() -> None:
     x = some((2, 5, 3, 8), torch.float32).transpose(1, 2)
     cos, sin = angles((1, 1, 5, 8), torch.float32)
