@@ -1,0 +1,10 @@
+// native/sparse_attention/projection_base.cpp
+#define OPWRIGHT_LANES 4
+#define OPWRIGHT_TILE_PANELS 4
+#include "sparse_attention/projection_float.h"
+
+namespace opwright::sparse {
+
+void strip_base(const Strip& strip) { float_strip(strip); }
+
+}  // namespace opwright::sparse
