@@ -15,12 +15,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from opwright.reference.lightning_indexer import lightning_indexer
+from opwright.reference.sparse_flash_attention import sparse_flash_attention
+
 __all__ = ["from_nz", "layer_norm", "rms_norm", "rope", "sparse_attention_block", "to_nz"]
 
 NZ_COLUMNS = 16  # of a block of FRACTAL_NZ with 2-byte elements
 LATENT = 512  # columns of a compressed key, which is the value as well
 ROPE = 64  # columns of a rotary part
-SELECTED = 2048  # tokens that a query attends to at most
+MLA_ABSORB = 2  # the mode of attention whose values are the keys' first columns
 RMS_EPSILON = 1e-5
 LAYER_EPSILON = 1e-6
 
@@ -104,35 +107,28 @@ def sparse_attention_block(  # noqa: PLR0913, PLR0917 - the operator's inputs, i
     write(kr_cache, slots, new_rope)
     write(index_k_cache, slots, new_index)
 
-    out = torch.zeros(batch, count, heads, LATENT, dtype=torch.float32)
-    for b, length in enumerate(act_seqs.tolist()):
-        keys, key_ropes, index_keys = (
-            pages_of(cache, block_table[b], length).float()
-            for cache in (kv_cache, kr_cache, index_k_cache)
-        )
-        for s in range(count):
-            row = b * count + s
-            visible = max(length - count + 1 + s, 0)
-            chosen = select(index_query[row], index_keys[:visible], index_weights[row])
-            scores = absorbed[row].float() @ keys[chosen].T
-            scores += query_rope[row].float() @ key_ropes[chosen].T
-            if visible:
-                weights = torch.softmax(scores * (LATENT + ROPE) ** -0.5, dim=-1)
-                out[b, s] = weights @ keys[chosen]
-    return out.to(x.dtype)
-
-
-def select(query: Tensor, keys: Tensor, weights: Tensor) -> Tensor:
-    """Return the indices of the keys with the highest scores."""
-    scores = (query.float() @ keys.T).relu().T @ weights.float()
-    return torch.argsort(scores, descending=True, stable=True)[:SELECTED]
-
-
-def pages_of(cache: Tensor, pages: Tensor, length: int) -> Tensor:
-    """Return the first `length` tokens of a sequence, [length, D]."""
-    page_size = cache.size(1)
-    used = pages[: (length + page_size - 1) // page_size].long()
-    return cache[used].reshape(-1, cache.size(-1))[:length]
+    selected, _ = lightning_indexer(
+        index_query.view(batch, count, -1, index_width),
+        index_k_cache,
+        index_weights.view(batch, count, -1),
+        actual_seq_lengths_key=act_seqs,
+        block_table=block_table,
+        layout_key="PA_BSND",
+    )
+    out, _, _ = sparse_flash_attention(
+        absorbed.view(batch, count, heads, LATENT),
+        kv_cache,
+        kv_cache,
+        selected,
+        (LATENT + ROPE) ** -0.5,
+        block_table=block_table,
+        actual_seq_lengths_kv=act_seqs,
+        query_rope=query_rope.view(batch, count, heads, ROPE),
+        key_rope=kr_cache,
+        layout_kv="PA_BSND",
+        attention_mode=MLA_ABSORB,
+    )
+    return out
 
 
 def product(x: Tensor, weight: Tensor) -> Tensor:
