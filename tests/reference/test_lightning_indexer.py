@@ -21,6 +21,7 @@ from tests.reference.problems import Batch, batches, lengths, parts
 
 pytestmark = pytest.mark.torch
 SIZE = 128
+Quantized = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def hot(*places: int, size: int = 1) -> torch.Tensor:
@@ -81,7 +82,7 @@ def operands(batch: Batch, dtype: torch.dtype = torch.float16) -> tuple[torch.Te
     )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(batches(), st.sampled_from([0, 3]), st.integers(1, 50), st.booleans())
 def test_layouts_agree(batch: Batch, mode: int, count: int, coarse: bool) -> None:  # noqa: FBT001
     """With scores that are coarse, there are ties; all results are the same in each layout."""
@@ -124,7 +125,7 @@ def test_layouts_agree(batch: Batch, mode: int, count: int, coarse: bool) -> Non
         assert (row[rest:] == -1).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(st.integers(1, 3), st.integers(0, 30), st.integers(1, 40), st.integers(0, 1000))
 def test_rows(queries: int, keys: int, count: int, seed: int) -> None:
     """A row has different keys, then -1; the last row sees the same in both modes."""
@@ -142,7 +143,7 @@ def test_rows(queries: int, keys: int, count: int, seed: int) -> None:
         assert all(0 <= j <= keys - queries + i for j in row[:seen])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(st.integers(0, 1000), st.integers(2, 30))
 def test_what_is_selected_scores_highest(seed: int, keys: int) -> None:
     batch = Batch(queries=(1,), keys=(keys,), seed=seed)
@@ -160,7 +161,7 @@ def test_what_is_selected_scores_highest(seed: int, keys: int) -> None:
 
 def quantized(
     batch: Batch, dtype: torch.dtype, weights: torch.dtype, scales: torch.dtype
-) -> list[Any]:
+) -> Quantized:
     """Query, key, weights and scales of one sequence."""
     generator = batch.generator()
     queries, keys = batch.queries[0], batch.keys[0]
@@ -171,13 +172,13 @@ def quantized(
     def positive(*shape: int) -> torch.Tensor:
         return torch.rand(shape, generator=generator) + 0.1
 
-    return [
+    return (
         values(1, queries, 8, SIZE),
         values(1, keys, 1, SIZE),
         positive(1, queries, 8).to(weights),
         positive(1, queries, 8).to(scales),
         positive(1, keys, 1).to(scales),
-    ]
+    )
 
 
 @pytest.mark.parametrize(
