@@ -33,7 +33,19 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Outcome
     from opwright.check.subject import Subject
 
-__all__ = ["FILES", "GRAPHS", "GROUPS", "MARKS", "PROCESS", "SCHEMA", "VALUES", "alarms", "missed"]
+__all__ = [
+    "CORPUS",
+    "FILES",
+    "GRAPHS",
+    "GROUPS",
+    "MARKS",
+    "PROCESS",
+    "SCHEMA",
+    "VALUES",
+    "alarms",
+    "missed",
+    "subjects",
+]
 
 MARKS = [
     pytest.mark.twin,

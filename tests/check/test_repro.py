@@ -31,17 +31,15 @@ from opwright.check.request import Request
 from opwright.check.rows import row
 from opwright.check.run import CheckedOperator, CheckedRow, Run, checked_operators
 from opwright.check.samples import arguments
-from opwright.check.target import subjects_of_module
 from opwright.declare.operator import Operator
 from opwright.declare.place import Place
 from opwright.declare.sample import LAYOUTS, Sample, TensorSpec, sample, tensor
 from opwright.declare.schema_text import parse_schema
-from opwright.project.config import run_file
 from opwright.twin.settings import GUARD
+from tests.check.corpus_cells import CORPUS, subjects
 
 pytestmark = pytest.mark.twin
 
-CORPUS = Path(__file__).parent / "corpus"
 SCHEMA = (
     "f(Tensor x, Tensor[] y, Tensor? z=None, float a=1., complex c=1, ScalarType? dtype=None, "
     "*, Tensor? device=None, Tensor? generator=None, str mode='sum', int[] axis=[0]) -> Tensor"
@@ -267,18 +265,17 @@ def results(paths: list[str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", os.environ.get("OPWRIGHT_TEST_CORPUS", " ".join(SHOWN)).split())
 def test_every_script_of_the_corpus_fails_alone(name: str, tmp_path: Path) -> None:
-    file = CORPUS / f"{name}.py"
-    module = run_file(file)
-    found = [each for each in subjects_of_module(module) if each.operator.name in module.BROKEN]
-    subjects = found[:MOST]
+    found, broken = subjects(name)
+    shown = [subject for each, subject in found.items() if each in broken][:MOST]
     outcomes = [
         outcome
-        for each in subjects
-        for kind in [module.BROKEN[each.operator.name]]
+        for each in shown
+        for kind in [broken[each.operator.name]]
         for outcome in examine_operator(each, [row(kind.partition("/")[0])])
     ]
-    run = dataclasses.replace(run_of(*outcomes), operators=checked_operators(subjects))
-    paths = sorted(write_scripts(tmp_path, run, Request(target=str(file))).values())
+    run = dataclasses.replace(run_of(*outcomes), operators=checked_operators(shown))
+    request = Request(target=str(CORPUS / f"{name}.py"))
+    paths = sorted(write_scripts(tmp_path, run, request).values())
     assert paths
     assert results(paths) == dict.fromkeys(paths, "3")
     # Alone, as its first lines say: the other ones ran where the twin was imported already.
