@@ -75,12 +75,14 @@ def compute(kernel: Served, node: Node, given: Mapping[str, object]) -> object:
     present = {name: value for name, value in inputs.items() if value is not None}
     attributes = {each.name: value_of(each, given, node) for each in kernel.prototype.attributes}
     specs = outputs_of(kernel, node, inputs, attributes)
+    written = {port.name for port in kernel.prototype.outputs}
     call = NodeCall(
         node=str(node),
         op_type=node.type,
         inputs={n: len(v) if isinstance(v, list) else -1 for n, v in present.items()},
         attributes=attributes,
         outputs=specs,
+        written=tuple(name for name in present if name in written),
     )
     return tuple(call_reference(call, present))
 
@@ -224,7 +226,8 @@ def port_of(kernel: Served, name: str, node: Node) -> str:
     if stem in ports and ports[stem].presence == "dynamic":
         return stem
     # A C signature calls a single output `out`, whatever its prototype did.
-    if list(ports) == ["out"] and len(node.outputs) == 1:
+    read = {port.name for port in kernel.prototype.inputs}
+    if [port for port in ports if port not in read] == ["out"] and len(node.outputs) == 1:
         return "out"
     raise KernelArgumentError(where=str(node), got=f"an output '{name}'", allowed=list(ports))
 

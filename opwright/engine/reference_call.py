@@ -65,6 +65,8 @@ class NodeCall:
     ----------
     inputs
         Of each input of the prototype, how many tensors; -1: it is one tensor, not a list.
+    written
+        Inputs that the kernel may write; the node need not have outputs of these names.
     """
 
     node: str
@@ -72,6 +74,7 @@ class NodeCall:
     inputs: Mapping[str, int]
     attributes: Mapping[str, Any]
     outputs: tuple[OutputSpec, ...]
+    written: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return it as JSON."""
@@ -85,11 +88,6 @@ class NodeCall:
             OutputSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields.pop("outputs")
         )
         return cls(**fields, outputs=outputs)
-
-    @property
-    def written(self) -> frozenset[str]:
-        """The inputs that the kernel writes."""
-        return frozenset(spec.port for spec in self.outputs if spec.written)
 
     def named(
         self, tensors: Sequence[torch.Tensor], written: Sequence[torch.Tensor] = ()
