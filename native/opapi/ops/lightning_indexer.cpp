@@ -1,0 +1,69 @@
+// native/opapi/ops/lightning_indexer.cpp
+// The keys that sparse attention looks at.
+#include "sparse_attention/lightning_indexer.h"
+
+#include <limits>
+
+#include "opapi/opapi.h"
+
+namespace {
+
+using OptionalTensor = std::optional<at::Tensor>;
+
+void check_tokens(int64_t pre_tokens, int64_t next_tokens) {
+  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  require(pre_tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'pre_tokens' is ", pre_tokens, "; it must be ", kAll);
+  require(next_tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'next_tokens' is ", next_tokens, "; it must be ",
+          kAll);
+}
+
+// Null layouts are the default.
+const std::string& layout_or_default(const std::string& layout) {
+  static const std::string kDefault = "BSND";
+  return layout.empty() ? kDefault : layout;
+}
+
+struct Options {
+  const std::string &query_layout, &key_layout;
+  int64_t count, sparse_mode, pre_tokens, next_tokens;
+
+  sparse::IndexerOptions checked() const {
+    check_tokens(pre_tokens, next_tokens);
+    return {layout_or_default(query_layout), layout_or_default(key_layout), count, sparse_mode};
+  }
+};
+
+void lightning_indexer(const sparse::IndexerOperands& operands, const Options& options, bool return_values,
+                       at::Tensor& indices, at::Tensor& values) {
+  sparse::lightning_indexer(operands, options.checked(), indices, return_values ? &values : nullptr);
+}
+
+void quant_lightning_indexer(const sparse::QuantizedIndexerOperands& operands, int64_t query_mode, int64_t key_mode,
+                             const Options& options, at::Tensor& out) {
+  require(query_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'query_quant_mode' is ", query_mode, "; it must be 0");
+  require(key_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'key_quant_mode' is ", key_mode, "; it must be 0");
+  sparse::quant_lightning_indexer(operands, options.checked(), out);
+}
+
+}  // namespace
+
+ACLNN(LightningIndexer,
+      (In, query)(In, key)(In, weights)(OptIn, actualSeqLengthsQueryOptional)(OptIn, actualSeqLengthsKeyOptional)(
+          OptIn, blockTableOptional)(Text, layoutQueryOptional)(Text, layoutKeyOptional)(Int, sparseCount)(
+          Int, sparseMode)(Int, preTokens)(Int, nextTokens)(Bool, returnValues)(Out, sparseIndicesOut)(Out,
+                                                                                                       sparseValuesOut),
+      lightning_indexer({query, key, weights, actualSeqLengthsQueryOptional, actualSeqLengthsKeyOptional,
+                         blockTableOptional},
+                        {layoutQueryOptional, layoutKeyOptional, sparseCount, sparseMode, preTokens, nextTokens},
+                        returnValues, sparseIndicesOut, sparseValuesOut))
+
+ACLNN(QuantLightningIndexer,
+      (In, query)(In, key)(In, weights)(In, queryDequantScale)(In, keyDequantScale)(
+          OptIn, actualSeqLengthsQueryOptional)(OptIn, actualSeqLengthsKeyOptional)(OptIn, blockTableOptional)(
+          Int, queryQuantMode)(Int, keyQuantMode)(Text, layoutQueryOptional)(Text, layoutKeyOptional)(Int, sparseCount)(
+          Int, sparseMode)(Int, preTokens)(Int, nextTokens)(Out, out),
+      quant_lightning_indexer({query, key, weights, queryDequantScale, keyDequantScale, actualSeqLengthsQueryOptional,
+                               actualSeqLengthsKeyOptional, blockTableOptional},
+                              queryQuantMode, keyQuantMode,
+                              {layoutQueryOptional, layoutKeyOptional, sparseCount, sparseMode, preTokens, nextTokens},
+                              out))
