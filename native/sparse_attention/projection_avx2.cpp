@@ -1,6 +1,6 @@
 // native/sparse_attention/projection_avx2.cpp
 #define OPWRIGHT_LANES 8
-#define OPWRIGHT_TILE_PANELS 4
+#define OPWRIGHT_SUMS 12
 #include "sparse_attention/projection_float.h"
 
 namespace opwright::sparse {

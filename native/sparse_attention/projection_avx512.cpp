@@ -1,6 +1,6 @@
 // native/sparse_attention/projection_avx512.cpp
 #define OPWRIGHT_LANES 16
-#define OPWRIGHT_TILE_PANELS 16
+#define OPWRIGHT_SUMS 24
 #include "sparse_attention/projection_float.h"
 
 namespace opwright::sparse {
