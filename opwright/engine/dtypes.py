@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 
+from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.engine.errors import KernelArgumentError
 from opwright.twin.kernels.dtypes import FROM_RUNTIME, RUNTIME_CODES
 
@@ -49,7 +50,10 @@ def from_runtime(number: int, *, where: str) -> torch.dtype:
         OPW-N003.
     """
     if number not in FROM_RUNTIME:
+        names = {code: f"dtype {name}" for name, code in DTYPE_NUMBERS.items()}
         raise KernelArgumentError(
-            where=where, got=f"dtype {number}", allowed=map(str, sorted(FROM_RUNTIME))
+            where=where,
+            got=names.get(number, f"dtype {number}"),
+            allowed=map(str, sorted(FROM_RUNTIME)),
         )
     return FROM_RUNTIME[number]

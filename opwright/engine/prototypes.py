@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import PrototypeError
 from opwright.aclnn.reg_op import parse_reg_op
-from opwright.engine import custom
+from opwright.engine import attention_prototypes, custom
+from opwright.engine.attention_prototypes import SPARSE_ATTENTION
 from opwright.engine.packages import installed
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ def mended(text: str, op_type: str) -> str:
 @functools.cache
 def basic() -> Mapping[str, Prototype]:
     """Return the prototypes that the generated module leaves out."""
-    return {found.op_type: found for found in parse_reg_op(BASIC, where=GENERATED)}
+    texts = {GENERATED: BASIC, attention_prototypes.__name__: SPARSE_ATTENTION}
+    return {
+        found.op_type: found
+        for where, text in texts.items()
+        for found in parse_reg_op(text, where=where)
+    }
 
 
 @functools.cache
