@@ -28,18 +28,23 @@ int64_t groups_of(const Problem& problem) {
   return heads / key_heads;
 }
 
-at::Tensor repeat_heads(const at::Tensor& tensor, int64_t groups) {
-  return groups == 1 ? tensor : tensor.repeat_interleave(groups, 1);
+// The rows of the query's heads that share a head of key and value, one below the other: [B, N / groups, groups * S,
+// _].
+at::Tensor joined(const at::Tensor& rows, int64_t groups) {
+  if (groups == 1) return rows;
+  return rows.reshape({rows.size(0), rows.size(1) / groups, groups * rows.size(2), rows.size(3)});
 }
 
-at::Tensor join_groups(const at::Tensor& grad, int64_t groups) {
-  return groups == 1 ? grad : grad.unflatten(1, {-1, groups}).sum(2);
+// rows [B, N, S, K] times a matrix for each head of key and value, [B, N / groups, K, M].
+at::Tensor product(const at::Tensor& rows, const at::Tensor& matrices, int64_t groups) {
+  const at::Tensor result = at::matmul(joined(rows, groups), matrices);
+  return groups == 1 ? result : result.view({rows.size(0), rows.size(1), rows.size(2), matrices.size(3)});
 }
 
 at::Tensor per_head(const at::Tensor& sink) { return sink.view({1, -1, 1, 1}); }
 
-at::Tensor masked_scores(const Problem& problem, const at::Tensor& key) {
-  at::Tensor scores = at::matmul(problem.query, key.transpose(2, 3));
+at::Tensor masked_scores(const Problem& problem, int64_t groups) {
+  at::Tensor scores = product(problem.query, problem.key.transpose(2, 3), groups);
   if (problem.position.defined() && problem.scale_position) scores.add_(problem.position);
   scores.mul_(problem.scale);
   if (problem.position.defined() && !problem.scale_position) scores.add_(problem.position);
@@ -94,7 +99,7 @@ at::Tensor dropout_factors(const at::Tensor& bits, int64_t first_bit, at::IntArr
 
 Result forward(const Problem& problem) {
   const int64_t groups = groups_of(problem);
-  at::Tensor scores = masked_scores(problem, repeat_heads(problem.key, groups));
+  at::Tensor scores = masked_scores(problem, groups);
   Result result;
   // A query that sees no key gets zeros: its maximum counts as 0, its sum as 1.
   at::DimVector rows(scores.sizes());
@@ -109,15 +114,14 @@ Result forward(const Problem& problem) {
   result.sum.masked_fill_(result.blind, 1);
   weights.div_(result.sum);
   if (problem.drop.defined()) weights.mul_(problem.drop);
-  result.out = at::matmul(weights, repeat_heads(problem.value, groups));
+  result.out = product(weights, problem.value, groups);
   return result;
 }
 
 Gradients backward(const Problem& problem, const at::Tensor& grad, const at::Tensor& highest, const at::Tensor& sum) {
   const int64_t groups = groups_of(problem);
-  const at::Tensor key = repeat_heads(problem.key, groups), value = repeat_heads(problem.value, groups);
-  const at::Tensor weights = masked_scores(problem, key).sub_(highest).exp_().div_(sum);
-  at::Tensor by_weights = at::matmul(grad, value.transpose(2, 3));
+  const at::Tensor weights = masked_scores(problem, groups).sub_(highest).exp_().div_(sum);
+  at::Tensor by_weights = product(grad, problem.value.transpose(2, 3), groups);
   at::Tensor kept = weights;
   if (problem.drop.defined()) {
     kept = at::mul(weights, problem.drop);
@@ -126,7 +130,7 @@ Gradients backward(const Problem& problem, const at::Tensor& grad, const at::Ten
   const at::Tensor along = at::mul(by_weights, weights).sum(3, true);
   const at::Tensor by_scores = by_weights.sub_(along).mul_(weights);
   Gradients result;
-  result.value = join_groups(at::matmul(kept.transpose(2, 3), grad), groups);
+  result.value = at::matmul(joined(kept, groups).transpose(2, 3), joined(grad, groups));
   if (problem.position.defined()) {
     result.position = problem.scale_position ? at::mul(by_scores, problem.scale) : by_scores.clone();
   }
@@ -135,8 +139,8 @@ Gradients backward(const Problem& problem, const at::Tensor& grad, const at::Ten
     result.sink = share.mul_(along).sum({0, 2, 3}).neg_();
   }
   by_scores.mul_(problem.scale);
-  result.query = at::matmul(by_scores, key);
-  result.key = join_groups(at::matmul(by_scores.transpose(2, 3), problem.query), groups);
+  result.query = product(by_scores, problem.key, groups);
+  result.key = at::matmul(joined(by_scores, groups).transpose(2, 3), joined(problem.query, groups));
   return result;
 }
 
