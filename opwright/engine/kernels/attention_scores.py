@@ -144,14 +144,17 @@ class Problem:
     scale_position: bool = False
     sink: torch.Tensor | None = None
 
-    def repeated(self, x: torch.Tensor) -> torch.Tensor:
-        """Return keys or values once for each head of the query."""
-        groups = self.query.shape[1] // x.shape[1]
-        return widened(x).repeat_interleave(groups, 1) if groups > 1 else widened(x)
+    def product(self, rows: torch.Tensor, matrices: torch.Tensor) -> torch.Tensor:
+        """Return rows of each head of the query times the matrix that it shares with others."""
+        groups = self.query.shape[1] // matrices.shape[1]
+        if groups <= 1:
+            return rows @ matrices
+        joined = rows.unflatten(1, (-1, groups)).flatten(2, 3)  # of heads that share, one list
+        return (joined @ matrices).unflatten(2, (groups, -1)).flatten(1, 2)
 
     def scores(self) -> torch.Tensor:
         """Return the scaled products, minus infinity where a key is hidden."""
-        scores = widened(self.query) @ self.repeated(self.key).transpose(-1, -2)
+        scores = self.product(widened(self.query), widened(self.key).transpose(-1, -2))
         if self.position is not None and self.scale_position:
             scores = scores + self.position
         scores = scores * self.scale
@@ -190,5 +193,5 @@ def attend(problem: Problem) -> Result:
     if sink is not None:
         total = total + (sink - highest).exp()
     total = total.masked_fill(blind, 1)
-    out = (weights / total) @ problem.repeated(problem.value)
+    out = problem.product(weights / total, widened(problem.value))
     return Result(out=out.to(problem.query.dtype), highest=highest, total=total, blind=blind)
