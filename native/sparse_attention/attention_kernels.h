@@ -1,0 +1,59 @@
+// native/sparse_attention/attention_kernels.h
+// The inner loops of sparse attention, for each instruction set: one query row, some of its heads, tokens a tile at a
+// time, with a softmax that is corrected as its maximum rises. What a head gets does not depend on which heads it is
+// computed with. Included by files that are compiled for an instruction set: no inline functions here.
+#pragma once
+
+#include <cstdint>
+
+namespace opwright::sparse {
+
+constexpr int64_t kLatent = 512;      // columns of a key that are also its value
+constexpr int64_t kRope = 64;         // columns of its part with positions
+constexpr int64_t kHeadStep = 16;     // heads are divided among threads in multiples of it
+constexpr int64_t kTilePadding = 16;  // a kernel may read as many pointers more than there are tokens
+
+enum class Element { kHalf, kBfloat16 };
+enum class Code { kInt8, kFloat8 };  // of a quantised cache
+
+struct HeadRows {
+  const char* query;    // of the first head, kLatent elements
+  int64_t query_bytes;  // from head to head
+  const char* rope;     // kRope elements; null if there is no such part
+  int64_t rope_bytes;
+  int64_t heads;
+  float scale;
+  const float* sinks;  // may be null
+};
+
+// Where the tokens of a tile lie.
+struct TokenTile {
+  const char *const *keys, *const *ropes, *const *values;
+  int64_t count;
+};
+
+struct HeadResults {
+  char* out;  // [heads, kLatent], one after the other
+  float *highest, *sum;
+};
+
+struct AttentionKernel {
+  int64_t tile;  // tokens at most
+  int64_t (*scratch_bytes)(int64_t heads);
+  void (*begin)(const HeadRows& rows, void* scratch);
+  void (*add)(const HeadRows& rows, const TokenTile& tile, void* scratch);
+  void (*finish)(const HeadRows& rows, void* scratch, const HeadResults& results);
+  // From a token of a quantised cache: kLatent elements.
+  void (*dequantize)(const char* token, Code code, char* out);
+};
+
+// The fastest of this process (isa()).
+const AttentionKernel& attention_kernel(Element element);
+
+// Those of an instruction set; null where it has none of its own.
+const AttentionKernel* attention_base(Element element);
+const AttentionKernel* attention_avx2(Element element);
+const AttentionKernel* attention_avx512(Element element);
+const AttentionKernel* attention_avx512_bf16(Element element);
+
+}  // namespace opwright::sparse
