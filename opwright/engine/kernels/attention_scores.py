@@ -146,11 +146,12 @@ class Problem:
 
     def product(self, rows: torch.Tensor, matrices: torch.Tensor) -> torch.Tensor:
         """Return rows of each head of the query times the matrix that it shares with others."""
-        groups = self.query.shape[1] // matrices.shape[1]
-        if groups <= 1:
+        batches, heads, queries, width = rows.shape
+        shared = matrices.shape[1]
+        if shared == heads:
             return rows @ matrices
-        joined = rows.unflatten(1, (-1, groups)).flatten(2, 3)  # of heads that share, one list
-        return (joined @ matrices).unflatten(2, (groups, -1)).flatten(1, 2)
+        joined = rows.reshape(batches, shared, heads // shared * queries, width)
+        return (joined @ matrices).reshape(batches, heads, queries, matrices.shape[-1])
 
     def scores(self) -> torch.Tensor:
         """Return the scaled products, minus infinity where a key is hidden."""
