@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from support import MODES, PAGE_SIZE, compiled, paged
+from opwright.reference.comparison import differing_rows
+from opwright.reference.lightning_indexer import lightning_indexer, lightning_indexer_scores
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import custom_pypto  # noqa: F401 - registers the operators
-from opwright.reference.comparison import differing_rows
-from opwright.reference.lightning_indexer import lightning_indexer, lightning_indexer_scores
+from support import MODES, PAGE_SIZE, compiled, paged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,11 +106,23 @@ def test_sizes_stay_symbols() -> None:
         ({"sparse_count": 2049}, "sparse_count must be from 1 to 2048, got 2049"),
         ({"block_table": None}, "block_table must be given: Int [B, max_blocks]"),
         ({"actual_seq_lengths_key": None}, "actual_seq_lengths_key must be given: Int [B]"),
-        ({"actual_seq_lengths_query": ((2,), torch.int32)}, "actual_seq_lengths_query must be None"),
-        ({"query": ((2, 2, 32, 128), torch.bfloat16)}, "query must have the shape [B, S1, 64, 128]"),
-        ({"query": ((2, 5, 64, 128), torch.bfloat16)}, "weights must have the shape [B, S1, 64] with S1"),
+        (
+            {"actual_seq_lengths_query": ((2,), torch.int32)},
+            "actual_seq_lengths_query must be None",
+        ),
+        (
+            {"query": ((2, 2, 32, 128), torch.bfloat16)},
+            "query must have the shape [B, S1, 64, 128]",
+        ),
+        (
+            {"query": ((2, 5, 64, 128), torch.bfloat16)},
+            "weights must have the shape [B, S1, 64] with S1",
+        ),
         ({"query": ((2, 2, 64, 128), torch.float16)}, "query must be BFloat16, got Half"),
-        ({"key": ((4, 64, 1, 128), torch.bfloat16)}, "key must have the shape [block_num, 128, 1, 128]"),
+        (
+            {"key": ((4, 64, 1, 128), torch.bfloat16)},
+            "key must have the shape [block_num, 128, 1, 128]",
+        ),
         ({"weights": ((3, 2, 64), torch.bfloat16)}, "[B, S1, 64] with B = 2, got [3, 2, 64]"),
         ({"block_table": ((2, 7), torch.int64)}, "block_table must be Int, got Long"),
         ({"block_table": ((2, 1025), torch.int32)}, "max_blocks must be from 1 to 1024, got 1025"),

@@ -5,10 +5,14 @@
 namespace {
 
 // x: the operator's arguments in their order, of which it writes the caches: x10, x11 and x19.
-void sparse_attention_pto(std::vector<at::Tensor>& x, std::vector<at::Tensor>& y) {
-  opwright::sparse::sparse_attention_block({x[0],  x[1],  x[2],  x[3],  x[4],  x[5],  x[6],  x[7],  x[8],  x[9],
-                                            x[10], x[11], x[12], x[13], x[14], x[15], x[16], x[17], x[18], x[19]},
-                                           {.vendor_limits = true}, y[0]);
+void sparse_attention_pto(const std::vector<at::Tensor>& x, std::vector<at::Tensor>& y) {
+  std::vector<at::Tensor> in(x.size());  // the device operator takes any strides (AutoContiguous)
+  for (size_t i = 0; i < x.size(); ++i) in[i] = x[i].contiguous();
+  at::Tensor kv_cache = x[10], kr_cache = x[11], index_k_cache = x[19];
+  opwright::sparse::sparse_attention_block(
+      {in[0],    in[1],    in[2],  in[3],  in[4],  in[5],  in[6],  in[7],  in[8],  in[9],
+       kv_cache, kr_cache, in[12], in[13], in[14], in[15], in[16], in[17], in[18], index_k_cache},
+      {.vendor_limits = true}, y[0]);
 }
 
 }  // namespace

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import torch
 from torchair import register_fx_node_ge_converter
-from torchair.ge import Tensor, custom_op
+from torchair.ge import Tensor, attr, custom_op
 
 __all__ = ["convert_npu_lightning_indexer_pto"]
 
 
 # Meta has refused what the node has no input or attribute for; sparse_count is the last size of y0.
 @register_fx_node_ge_converter(torch.ops.custom_pypto.npu_lightning_indexer_pto.default)
-def convert_npu_lightning_indexer_pto(  # noqa: PLR0913 - the schema's arguments
+def convert_npu_lightning_indexer_pto(
     query: Tensor,
     key: Tensor,
     weights: Tensor,
@@ -30,4 +30,5 @@ def convert_npu_lightning_indexer_pto(  # noqa: PLR0913 - the schema's arguments
         "LightningIndexerPto",
         inputs={f"x{index}": tensor for index, tensor in enumerate(inputs)},
         outputs=["y0"],
+        attrs={"score_scale": attr.Float(1.0)},  # which the device operator does not use
     )

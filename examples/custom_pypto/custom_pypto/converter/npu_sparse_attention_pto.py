@@ -6,14 +6,13 @@ import torch
 from torchair import register_fx_node_ge_converter
 from torchair.ge import Tensor, custom_op
 
-__all__ = ["convert_npu_sparse_attention_pto"]
+__all__ = ["convert_npu_sparse_attention_pto", "convert_npu_sparse_attention_pto_undeclared"]
 
 
 # The node has no outputs for the caches: the device operator writes its inputs x10, x11 and x19.
 # Of the operator that declares this, TorchAir passes on the caches when the node has run.
 @register_fx_node_ge_converter(torch.ops.custom_pypto.npu_sparse_attention_pto.default)
-@register_fx_node_ge_converter(torch.ops.custom_pypto.npu_sparse_attention_pto_undeclared.default)
-def convert_npu_sparse_attention_pto(  # noqa: PLR0913, PLR0917 - the schema's arguments
+def convert_npu_sparse_attention_pto(
     x: Tensor,
     w_dq: Tensor,
     w_uq_qr: Tensor,
@@ -36,29 +35,23 @@ def convert_npu_sparse_attention_pto(  # noqa: PLR0913, PLR0917 - the schema's a
     index_k_cache: Tensor,
 ) -> Tensor:
     """Convert ``npu_sparse_attention_pto`` to ``SparseAttentionPto``."""
+    return sparse_attention_pto(
+        *(x, w_dq, w_uq_qr, w_uk, w_dkv_kr, gamma_cq, gamma_ckv, sin, cos, cache_index),
+        *(kv_cache, kr_cache, block_table, act_seqs, w_idx_qb, w_idx_k, w_idx_proj),
+        *(in_gamma_k, in_beta_k, index_k_cache),
+    )
+
+
+@register_fx_node_ge_converter(torch.ops.custom_pypto.npu_sparse_attention_pto_undeclared.default)
+def convert_npu_sparse_attention_pto_undeclared(*tensors: Tensor) -> Tensor:
+    """Convert ``npu_sparse_attention_pto_undeclared`` to ``SparseAttentionPto``."""
+    return sparse_attention_pto(*tensors)
+
+
+def sparse_attention_pto(*tensors: Tensor) -> Tensor:
+    """Add a node."""
     return custom_op(
         "SparseAttentionPto",
-        inputs={
-            "x0": x,
-            "x1": w_dq,
-            "x2": w_uq_qr,
-            "x3": w_uk,
-            "x4": w_dkv_kr,
-            "x5": gamma_cq,
-            "x6": gamma_ckv,
-            "x7": sin,
-            "x8": cos,
-            "x9": cache_index,
-            "x10": kv_cache,
-            "x11": kr_cache,
-            "x12": block_table,
-            "x13": act_seqs,
-            "x14": w_idx_qb,
-            "x15": w_idx_k,
-            "x16": w_idx_proj,
-            "x17": in_gamma_k,
-            "x18": in_beta_k,
-            "x19": index_k_cache,
-        },
+        inputs={f"x{index}": tensor for index, tensor in enumerate(tensors)},
         outputs=["y0"],
     )
