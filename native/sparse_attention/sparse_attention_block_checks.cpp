@@ -11,6 +11,8 @@ namespace opwright::sparse {
 namespace {
 
 constexpr int64_t kNzBlock = 16;
+constexpr int64_t kPageStep = 16;
+constexpr int64_t kMostPage = 1024;  // tokens
 constexpr int64_t kMostHeads = 128;
 constexpr int64_t kMostIndexHeads = 64;
 // The vendor's host checks.
@@ -54,6 +56,10 @@ BlockSizes read_sizes(const SparseAttentionBlockOperands& operands) {
   require_blocks(sizes.index_heads, "w_idx_proj", "columns");
   require_between(sizes.index_heads, kNzBlock, kMostIndexHeads, "w_idx_proj", "columns");
   require_between(sizes.heads, 1, kMostHeads, "w_uk", "heads");
+  require(sizes.pages > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'kv_cache' has no pages; it must have at least one");
+  require(sizes.page_size > 0 && sizes.page_size % kPageStep == 0 && sizes.page_size <= kMostPage,
+          ACLNN_ERR_PARAM_INVALID, "parameter 'kv_cache' has pages of ", sizes.page_size,
+          " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
   return sizes;
 }
 
@@ -92,7 +98,7 @@ void check_shapes(const SparseAttentionBlockOperands& operands, const BlockSizes
   }
 }
 
-void check_memory(const SparseAttentionBlockOperands& operands) {
+void check_memory(const SparseAttentionBlockOperands& operands, const at::Tensor& out) {
   struct Row {
     const at::Tensor& tensor;
     const char* name;
@@ -103,11 +109,13 @@ void check_memory(const SparseAttentionBlockOperands& operands) {
     require(row.tensor.is_contiguous(), ACLNN_ERR_PARAM_INVALID, "parameter '", row.name, "' has strides ",
             row.tensor.strides(), "; weights must be contiguous");
   }
+  require(out.is_contiguous(), ACLNN_ERR_PARAM_INVALID, "parameter 'out' has strides ", out.strides(),
+          "; it must be contiguous");
   for (const Row& row : {Row{operands.kv_cache, "kv_cache"}, Row{operands.kr_cache, "kr_cache"},
                          Row{operands.index_k_cache, "index_k_cache"}}) {
     const at::Tensor& cache = row.tensor;
-    require(cache.size(0) == 0 || cache.select(0, 0).is_contiguous(), ACLNN_ERR_PARAM_INVALID, "parameter '", row.name,
-            "' has strides ", cache.strides(), "; a page must be contiguous, only pages may lie apart");
+    require(cache.select(0, 0).is_contiguous(), ACLNN_ERR_PARAM_INVALID, "parameter '", row.name, "' has strides ",
+            cache.strides(), "; a page must be contiguous, only pages may lie apart");
   }
 }
 
@@ -134,7 +142,7 @@ BlockSizes check_block(const SparseAttentionBlockOperands& operands, const Spars
                        const at::Tensor& out) {
   const BlockSizes sizes = read_sizes(operands);
   check_shapes(operands, sizes, out);
-  check_memory(operands);
+  check_memory(operands, out);
   require_rank(operands.block_table, "block_table", 2);
   if (options.vendor_limits) check_vendor_limits(operands, sizes);
   const OptionalTensor absent, lengths = operands.act_seqs, table = operands.block_table;

@@ -152,6 +152,8 @@ def changed(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Inputs
         ("cache_index", lambda t: t - 5000, r"'cache_index' has -.*; rows of the caches are"),
         ("cache_index", lambda t: t + 5000, r"'cache_index' has .* between 0 and 1791"),
         ("kv_cache", lambda t: t[0], r"'kv_cache' has shape .*; it must have 4 dimensions"),
+        ("kv_cache", lambda t: t[:0], r"'kv_cache' has no pages"),
+        ("kv_cache", lambda t: t[:, :24], r"'kv_cache' has pages of 24 tokens; .* multiple of 16"),
         ("kr_cache", lambda t: t[1:], r"'kr_cache' .*\[13, .*; it must be .*\[14, 128, 1, 64\]"),
         (
             "index_k_cache",
