@@ -15,8 +15,9 @@ namespace opwright::sparse {
 
 namespace {
 
-constexpr int64_t kRows = 4;           // queries that share the keys which are in the cache
-constexpr int64_t kLeastRange = 4096;  // keys that are worth a task of their own
+constexpr int64_t kRows = 4;                  // queries that share the keys which are in the cache
+constexpr int64_t kLeastRange = 2048;         // keys that are worth a task of their own
+constexpr int64_t kThreadProducts = 1 << 17;  // products of a head and a key that are worth a thread: about 0.1 ms
 
 // Queries of one sequence that are next to each other.
 struct Unit {
@@ -50,9 +51,15 @@ std::vector<Unit> units_of(const IndexerScan& scan) {
   return units;
 }
 
+int64_t threads_for(const IndexerScan& scan, const std::vector<Unit>& units) {
+  if (at::in_parallel_region()) return 1;
+  int64_t products = 0;
+  for (const Unit& unit : units) products += unit.rows * unit.visible * scan.query.size(-2);
+  return std::clamp<int64_t>(products / kThreadProducts, 1, at::get_num_threads());
+}
+
 // Long rows are divided where there are too few for all threads.
-std::vector<Task> tasks_of(std::vector<Unit>& units) {
-  const int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+std::vector<Task> tasks_of(std::vector<Unit>& units, int64_t threads) {
   const auto count = static_cast<int64_t>(units.size());
   const int64_t wanted = threads == 1 ? 1 : count == 1 ? threads : 2 * threads;
   std::vector<Task> tasks;
@@ -177,10 +184,9 @@ class Worker {
 
 // Calls work(index, worker) for each index, in any order.
 template <class Make, class Work>
-void on_all_threads(int64_t count, const Make& make, const Work& work) {
+void on_threads(int64_t threads, int64_t count, const Make& make, const Work& work) {
   std::atomic<int64_t> next{0};
-  const int64_t threads = std::min<int64_t>(count, at::in_parallel_region() ? 1 : at::get_num_threads());
-  at::parallel_for(0, threads, 1, [&](int64_t first, int64_t last) {
+  at::parallel_for(0, std::min(threads, count), 1, [&](int64_t first, int64_t last) {
     for (; first < last; ++first) {
       const auto worker = make();
       for (int64_t index = next++; index < count; index = next++) work(index, *worker);
@@ -194,13 +200,14 @@ void scan(const IndexerScan& scan, const IndexerResults& results) {
   results.indices.fill_(-1);
   if (results.values != nullptr) results.values->fill_(-std::numeric_limits<double>::infinity());
   std::vector<Unit> units = units_of(scan);
-  const std::vector<Task> tasks = tasks_of(units);
+  const int64_t threads = threads_for(scan, units);
+  const std::vector<Task> tasks = tasks_of(units, threads);
   const Writer writer(scan, results);
   const auto unit_count = static_cast<int64_t>(units.size());
   const auto bars = std::make_unique<std::atomic<Ranked>[]>(unit_count * kRows);
   std::vector<std::vector<Ranked>> parts(tasks.size() == units.size() ? 0 : tasks.size() * kRows);
-  on_all_threads(
-      static_cast<int64_t>(tasks.size()), [&] { return std::make_unique<Worker>(scan); },
+  on_threads(
+      threads, static_cast<int64_t>(tasks.size()), [&] { return std::make_unique<Worker>(scan); },
       [&](int64_t index, Worker& worker) {
         const Task& task = tasks[index];
         const Unit& unit = *task.unit;
@@ -216,8 +223,8 @@ void scan(const IndexerScan& scan, const IndexerResults& results) {
         }
       });
   if (parts.empty()) return;
-  on_all_threads(
-      unit_count * kRows, [] { return std::make_unique<std::vector<Ranked>>(); },
+  on_threads(
+      threads, unit_count * kRows, [] { return std::make_unique<std::vector<Ranked>>(); },
       [&](int64_t index, std::vector<Ranked>& best) {
         const Unit& unit = units[index / kRows];
         const int64_t row = index % kRows;
