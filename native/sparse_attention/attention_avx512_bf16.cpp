@@ -12,12 +12,15 @@ namespace {
 
 struct PairMultiply {
   static constexpr int64_t kStep = 2;
-  static constexpr int64_t kTile = 128;
+  static constexpr int64_t kTile = 126;
   static constexpr int64_t kTileFloats = kTile / 2 * kLatent;
 
-  struct LaidOut {
-    TokenTile tile;
-    ValuePanels values;
+  struct Keys {
+    const char *const *keys, *const *ropes;
+  };
+  struct Values {
+    const char* first;
+    static constexpr int64_t kPanelBytes = kTile / 2 * kPanel * 4, kStepBytes = 4 * kPanel;
   };
 
   static Floats add(Floats sum, const char* factor, Floats lanes) {
@@ -27,56 +30,44 @@ struct PairMultiply {
 
   static void copy_query(const char* from, int64_t count, char* row) { std::memcpy(row, from, 2 * count); }
 
-  // Pages are far apart: the memory's latency is hidden by asking for tokens that come later.
-  static void expect(const TokenTile& tile, int64_t token, bool has_rope) {
-    if (token >= tile.count) return;
-    for (int64_t byte = 0; byte < 2 * kLatent; byte += 64) __builtin_prefetch(tile.values[token] + byte);
-    if (tile.keys[token] != tile.values[token]) {
-      for (int64_t byte = 0; byte < 2 * kLatent; byte += 64) __builtin_prefetch(tile.keys[token] + byte);
-    }
-    if (has_rope) {
-      for (int64_t byte = 0; byte < 2 * kRope; byte += 64) __builtin_prefetch(tile.ropes[token] + byte);
+  static void expect(const TokenTile& tile, int64_t first, int64_t end, bool has_rope) {
+    for (int64_t token = first; token < end; ++token) {
+      expect_rows<2 * kLatent>(tile.keys, token, tile.count);
+      if (has_rope) expect_rows<2 * kRope>(tile.ropes, token, tile.count);
     }
   }
 
-  static void lay_out_tile(const TokenTile& tile, bool has_rope, char* memory, LaidOut& result) {
-    constexpr int64_t kAhead = 8;
-    constexpr int64_t kPanelBytes = kTile / 2 * kPanel * 4;
-    for (int64_t token = 0; token < kAhead; ++token) expect(tile, token, has_rope);
+  static void lay_out_keys(const TokenTile& tile, bool, char*, Keys& result) { result = {tile.keys, tile.ropes}; }
+
+  static Values lay_out_values(const TokenTile& tile, char* memory) {
     for (int64_t token = 0; token < tile.count; token += 2) {
-      expect(tile, token + kAhead, has_rope);
-      expect(tile, token + kAhead + 1, has_rope);
+      expect_rows<2 * kLatent>(tile.values, token + kAhead, tile.count);
+      expect_rows<2 * kLatent>(tile.values, token + kAhead + 1, tile.count);
       const bool has_second = token + 1 < tile.count;
       const char *const first = tile.values[token], *const second = has_second ? tile.values[token + 1] : first;
       const __mmask16 mask = has_second ? 0xffff : 0;
       for (int64_t column = 0; column < kLatent; column += kLanes) {
         const __m512i low = _mm512_cvtepu16_epi32(load<__m256i>(first + 2 * column));
         const __m512i high = _mm512_maskz_cvtepu16_epi32(mask, load<__m256i>(second + 2 * column));
-        store(memory + column / kPanel * kPanelBytes + token / 2 * kPanel * 4 + column % kPanel * 4,
-              _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+        char* const panel = memory + column / kPanel * Values::kPanelBytes + token / 2 * Values::kStepBytes;
+        store(panel + column % kPanel * 4, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
       }
     }
-    result.tile = tile;
-    result.values = {memory, kPanelBytes, 4 * kPanel};
+    return {memory};
   }
 
-  // Two tokens become one row, which lies at or before what is still to be read.
-  static Floats store_powers(float* scores, int64_t stride, int64_t count, Floats highest) {
-    Floats sum{};
+  static void pack_probabilities(const float* powers, int64_t stride, int64_t count, Floats factor, float* to) {
     for (int64_t token = 0; token < count; token += 2) {
-      const Floats first = power(load<Floats>(scores + token * stride) - highest);
-      const Floats second = token + 1 < count ? power(load<Floats>(scores + (token + 1) * stride) - highest) : Floats{};
-      sum += first;
-      sum += second;
+      const Floats first = load<Floats>(powers + token * stride) * factor;
+      const Floats second = token + 1 < count ? load<Floats>(powers + (token + 1) * stride) * factor : Floats{};
       const Words low = Bfloat16Format::rounded(first) >> 16;
-      store(scores + token / 2 * stride, low | (Bfloat16Format::rounded(second) & 0xffff0000U));
+      store(to + token / 2 * stride, low | (Bfloat16Format::rounded(second) & 0xffff0000U));
     }
-    return sum;
   }
 };
 
 constexpr AttentionKernel kKernel = {
-    PairMultiply::kTile,    scratch_bytes<PairMultiply>,          begin<PairMultiply>,
+    PairMultiply::kTile,    scratch_bytes<PairMultiply>,          begin<PairMultiply>,        score_tile<PairMultiply>,
     add_tile<PairMultiply>, finish<PairMultiply, Bfloat16Format>, dequantize<Bfloat16Format>,
 };
 

@@ -10,14 +10,16 @@ namespace {
 template <class Format>
 struct FloatMultiply {
   static constexpr int64_t kStep = 1;
-  static constexpr int64_t kTile = 64;
-  static constexpr int64_t kTileFloats = kTile * (kWidth + kLatent);
+  static constexpr int64_t kTile = 60;
+  static constexpr int64_t kTileFloats = kTile * kWidth;
 
-  struct LaidOut {
+  struct Keys {
     const char* keys[kTile + kTilePadding];
     const char* ropes[kTile + kTilePadding];
-    TokenTile tile;
-    ValuePanels values;
+  };
+  struct Values {
+    const char* first;
+    static constexpr int64_t kPanelBytes = 4 * kPanel, kStepBytes = 4 * kLatent;
   };
 
   static Floats add(Floats sum, const char* factor, Floats lanes) { return sum + load<float>(factor) * lanes; }
@@ -26,52 +28,52 @@ struct FloatMultiply {
     widen_row<Format>(from, count, reinterpret_cast<float*>(row));
   }
 
-  static void lay_out_tile(const TokenTile& tile, bool has_rope, char* memory, LaidOut& result) {
-    auto* const keys = reinterpret_cast<float*>(memory);
-    auto* const values = keys + kTile * kWidth;
-    bool shared = true;  // most often keys and values are the same memory
+  static void expect(const TokenTile&, int64_t, int64_t, bool) {}
+
+  static void lay_out_keys(const TokenTile& tile, bool has_rope, char* memory, Keys& result) {
+    auto* const rows = reinterpret_cast<float*>(memory);
     for (int64_t i = 0; i < tile.count; ++i) {
-      float* const key = keys + i * kWidth;
-      widen_row<Format>(tile.keys[i], kLatent, key);
-      if (has_rope) widen_row<Format>(tile.ropes[i], kRope, key + kLatent);
-      shared = shared && tile.values[i] == tile.keys[i];
-    }
-    for (int64_t i = 0; i < tile.count && !shared; ++i) {
-      widen_row<Format>(tile.values[i], kLatent, values + i * kLatent);
+      expect_rows<2 * kLatent>(tile.keys, i + kAhead, tile.count);
+      if (has_rope) expect_rows<2 * kRope>(tile.ropes, i + kAhead, tile.count);
+      widen_row<Format>(tile.keys[i], kLatent, rows + i * kWidth);
+      if (has_rope) widen_row<Format>(tile.ropes[i], kRope, rows + i * kWidth + kLatent);
     }
     for (int64_t i = 0; i < tile.count + kTilePadding; ++i) {
-      const float* const key = keys + (i < tile.count ? i : 0) * kWidth;
-      result.keys[i] = reinterpret_cast<const char*>(key);
-      result.ropes[i] = reinterpret_cast<const char*>(key + kLatent);
+      const float* const row = rows + (i < tile.count ? i : 0) * kWidth;
+      result.keys[i] = reinterpret_cast<const char*>(row);
+      result.ropes[i] = reinterpret_cast<const char*>(row + kLatent);
     }
-    result.tile = {result.keys, result.ropes, nullptr, tile.count};
-    result.values = {reinterpret_cast<const char*>(shared ? keys : values), 4 * kPanel,
-                     4 * (shared ? kWidth : kLatent)};
   }
 
-  static Floats store_powers(float* scores, int64_t stride, int64_t count, Floats highest) {
-    Floats sum{};
-    for (int64_t token = 0; token < count; ++token) {
-      const Floats value = power(load<Floats>(scores + token * stride) - highest);
-      sum += value;
-      store(scores + token * stride, Format::round(value));
+  static Values lay_out_values(const TokenTile& tile, char* memory) {
+    auto* const rows = reinterpret_cast<float*>(memory);
+    for (int64_t i = 0; i < tile.count; ++i) {
+      expect_rows<2 * kLatent>(tile.values, i + kAhead, tile.count);
+      widen_row<Format>(tile.values[i], kLatent, rows + i * kLatent);
     }
-    return sum;
+    return {memory};
+  }
+
+  static void pack_probabilities(const float* powers, int64_t stride, int64_t count, Floats factor, float* to) {
+    for (int64_t token = 0; token < count; ++token) {
+      store(to + token * stride, Format::round(load<Floats>(powers + token * stride) * factor));
+    }
   }
 };
 
 template <class Format>
-const AttentionKernel* float_kernel() {
-  using Multiply = FloatMultiply<Format>;
-  static const AttentionKernel kKernel = {
-      Multiply::kTile,    scratch_bytes<Multiply>,  begin<Multiply>,
-      add_tile<Multiply>, finish<Multiply, Format>, dequantize<Format>,
-  };
-  return &kKernel;
-}
+constexpr AttentionKernel kFloatKernel = {
+    FloatMultiply<Format>::kTile,
+    scratch_bytes<FloatMultiply<Format>>,
+    begin<FloatMultiply<Format>>,
+    score_tile<FloatMultiply<Format>>,
+    add_tile<FloatMultiply<Format>>,
+    finish<FloatMultiply<Format>, Format>,
+    dequantize<Format>,
+};
 
 const AttentionKernel* float_kernel(Element element) {
-  return element == Element::kHalf ? float_kernel<HalfFormat>() : float_kernel<Bfloat16Format>();
+  return element == Element::kHalf ? &kFloatKernel<HalfFormat> : &kFloatKernel<Bfloat16Format>;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // native/sparse_attention/attention_kernels.h
-// The inner loops of sparse attention, for each instruction set: one query row, some of its heads, tokens a tile at a
-// time, with a softmax that is corrected as its maximum rises. What a head gets does not depend on which heads it is
+// The inner loops of sparse attention, for each instruction set: one query row, some of its heads, its tokens a tile at
+// a time. A first pass has the scores and the softmax's maxima and sums, a second the probabilities, which are rounded
+// to the query's dtype as the operator does, and the result. What a head gets does not depend on which heads it is
 // computed with. Included by files that are compiled for an instruction set: no inline functions here.
 #pragma once
 
@@ -24,12 +25,14 @@ struct HeadRows {
   int64_t heads;
   float scale;
   const float* sinks;  // may be null
+  int64_t room;        // scores of so many tokens are kept from the first pass to the second
+  int64_t tokens;      // of all tiles; beyond `room` the second pass computes scores again
 };
 
 // Where the tokens of a tile lie.
 struct TokenTile {
   const char *const *keys, *const *ropes, *const *values;
-  int64_t count;
+  int64_t first, count;  // all tiles but the last are full
 };
 
 struct HeadResults {
@@ -37,10 +40,12 @@ struct HeadResults {
   float *highest, *sum;
 };
 
+// begin, then score for each tile, then add for each tile, then finish.
 struct AttentionKernel {
-  int64_t tile;  // tokens at most
-  int64_t (*scratch_bytes)(int64_t heads);
+  int64_t tile;  // tokens
+  int64_t (*scratch_bytes)(int64_t heads, int64_t room);
   void (*begin)(const HeadRows& rows, void* scratch);
+  void (*score)(const HeadRows& rows, const TokenTile& tile, void* scratch);
   void (*add)(const HeadRows& rows, const TokenTile& tile, void* scratch);
   void (*finish)(const HeadRows& rows, void* scratch, const HeadResults& results);
   // From a token of a quantised cache: kLatent elements.

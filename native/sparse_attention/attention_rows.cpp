@@ -46,9 +46,9 @@ int64_t heads_of_part(int64_t rows, int64_t heads, int64_t threads) {
   return std::min(best, heads);
 }
 
-// Calls take(token) for the tokens that a row selects and sees, in the order of its indices.
-template <class Take>
-void each_token(const AttentionProblem& problem, const Row& row, const Take& take) {
+// The tokens that a row selects and sees, in the order of its indices.
+void select_tokens(const AttentionProblem& problem, const Row& row, std::vector<int32_t>& tokens) {
+  tokens.clear();
   const int64_t block = problem.options.block_size;
   const int64_t seen = row.sequence->visible(row.index, problem.options.sparse_mode);
   if (seen <= 0) return;
@@ -56,69 +56,81 @@ void each_token(const AttentionProblem& problem, const Row& row, const Take& tak
   const int32_t* const named = problem.indices.const_data_ptr<int32_t>() + row.position() * problem.indices.size(1);
   for (int64_t i = 0; i < count && named[i] >= 0; ++i) {
     const int64_t first = named[i] * block, end = std::min(first + block, seen);
-    for (int64_t token = first; token < end; ++token) take(token);
+    for (int64_t token = first; token < end; ++token) tokens.push_back(static_cast<int32_t>(token));
   }
 }
+
+// Scores of a row are kept for at most so many tokens; of more they are computed twice.
+constexpr int64_t kMostKept = 4096;
 
 // A thread's room: the kernel's, decoded tokens, and where those of a tile lie.
 class Room {
  public:
-  Room(const AttentionKernel& kernel, int64_t heads, bool decodes)
-      : kernel_(kernel), pointers_(3 * (kernel.tile + kTilePadding)) {
-    const int64_t state = (kernel.scratch_bytes(heads) + kLine - 1) / kLine * kLine;
-    const int64_t decoded = decodes ? kernel.tile * kLatent * kElementBytes : 0;
-    memory_ = c10::GetCPUAllocator()->allocate(state + decoded);
+  Room(const AttentionKernel& kernel, const AttentionProblem& problem, int64_t heads)
+      : kernel_(kernel),
+        problem_(problem),
+        kept_(std::min(kMostKept, problem.indices.size(1) * problem.options.block_size)),
+        pointers_(3 * (kernel.tile + kTilePadding)) {
+    const int64_t state = (kernel.scratch_bytes(heads, kept_) + kLine - 1) / kLine * kLine;
+    const bool decodes = problem.sources.front().code.has_value();
+    memory_ = c10::GetCPUAllocator()->allocate(state + (decodes ? kernel.tile * kLatent * kElementBytes : 0));
     decoded_ = static_cast<char*>(memory_.get()) + state;
     keys_ = pointers_.data();
     ropes_ = keys_ + kernel.tile + kTilePadding;
     values_ = ropes_ + kernel.tile + kTilePadding;
   }
 
-  void* state() { return memory_.get(); }
-
-  void attend(const HeadRows& heads, const AttentionProblem& problem, const Row& row, const HeadResults& results) {
-    const TokenSource& source = problem.sources[row.sequence->index];
-    kernel_.begin(heads, state());
-    count_ = 0;
-    each_token(problem, row, [&](int64_t token) {
-      append(source, token);
-      if (count_ == kernel_.tile) flush(heads);
-    });
-    if (count_ > 0) flush(heads);
-    kernel_.finish(heads, state(), results);
+  void attend(HeadRows heads, const Row& row, const HeadResults& results) {
+    void* const state = memory_.get();
+    const TokenSource& source = problem_.sources[row.sequence->index];
+    select_tokens(problem_, row, tokens_);
+    heads.room = kept_;
+    heads.tokens = static_cast<int64_t>(tokens_.size());
+    const bool is_kept = heads.tokens <= kept_;
+    kernel_.begin(heads, state);
+    for (int64_t first = 0; first < heads.tokens; first += kernel_.tile) {
+      kernel_.score(heads, locate(source, first, true, false), state);
+    }
+    for (int64_t first = 0; first < heads.tokens; first += kernel_.tile) {
+      kernel_.add(heads, locate(source, first, !is_kept, true), state);
+    }
+    kernel_.finish(heads, state, results);
   }
 
  private:
-  void append(const TokenSource& source, int64_t token) {
-    const char* const key = source.keys.at(token);
-    if (source.code) {
-      char* const latent = decoded_ + count_ * kLatent * kElementBytes;
-      kernel_.dequantize(key, *source.code, latent);
-      keys_[count_] = values_[count_] = latent;
-      ropes_[count_] = key + kLatent;
-    } else {
-      keys_[count_] = key;
-      values_[count_] = source.values.at(token);
-      ropes_[count_] = source.ropes ? source.ropes->at(token) : nullptr;
+  // Where the tokens of a tile lie; what a pass does not read is left out.
+  TokenTile locate(const TokenSource& source, int64_t first, bool with_keys, bool with_values) {
+    const int64_t count = std::min(kernel_.tile, static_cast<int64_t>(tokens_.size()) - first);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t token = tokens_[first + i];
+      if (source.code) {
+        const char* const key = source.keys.at(token);
+        char* const latent = decoded_ + i * kLatent * kElementBytes;
+        kernel_.dequantize(key, *source.code, latent);
+        keys_[i] = values_[i] = latent;
+        ropes_[i] = key + kLatent;
+        continue;
+      }
+      if (with_values) values_[i] = source.values.at(token);
+      if (!with_keys) continue;
+      keys_[i] = source.keys.at(token);
+      if (source.ropes) ropes_[i] = source.ropes->at(token);
     }
-    ++count_;
-  }
-
-  void flush(const HeadRows& heads) {
-    for (int64_t i = count_; i < count_ + kTilePadding; ++i) {
+    for (int64_t i = count; i < count + kTilePadding; ++i) {
       keys_[i] = keys_[0];
       ropes_[i] = ropes_[0];
     }
-    kernel_.add(heads, {keys_, ropes_, values_, count_}, state());
-    count_ = 0;
+    return {keys_, ropes_, values_, first, count};
   }
 
   const AttentionKernel& kernel_;
+  const AttentionProblem& problem_;
+  int64_t kept_;
   std::vector<const char*> pointers_;
+  std::vector<int32_t> tokens_;
   at::DataPtr memory_;
   char* decoded_;
   const char **keys_, **ropes_, **values_;
-  int64_t count_ = 0;
 };
 
 // Some heads of a row.
@@ -134,7 +146,9 @@ HeadRows head_rows(const AttentionProblem& problem, int64_t position, int64_t fi
           has_rope ? kElementBytes * problem.query_rope.stride(1) : 0,
           count,
           static_cast<float>(problem.options.scale),
-          problem.sinks.defined() ? problem.sinks.const_data_ptr<float>() + first : nullptr};
+          problem.sinks.defined() ? problem.sinks.const_data_ptr<float>() + first : nullptr,
+          0,
+          0};
 }
 
 }  // namespace
@@ -151,19 +165,18 @@ void attend_rows(const AttentionProblem& problem, at::Tensor& out, const Statist
   const int64_t part = heads_of_part(static_cast<int64_t>(rows.size()), heads, threads);
   const int64_t parts = (heads + part - 1) / part;
   const int64_t items = static_cast<int64_t>(rows.size()) * parts;
-  const bool decodes = problem.sources.front().code.has_value();
   auto* const results = static_cast<char*>(out.data_ptr());
   auto* const highest = statistics.highest->data_ptr<float>();
   auto* const sum = statistics.sum->data_ptr<float>();
   std::atomic<int64_t> next{0};
   // Rows differ in length: threads take the next item when they are done with one.
   at::parallel_for(0, std::min(threads, items), 1, [&](int64_t, int64_t) {
-    Room room(kernel, part, decodes);
+    Room room(kernel, problem, part);
     for (int64_t item = next++; item < items; item = next++) {
       const Row& row = rows[item / parts];
       const int64_t first = item % parts * part, at = row.position() * heads + first;
       const HeadRows some = head_rows(problem, row.position(), first, std::min(part, heads - first));
-      room.attend(some, problem, row, {results + kElementBytes * at * kLatent, highest + at, sum + at});
+      room.attend(some, row, {results + kElementBytes * at * kLatent, highest + at, sum + at});
     }
   });
 }

@@ -118,5 +118,14 @@ void widen_row(const char* from, int64_t count, float* to) {
   for (int64_t i = 0; i < count; i += kLanes) store(to + i, Format::widen(load<Halves>(from + 2 * i)));
 }
 
+// Tokens are far apart: the memory's latency is hidden by asking for those that come kAhead later.
+constexpr int64_t kAhead = 8;
+
+template <int64_t kBytes>
+void expect_rows(const char* const* rows, int64_t row, int64_t count) {
+  if (row >= count) return;
+  for (int64_t byte = 0; byte < kBytes; byte += 64) __builtin_prefetch(rows[row] + byte);
+}
+
 }  // namespace
 }  // namespace opwright::sparse
