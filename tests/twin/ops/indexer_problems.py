@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from tests.reference.problems import Batch, lengths
 from tests.twin.ops.compare import copied, run_on_npu
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 SIZE = 128
 LAYOUTS = (("BSND", "BSND"), ("TND", "TND"), ("BSND", "PA_BSND"), ("TND", "PA_BSND"))
@@ -134,9 +135,17 @@ def check_indexer(call: Call) -> None:
     torch.testing.assert_close(values.cpu(), expected_values, rtol=0.005, atol=1e-3)
 
 
+def quant_reference(call: Call) -> torch.Tensor:
+    query, key, weights, *scales = call.tensors
+    return quant_lightning_indexer(query, key, weights, scales[0], scales[1], 0, 0, **call.options)
+
+
 def check_quant(call: Call) -> None:
-    expected = quant_lightning_indexer(*call.tensors, 0, 0, **call.options)
-    scores = quant_lightning_indexer_scores(*call.tensors, **call.of_scores)
+    expected = quant_reference(call)
+    query, key, weights, *scales = call.tensors
+    scores = quant_lightning_indexer_scores(
+        query, key, weights, scales[0], scales[1], **call.of_scores
+    )
     compare(on_device(call), expected, scores)
 
 
@@ -144,6 +153,15 @@ def compare(indices: torch.Tensor, expected: torch.Tensor, scores: list[torch.Te
     assert indices.dtype == expected.dtype
     assert indices.shape == expected.shape
     assert differing_rows(indices.cpu(), expected, scores) == []
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Small tensors: threads would wait for each other more than they work."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def apart(tensor: torch.Tensor) -> torch.Tensor:

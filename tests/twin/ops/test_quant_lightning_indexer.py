@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 import torch_npu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opwright.reference.lightning_indexer import quant_lightning_indexer
 from tests.reference.problems import Batch, batches
-from tests.twin.on_twin import output
 from tests.twin.ops.compare import rejects
 from tests.twin.ops.indexer_problems import (
     LAYOUTS,
@@ -20,12 +20,23 @@ from tests.twin.ops.indexer_problems import (
     apart,
     check_quant,
     on_device,
+    one_thread,
     quant_call,
+    quant_reference,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 E4M3 = torch.float8_e4m3fn
 KINDS = [(torch.int8, torch.float16), (E4M3, torch.float16), (E4M3, torch.bfloat16)]
 REFUSED = torch_npu.npu_quant_lightning_indexer
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_threads() -> Iterator[None]:
+    with one_thread():
+        yield
 
 
 @pytest.mark.parametrize(("dtype", "weights"), KINDS)
@@ -81,8 +92,7 @@ def test_ties() -> None:
         ((query.float() * 0 + 1).to(E4M3), key, ones, ones, torch.ones_like(key_scale)),
         call.options,
     )
-    expected = quant_lightning_indexer(*exact.tensors, 0, 0, **exact.options)
-    assert torch.equal(on_device(exact).cpu(), expected)
+    assert torch.equal(on_device(exact).cpu(), quant_reference(exact))
 
 
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
@@ -90,20 +100,6 @@ def test_keys_and_scales_apart(layouts: tuple[str, str]) -> None:
     call = quant_call(RAGGED, layouts, heads=16, sparse_count=64)
     query, key, weights, query_scale, key_scale = call.tensors
     check_quant(Call((query, apart(key), weights, query_scale, apart(key_scale)), call.options))
-
-
-def test_results_do_not_depend_on_threads() -> None:
-    script = """
-        from tests.twin.ops.indexer_problems import LONG, on_device, quant_call
-        for dtype in (torch.int8, torch.float8_e4m3fn):
-            call = quant_call(LONG, heads=17, dtype=dtype)
-            results = []
-            for threads in (1, 2, 3, 4):
-                torch.set_num_threads(threads)
-                results.append(on_device(call).cpu())
-            assert all(torch.equal(result, results[0]) for result in results)
-    """
-    output(script, TASK_QUEUE_ENABLE="0")
 
 
 def refusals() -> dict[str, Call]:
