@@ -247,7 +247,8 @@ def corresponding(interface: Interface) -> tuple[Prototype, tuple[Slot, ...]]:
                     name=name,
                     ctype=parameter.ctype,
                     kind=kind,
-                    required=not parameter.optional,
+                    # A number that is not there is 0, as no C type of one has a null.
+                    required=not parameter.name.endswith("Optional"),
                 )
             )
         if parameter.role in ("input", "ref"):

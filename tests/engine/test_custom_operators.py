@@ -279,3 +279,44 @@ def test_attributes_of_every_kind_and_a_dynamic_output() -> None:
         "7 1.5 False hi [4] [0.25, 2.0] [False, True]",
     ]
     assert lines[-1] == "[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]] [7.0] [3.0]"
+
+
+IN_A_LIST = """
+@twin.kernel("aclnnShift(aclTensorList *xRef, int64_t byOptional, aclTensorList *out)")
+def shift(x, by, out):
+    x[1].add_(x[0] + by)
+    torch.mul(x[1], 2, out=out[0])
+
+library.define("shift(Tensor x, Tensor(a!) cache, int by) -> Tensor")
+library.define("shift_undeclared(Tensor x, Tensor cache, int by) -> Tensor")
+for name in ("shift", "shift_undeclared"):
+    library.impl(name, lambda x, cache, by: torch.empty_like(cache), "Meta")
+
+    @register_fx_node_ge_converter(getattr(torch.ops.my, name).default)
+    def convert(x, cache, by):
+        return custom_op(
+            "Shift", inputs={"x0": x, "x1": cache}, outputs=["y0"],
+            attrs={"by": attr.Int(by)} if by else {},
+        )
+
+def step(operator, x, cache, by):
+    before = cache * 1
+    return operator(x, cache, by) + before, before
+
+for operator in (torch.ops.my.shift, torch.ops.my.shift_undeclared):
+    for by in (0, 3):
+        run = compiled(lambda x, cache: step(operator, x, cache, by))
+        x, cache = torch.randn(4).npu(), torch.zeros(4).npu()
+        wanted = torch.zeros(4)
+        for _ in range(3):
+            out, before = run(x, cache)
+            torch.testing.assert_close(before.cpu(), wanted)
+            wanted += x.cpu() + by
+            torch.testing.assert_close(cache.cpu(), wanted)
+            torch.testing.assert_close(out.cpu(), 2 * wanted + before.cpu())
+print("equal")
+"""
+
+
+def test_a_kernel_writes_a_tensor_of_a_list_that_its_node_has_no_output_for() -> None:
+    assert output(PRELUDE + IN_A_LIST).splitlines()[-1] == "equal"

@@ -18,4 +18,7 @@ void lightning_indexer_pto(const std::vector<at::Tensor>& x, std::vector<at::Ten
 
 }  // namespace
 
-OPWRIGHT_KERNEL(aclnnLightningIndexerPto, (TensorList, x)(Double, score_scale)(OutList, y), lightning_indexer_pto(x, y))
+// A node of a graph need not have the attributes.
+OPWRIGHT_KERNEL(aclnnLightningIndexerPto,
+                (TensorList, x)(Double, score_scaleOptional)(Int, sparse_countOptional)(OutList, y),
+                lightning_indexer_pto(x, y))

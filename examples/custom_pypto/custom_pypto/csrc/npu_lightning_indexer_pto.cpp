@@ -25,7 +25,7 @@ at::Tensor npu_lightning_indexer_pto_npu(const at::Tensor& query, const at::Tens
   const c10::OptionalDeviceGuard guard(at::device_of(query));
   at::Tensor out = npu_lightning_indexer_pto_meta(query, key, weights, actual_seq_lengths_query, actual_seq_lengths_key,
                                                   block_table, layout_query, layout_key, sparse_count, sparse_mode);
-  exec_lightning_indexer_pto({query, key, weights, *actual_seq_lengths_key, *block_table}, 1.0, out);
+  exec_lightning_indexer_pto({query, key, weights, *actual_seq_lengths_key, *block_table}, sparse_count, out);
   return out;
 }
 

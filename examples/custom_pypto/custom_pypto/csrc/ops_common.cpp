@@ -29,9 +29,10 @@ void exec_add_custom(const at::Tensor& x, const at::Tensor& y, at::Tensor& z) {
   EXEC_NPU_CMD_EXT(aclnnAddCustom, x, y, z);
 }
 
-void exec_lightning_indexer_pto(at::TensorList x, double score_scale, at::Tensor& y) {
+void exec_lightning_indexer_pto(at::TensorList x, int64_t sparse_count, at::Tensor& y) {
   const at::TensorList results = y;
-  EXEC_NPU_CMD_EXT(aclnnLightningIndexerPto, x, score_scale, results);
+  double score_scale = 1.0;  // the prototype has it, and the device operator does not use it
+  EXEC_NPU_CMD_EXT(aclnnLightningIndexerPto, x, score_scale, sparse_count, results);
 }
 
 void exec_sparse_attention_pto(at::TensorList x, at::Tensor& y) {

@@ -15,9 +15,9 @@
 namespace custom_pypto {
 
 // Send a device operator to the current stream, by its aclnn function. x is a list, in the order of the prototype's
-// inputs x0, x1, ...; y is its only output. score_scale is an attribute that the device operator does not use.
+// inputs x0, x1, ...; y is its only output.
 void exec_add_custom(const at::Tensor& x, const at::Tensor& y, at::Tensor& z);
-void exec_lightning_indexer_pto(at::TensorList x, double score_scale, at::Tensor& y);
+void exec_lightning_indexer_pto(at::TensorList x, int64_t sparse_count, at::Tensor& y);
 void exec_sparse_attention_pto(at::TensorList x, at::Tensor& y);  // writes x10, x11 and x19
 
 // A size of a tensor: a number, or the name of one that is the same wherever the name stands.
