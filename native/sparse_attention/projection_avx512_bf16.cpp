@@ -15,7 +15,7 @@ namespace {
 constexpr int kWideRows = 6;   // of four panels: 24 of 32 registers
 constexpr int kMostRows = 12;  // of two
 constexpr int64_t kTileDepth = 1024;
-constexpr int64_t kAhead = 96;  // rows of a panel, 3 KiB, that are fetched before they are needed
+constexpr int64_t kAhead = 96;  // rows of FRACTAL_NZ, 3 KiB, that are fetched before they are needed
 
 // Two rows of a panel, interleaved; those of FRACTAL_NZ lie one after the other.
 template <bool kNz>
@@ -51,12 +51,13 @@ void tile(const uint16_t* x, int64_t depth, const uint16_t* weight, const Strip&
     for (int p = 0; p < kPanels; ++p) sum[r][p] = _mm512_loadu_ps(out + r * kStrip + p * kPanel);
   }
   const int64_t row_stride = kNz ? kPanel : strip.row_stride;
+  constexpr int64_t kFetched = kNz ? kAhead * kPanel : kStrip;  // of other layouts the next strip's
   for (int64_t k = 0; k < depth; k += 2) {
     __m512bh pair[kPanels];
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const uint16_t* const from = weight + p * strip.panel_stride + k * row_stride;
-      if (kNz) _mm_prefetch(from + kAhead * kPanel, _MM_HINT_T0);
+      _mm_prefetch(from + kFetched, _MM_HINT_T0);
       pair[p] = reinterpret_cast<__m512bh>(load_pair<kNz>(from, row_stride, order));
     }
 #pragma GCC unroll 12

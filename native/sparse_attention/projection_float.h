@@ -15,7 +15,7 @@ constexpr int kLanes = OPWRIGHT_LANES;
 constexpr int kVectors = kPanel / kLanes;  // of a panel's row
 // The depth after which the next rows have their turn, while these weights are in a cache near the core.
 constexpr int64_t kTileDepth = 512;
-constexpr int64_t kAhead = 96;  // rows of a panel, 3 KiB, that are fetched before they are needed
+constexpr int64_t kAhead = 96;  // rows of FRACTAL_NZ, 3 KiB, that are fetched before they are needed
 
 typedef float Floats __attribute__((vector_size(4 * kLanes)));
 typedef uint32_t Words __attribute__((vector_size(4 * kLanes)));
@@ -64,11 +64,13 @@ void tile(const float* x, int64_t depth, const uint16_t* weight, const Strip& st
       for (int v = 0; v < kVectors; ++v) sum[r][p][v] = load<Floats>(out + r * kStrip + p * kPanel + v * kLanes);
     }
   }
+  // Of other layouts the next strip's.
+  const int64_t ahead = strip.row_stride == kPanel ? kAhead * kPanel : kStrip;
   for (int64_t k = 0; k < depth; ++k) {
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const uint16_t* const from = weight + p * strip.panel_stride + k * strip.row_stride;
-      __builtin_prefetch(from + kAhead * strip.row_stride);
+      __builtin_prefetch(from + ahead);
       Floats w[kVectors];
       widen(from, w);
 #pragma GCC unroll 12
