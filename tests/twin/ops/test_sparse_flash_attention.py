@@ -1,0 +1,199 @@
+"""npu_sparse_flash_attention on the twin beside the reference, by the vendor's rule."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.aclnn_calls import call
+from tests.twin.on_twin import output
+from tests.twin.ops.attention_cases import LAYOUTS, SCALE, Case, compare, of_all_kinds, operands
+
+HALVES = (torch.bfloat16, torch.float16)
+
+
+@pytest.mark.parametrize(("layout", "layout_kv"), LAYOUTS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_layouts(layout: str, layout_kv: str, dtype: torch.dtype) -> None:
+    """Ragged batches, pages out of order and apart, duplicates, blocks that are not seen, -1."""
+    for mode, sinks in itertools.product((0, 3), (False, True)):
+        case = Case(layout=layout, layout_kv=layout_kv, dtype=dtype, mode=mode, sinks=sinks)
+        compare(case, seed=mode)
+
+
+@pytest.mark.parametrize("block", [2, 4, 16, 32])
+@pytest.mark.parametrize("layout_kv", ["BSND", "PA_BSND"])
+def test_blocks_of_tokens(block: int, layout_kv: str) -> None:
+    """The last block is cut by the sequence's length or by what a query sees."""
+    for mode in (0, 3):
+        compare(Case(block=block, layout_kv=layout_kv, mode=mode, keys=(70, 37, 9), selected=5))
+
+
+def test_large_blocks() -> None:
+    """128 tokens: more than a tile in each, and more of a row than scores are kept of."""
+    case = Case(queries=(2, 1), keys=(5000, 4200), heads=3, block=128, selected=40)
+    compare(case.with_(mode=0))
+    compare(case.with_(dtype=torch.float16, sinks=True))
+
+
+@pytest.mark.parametrize("heads", [1, 2, 7, 33, 48, 100, 128])
+def test_heads(heads: int) -> None:
+    """Any number up to 128, not only powers of two."""
+    for dtype in HALVES:
+        compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
+
+
+def test_without_rope_and_with_own_values() -> None:
+    for dtype, rope in itertools.product(HALVES, (False, True)):
+        compare(Case(dtype=dtype, rope=rope, own_values=True))
+
+
+def test_empty_sequences() -> None:
+    """Sequences without queries, without keys, or with fewer keys than queries."""
+    for (layout, layout_kv), sinks in itertools.product(LAYOUTS, (False, True)):
+        lengths = {"queries": (2, 0, 4, 1), "keys": (40, 5, 2, 0)}
+        compare(Case(layout=layout, layout_kv=layout_kv, sinks=sinks, **lengths))
+
+
+def test_rows_that_are_not_written_are_zero() -> None:
+    """Beyond a sequence's queries, without keys, and where nothing is selected."""
+    tensors, named = operands(Case(queries=(3, 1, 3), keys=(40, 5, 1)))
+    tensors[3][0, 1] = -1
+    for _ in range(2):
+        out, highest, total = torch_npu.npu_sparse_flash_attention(
+            *tensors, SCALE, **named, return_softmax_lse=True
+        )
+        for batch, row in ((0, 1), (1, 1), (1, 2), (2, 0), (2, 1)):
+            assert not out[batch, row].any()
+            assert not highest[batch, 0, row].any()
+            assert not total[batch, 0, row].any()
+        assert out[0, 0].any()
+        out.fill_(7)  # its memory is the next call's
+
+
+def test_sinks_with_nothing_selected() -> None:
+    tensors, named = operands(Case(sinks=True))
+    tensors[3].fill_(-1)
+    out, highest, total = torch_npu.npu_sparse_flash_attention(
+        *tensors, SCALE, **named, return_softmax_lse=True
+    )
+    assert not out.any()
+    assert torch.equal(highest[0, 0, 0].cpu(), named["sinks"].cpu())
+    assert torch.equal(total[0, 0, 0].cpu(), torch.ones(16))
+
+
+def test_duplicates_count_twice() -> None:
+    """Two of one token and one of another: two thirds and one third, as their keys are equal."""
+    key = torch.zeros(1, 2, 1, 512, dtype=torch.float16)
+    query = torch.zeros(1, 1, 1, 512, dtype=torch.float16)
+    value = torch.stack((torch.zeros(512), torch.ones(512))).view(1, 2, 1, 512).half()
+    indices = torch.tensor([1, 0, 1, 1], dtype=torch.int32).view(1, 1, 1, 4)
+    out, _, total = torch_npu.npu_sparse_flash_attention(
+        *(x.npu() for x in (query, key, value, indices)),
+        1.0,
+        attention_mode=2,
+        sparse_mode=0,
+        return_softmax_lse=True,
+    )
+    # Two keys are visible: of the ids the first two count.
+    assert total.item() == 2
+    assert (out == 0.5).all()
+    keys = torch.cat((key, key, key), 1).npu()
+    values = torch.cat((value, value, value), 1).npu()
+    out, _, total = torch_npu.npu_sparse_flash_attention(
+        query.npu(),
+        keys,
+        values,
+        indices.npu(),
+        1.0,
+        attention_mode=2,
+        sparse_mode=0,
+        return_softmax_lse=True,
+    )
+    assert total.item() == 4
+    assert (out == 0.75).all()
+
+
+def test_statistics_of_packed_queries_over_pages() -> None:
+    """torch_npu gives them a wrong shape: it takes the page for the number of key heads."""
+    case = Case(layout="TND", layout_kv="PA_BSND", heads=64, queries=(3,), keys=(70,))
+    tensors, named = operands(case)
+    out, *statistics = torch_npu.npu_sparse_flash_attention(
+        *tensors, SCALE, **named, return_softmax_lse=True
+    )
+    given = [torch.empty(1, 3, 64).npu() for _ in range(2)]
+    again = torch.empty_like(out)
+    optional = (named[n] for n in ("block_table", "actual_seq_lengths_query"))
+    largest = 2**63 - 1
+    call(
+        "aclnnSparseFlashAttention",
+        *tensors,
+        *optional,
+        *(named[n] for n in ("actual_seq_lengths_kv", "query_rope", "key_rope")),
+        SCALE,
+        1,
+        "TND",
+        "PA_BSND",
+        3,
+        largest,
+        largest,
+        2,
+        True,
+        again,
+        *given,
+    )
+    assert torch.equal(again.cpu(), out.cpu())
+    for got, right in zip(statistics, given, strict=True):
+        assert torch.equal(got.flatten().cpu(), right.flatten().cpu())
+        assert right.any()
+
+
+def test_large_scores() -> None:
+    """A score far above all others, late in the row: powers of earlier tiles vanish."""
+    for dtype in HALVES:
+        tensors, named = operands(Case(queries=(1,), keys=(400,), selected=380, dtype=dtype))
+        query, key = tensors[0], tensors[1]
+        tensors[3][...] = torch.arange(380, dtype=torch.int32)
+        key[0, 350] = (query[0, 0, 0] * 4).to(dtype)
+        out, highest, total = torch_npu.npu_sparse_flash_attention(
+            *tensors, 1.0, **named, return_softmax_lse=True
+        )
+        assert highest[0, 0, 0, 0] > 1000
+        assert total[0, 0, 0, 0] == 1
+        assert torch.equal(out[0, 0, 0].cpu(), key[0, 350, 0].cpu())
+
+
+@pytest.mark.parametrize("level", ["avx512", "avx2", "base"])
+def test_instruction_sets(level: str) -> None:
+    """Each level that this machine has, or the one below; the other tests run the best."""
+    script = """
+        from tests.twin.ops.attention_cases import compare, of_all_kinds
+        for case in of_all_kinds():
+            compare(case)
+    """
+    output(script, OPWRIGHT_CPU_ISA=level)
+
+
+def test_results_do_not_depend_on_threads() -> None:
+    script = """
+        from tests.twin.ops.attention_cases import SCALE, of_all_kinds, operands
+        for case in of_all_kinds():
+            for queries in ((1,), (2, 3)):
+                few = case.with_(queries=queries, keys=case.keys[: len(queries)], heads=72)
+                tensors, named = operands(few)
+                results = []
+                for threads in (1, 2, 3, 4):
+                    torch.set_num_threads(threads)
+                    out, *_ = torch_npu.npu_sparse_flash_attention(*tensors, SCALE, **named)
+                    results.append(out.cpu())
+                assert all(torch.equal(results[0], other) for other in results[1:])
+    """
+    output(script, TASK_QUEUE_ENABLE="0")  # or torch_npu's own thread would count threads
+
+
+def test_random_cases() -> None:
+    for seed, case in enumerate(of_all_kinds()):
+        compare(case, seed)
