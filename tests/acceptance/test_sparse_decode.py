@@ -1,0 +1,86 @@
+"""The decode step with sparse attention, used as its README says, and with a mistake in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "sparse_decode"
+LIMIT = 300  # seconds; it takes about twenty on two cores of one's own
+MODES = ["eager", "reduce-overhead", "max-autotune"]
+
+pytestmark = [pytest.mark.twin, pytest.mark.compile, pytest.mark.slow]
+
+
+def copied(folder: Path) -> Path:
+    """Return a copy of the sample without what was built in it before."""
+    built = shutil.ignore_patterns("build", "__pycache__")
+    return Path(shutil.copytree(SAMPLE, folder / "sample", ignore=built))
+
+
+def run(sample: Path) -> subprocess.CompletedProcess[str]:
+    """Run the sample's small form, and return its output, whatever its exit code."""
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", str(sample / "run.sh"), "--quick"],
+        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+def tables(output: str) -> list[list[list[str]]]:
+    """Return the cells of each table that is printed."""
+    blocks = re.findall(r"(?:^\|.*\n)+", output, re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()]
+        for block in blocks
+    ]
+
+
+def test_all_modes_agree_and_tables_and_plot_are_made(tmp_path: Path) -> None:
+    sample = copied(tmp_path)
+    done = run(sample)
+    assert done.returncode == 0, done.stdout + done.stderr
+    agreement, speed, attention = tables(done.stdout)
+
+    assert [row[0] for row in agreement[2:]] == MODES
+    assert {row[1] for row in agreement[2:]} == {"12 of 12"}
+    assert {row[3] for row in agreement[2:4]} == {"bit for bit"}, "a replay runs the same kernels"
+    assert speed[0] == ["context", *MODES]
+    assert [row[0] for row in speed[2:]] == ["4 K", "8 K"]
+    assert all(float(cell) > 0 for row in speed[2:] for cell in row[1:])
+    assert [row[0] for row in attention[2:]] == ["4 K", "8 K"]
+
+    results = json.loads((sample / "build" / "results.json").read_text(encoding="utf-8"))
+    for row, found in zip(attention[2:], results["attention"], strict=True):
+        sparse = found["indexer"] + found["sparse"]
+        dense = min(found["dense_kernel"], found["dense_matmul"])
+        assert row[-1] == f"{dense / sparse:.1f}"
+
+    plot = ET.parse(sample / "build" / "plot.svg")  # noqa: S314 - the sample wrote it
+    texts = {element.text for element in plot.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"4 K", "8 K", "dense: all tokens", f"{attention[2][-1]} x"} <= texts
+
+
+def test_a_model_that_selects_other_tokens_does_not_pass(tmp_path: Path) -> None:
+    sample = copied(tmp_path)
+    model = sample / "model.py"
+    text = model.read_text(encoding="utf-8")
+    wrong = text.replace("sparse_count=c.selected", "sparse_count=c.selected // 2")
+    assert wrong != text
+    model.write_text(wrong, encoding="utf-8")
+    done = run(sample)
+    assert done.returncode == 1
+    assert "eager does not agree" in done.stderr
+    assert not (sample / "build" / "plot.svg").exists()
