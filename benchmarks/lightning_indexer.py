@@ -1,0 +1,172 @@
+"""The lightning indexer beside plain PyTorch, its own matmul alone, and what the machine can do.
+
+opwright run -- python benchmarks/lightning_indexer.py
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+import torch_npu
+from timing import interleaved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEADS, SIZE, ROWS, COUNT = 64, 128, 4, 2048
+CONTEXTS = (4 << 10, 64 << 10, 128 << 10)
+MI = 1 << 20
+RESIDENT = 512  # the side of a product whose operands stay in the second-level cache
+
+# Of 64 Ki keys.
+FASTER_THAN_REFERENCE = 4.0
+TIMES_MATMUL = 1.25
+TIMES_ROOF = 2.0
+EXTRA_MEMORY = 64 * MI  # at 128 Ki keys
+
+
+@dataclass(frozen=True)
+class Operands:
+    """One sequence: a few queries, many keys."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    weights: torch.Tensor
+
+    @classmethod
+    def of(cls, keys: int, dtype: torch.dtype = torch.bfloat16) -> Operands:
+        """Return random ones on the CPU."""
+        torch.manual_seed(0)
+        return cls(
+            torch.randn(1, ROWS, HEADS, SIZE).to(dtype),
+            torch.randn(1, keys, 1, SIZE).to(dtype),
+            torch.randn(1, ROWS, HEADS).to(dtype),
+        )
+
+    def kernel(self) -> Callable[[], object]:
+        """Return the operator's call on the device."""
+        tensors = [tensor.to("npu") for tensor in (self.query, self.key, self.weights)]
+        return lambda: torch_npu.npu_lightning_indexer(*tensors, sparse_count=COUNT)
+
+    def reference(self) -> None:
+        """Compute scores of all keys in float32, and topk of those that each query sees."""
+        keys = self.key.shape[1]
+        products = self.query[0].float() @ self.key[0, :, 0].float().T
+        scores = torch.einsum("rh,rhk->rk", self.weights[0].float(), products.relu_())
+        hidden = torch.ones(ROWS, keys, dtype=torch.bool).triu_(keys - ROWS + 1)
+        scores.masked_fill_(hidden, -torch.inf)
+        indices = scores.topk(min(COUNT, keys)).indices
+        indices.masked_fill_(hidden.gather(1, indices), -1)
+
+    def matmul(self, dtype: torch.dtype) -> Callable[[], object]:
+        """Return the product alone, of one dtype, into memory that is there."""
+        query = self.query.view(ROWS * HEADS, SIZE).to(dtype)
+        key = self.key.view(-1, SIZE).to(dtype)
+        out = torch.empty(len(query), len(key), dtype=dtype)
+
+        def multiply() -> None:
+            torch.set_float32_matmul_precision("medium")  # float32 in tiles of bfloat16
+            torch.mm(query, key.t(), out=out)
+            torch.set_float32_matmul_precision("highest")
+
+        return multiply
+
+    @property
+    def operations(self) -> float:
+        """Return how many there are in the products, two for each multiplication."""
+        return 2 * self.query.numel() * self.key.shape[1]
+
+
+def resident_product() -> Callable[[], object]:
+    """Return a bfloat16 matmul that nothing but the arithmetic limits."""
+    x, y = (torch.randn(RESIDENT, RESIDENT).bfloat16() for _ in range(2))
+    out = torch.empty_like(x)
+    return lambda: torch.mm(x, y, out=out)
+
+
+def status(field: str) -> int:
+    """Return a line of the process's status in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) << 10
+    raise LookupError(field)
+
+
+def extra_memory(keys: int) -> int:
+    """Return how much memory the first call of the process takes beside its operands."""
+    call = Operands.of(keys).kernel()
+    torch_npu.npu.synchronize()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = status("VmRSS")
+    call()
+    torch_npu.npu.synchronize()
+    return status("VmHWM") - before
+
+
+def measure(keys: int) -> dict[str, float]:
+    """Return milliseconds of each side."""
+    operands = Operands.of(keys)
+    sides = {
+        "kernel": operands.kernel(),
+        "reference": operands.reference,
+        "mm bf16": operands.matmul(torch.bfloat16),
+        "mm fp32": operands.matmul(torch.float32),
+        "roof": resident_product(),
+    }
+    times = interleaved(sides, calls=1, rounds=15 if keys > CONTEXTS[0] else 60)
+    times["roof"] *= operands.operations / (2 * RESIDENT**3)
+    return {name: time / 1e3 for name, time in times.items()}
+
+
+def missed(keys: int, times: dict[str, float]) -> list[str]:
+    """Return the demands that the times do not meet."""
+    if keys != CONTEXTS[1]:
+        return []
+    demands = {
+        f"{FASTER_THAN_REFERENCE} x the reference": times["kernel"] * FASTER_THAN_REFERENCE
+        <= times["reference"],
+        f"{TIMES_MATMUL} x mm fp32": times["kernel"] <= TIMES_MATMUL * times["mm fp32"],
+        f"{TIMES_MATMUL} x mm bf16": times["kernel"] <= TIMES_MATMUL * times["mm bf16"],
+        f"{TIMES_ROOF} x the roof": times["kernel"] <= TIMES_ROOF * times["roof"],
+    }
+    return [text for text, met in demands.items() if not met]
+
+
+def main() -> None:
+    """Print the table, and the demands that are missed."""
+    # With torch_npu's own queue the number of threads is what it was at the first operator.
+    os.environ["TASK_QUEUE_ENABLE"] = "0"
+    memory = extra_memory(CONTEXTS[-1])
+    print(f"{ROWS} queries, {HEADS} heads, bfloat16, {COUNT} selected; ms (medians of turns)")
+    print("mm bf16: bfloat16 result, too coarse to select by; mm fp32: precision 'medium'")
+    columns = ("kernel", "reference", "mm bf16", "mm fp32", "roof")
+    ratios = ("ref/kernel", "kernel/bf16", "kernel/fp32", "kernel/roof")
+    print(f"{'threads':>7} {'keys':>7}" + "".join(f"{name:>12}" for name in columns + ratios))
+    failures = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        for keys in CONTEXTS:
+            times = measure(keys)
+            kernel = times["kernel"]
+            shown = [f"{times[name]:12.2f}" for name in columns]
+            shown += [
+                f"{value:12.2f}"
+                for value in (
+                    times["reference"] / kernel,
+                    *(kernel / times[name] for name in columns[2:]),
+                )
+            ]
+            print(f"{threads:>7} {keys:>7}" + "".join(shown), flush=True)
+            failures += [f"{text} ({threads} threads)" for text in missed(keys, times)]
+    print(f"\nextra memory at {CONTEXTS[-1]} keys: {memory / MI:.1f} MiB")
+    if memory > EXTRA_MEMORY:
+        failures.append("memory")
+    print(f"missed: {', '.join(failures) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
