@@ -197,3 +197,17 @@ def test_limits_of_the_vendors_kernel_are_refused_on_demand(block: Block, messag
     with pytest.raises(RuntimeError, match=message):
         native(block.inputs(), vendor_limits=True)
     native(SMALL.inputs(), vendor_limits=True)
+
+
+def test_backward_says_that_there_is_no_derivative() -> None:
+    inputs = SMALL.inputs()
+    out = native({**inputs, "x": inputs["x"].requires_grad_()})
+    with pytest.raises(RuntimeError, match=r"derivative for opwright::sparse_attention_block"):
+        torch.autograd.grad(out.sum(), inputs["x"])
+
+
+def test_the_shape_is_known_without_data() -> None:
+    inputs = {name: x.to("meta") for name, x in Block(lengths=(9,) * 3, count=2).inputs().items()}
+    out = native(inputs)
+    assert out.shape == (3, 2, 4, 512)
+    assert out.dtype == torch.bfloat16
