@@ -184,6 +184,17 @@ def test_sinks_have_no_gradient() -> None:
     assert "sinks" in text
 
 
+def test_a_quantised_cache_has_no_gradient() -> None:
+    query, indices = normal(1, 2, 4, 576, seed=1), torch.zeros(1, 2, 1, 2, dtype=SHORT)
+    cache = torch.zeros(1, 6, 1, 656, dtype=torch.int8)
+
+    def attention(*given: torch.Tensor) -> list[torch.Tensor]:
+        return [torch_npu.npu_kv_quant_sparse_flash_attention(*given, 0.1, 2, 2, attention_mode=2)]
+
+    text = refusal(attention, [query, cache, cache, indices], 0, {})
+    assert text == "derivative for npu::npu_kv_quant_sparse_flash_attention is not implemented"
+
+
 def test_indices_have_no_gradient() -> None:
     given, options = indexed(packed=False)
     weights = given[2].to("npu").requires_grad_()
