@@ -51,6 +51,12 @@ def test_lint_stands_on_prototypes_and_files_alone() -> None:
     assert found == {"aclnn", "lint", "sources"}
 
 
+def test_references_stand_on_torch_alone() -> None:
+    """What they are compared with may not be what they are made of."""
+    found = {name for file in (PACKAGE / "reference").rglob("*.py") for name in imports_of(file)}
+    assert found == {"reference"}
+
+
 def test_nothing_builds_on_the_outer_ring() -> None:
     found = {
         (str(file.relative_to(PACKAGE)), name)

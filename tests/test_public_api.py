@@ -20,13 +20,31 @@ from opwright.declare.fields import OperatorFields
 from opwright.declare.operator_set import DeclaredOperator
 from opwright.live import Loaded
 from opwright.project.cases import Case, cases, error_cases
+from opwright.reference.comparison import differing_attention, differing_rows
+from opwright.reference.lightning_indexer import lightning_indexer, quant_lightning_indexer
+from opwright.reference.sparse_flash_attention import (
+    kv_quant_sparse_flash_attention,
+    sparse_flash_attention,
+)
 
 pytestmark = pytest.mark.torch
 
 GOLDEN = Path(__file__).parent / "public_api.txt"
 MOST_NAMES = 10
 # What the names return, and what the tests of a project import.
-OTHERS = (DeclaredOperator, Loaded, Case, cases, error_cases)
+OTHERS = (
+    DeclaredOperator,
+    Loaded,
+    Case,
+    cases,
+    error_cases,
+    lightning_indexer,
+    quant_lightning_indexer,
+    sparse_flash_attention,
+    kv_quant_sparse_flash_attention,
+    differing_rows,
+    differing_attention,
+)
 
 
 def described(name: str, value: object) -> list[str]:
