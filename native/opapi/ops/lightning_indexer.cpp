@@ -3,8 +3,10 @@
 #include "sparse_attention/lightning_indexer.h"
 
 #include <limits>
+#include <string_view>
 
 #include "opapi/opapi.h"
+#include "runtime/soc.h"
 
 namespace {
 
@@ -15,6 +17,16 @@ void check_tokens(int64_t pre_tokens, int64_t next_tokens) {
   require(pre_tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'pre_tokens' is ", pre_tokens, "; it must be ", kAll);
   require(next_tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'next_tokens' is ", next_tokens, "; it must be ",
           kAll);
+}
+
+// What one family of chips does not take, although the others do.
+void check_950(const at::Tensor& query, const at::Tensor& weights) {
+  if (soc().short_name != std::string_view("ascend950")) return;
+  require(weights.scalar_type() != at::kFloat, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'weights' has dtype Float; on Ascend950 it must be that of parameter 'query'");
+  const int64_t heads = query.dim() < 2 ? 0 : query.size(-2);
+  require(heads == 8 || heads == 16 || heads == 24 || heads == 32 || heads == 64, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'query' has ", heads, " heads; on Ascend950 it must have 8, 16, 24, 32 or 64");
 }
 
 // Null layouts are the default.
@@ -35,6 +47,7 @@ struct Options {
 
 void lightning_indexer(const sparse::IndexerOperands& operands, const Options& options, bool return_values,
                        at::Tensor& indices, at::Tensor& values) {
+  check_950(operands.query, operands.weights);
   sparse::lightning_indexer(operands, options.checked(), indices, return_values ? &values : nullptr);
 }
 
@@ -42,6 +55,7 @@ void quant_lightning_indexer(const sparse::QuantizedIndexerOperands& operands, i
                              const Options& options, at::Tensor& out) {
   require(query_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'query_quant_mode' is ", query_mode, "; it must be 0");
   require(key_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'key_quant_mode' is ", key_mode, "; it must be 0");
+  check_950(operands.query, operands.weights);
   sparse::quant_lightning_indexer(operands, options.checked(), out);
 }
 

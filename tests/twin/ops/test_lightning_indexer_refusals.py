@@ -8,6 +8,7 @@ import pytest
 import torch_npu
 
 from tests.reference.problems import lengths
+from tests.twin.on_twin import output
 from tests.twin.ops.compare import rejects
 from tests.twin.ops.indexer_problems import LAYOUTS, RAGGED, Call, indexer_call
 
@@ -140,3 +141,23 @@ REFUSED = of_bsnd() | of_others()
 @pytest.mark.parametrize(("why", "call"), REFUSED.items(), ids=REFUSED.keys())
 def test_refusals(why: str, call: Call) -> None:
     rejects(why, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
+
+
+def test_refusals_of_a_chip() -> None:
+    """What Ascend950 does not take: other numbers of heads, float32 weights."""
+    script = """
+        from tests.twin.ops.compare import rejects
+        from tests.twin.ops.indexer_problems import RAGGED, check_indexer, indexer_call, quant_call
+        for make, operator, modes in (
+            (indexer_call, torch_npu.npu_lightning_indexer, ()),
+            (quant_call, torch_npu.npu_quant_lightning_indexer, (0, 0)),
+        ):
+            call = make(RAGGED, heads=48, sparse_count=16)
+            why = "has 48 heads; on Ascend950 it must have 8, 16, 24, 32 or 64"
+            rejects(why, operator, *call.tensors, *modes, **call.options)
+        call = indexer_call(RAGGED, weights=torch.float32, sparse_count=16)
+        why = "'weights' has dtype Float; on Ascend950 it must be that of parameter 'query'"
+        rejects(why, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
+        check_indexer(indexer_call(RAGGED, heads=24, sparse_count=16))
+    """
+    output(script, OPWRIGHT_SOC="Ascend950")
