@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import torch
 import torch_npu
 
@@ -12,7 +14,7 @@ from opwright.reference.comparison import differing_attention
 from opwright.reference.sparse_flash_attention import sparse_flash_attention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 LATENT, ROPE = 512, 64
 PAGE = 32
@@ -37,9 +39,6 @@ class Case:
     sinks: bool = False
     own_values: bool = False  # in another tensor than keys
     options: dict[str, Any] = field(default_factory=dict)
-
-    def with_(self, **changes: Any) -> Case:
-        return replace(self, **changes)
 
 
 def of_all_kinds() -> Iterator[Case]:
@@ -125,18 +124,18 @@ def operands(case: Case, seed: int = 0) -> tuple[list[torch.Tensor], dict[str, A
         tokens = normal(batch, keys, 1, width)
         if case.layout_kv == "PA_BSND":
             return paged(tokens, case.keys, table, gap=5)
-        return rows_of(tokens, case.keys, case.layout_kv).npu()
+        return rows_of(tokens, case.keys, case.layout_kv).to("npu")
 
     def query(width: int) -> torch.Tensor:
         tokens = normal(batch, queries, case.heads, width)
-        return rows_of(tokens, case.queries, case.layout).npu()
+        return rows_of(tokens, case.queries, case.layout).to("npu")
 
     packed_queries, packed_keys = case.layout == "TND", case.layout_kv == "TND"
     lengths = prefix_sums(case.queries) if packed_queries else torch.tensor(case.queries).int()
     key_lengths = prefix_sums(case.keys) if packed_keys else torch.tensor(case.keys).int()
     named: dict[str, Any] = {
-        "actual_seq_lengths_query": lengths.npu(),
-        "actual_seq_lengths_kv": key_lengths.npu(),
+        "actual_seq_lengths_query": lengths.to("npu"),
+        "actual_seq_lengths_kv": key_lengths.to("npu"),
         "layout_query": case.layout,
         "layout_kv": case.layout_kv,
         "sparse_block_size": case.block,
@@ -145,19 +144,33 @@ def operands(case: Case, seed: int = 0) -> tuple[list[torch.Tensor], dict[str, A
         **case.options,
     }
     if case.layout_kv == "PA_BSND":
-        named["block_table"] = table.npu()
+        named["block_table"] = table.to("npu")
     key = cache(LATENT)
     value = cache(LATENT) if case.own_values else key
     if case.rope:
         named |= {"query_rope": query(ROPE), "key_rope": cache(ROPE)}
     if case.sinks:
-        named["sinks"] = torch.randn(case.heads, generator=generator).npu()
-    indices = rows_of(selections(case, generator), case.queries, case.layout).npu()
+        named["sinks"] = torch.randn(case.heads, generator=generator).to("npu")
+    indices = rows_of(selections(case, generator), case.queries, case.layout).to("npu")
     return [query(LATENT), key, value, indices], named
 
 
-def on_cpu(values: Any) -> Any:
-    return values.cpu() if isinstance(values, torch.Tensor) else values
+def on_cpu(named: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.cpu() if isinstance(value, torch.Tensor) else value
+        for name, value in named.items()
+    }
+
+
+def refused(why: str, operator: Callable[..., object], *tensors: object, **named: object) -> None:
+    """Call an operator that must raise a RuntimeError which says so, now or when it runs."""
+
+    def attempt() -> None:
+        operator(*tensors, **named)
+        torch_npu.npu.synchronize()
+
+    with pytest.raises(RuntimeError, match=re.escape(why)):
+        attempt()
 
 
 def compare(case: Case, seed: int = 0) -> None:
@@ -167,10 +180,14 @@ def compare(case: Case, seed: int = 0) -> None:
     actual = torch_npu.npu_sparse_flash_attention(
         *tensors, SCALE, **named, return_softmax_lse=statistics
     )
+    query, key, value, indices = (tensor.cpu() for tensor in tensors)
     expected = sparse_flash_attention(
-        *map(on_cpu, tensors),
+        query,
+        key,
+        value,
+        indices,
         SCALE,
-        **{name: on_cpu(value) for name, value in named.items()},
+        **on_cpu(named),
         return_softmax_lse=statistics,
     )
     assert differing_attention(actual[0].cpu(), expected[0]) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -35,8 +36,8 @@ def test_blocks_of_tokens(block: int, layout_kv: str) -> None:
 def test_large_blocks() -> None:
     """128 tokens: more than a tile in each, and more of a row than scores are kept of."""
     case = Case(queries=(2, 1), keys=(5000, 4200), heads=3, block=128, selected=40)
-    compare(case.with_(mode=0))
-    compare(case.with_(dtype=torch.float16, sinks=True))
+    compare(replace(case, mode=0))
+    compare(replace(case, dtype=torch.float16, sinks=True))
 
 
 @pytest.mark.parametrize("heads", [1, 2, 7, 33, 48, 100, 128])
@@ -54,8 +55,8 @@ def test_without_rope_and_with_own_values() -> None:
 def test_empty_sequences() -> None:
     """Sequences without queries, without keys, or with fewer keys than queries."""
     for (layout, layout_kv), sinks in itertools.product(LAYOUTS, (False, True)):
-        lengths = {"queries": (2, 0, 4, 1), "keys": (40, 5, 2, 0)}
-        compare(Case(layout=layout, layout_kv=layout_kv, sinks=sinks, **lengths))
+        case = Case(queries=(2, 0, 4, 1), keys=(40, 5, 2, 0), sinks=sinks)
+        compare(replace(case, layout=layout, layout_kv=layout_kv))
 
 
 def test_rows_that_are_not_written_are_zero() -> None:
@@ -92,7 +93,7 @@ def test_duplicates_count_twice() -> None:
     value = torch.stack((torch.zeros(512), torch.ones(512))).view(1, 2, 1, 512).half()
     indices = torch.tensor([1, 0, 1, 1], dtype=torch.int32).view(1, 1, 1, 4)
     out, _, total = torch_npu.npu_sparse_flash_attention(
-        *(x.npu() for x in (query, key, value, indices)),
+        *(x.to("npu") for x in (query, key, value, indices)),
         1.0,
         attention_mode=2,
         sparse_mode=0,
@@ -101,13 +102,13 @@ def test_duplicates_count_twice() -> None:
     # Two keys are visible: of the ids the first two count.
     assert total.item() == 2
     assert (out == 0.5).all()
-    keys = torch.cat((key, key, key), 1).npu()
-    values = torch.cat((value, value, value), 1).npu()
+    keys = torch.cat((key, key, key), 1).to("npu")
+    values = torch.cat((value, value, value), 1).to("npu")
     out, _, total = torch_npu.npu_sparse_flash_attention(
-        query.npu(),
+        query.to("npu"),
         keys,
         values,
-        indices.npu(),
+        indices.to("npu"),
         1.0,
         attention_mode=2,
         sparse_mode=0,
@@ -124,27 +125,14 @@ def test_statistics_of_packed_queries_over_pages() -> None:
     out, *statistics = torch_npu.npu_sparse_flash_attention(
         *tensors, SCALE, **named, return_softmax_lse=True
     )
-    given = [torch.empty(1, 3, 64).npu() for _ in range(2)]
+    given = [torch.empty(1, 3, 64).to("npu") for _ in range(2)]
     again = torch.empty_like(out)
-    optional = (named[n] for n in ("block_table", "actual_seq_lengths_query"))
-    largest = 2**63 - 1
-    call(
-        "aclnnSparseFlashAttention",
-        *tensors,
-        *optional,
-        *(named[n] for n in ("actual_seq_lengths_kv", "query_rope", "key_rope")),
-        SCALE,
-        1,
-        "TND",
-        "PA_BSND",
-        3,
-        largest,
-        largest,
-        2,
-        True,
-        again,
-        *given,
-    )
+    optional = ("block_table", "actual_seq_lengths_query", "actual_seq_lengths_kv")
+    ropes = (named["query_rope"], named["key_rope"])
+    unlimited = (2**63 - 1,) * 2
+    attributes = (SCALE, 1, "TND", "PA_BSND", 3, *unlimited, 2, True)
+    tables = (named[name] for name in optional)
+    call("aclnnSparseFlashAttention", *tensors, *tables, *ropes, *attributes, again, *given)
     assert torch.equal(again.cpu(), out.cpu())
     for got, right in zip(statistics, given, strict=True):
         assert torch.equal(got.flatten().cpu(), right.flatten().cpu())
@@ -169,20 +157,25 @@ def test_large_scores() -> None:
 @pytest.mark.parametrize("level", ["avx512", "avx2", "base"])
 def test_instruction_sets(level: str) -> None:
     """Each level that this machine has, or the one below; the other tests run the best."""
-    script = """
+    script = f"""
+        import os
+        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # read when it is first needed
         from tests.twin.ops.attention_cases import compare, of_all_kinds
         for case in of_all_kinds():
             compare(case)
     """
-    output(script, OPWRIGHT_CPU_ISA=level)
+    output(script)
 
 
 def test_results_do_not_depend_on_threads() -> None:
     script = """
+        import os
+        from dataclasses import replace
+        os.environ["TASK_QUEUE_ENABLE"] = "0"  # or torch_npu's own thread would count threads
         from tests.twin.ops.attention_cases import SCALE, of_all_kinds, operands
         for case in of_all_kinds():
             for queries in ((1,), (2, 3)):
-                few = case.with_(queries=queries, keys=case.keys[: len(queries)], heads=72)
+                few = replace(case, queries=queries, keys=case.keys[: len(queries)], heads=72)
                 tensors, named = operands(few)
                 results = []
                 for threads in (1, 2, 3, 4):
@@ -191,7 +184,7 @@ def test_results_do_not_depend_on_threads() -> None:
                     results.append(out.cpu())
                 assert all(torch.equal(results[0], other) for other in results[1:])
     """
-    output(script, TASK_QUEUE_ENABLE="0")  # or torch_npu's own thread would count threads
+    output(script)
 
 
 def test_random_cases() -> None:
