@@ -185,17 +185,31 @@ def test_refuses_before_any_cache_is_written(
         assert torch.equal(inputs[cache], before[cache])
 
 
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        (replace(SMALL, lengths=(5,) * 3), r"'x' has 3 sequences .*; it must be .* 4"),
-        (replace(SMALL, count=3, lengths=(5,) * 4), r"'x' has 3 new tokens .* between 1 and 2"),
-    ],
-)
-def test_limits_of_the_vendors_kernel_are_refused_on_demand(block: Block, message: str) -> None:
-    native(block.inputs())
+VENDOR_LIMITS = [
+    (replace(SMALL, lengths=(5,) * 3), {}, r"'x' has 3 sequences .*; it must be between 4 and 4"),
+    (replace(SMALL, lengths=(5,) * 4, count=3), {}, r"'x' has 3 new tokens .* between 1 and 2"),
+    (
+        SMALL,
+        dict.fromkeys(CACHES, lambda t: t[:1].expand(4097, -1, -1, -1)),
+        r"'kv_cache' has 4097 pages .*; it must be between 1 and 4096",
+    ),
+    (
+        SMALL,
+        {"block_table": lambda t: t.repeat(1, 400)},
+        r"'block_table' has 1200 pages of a sequence .*; it must be between 1 and 1024",
+    ),
+]
+
+
+@pytest.mark.parametrize(("block", "changes", "message"), VENDOR_LIMITS)
+def test_limits_of_the_vendors_kernel_are_refused_on_demand(
+    block: Block, changes: dict[str, Callable[[torch.Tensor], torch.Tensor]], message: str
+) -> None:
+    inputs = block.inputs()
+    inputs |= {name: change(inputs[name]) for name, change in changes.items()}
     with pytest.raises(RuntimeError, match=message):
-        native(block.inputs(), vendor_limits=True)
+        native(inputs, vendor_limits=True)
+    assert native(inputs).any()  # they are none of the mathematics
     native(SMALL.inputs(), vendor_limits=True)
 
 
