@@ -82,7 +82,7 @@ def operands(batch: Batch, dtype: torch.dtype = torch.float16) -> tuple[torch.Te
     )
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=30)
 @given(batches(), st.sampled_from([0, 3]), st.integers(1, 50), st.booleans())
 def test_layouts_agree(batch: Batch, mode: int, count: int, coarse: bool) -> None:  # noqa: FBT001
     """With scores that are coarse, there are ties; all results are the same in each layout."""
@@ -125,7 +125,7 @@ def test_layouts_agree(batch: Batch, mode: int, count: int, coarse: bool) -> Non
         assert (row[rest:] == -1).all()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 3), st.integers(0, 30), st.integers(1, 40), st.integers(0, 1000))
 def test_rows(queries: int, keys: int, count: int, seed: int) -> None:
     """A row has different keys, then -1; the last row sees the same in both modes."""
@@ -143,7 +143,7 @@ def test_rows(queries: int, keys: int, count: int, seed: int) -> None:
         assert all(0 <= j <= keys - queries + i for j in row[:seen])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 1000), st.integers(2, 30))
 def test_what_is_selected_scores_highest(seed: int, keys: int) -> None:
     batch = Batch(queries=(1,), keys=(keys,), seed=seed)

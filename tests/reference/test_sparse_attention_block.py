@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from opwright.reference.errors import ReferenceArgumentError
 from opwright.reference.sparse_attention_block import (
     from_nz,
     layer_norm,
@@ -114,3 +115,14 @@ def test_a_query_sees_the_new_tokens_before_it_only() -> None:
 def test_a_sequence_shorter_than_the_new_tokens_has_rows_of_zeros() -> None:
     out = sparse_attention_block(**Block(lengths=(1, 0), count=2).inputs())
     assert [bool(row.any()) for row in out.flatten(0, 1)] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("row", [-1, 6 * 128])
+def test_a_row_that_the_caches_lack_is_refused_before_any_is_written(row: int) -> None:
+    inputs = Block(lengths=(5, 130)).inputs()
+    assert inputs["kv_cache"].shape[:2] == (6, 128)
+    inputs["cache_index"][1] = row
+    before = copied(inputs)
+    with pytest.raises(ReferenceArgumentError, match="'cache_index'"):
+        sparse_attention_block(**inputs)
+    assert all(torch.equal(inputs[name], before[name]) for name in CACHES)

@@ -111,7 +111,7 @@ def drawn(batch: Batch, heads: int = 4) -> list[torch.Tensor]:
     ]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=30)
 @given(batches(), st.sampled_from([0, 3]), st.sampled_from([1, 4]), st.booleans())
 def test_layouts_agree(batch: Batch, mode: int, block: int, sunk: bool) -> None:  # noqa: FBT001
     query, key, query_rope, key_rope = drawn(batch)

@@ -192,6 +192,7 @@ def check(mode: str, *, dynamic: bool) -> list[str]:
 
 if __name__ == "__main__":
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # everything is small
     warnings.simplefilter("ignore")  # of dynamo and of torch_npu's backends
     # torch_npu's .out forms, which npugraph_ex calls, are undeclared aliases (docs/graphs.md).
     torch._functorch.config.error_on_custom_op_aliasing = False  # noqa: SLF001
