@@ -217,7 +217,7 @@ def importable(file: Path, module: ModuleType) -> Iterator[None]:
     finally:
         with suppress(ValueError):  # the file took it away itself
             sys.path.remove(folder)
-        for name, other in list(sys.modules.items()):
+        for name, other in sys.modules.copy().items():  # other threads may import
             origin = getattr(other, "__file__", None) or ""
             if name not in before and origin.startswith(f"{folder}{os.sep}"):
                 del sys.modules[name]
