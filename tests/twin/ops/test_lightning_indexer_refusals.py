@@ -159,4 +159,4 @@ def test_refusals_of_a_chip() -> None:
         rejects("161002", operator, *call.tensors, 0, 0, **call.options)
         check_indexer(indexer_call(RAGGED, heads=24, sparse_count=16))
     """
-    output(script, OPWRIGHT_SOC="Ascend950")
+    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")
