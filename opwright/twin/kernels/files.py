@@ -86,7 +86,7 @@ def load_file(file: Path) -> None:
     path = str(file.resolve())
     name = f"opwright_kernels:{path}"
     with lock:
-        if any(getattr(module, "__file__", None) == path for module in list(sys.modules.values())):
+        if any(getattr(module, "__file__", None) == path for module in sys.modules.copy().values()):
             return
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
