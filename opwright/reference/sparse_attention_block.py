@@ -15,10 +15,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from opwright.reference.errors import ReferenceArgumentError
 from opwright.reference.lightning_indexer import lightning_indexer
 from opwright.reference.sparse_flash_attention import sparse_flash_attention
 
-__all__ = ["from_nz", "layer_norm", "rms_norm", "rope", "sparse_attention_block", "to_nz"]
+__all__ = [
+    "cache_rows",
+    "from_nz",
+    "layer_norm",
+    "rms_norm",
+    "rope",
+    "rope_first",
+    "sparse_attention_block",
+    "to_nz",
+    "write",
+]
 
 NZ_COLUMNS = 16  # of a block of FRACTAL_NZ with 2-byte elements
 LATENT = 512  # columns of a compressed key, which is the value as well
@@ -79,6 +90,11 @@ def sparse_attention_block(  # noqa: PLR0913, PLR0917 - the operator's inputs, i
     -------
     Tensor
         [B, S, N, 512] bfloat16; 0 where a query sees no token.
+
+    Raises
+    ------
+    ReferenceArgumentError
+        Rows that the caches do not have, lengths and pages out of range.
     """
     batch, count, _ = x.shape
     heads, nope, _ = w_uk.shape
@@ -102,7 +118,7 @@ def sparse_attention_block(  # noqa: PLR0913, PLR0917 - the operator's inputs, i
     new_index = rope_first(new_index.unsqueeze(1), sines, cosines)
     index_weights = product(tokens, w_idx_proj).bfloat16()
 
-    slots = cache_index.reshape(rows).tolist()
+    slots = cache_rows("cache_index", cache_index, kv_cache)
     write(kv_cache, slots, new_key)
     write(kr_cache, slots, new_rope)
     write(index_k_cache, slots, new_index)
@@ -174,6 +190,24 @@ def rope(x: Tensor, sin: Tensor, cos: Tensor) -> Tensor:
 def rope_first(x: Tensor, sin: Tensor, cos: Tensor) -> Tensor:
     """Return x with rotary positions in its first 64 columns."""
     return torch.cat((rope(x[..., :ROPE], sin, cos), x[..., ROPE:]), dim=-1)
+
+
+def cache_rows(name: str, index: Tensor, cache: Tensor) -> list[int]:
+    """Return the rows of a paged cache that the parameter `name` has.
+
+    Raises
+    ------
+    ReferenceArgumentError
+        The cache has no such row.
+    """
+    rows: list[int] = index.flatten().tolist()
+    limit = cache.size(0) * cache.size(1)
+    for row in rows:
+        if not 0 <= row < limit:
+            raise ReferenceArgumentError(
+                where=f"parameter '{name}'", got=str(row), allowed=[f"0 to {limit - 1}"]
+            )
+    return rows
 
 
 def write(cache: Tensor, slots: list[int], rows: Tensor) -> None:
