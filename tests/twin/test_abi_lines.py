@@ -38,6 +38,11 @@ C_TYPES = {
 }
 C_TYPE_OF = {kind: c_type for c_type, kinds in C_TYPES.items() for kind in kinds.split()}
 
+# Functions that only callers later than torch_npu 2.13.0 know: another's, with a parameter more.
+LATER = {
+    "aclnnKvQuantSparseFlashAttentionV2": ("aclnnKvQuantSparseFlashAttention", 9, "tensor sinks")
+}
+
 PARAMETER = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*")
 LINE = re.compile(rf"\b(ACLNN|OPWRIGHT_FUNCTION)\s*\(\s*(\w+)\s*,\s*((?:{PARAMETER.pattern})+),")
 
@@ -50,7 +55,13 @@ class Line:
 
 def prototypes() -> dict[str, list[str]]:
     rows = [row.split("\t") for row in PROTOTYPES.read_text(encoding="utf-8").splitlines()[1:]]
-    return {function: parameters.split(", ") for function, parameters in rows}
+    known = {function: parameters.split(", ") for function, parameters in rows}
+    later = {
+        name: [*known[base][:place], parameter, *known[base][place:]]
+        for name, (base, place, parameter) in LATER.items()
+    }
+    assert not known.keys() & later.keys()
+    return known | later
 
 
 def lines(source: str) -> list[Line]:
