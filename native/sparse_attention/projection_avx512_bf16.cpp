@@ -34,6 +34,19 @@ __m512i interleaving() {
   return _mm512_load_si512(order);
 }
 
+// Fetches what is needed soon. A panel of FRACTAL_NZ is one stream. Rows of other layouts are apart, which the CPU does
+// not foresee; behind this weight is that of the next head.
+template <bool kNz>
+void fetch(const uint16_t* weight, const Strip& strip) {
+  if constexpr (kNz) {
+    _mm_prefetch(weight + kAhead * kPanel, _MM_HINT_T0);
+  } else {
+    const uint16_t* const next = weight + strip.depth * strip.row_stride;
+    _mm_prefetch(next, _MM_HINT_T1);
+    _mm_prefetch(next + strip.row_stride, _MM_HINT_T1);
+  }
+}
+
 __m512bh broadcast_pair(const uint16_t* x) {
   int32_t pair;
   memcpy(&pair, x, sizeof(pair));
@@ -51,13 +64,12 @@ void tile(const uint16_t* x, int64_t depth, const uint16_t* weight, const Strip&
     for (int p = 0; p < kPanels; ++p) sum[r][p] = _mm512_loadu_ps(out + r * kStrip + p * kPanel);
   }
   const int64_t row_stride = kNz ? kPanel : strip.row_stride;
-  constexpr int64_t kFetched = kNz ? kAhead * kPanel : kStrip;  // of other layouts the next strip's
   for (int64_t k = 0; k < depth; k += 2) {
     __m512bh pair[kPanels];
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const uint16_t* const from = weight + p * strip.panel_stride + k * row_stride;
-      _mm_prefetch(from + kFetched, _MM_HINT_T0);
+      fetch<kNz>(from, strip);
       pair[p] = reinterpret_cast<__m512bh>(load_pair<kNz>(from, row_stride, order));
     }
 #pragma GCC unroll 12

@@ -64,13 +64,14 @@ void tile(const float* x, int64_t depth, const uint16_t* weight, const Strip& st
       for (int v = 0; v < kVectors; ++v) sum[r][p][v] = load<Floats>(out + r * kStrip + p * kPanel + v * kLanes);
     }
   }
-  // Of other layouts the next strip's.
-  const int64_t ahead = strip.row_stride == kPanel ? kAhead * kPanel : kStrip;
+  // A panel of FRACTAL_NZ is one stream. Rows of other layouts are apart, which the CPU does not foresee; behind this
+  // weight is that of the next head.
+  const int64_t ahead = strip.row_stride == kPanel ? kAhead * kPanel : strip.depth * strip.row_stride;
   for (int64_t k = 0; k < depth; ++k) {
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p) {
       const uint16_t* const from = weight + p * strip.panel_stride + k * strip.row_stride;
-      __builtin_prefetch(from + ahead);
+      __builtin_prefetch(from + ahead, 0, 2);  // to read, into the second cache
       Floats w[kVectors];
       widen(from, w);
 #pragma GCC unroll 12
