@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 SEED = 7
 MODES = ("eager", "reduce-overhead", "max-autotune")
-# Of logits, whose standard deviation is about 1: bfloat16 has 8 bits, and two near ones of the
-# selected tokens may change places.
-TOLERANCE = 0.05
+# Of logits, whose standard deviation is about 1 and the largest about 4: bfloat16 has 8 bits. If 64
+# of the 2,048 selected tokens are missing, logits differ by twice as much.
+TOLERANCE = 0.1
 
 
 class Plan(NamedTuple):
@@ -47,7 +47,7 @@ WHOLE = Plan(
     lengths=(3, 2047, 3000, 5000),
     steps=8,
     contexts=tuple(1024 * thousands for thousands in (4, 8, 16, 32, 64, 128)),
-    rounds=7,
+    rounds=15,
 )
 QUICK = Plan(
     Config(hidden=256, feed_forward=512, heads=16, vocabulary=1024, query_rank=256),

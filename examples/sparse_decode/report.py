@@ -46,7 +46,7 @@ def agreement_table(found: dict[str, dict[str, float]]) -> str:
     rows = (
         (
             mode,
-            f"{row['same']} of {row['of']}" + (f", {row['ties']} ties" if row["ties"] else ""),
+            f"{row['same']} of {row['of']}" + (f", ties: {row['ties']}" if row["ties"] else ""),
             f"{row['reference']:.4f}",
             "bit for bit" if row["eager"] == 0 else f"{row['eager']:.4f}",
         )
@@ -115,15 +115,13 @@ def draw(found: list[dict[str, float]], file: Path) -> None:
             width = 1.2 if name == "indexer" else 2.2
             axes.plot(contexts, times, marker="o", lw=width, label=label, color=color)
         for row, top, bottom in zip(found, lines["dense"], lines["sparse"], strict=True):
-            axes.annotate(
-                f"{row['speed_up']:.1f} x",
-                (row["context"], (top * bottom) ** 0.5),
-                ha="center",
-                va="center",
-                color="#555555",
-            )
+            place = (row["context"], max(top, bottom))
+            text = f"{row['speed_up']:.1f} x"
+            axes.annotate(text, place, (0, 8), textcoords="offset points", ha="center")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.margins(y=0.15)
         axes.set_xticks(contexts, [named(context) for context in contexts])
         axes.set_xlabel("tokens in the context")
         axes.set_ylabel("milliseconds per layer and token")

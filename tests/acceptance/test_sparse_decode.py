@@ -55,7 +55,10 @@ def test_all_modes_agree_and_tables_and_plot_are_made(tmp_path: Path) -> None:
     agreement, speed, attention = tables(done.stdout)
 
     assert [row[0] for row in agreement[2:]] == MODES
-    assert {row[1] for row in agreement[2:]} == {"12 of 12"}
+    for row in agreement[2:]:
+        counts = re.fullmatch(r"(\d+) of 12(?:, ties: (\d+))?", row[1])
+        assert counts is not None
+        assert int(counts[1]) + int(counts[2] or 0) == 12
     assert {row[3] for row in agreement[2:4]} == {"bit for bit"}, "a replay runs the same kernels"
     assert speed[0] == ["context", *MODES]
     assert [row[0] for row in speed[2:]] == ["4 K", "8 K"]
