@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kRows = 4;                  // queries that share the keys which are in the cache
 constexpr int64_t kLeastRange = 2048;         // keys that are worth a task of their own
 constexpr int64_t kThreadProducts = 1 << 17;  // products of a head and a key that are worth a thread: about 0.1 ms
+constexpr int64_t kThreadTasks = 4;
 
 // Queries of one sequence that are next to each other.
 struct Unit {
@@ -58,10 +59,10 @@ int64_t threads_for(const IndexerScan& scan, const std::vector<Unit>& units) {
   return std::clamp<int64_t>(products / kThreadProducts, 1, at::get_num_threads());
 }
 
-// Long rows are divided where there are too few for all threads.
+// Long rows are divided where there are too few for all threads, and so that one that comes late delays little.
 std::vector<Task> tasks_of(std::vector<Unit>& units, int64_t threads) {
   const auto count = static_cast<int64_t>(units.size());
-  const int64_t wanted = threads == 1 ? 1 : count == 1 ? threads : 2 * threads;
+  const int64_t wanted = threads == 1 ? 1 : kThreadTasks * threads;
   std::vector<Task> tasks;
   for (Unit& unit : units) {
     const int64_t worth = (unit.visible + kLeastRange - 1) / kLeastRange;
@@ -114,7 +115,8 @@ class Worker {
   void run(const Task& task, std::atomic<Ranked>* bars) {
     const Unit& unit = *task.unit;
     const Sequence& sequence = *unit.sequence;
-    queries_.load(sequence.first_query + unit.row, unit.rows);
+    if (unit_ != &unit) queries_.load(sequence.first_query + unit.row, unit.rows);
+    unit_ = &unit;
     for (int64_t row = 0; row < unit.rows; ++row) selections_[row].begin(bars + row);
     const Rows keys(scan_.key, scan_.batch.key_layout, sequence);
     for (int64_t first = task.first; first < task.last; first += kKeyBlock) {
@@ -175,6 +177,7 @@ class Worker {
   const IndexerScan& scan_;
   const ScoreKernel& kernel_;
   QueryRows queries_;
+  const Unit* unit_ = nullptr;  // whose queries are loaded
   std::vector<TopSelection> selections_;
   at::Tensor converted_;
   const char* pointers_[kKeyBlock + kKeyPadding];
