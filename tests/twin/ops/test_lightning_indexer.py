@@ -187,16 +187,20 @@ def test_views_that_start_anywhere() -> None:
 @pytest.mark.parametrize("level", ["base", "avx2", "avx512"])
 def test_instruction_sets(level: str) -> None:
     """The kernels below the best of this machine, which the other tests run."""
-    output(
-        "from tests.twin.ops.indexer_problems import check_all\ncheck_all()",
-        OPWRIGHT_CPU_ISA=level,
-        OMP_NUM_THREADS="1",
-    )
+    output(f"""
+        import os
+        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # before it is looked at
+        torch.set_num_threads(1)
+        from tests.twin.ops.indexer_problems import check_all
+        check_all()
+    """)
 
 
 def test_results_do_not_depend_on_threads() -> None:
     """Bit by bit, scores included, of both indexers."""
     script = """
+        import os
+        os.environ["TASK_QUEUE_ENABLE"] = "0"  # or torch_npu's own thread would count threads
         from tests.twin.ops.indexer_problems import LONG, indexer_call, on_device, quant_call
         calls = [
             indexer_call(LONG, heads=17, dtype=dtype, sparse_count=1024, return_value=True)
@@ -215,4 +219,4 @@ def test_results_do_not_depend_on_threads() -> None:
             for tensor, first in zip(result, results[0], strict=True):
                 assert torch.equal(tensor.cpu(), first.cpu())
     """
-    output(script, TASK_QUEUE_ENABLE="0")  # or torch_npu's own thread would count threads
+    output(script)
