@@ -130,7 +130,8 @@ void check_cache_rows(const at::Tensor& cache_index, const BlockSizes& sizes) {
 }
 
 void check_vendor_limits(const SparseAttentionBlockOperands& operands, const BlockSizes& sizes) {
-  require_between(sizes.batch, kVendorBatch, kVendorBatch, "x", "sequences (vendor's limit)");
+  require(sizes.batch == kVendorBatch, ACLNN_ERR_PARAM_INVALID, "parameter 'x' has ", sizes.batch,
+          " sequences; it must have ", kVendorBatch, " (vendor's limit)");
   require_between(sizes.count, 1, kVendorCount, "x", "new tokens of a sequence (vendor's limit)");
   require_between(sizes.pages, 1, kVendorBatch * kVendorPages, "kv_cache", "pages (vendor's limit)");
   require_between(operands.block_table.size(1), 1, kVendorPages, "block_table", "pages of a sequence (vendor's limit)");
