@@ -13,6 +13,7 @@ namespace {
 struct PairMultiply {
   static constexpr int64_t kStep = 2;
   static constexpr int64_t kTile = 126;
+  static constexpr bool kInPlace = true;
   static constexpr int64_t kTileFloats = kTile / 2 * kLatent;
 
   struct Keys {
@@ -29,13 +30,6 @@ struct PairMultiply {
   }
 
   static void copy_query(const char* from, int64_t count, char* row) { std::memcpy(row, from, 2 * count); }
-
-  static void expect(const TokenTile& tile, int64_t first, int64_t end, bool has_rope) {
-    for (int64_t token = first; token < end; ++token) {
-      expect_rows<2 * kLatent>(tile.keys, token, tile.count);
-      if (has_rope) expect_rows<2 * kRope>(tile.ropes, token, tile.count);
-    }
-  }
 
   static void lay_out_keys(const TokenTile& tile, bool, char*, Keys& result) { result = {tile.keys, tile.ropes}; }
 

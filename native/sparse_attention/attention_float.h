@@ -11,6 +11,7 @@ template <class Format>
 struct FloatMultiply {
   static constexpr int64_t kStep = 1;
   static constexpr int64_t kTile = 60;
+  static constexpr bool kInPlace = false;
   static constexpr int64_t kTileFloats = kTile * kWidth;
 
   struct Keys {
@@ -27,8 +28,6 @@ struct FloatMultiply {
   static void copy_query(const char* from, int64_t count, char* row) {
     widen_row<Format>(from, count, reinterpret_cast<float*>(row));
   }
-
-  static void expect(const TokenTile&, int64_t, int64_t, bool) {}
 
   static void lay_out_keys(const TokenTile& tile, bool has_rope, char* memory, Keys& result) {
     auto* const rows = reinterpret_cast<float*>(memory);

@@ -29,10 +29,12 @@ struct HeadRows {
   int64_t tokens;      // of all tiles; beyond `room` the second pass computes scores again
 };
 
-// Where the tokens of a tile lie.
+// Where the tokens of a tile lie, and the values of the tile that is added after it, so that they can be fetched early.
 struct TokenTile {
   const char *const *keys, *const *ropes, *const *values;
   int64_t first, count;  // all tiles but the last are full
+  const char* const* next_values;
+  int64_t next_count;
 };
 
 struct HeadResults {
@@ -40,7 +42,8 @@ struct HeadResults {
   float *highest, *sum;
 };
 
-// begin, then score for each tile, then add for each tile, then finish.
+// begin, then score for each tile, then add for each tile from the last to the first, whose tokens are the likelier in
+// a cache the later they were read, then finish.
 struct AttentionKernel {
   int64_t tile;  // tokens
   int64_t (*scratch_bytes)(int64_t heads, int64_t room);

@@ -70,7 +70,7 @@ class Room {
       : kernel_(kernel),
         problem_(problem),
         kept_(std::min(kMostKept, problem.indices.size(1) * problem.options.block_size)),
-        pointers_(3 * (kernel.tile + kTilePadding)) {
+        pointers_(4 * (kernel.tile + kTilePadding)) {
     const int64_t state = (kernel.scratch_bytes(heads, kept_) + kLine - 1) / kLine * kLine;
     const bool decodes = problem.sources.front().code.has_value();
     memory_ = c10::GetCPUAllocator()->allocate(state + (decodes ? kernel.tile * kLatent * kElementBytes : 0));
@@ -78,6 +78,7 @@ class Room {
     keys_ = pointers_.data();
     ropes_ = keys_ + kernel.tile + kTilePadding;
     values_ = ropes_ + kernel.tile + kTilePadding;
+    next_values_ = values_ + kernel.tile + kTilePadding;
   }
 
   void attend(HeadRows heads, const Row& row, const HeadResults& results) {
@@ -89,38 +90,53 @@ class Room {
     const bool is_kept = heads.tokens <= kept_;
     kernel_.begin(heads, state);
     for (int64_t first = 0; first < heads.tokens; first += kernel_.tile) {
-      kernel_.score(heads, locate(source, first, true, false), state);
+      locate_keys(source, first);
+      kernel_.score(heads, {keys_, ropes_, nullptr, first, count(first), nullptr, 0}, state);
     }
-    for (int64_t first = 0; first < heads.tokens; first += kernel_.tile) {
-      kernel_.add(heads, locate(source, first, !is_kept, true), state);
+    const int64_t tiles = (heads.tokens + kernel_.tile - 1) / kernel_.tile;
+    locate_values(source, (tiles - 1) * kernel_.tile, next_values_);
+    for (int64_t first = (tiles - 1) * kernel_.tile; first >= 0; first -= kernel_.tile) {
+      if (source.code || !is_kept) locate_keys(source, first);
+      std::swap(values_, next_values_);
+      const bool has_next = locate_values(source, first - kernel_.tile, next_values_);
+      const char* const* const values = source.code ? keys_ : values_;
+      kernel_.add(heads, {keys_, ropes_, values, first, count(first), next_values_, has_next ? kernel_.tile : 0},
+                  state);
     }
     kernel_.finish(heads, state, results);
   }
 
  private:
-  // Where the tokens of a tile lie; what a pass does not read is left out.
-  TokenTile locate(const TokenSource& source, int64_t first, bool with_keys, bool with_values) {
-    const int64_t count = std::min(kernel_.tile, static_cast<int64_t>(tokens_.size()) - first);
-    for (int64_t i = 0; i < count; ++i) {
+  int64_t count(int64_t first) const { return std::min(kernel_.tile, static_cast<int64_t>(tokens_.size()) - first); }
+
+  // Of a tile, and of the tokens after it, which a kernel may ask for.
+  void locate_keys(const TokenSource& source, int64_t first) {
+    const auto rest = static_cast<int64_t>(tokens_.size()) - first;
+    const int64_t end = std::min(rest, kernel_.tile + (source.code ? 0 : kTilePadding));
+    for (int64_t i = 0; i < end; ++i) {
       const int64_t token = tokens_[first + i];
-      if (source.code) {
-        const char* const key = source.keys.at(token);
-        char* const latent = decoded_ + i * kLatent * kElementBytes;
-        kernel_.dequantize(key, *source.code, latent);
-        keys_[i] = values_[i] = latent;
-        ropes_[i] = key + kLatent;
-        continue;
-      }
-      if (with_values) values_[i] = source.values.at(token);
-      if (!with_keys) continue;
-      keys_[i] = source.keys.at(token);
+      const char* const key = source.keys.at(token);
+      keys_[i] = source.code ? decoded(i, key, *source.code) : key;
+      if (source.code) ropes_[i] = key + kLatent;
       if (source.ropes) ropes_[i] = source.ropes->at(token);
     }
-    for (int64_t i = count; i < count + kTilePadding; ++i) {
+    for (int64_t i = end; i < kernel_.tile + kTilePadding; ++i) {
       keys_[i] = keys_[0];
       ropes_[i] = ropes_[0];
     }
-    return {keys_, ropes_, values_, first, count};
+  }
+
+  const char* decoded(int64_t index, const char* key, Code code) {
+    char* const latent = decoded_ + index * kLatent * kElementBytes;
+    kernel_.dequantize(key, code, latent);
+    return latent;
+  }
+
+  // False if there is no such tile, or values are decoded keys.
+  bool locate_values(const TokenSource& source, int64_t first, const char** values) {
+    if (source.code || first < 0) return false;
+    for (int64_t i = 0; i < count(first); ++i) values[i] = source.values.at(tokens_[first + i]);
+    return true;
   }
 
   const AttentionKernel& kernel_;
@@ -130,7 +146,7 @@ class Room {
   std::vector<int32_t> tokens_;
   at::DataPtr memory_;
   char* decoded_;
-  const char **keys_, **ropes_, **values_;
+  const char **keys_, **ropes_, **values_, **next_values_;
 };
 
 // Some heads of a row.

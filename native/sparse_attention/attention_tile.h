@@ -4,9 +4,10 @@
 //   struct Multiply {
 //     kStep              elements of 4 bytes that a lane multiplies at once: 1 float, or 2 of bfloat16
 //     kTile              tokens of a tile
+//     kInPlace           keys are read where they lie
 //     add                sum + factor * lanes, where factor is 4 bytes in memory
 //     copy_query         elements as they are multiplied
-//     Keys, lay_out_keys, Values, lay_out_values, expect
+//     Keys, lay_out_keys, Values, lay_out_values
 //     pack_probabilities
 //   };
 //
@@ -115,7 +116,10 @@ void begin(const HeadRows& rows, void* memory) {
   }
 }
 
-// Scores of kRows tokens and some vectors of heads.
+constexpr int64_t kLineSteps = 16;  // steps of a row's cache line
+
+// Scores of kRows tokens and some vectors of heads. Tokens are far apart: the memory's latency is hidden by asking for
+// the kRows that follow.
 template <class Multiply, int64_t kVectors>
 void score_block(const char* queries, const Depth<Multiply>& depth, const char* const* keys, const char* const* ropes,
                  float* scores, int64_t stride) {
@@ -124,14 +128,19 @@ void score_block(const char* queries, const Depth<Multiply>& depth, const char* 
   const auto add_part = [&](const char* const* rows, int64_t steps) {
     const char* row[kRows];
     for (int64_t i = 0; i < kRows; ++i) row[i] = rows[i];
-    for (int64_t step = 0; step < steps; ++step, lanes += 4 * kVectors * kLanes) {
-      Floats vectors[kVectors];
+    for (int64_t line = 0; line < steps; line += kLineSteps) {
+      if (Multiply::kInPlace) {
+        for (int64_t i = 0; i < kRows; ++i) __builtin_prefetch(rows[kRows + i] + 4 * line);
+      }
+      for (int64_t step = line; step < line + kLineSteps; ++step, lanes += 4 * kVectors * kLanes) {
+        Floats vectors[kVectors];
 #pragma GCC unroll 8
-      for (int64_t v = 0; v < kVectors; ++v) vectors[v] = load<Floats>(lanes + 4 * v * kLanes);
+        for (int64_t v = 0; v < kVectors; ++v) vectors[v] = load<Floats>(lanes + 4 * v * kLanes);
 #pragma GCC unroll 8
-      for (int64_t i = 0; i < kRows; ++i) {
+        for (int64_t i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
-        for (int64_t v = 0; v < kVectors; ++v) sums[i][v] = Multiply::add(sums[i][v], row[i] + 4 * step, vectors[v]);
+          for (int64_t v = 0; v < kVectors; ++v) sums[i][v] = Multiply::add(sums[i][v], row[i] + 4 * step, vectors[v]);
+        }
       }
     }
   };
@@ -157,7 +166,6 @@ void compute_scores(const HeadRows& rows, const TokenTile& tile, const Scratch<M
                        : group == 2 ? score_block<Multiply, 2>
                                     : score_block<Multiply, 1>;
     for (int64_t token = 0; token < tile.count; token += kRows) {
-      if (start == 0) Multiply::expect(tile, token + kRows, token + 2 * kRows, depth.rope != 0);
       block(queries, depth, keys.keys + token, keys.ropes + token, scores + token * stride + start * kLanes, stride);
     }
   }
@@ -248,6 +256,23 @@ void value_block(const float* probabilities, int64_t stride, const char* values,
 
 using ValueBlock = void (*)(const float*, int64_t, const char*, int64_t, int64_t, bool, float*);
 
+// Asks for the next tile's values, an even share each time.
+class Fetching {
+ public:
+  Fetching(const TokenTile& tile, int64_t times)
+      : rows_(tile.next_values), count_(tile.next_count * kLines), share_((count_ + times - 1) / times) {}
+  void go_on() {
+    for (int64_t i = 0; i < share_ && at_ < count_; ++i, ++at_) {
+      __builtin_prefetch(rows_[at_ / kLines] + at_ % kLines * 64, 0, 2);
+    }
+  }
+
+ private:
+  static constexpr int64_t kLines = 2 * kLatent / 64;
+  const char* const* rows_;
+  int64_t count_, share_, at_ = 0;
+};
+
 // The second pass.
 template <class Multiply>
 void add_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
@@ -258,11 +283,14 @@ void add_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
   // Panels of kPanel columns, in steps of kStep tokens.
   const typename Multiply::Values values = Multiply::lay_out_values(tile, scratch.tokens);
   const int64_t steps = (tile.count + Multiply::kStep - 1) / Multiply::kStep;
+  const bool is_first = tile.first + tile.count == rows.tokens;
+  Fetching fetching(tile, kLatent / kPanel * ((rows.heads + kRows - 1) / kRows));
   for (int64_t panel = 0; panel < kLatent / kPanel; ++panel) {
     for (int64_t head = 0; head < rows.heads; head += kRows) {
+      fetching.go_on();
       const int64_t count = rows.heads - head < kRows ? rows.heads - head : kRows;
       kBlocks[count - 1](scratch.probabilities + head, score_stride(rows.heads),
-                         values.first + panel * values.kPanelBytes, values.kStepBytes, steps, tile.first == 0,
+                         values.first + panel * values.kPanelBytes, values.kStepBytes, steps, is_first,
                          scratch.accumulated + head * kLatent + panel * kPanel);
     }
   }
