@@ -58,13 +58,13 @@ def agreement_table(found: dict[str, dict[str, float]]) -> str:
 
 
 def speed_table(found: dict[str, dict[str, float]]) -> str:
-    """Return tokens per second of each mode."""
-    contexts = next(iter(found.values()))
+    """Return tokens per second of each mode, by the context."""
+    modes = list(next(iter(found.values())))
     rows = (
-        (named(int(context)), *(f"{speeds[context]:.1f}" for speeds in found.values()))
-        for context in contexts
+        (named(int(context)), *(f"{speeds[mode]:.1f}" for mode in modes))
+        for context, speeds in found.items()
     )
-    return table(("context", *found), rows)
+    return table(("context", *modes), rows)
 
 
 def attention_table(found: list[dict[str, float]]) -> str:
