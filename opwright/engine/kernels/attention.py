@@ -150,9 +150,9 @@ def flash_attention_score_grad(  # noqa: PLR0913, PLR0917 -- the prototype's
     )
     weights = (problem.scores() - softmax_max[..., :1]).exp() / softmax_sum[..., :1]
     grad = widened(split_heads(dy, input_layout, head_num))
-    by_weights = grad @ problem.repeated(problem.value).transpose(-1, -2)
+    by_weights = problem.product(grad, widened(problem.value).transpose(-1, -2))
     by_scores = weights * (by_weights - (by_weights * weights).sum(-1, keepdim=True))
-    by_query = by_scores @ problem.repeated(problem.key) * problem.scale
+    by_query = problem.product(by_scores, widened(problem.key)) * problem.scale
     by_key = by_scores.transpose(-1, -2) @ widened(problem.query) * problem.scale
     by_value = weights.transpose(-1, -2) @ grad
     heads = problem.key.shape[1]
