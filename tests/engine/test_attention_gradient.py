@@ -15,7 +15,7 @@ def test_heads_that_share_keys() -> None:
     def drawn(*shape: int) -> torch.Tensor:
         return torch.randn(shape, generator=generator)
 
-    leaves = [drawn(2, 4, 6, 16), drawn(2, 2, 10, 16), drawn(2, 2, 10, 16)]
+    leaves = drawn(2, 4, 6, 16), drawn(2, 2, 10, 16), drawn(2, 2, 10, 16)
     grad = drawn(2, 4, 6, 16)
     options: dict[str, Any] = {"scale_value": 0.3, "head_num": 4, "input_layout": "BNSD"}
     highest, total, _, _ = flash_attention_score(*leaves, **options)
