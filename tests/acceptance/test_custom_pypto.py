@@ -98,7 +98,7 @@ def installed(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def tested(folder: Path, installed: Path) -> str:
     """Run the package's tests, and return what they print."""
-    done = run(folder, "bash", "examples/run.sh", str(installed), "-v", "--show-capture=no")
+    done = run(folder, "bash", "examples/run.sh", str(installed), "-vv", "--show-capture=no")
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
