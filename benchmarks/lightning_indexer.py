@@ -75,6 +75,17 @@ class Operands:
 
         return multiply
 
+    def quantised(self, dtype: torch.dtype) -> Callable[[], object]:
+        """Return the call of the quantised operator with keys of another dtype."""
+        query, key = (
+            (tensor.float() * 20).to(dtype).to("npu") for tensor in (self.query, self.key)
+        )
+        weights, scale = self.weights.half().to("npu"), torch.ones(self.key.shape[:-1]).half()
+        scales = torch.ones_like(weights), scale.to("npu")
+        return lambda: torch_npu.npu_quant_lightning_indexer(
+            query, key, weights, *scales, 0, 0, sparse_count=COUNT
+        )
+
     @property
     def operations(self) -> float:
         """Return how many there are in the products, two for each multiplication."""
@@ -131,6 +142,22 @@ def measure(keys: int) -> dict[str, float]:
     return {name: time / 1e3 for name, time in times.items()}
 
 
+def print_dtypes() -> None:
+    """Print the time of each dtype of keys, on one thread."""
+    torch.set_num_threads(1)
+    keys = CONTEXTS[1]
+    operands = Operands.of(keys)
+    sides = {
+        "bfloat16": operands.kernel(),
+        "float16": Operands.of(keys, torch.float16).kernel(),
+        "int8": operands.quantised(torch.int8),
+        "float8_e4m3fn": operands.quantised(torch.float8_e4m3fn),
+    }
+    times = least(sides, rounds=25)
+    texts = (f"{name} {time / 1e3:.2f}" for name, time in times.items())
+    print(f"{keys} keys, one thread, by dtype: {', '.join(texts)} ms")
+
+
 def missed(keys: int, times: dict[str, float]) -> list[str]:
     """Return the demands that the times do not meet."""
     if keys != CONTEXTS[1]:
@@ -171,7 +198,9 @@ def main() -> None:
             ]
             print(f"{threads:>7} {keys:>7}" + "".join(shown), flush=True)
             failures += [f"{text} ({threads} threads)" for text in missed(keys, times)]
-    print(f"\nextra memory at {CONTEXTS[-1]} keys: {memory / MI:.1f} MiB")
+    print()
+    print_dtypes()
+    print(f"extra memory at {CONTEXTS[-1]} keys: {memory / MI:.1f} MiB")
     if memory > EXTRA_MEMORY:
         failures.append("memory")
     print(f"missed: {', '.join(failures) or 'none'}")
