@@ -12,6 +12,7 @@ struct FloatMultiply {
   static constexpr int64_t kStep = 1;
   static constexpr int64_t kTile = 60;
   static constexpr bool kInPlace = false;
+  static constexpr bool kTiles = false;
   static constexpr int64_t kTileFloats = kTile * kWidth;
 
   struct Keys {

@@ -63,5 +63,14 @@ const AttentionKernel* attention_base(Element element);
 const AttentionKernel* attention_avx2(Element element);
 const AttentionKernel* attention_avx512(Element element);
 const AttentionKernel* attention_avx512_bf16(Element element);
+const AttentionKernel* attention_amx(Element element);
+// That of attention_amx, whatever the CPU has.
+const AttentionKernel* attention_tiles();
+
+// A product of oneDNN, which uses tile registers: c [rows, columns] (+)= a [rows, depth] b, with b in pairs of rows
+// [depth / 2, columns, 2]; strides in elements.
+void tile_product(int64_t rows, int64_t columns, int64_t depth, int64_t a_stride, int64_t c_stride, bool adds,
+                  const void* a, const void* b, float* c);
+void end_tile_products();
 
 }  // namespace opwright::sparse

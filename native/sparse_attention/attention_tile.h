@@ -5,6 +5,7 @@
 //     kStep              elements of 4 bytes that a lane multiplies at once: 1 float, or 2 of bfloat16
 //     kTile              tokens of a tile
 //     kInPlace           keys are read where they lie
+//     kTiles             products are those of tile registers (tile_product)
 //     add                sum + factor * lanes, where factor is 4 bytes in memory
 //     copy_query         elements as they are multiplied
 //     Keys, lay_out_keys, Values, lay_out_values
@@ -40,6 +41,7 @@ struct Scratch {
   float* scores;         // [tokens][score_stride], powers after the first pass
   float* probabilities;  // [steps][score_stride]
   char* tokens;          // what lay_out_keys or lay_out_values makes
+  float* turned;         // [heads][steps]: probabilities for tile registers
   int64_t bytes;
 
   Scratch(void* memory, int64_t heads, int64_t room) {
@@ -61,6 +63,7 @@ struct Scratch {
     scores = take_floats((tiles * Multiply::kTile + kRows) * score_stride(heads));
     probabilities = take_floats(Multiply::kTile / Multiply::kStep * score_stride(heads));
     tokens = take(Multiply::kTileFloats);
+    turned = take_floats(Multiply::kTiles ? padded(heads) * Multiply::kTile / Multiply::kStep : 0);
   }
   explicit Scratch(void* memory, const HeadRows& rows) : Scratch(memory, rows.heads, rows.room) {}
 
@@ -162,6 +165,12 @@ void compute_scores(const HeadRows& rows, const TokenTile& tile, const Scratch<M
   for (int64_t start = 0; start < vectors; start += group_at(vectors - start)) {
     const char* const queries = scratch.queries + 4 * start * kLanes * depth.all();
     const int64_t group = group_at(vectors - start);
+    if constexpr (Multiply::kTiles) {
+      const int64_t elements = depth.all() * Multiply::kStep;
+      tile_product(Multiply::kTile, group * kLanes, elements, elements, stride, false, scratch.tokens, queries,
+                   scores + start * kLanes);
+      continue;
+    }
     const auto block = group == 4   ? score_block<Multiply, 4>
                        : group == 2 ? score_block<Multiply, 2>
                                     : score_block<Multiply, 1>;
@@ -169,6 +178,7 @@ void compute_scores(const HeadRows& rows, const TokenTile& tile, const Scratch<M
       block(queries, depth, keys.keys + token, keys.ropes + token, scores + token * stride + start * kLanes, stride);
     }
   }
+  if constexpr (Multiply::kTiles) end_tile_products();
 }
 
 // The first pass. Scores become e^(score - maximum so far); sums and maxima of the heads follow.
@@ -273,6 +283,21 @@ class Fetching {
   int64_t count_, share_, at_ = 0;
 };
 
+// Probabilities [steps][heads] become [heads][all steps of a tile], 0 where there are no tokens.
+template <class Multiply>
+void turn(const Scratch<Multiply>& scratch, int64_t heads, int64_t steps) {
+  constexpr int64_t kSteps = Multiply::kTile / Multiply::kStep;
+  const int64_t stride = score_stride(heads);
+  for (int64_t first = 0; first < kSteps; first += kLanes) {
+    for (int64_t head = 0; head < heads; ++head) {
+      float* const to = scratch.turned + head * kSteps + first;
+      for (int64_t i = 0; i < kLanes; ++i) {
+        to[i] = first + i < steps ? scratch.probabilities[(first + i) * stride + head] : 0.0F;
+      }
+    }
+  }
+}
+
 // The second pass.
 template <class Multiply>
 void add_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
@@ -284,6 +309,15 @@ void add_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
   const typename Multiply::Values values = Multiply::lay_out_values(tile, scratch.tokens);
   const int64_t steps = (tile.count + Multiply::kStep - 1) / Multiply::kStep;
   const bool is_first = tile.first + tile.count == rows.tokens;
+  if constexpr (Multiply::kTiles) {
+    turn(scratch, rows.heads, steps);
+    for (int64_t panel = 0; panel < kLatent / kPanel; ++panel) {
+      tile_product(rows.heads, kPanel, Multiply::kTile, Multiply::kTile, kLatent, !is_first, scratch.turned,
+                   values.first + panel * values.kPanelBytes, scratch.accumulated + panel * kPanel);
+    }
+    end_tile_products();
+    return;
+  }
   Fetching fetching(tile, kLatent / kPanel * ((rows.heads + kRows - 1) / kRows));
   for (int64_t panel = 0; panel < kLatent / kPanel; ++panel) {
     for (int64_t head = 0; head < rows.heads; head += kRows) {
