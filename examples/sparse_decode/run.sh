@@ -25,12 +25,12 @@ command -v opwright >/dev/null || fail "opwright is not on the PATH; activate it
 python=$(dirname "$(command -v opwright)")/python
 
 mkdir -p build
-export PYTHONPATH="$PWD/build/packages"
-"$python" -c 'import matplotlib' 2>/dev/null ||
+plotting() { PYTHONPATH="$PWD/build/packages" "$python" "$@"; }
+plotting -c 'import matplotlib' 2>/dev/null ||
     "$python" -m pip install --quiet --disable-pip-version-check --target build/packages 'matplotlib>=3.8,<4' 2>build/pip.log ||
     { cat build/pip.log >&2; fail "matplotlib cannot be installed"; }
 
 # torch_npu and TorchAir warn about formats and modes; nothing here depends on that.
 opwright run -- "$python" -W ignore decode.py --results build/results.json "${options[@]}" 2>build/decode.log ||
     { tail -n 40 build/decode.log >&2; fail "decode.py failed"; }
-"$python" report.py build/results.json build/plot.svg
+plotting report.py build/results.json build/plot.svg
