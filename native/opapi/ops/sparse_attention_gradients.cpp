@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "opapi/opapi.h"
-#include "sparse_attention/sparse_gradients.h"
+#include "sparse_attention/gradients.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-"""The sparse attention block: native/sparse_attention/sparse_attention_block.cpp."""
+"""The sparse attention block: native/sparse_attention/block."""
 
 from __future__ import annotations
 
