@@ -148,10 +148,11 @@ def test_refusals_of_a_chip() -> None:
     script = """
         from tests.twin.ops.compare import rejects
         from tests.twin.ops.indexer_problems import RAGGED, check_indexer, indexer_call, quant_call
+        weights = "parameter 'weights' has dtype Float"
         heads = "has 48 heads; on Ascend950 it must have 8, 16, 24, 32 or 64"
         for text, call in (
             (heads, indexer_call(RAGGED, heads=48, sparse_count=16)),
-            ("parameter 'weights' has dtype Float", indexer_call(RAGGED, weights=torch.float32, sparse_count=16)),
+            (weights, indexer_call(RAGGED, weights=torch.float32, sparse_count=16)),
         ):
             rejects(text, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
         call = quant_call(RAGGED, heads=48, sparse_count=16)
