@@ -39,7 +39,7 @@ demo: setup
 
 test: setup lint native-tests
 	@echo "[5/5] tests"
-	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 setup: native $(STAMPS)/package
 
