@@ -1,0 +1,25 @@
+// builder/Builder.h: makes networks, and models of them.
+#ifndef ASCENDIE_BUILDER_BUILDER_H
+#define ASCENDIE_BUILDER_BUILDER_H
+
+#include "builder/BuilderConfig.h"
+#include "common/Common.h"
+#include "network/Network.h"
+
+namespace AscendIE {
+
+class ASCENDIE_API Builder {
+ public:
+  /// The chip's name is kept; every chip is this machine's CPU.
+  static Builder* CreateInferBuilder(const char* soc) noexcept;
+  /// The caller owns the network.
+  Network* CreateNetwork() noexcept;
+  /// Empty if the network has errors; they are read from the network.
+  ModelData BuildModel(Network* network, const BuilderConfig& config) noexcept;
+};
+
+/// Ends the use of the engine; nothing is left to free on the CPU.
+ASCENDIE_API void Finalize() noexcept;
+
+}  // namespace AscendIE
+#endif

@@ -1,0 +1,39 @@
+// common/Dims.h: a shape of at most eight dimensions.
+#ifndef ASCENDIE_COMMON_DIMS_H
+#define ASCENDIE_COMMON_DIMS_H
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace AscendIE {
+
+class Dims {
+ public:
+  static constexpr int32_t MAX_DIMS = 8;
+
+  Dims() = default;
+  Dims(int32_t count, const int64_t* sizes) : size_(std::clamp(count, 0, MAX_DIMS)) {
+    std::copy_n(sizes, size_, sizes_);
+  }
+  Dims(std::initializer_list<int64_t> sizes) : Dims(static_cast<int32_t>(sizes.size()), sizes.begin()) {}
+  explicit Dims(const std::vector<int64_t>& sizes) : Dims(static_cast<int32_t>(sizes.size()), sizes.data()) {}
+
+  int64_t& operator[](int32_t i) { return sizes_[i]; }
+  const int64_t& operator[](int32_t i) const { return sizes_[i]; }
+  bool operator==(const Dims& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+  bool operator!=(const Dims& other) const { return !(*this == other); }
+  bool Empty() const { return size_ == 0; }
+  int32_t Size() const { return size_; }
+  const int64_t* Data() const { return sizes_; }
+  const int64_t* begin() const { return sizes_; }
+  const int64_t* end() const { return sizes_ + size_; }
+
+ private:
+  int32_t size_ = 0;
+  int64_t sizes_[MAX_DIMS] = {};
+};
+
+}  // namespace AscendIE
+#endif

@@ -1,0 +1,32 @@
+// runtime/Executor.h: runs a serialized model on ATen tensors. Not part of the vendor's API.
+#ifndef ASCENDIE_RUNTIME_EXECUTOR_H
+#define ASCENDIE_RUNTIME_EXECUTOR_H
+
+#include <ATen/core/TensorBody.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/Common.h"
+
+namespace AscendIE {
+
+struct Program;
+
+/// Immutable once made: any number of threads may run it.
+class ASCENDIE_API Executor {
+ public:
+  /// Throws c10::Error that says what is wrong with the model.
+  explicit Executor(std::string_view model);
+  ~Executor();
+
+  /// Inputs must have the declared count, shapes and types; throws c10::Error otherwise.
+  std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) const;
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+}  // namespace AscendIE
+#endif

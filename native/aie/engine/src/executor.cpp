@@ -1,0 +1,78 @@
+// executor.cpp: runs a program's steps in order; a value is freed after its last use.
+#include "runtime/Executor.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/util/Exception.h>
+
+#include "program.h"
+
+namespace AscendIE {
+
+namespace {
+
+at::Tensor in_precision(const at::Tensor& tensor, at::ScalarType compute) {
+  return tensor.is_floating_point() ? tensor.to(compute) : tensor;
+}
+
+void check_input(const Binding& binding, const at::Tensor& given) {
+  TORCH_CHECK_VALUE(given.defined(), "input '", binding.name, "' is undefined");
+  TORCH_CHECK_TYPE(given.scalar_type() == binding.type, "input '", binding.name, "': got dtype ",
+                   given.scalar_type(), ", allowed is ", binding.type);
+  TORCH_CHECK_VALUE(given.sizes() == at::IntArrayRef(binding.shape), "input '", binding.name, "': got shape ",
+                    given.sizes(), ", allowed is ", at::IntArrayRef(binding.shape));
+}
+
+void check(uint32_t value, const Program& program) {
+  TORCH_CHECK_VALUE(value < program.values, "model: value ", value, " of ", program.values);
+}
+
+void run_step(const Step& step, at::ScalarType compute, Tensors& values) {
+  Tensors operands;
+  for (const uint32_t input : step.inputs) operands.push_back(values[input]);
+  Tensors results = step.operation->run(Call(operands, step.attributes, compute));
+  for (size_t i = 0; i < step.outputs.size(); ++i) values[step.outputs[i]] = std::move(results.at(i));
+  for (const uint32_t value : step.last_used) values[value].reset();
+}
+
+}  // namespace
+
+Executor::Executor(std::string_view model) {
+  Program program = deserialize(model);
+  for (auto& [value, tensor] : program.constants) {
+    check(value, program);
+    tensor = in_precision(tensor, program.compute());
+  }
+  for (const Step& step : program.steps) {
+    for (const uint32_t value : step.inputs) check(value, program);
+    for (const uint32_t value : step.outputs) check(value, program);
+  }
+  for (const Binding& binding : program.inputs) check(binding.value, program);
+  for (const Binding& binding : program.outputs) check(binding.value, program);
+  plan(program);
+  program_ = std::make_shared<const Program>(std::move(program));
+}
+
+Executor::~Executor() = default;
+
+std::vector<at::Tensor> Executor::Run(const std::vector<at::Tensor>& inputs) const {
+  const at::AutoDispatchBelowAutograd no_gradients;
+  const Program& program = *program_;
+  TORCH_CHECK_VALUE(inputs.size() == program.inputs.size(), "got ", inputs.size(), " inputs, allowed are ",
+                    program.inputs.size());
+  const at::ScalarType compute = program.compute();
+  Tensors values(program.values);
+  for (const auto& [value, tensor] : program.constants) values[value] = tensor;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_input(program.inputs[i], inputs[i]);
+    values[program.inputs[i].value] = in_precision(inputs[i].to(at::kCPU), compute);
+  }
+  for (const Step& step : program.steps) run_step(step, compute, values);
+  const at::Device device = inputs.empty() ? at::Device(at::kCPU) : inputs.front().device();
+  std::vector<at::Tensor> outputs;
+  for (const Binding& output : program.outputs) {
+    outputs.push_back(values[output.value].to(at::TensorOptions(output.type).device(device)));
+  }
+  return outputs;
+}
+
+}  // namespace AscendIE

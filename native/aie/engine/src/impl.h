@@ -1,0 +1,52 @@
+// impl.h: what stands behind Network, its layers and tensors.
+#pragma once
+
+#include <ATen/core/TensorBody.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "network/Network.h"
+#include "operation.h"
+
+namespace AscendIE {
+
+struct TensorImpl {
+  std::string name;
+  at::Tensor meta;      // shape and type; undefined while its layer has an error
+  at::Tensor constant;  // the value, if it is known when the network is built
+  bool input = false;
+  bool output = false;
+
+  static TensorImpl& of(const Tensor& tensor) { return *tensor.impl_; }
+};
+
+struct LayerImpl {
+  std::string name;
+  const Operation* operation = nullptr;  // null: a constant
+  Attributes attributes;
+  std::vector<Tensor*> inputs;
+  std::deque<Tensor> outputs;  // their addresses last
+  std::string error;
+
+  static LayerImpl& of(const BaseLayer& layer) { return *layer.impl_; }
+  void infer() noexcept;
+};
+
+struct NetworkImpl {
+  std::deque<Tensor> tensors;  // inputs
+  std::vector<std::unique_ptr<BaseLayer>> layers;
+  std::vector<Tensor*> inputs;
+  std::vector<Tensor*> outputs;
+  std::vector<std::string> call_errors;
+
+  static NetworkImpl& of(const Network& network) { return *network.impl_; }
+  std::vector<const std::string*> errors() const;
+  template <class Layer>
+  Layer* add(const char* operation, std::vector<Tensor*> operands, Attributes attributes);
+  Tensor* constant(const Dims& dims, const WeightsBuf& values);
+};
+
+}  // namespace AscendIE

@@ -1,0 +1,210 @@
+// network.cpp: the functions that add layers.
+#include "network/Network.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "impl.h"
+
+namespace AscendIE {
+
+namespace {
+
+constexpr size_t kLongestName = 4096;
+
+template <class Kind>
+Attribute integer(Kind value) {
+  return static_cast<int64_t>(value);
+}
+
+Attribute list(const Dims& dims) { return std::vector<int64_t>(dims.begin(), dims.end()); }
+
+std::string wrong_name(const char* name) {
+  const std::string_view text = name ? name : "";
+  if (text.empty()) return "is empty";
+  if (text.size() > kLongestName) return "has more than 4096 characters";
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  return std::any_of(text.begin(), text.end(), control) ? "has control characters" : "";
+}
+
+at::Tensor copy(const Dims& dims, const WeightsBuf& values) {
+  const at::IntArrayRef sizes(dims.Data(), dims.Size());
+  at::Tensor tensor = at::empty(sizes, scalar_type(values.type));
+  TORCH_CHECK_VALUE(static_cast<uint64_t>(tensor.numel()) == values.count, "got ", values.count,
+                    " values for the shape ", sizes, ", which has ", tensor.numel());
+  TORCH_CHECK_VALUE(values.value || values.count == 0, "the pointer to the values is null");
+  if (values.count) std::memcpy(tensor.mutable_data_ptr(), values.value, tensor.nbytes());
+  return tensor;
+}
+
+}  // namespace
+
+template <class Layer>
+Layer* NetworkImpl::add(const char* operation, std::vector<Tensor*> operands, Attributes attributes) {
+  auto impl = std::make_shared<LayerImpl>();
+  impl->name = std::string(operation) + "_" + std::to_string(layers.size());
+  impl->operation = find_operation(operation);
+  impl->attributes = std::move(attributes);
+  impl->inputs = std::move(operands);
+  impl->outputs.emplace_back(std::make_shared<TensorImpl>());
+  impl->infer();
+  auto layer = std::make_unique<Layer>(std::move(impl));
+  Layer* const result = layer.get();
+  layers.push_back(std::move(layer));
+  return result;
+}
+
+Tensor* NetworkImpl::constant(const Dims& dims, const WeightsBuf& values) {
+  ConstantLayer* const layer = add<ConstantLayer>("Constant", {}, {});
+  LayerImpl& impl = LayerImpl::of(*layer);
+  TensorImpl& output = TensorImpl::of(impl.outputs.front());
+  try {
+    output.constant = copy(dims, values);
+    output.meta = output.constant.to(at::kMeta);
+  } catch (const c10::Error& e) {
+    impl.error = std::string("Constant: ") + e.what_without_backtrace();
+  }
+  return layer->GetOutput(0);
+}
+
+std::vector<const std::string*> NetworkImpl::errors() const {
+  std::vector<const std::string*> result;
+  for (const std::string& error : call_errors) result.push_back(&error);
+  for (const auto& layer : layers) {
+    const std::string& error = LayerImpl::of(*layer).error;
+    if (!error.empty()) result.push_back(&error);
+  }
+  return result;
+}
+
+Network::Network() : impl_(std::make_shared<NetworkImpl>()) {}
+Network::~Network() = default;
+
+Tensor* Network::AddInput(const char* name, DataType type, const Dims& dims) noexcept {
+  auto impl = std::make_shared<TensorImpl>();
+  impl->name = name ? name : "";
+  impl->input = true;
+  try {
+    const std::string wrong = wrong_name(name);
+    TORCH_CHECK_VALUE(wrong.empty(), "the name ", wrong);
+    for (const int64_t size : dims) {
+      TORCH_CHECK_VALUE(size >= 0, "dimension ", size, " is below 0");
+    }
+    const at::IntArrayRef sizes(dims.Data(), dims.Size());
+    impl->meta = at::empty(sizes, at::TensorOptions(scalar_type(type)).device(at::kMeta));
+  } catch (const c10::Error& e) {
+    impl_->call_errors.push_back("AddInput(" + impl->name + "): " + e.what_without_backtrace());
+  }
+  impl_->inputs.push_back(&impl_->tensors.emplace_back(std::move(impl)));
+  return impl_->inputs.back();
+}
+
+void Network::SetAsOutput(Tensor* tensor) noexcept {
+  if (!tensor) {
+    impl_->call_errors.emplace_back("SetAsOutput: the tensor is null");
+    return;
+  }
+  TensorImpl::of(*tensor).output = true;
+  impl_->outputs.push_back(tensor);
+}
+
+size_t Network::GetInputNum() const noexcept { return impl_->inputs.size(); }
+size_t Network::GetOutputNum() const noexcept { return impl_->outputs.size(); }
+size_t Network::GetErrorsNum() const noexcept { return impl_->errors().size(); }
+
+Tensor* Network::GetInput(size_t index) const noexcept {
+  return index < impl_->inputs.size() ? impl_->inputs[index] : nullptr;
+}
+
+Tensor* Network::GetOutput(size_t index) const noexcept {
+  return index < impl_->outputs.size() ? impl_->outputs[index] : nullptr;
+}
+
+const char* Network::GetErrorByIndex(size_t index) const noexcept {
+  const auto errors = impl_->errors();
+  return index < errors.size() ? errors[index]->c_str() : nullptr;
+}
+
+ConstantLayer* Network::AddConstant(const Dims& dims, const WeightsBuf& values) noexcept {
+  impl_->constant(dims, values);
+  return static_cast<ConstantLayer*>(impl_->layers.back().get());
+}
+
+ConvolutionLayer* Network::AddConvolution(Tensor* input, int32_t outMaps, const Dims& kernel,
+                                          const WeightsBuf& weights, const WeightsBuf& bias) noexcept {
+  // The groups are set later, and with them the weights' shape: it is derived when the layer is run.
+  std::vector<Tensor*> operands{input, impl_->constant({static_cast<int64_t>(weights.count)}, weights)};
+  if (bias.count) operands.push_back(impl_->constant({outMaps}, bias));
+  return impl_->add<ConvolutionLayer>("Convolution", std::move(operands),
+                                      {{"maps", integer(outMaps)}, {"kernel", list(kernel)}});
+}
+
+PoolingLayer* Network::AddPooling(Tensor* input, PoolingKind kind, const Dims& window, const Dims& out) noexcept {
+  Attributes attributes{{"kind", integer(kind)}, {"window", list(window)}};
+  if (!out.Empty()) attributes["out"] = list(out);
+  return impl_->add<PoolingLayer>("Pooling", {input}, std::move(attributes));
+}
+
+ConcatenationLayer* Network::AddConcatenation(Tensor* const* inputs, int32_t count) noexcept {
+  return impl_->add<ConcatenationLayer>("Concatenation", {inputs, inputs + count}, {});
+}
+
+MatrixMultiplyLayer* Network::AddMatrixMultiply(Tensor* a, MatrixOperation aOperation, Tensor* b,
+                                                MatrixOperation bOperation) noexcept {
+  return impl_->add<MatrixMultiplyLayer>("MatrixMultiply", {a, b},
+                                         {{"a", integer(aOperation)}, {"b", integer(bOperation)}});
+}
+
+ReduceLayer* Network::AddReduce(Tensor* input, ReduceOperation operation, const std::vector<int64_t>& axes,
+                                bool keepDims) noexcept {
+  return impl_->add<ReduceLayer>("Reduce", {input},
+                                 {{"kind", integer(operation)}, {"axes", axes}, {"keep", integer(keepDims)}});
+}
+
+ElementWiseLayer* Network::AddElementWise(Tensor* a, Tensor* b, ElementWiseOperation operation) noexcept {
+  return impl_->add<ElementWiseLayer>("ElementWise", {a, b}, {{"kind", integer(operation)}});
+}
+
+ActivationLayer* Network::AddActivation(Tensor* input, ActivationKind kind) noexcept {
+  return impl_->add<ActivationLayer>("Activation", {input}, {{"kind", integer(kind)}});
+}
+
+CastLayer* Network::AddCast(Tensor* input, DataType type) noexcept {
+  return impl_->add<CastLayer>("Cast", {input}, {{"type", integer(type)}});
+}
+
+ClipLayer* Network::AddClip(Tensor* input, float low, float high) noexcept {
+  return impl_->add<ClipLayer>("Clip", {input}, {{"low", double{low}}, {"high", double{high}}});
+}
+
+CumsumLayer* Network::AddCumsum(Tensor* input, int64_t axis) noexcept {
+  return impl_->add<CumsumLayer>("Cumsum", {input}, {{"axis", axis}});
+}
+
+GatherLayer* Network::AddGather(Tensor* data, Tensor* indices, int64_t axis) noexcept {
+  return impl_->add<GatherLayer>("Gather", {data, indices}, {{"axis", axis}});
+}
+
+QuantizeLayer* Network::AddQuantize(Tensor* input, double scale) noexcept {
+  return impl_->add<QuantizeLayer>("Quantize", {input}, {{"scale", scale}});
+}
+
+SelectLayer* Network::AddSelect(Tensor* condition, Tensor* a, Tensor* b) noexcept {
+  return impl_->add<SelectLayer>("Select", {condition, a, b}, {});
+}
+
+ShapeLayer* Network::AddShape(Tensor* input) noexcept { return impl_->add<ShapeLayer>("Shape", {input}, {}); }
+
+ShuffleLayer* Network::AddShuffle(Tensor* input) noexcept { return impl_->add<ShuffleLayer>("Shuffle", {input}, {}); }
+
+SoftMaxLayer* Network::AddSoftMax(Tensor* input) noexcept { return impl_->add<SoftMaxLayer>("SoftMax", {input}, {}); }
+
+UnaryLayer* Network::AddUnary(Tensor* input, UnaryOperation operation) noexcept {
+  return impl_->add<UnaryLayer>("Unary", {input}, {{"kind", integer(operation)}});
+}
+
+}  // namespace AscendIE

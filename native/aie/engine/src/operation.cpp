@@ -1,0 +1,78 @@
+// operation.cpp: access to attributes, types, inference.
+#include "operation.h"
+
+#include <ATen/ops/zeros.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <utility>
+
+namespace AscendIE {
+
+namespace {
+
+constexpr std::array<std::pair<DataType, at::ScalarType>, 12> kTypes{{
+    {DataType::FLOAT, at::kFloat},
+    {DataType::FLOAT16, at::kHalf},
+    {DataType::INT8, at::kChar},
+    {DataType::INT32, at::kInt},
+    {DataType::UINT8, at::kByte},
+    {DataType::INT16, at::kShort},
+    {DataType::UINT16, at::kUInt16},
+    {DataType::UINT32, at::kUInt32},
+    {DataType::INT64, at::kLong},
+    {DataType::UINT64, at::kUInt64},
+    {DataType::DOUBLE, at::kDouble},
+    {DataType::BOOL, at::kBool},
+}};
+
+template <class T>
+T attribute(const Attributes& attributes, std::string_view name, T absent) {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? absent : std::get<T>(found->second);
+}
+
+}  // namespace
+
+int64_t Call::integer(std::string_view name, int64_t absent) const { return attribute(attributes_, name, absent); }
+
+double Call::real(std::string_view name, double absent) const { return attribute(attributes_, name, absent); }
+
+std::vector<int64_t> Call::list(std::string_view name, std::vector<int64_t> absent) const {
+  return attribute(attributes_, name, std::move(absent));
+}
+
+at::ScalarType Call::type(std::string_view name) const {
+  const at::ScalarType type = scalar_type(kind<DataType>(name));
+  return compute_ && c10::isFloatingType(type) ? *compute_ : type;
+}
+
+at::ScalarType scalar_type(DataType type) {
+  for (const auto& [ours, theirs] : kTypes) {
+    if (ours == type) return theirs;
+  }
+  TORCH_CHECK_TYPE(false, "data type ", static_cast<int>(type), " is none that a tensor can have");
+}
+
+DataType data_type(at::ScalarType type) noexcept {
+  for (const auto& [ours, theirs] : kTypes) {
+    if (theirs == type) return ours;
+  }
+  return DataType::UNKNOWN;
+}
+
+Tensors infer(const Operation& operation, const Call& call) {
+  try {
+    return operation.run(call);
+  } catch (const c10::NotImplementedError&) {
+    // ATen has no meta kernel in C++ for some operators: run on zeros of these shapes instead.
+  }
+  Tensors zeros;
+  for (const at::Tensor& operand : call.operands()) {
+    zeros.push_back(operand.defined() ? at::zeros(operand.sizes(), operand.options().device(at::kCPU)) : operand);
+  }
+  return operation.run(call.with(zeros));
+}
+
+}  // namespace AscendIE

@@ -1,0 +1,65 @@
+// operation.h: what a kind of layer computes. The same function runs it, and infers its shapes and types.
+#pragma once
+
+#include <ATen/core/TensorBody.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/Common.h"
+
+namespace AscendIE {
+
+using Attribute = std::variant<int64_t, double, std::vector<int64_t>>;
+using Attributes = std::map<std::string, Attribute, std::less<>>;
+using Tensors = std::vector<at::Tensor>;
+
+/// The operands and attributes of one run of a layer.
+class Call {
+ public:
+  Call(const Tensors& operands, const Attributes& attributes, std::optional<at::ScalarType> compute)
+      : operands_(operands), attributes_(attributes), compute_(compute) {}
+
+  const at::Tensor& operator[](size_t i) const { return operands_.at(i); }
+  const Tensors& operands() const { return operands_; }
+  bool has(std::string_view name) const { return attributes_.find(name) != attributes_.end(); }
+  int64_t integer(std::string_view name, int64_t absent = 0) const;
+  double real(std::string_view name, double absent = 0) const;
+  std::vector<int64_t> list(std::string_view name, std::vector<int64_t> absent = {}) const;
+  Call with(const Tensors& operands) const { return {operands, attributes_, compute_}; }
+  template <class Kind>
+  Kind kind(std::string_view name) const {
+    return static_cast<Kind>(integer(name));
+  }
+  /// The type of attribute `name`, floating types replaced by the one that the model computes in.
+  at::ScalarType type(std::string_view name) const;
+
+ private:
+  const Tensors& operands_;
+  const Attributes& attributes_;
+  std::optional<at::ScalarType> compute_;
+};
+
+struct Operation {
+  const char* name;
+  size_t inputs;  // at least
+  Tensors (*run)(const Call&);
+};
+
+/// Null if there is none of that name.
+const Operation* find_operation(std::string_view name);
+
+/// Outputs of an operation for operands without values (device meta); throws what the operation throws.
+Tensors infer(const Operation& operation, const Call& call);
+
+/// Throws c10::Error for a type that tensors cannot have.
+at::ScalarType scalar_type(DataType type);
+DataType data_type(at::ScalarType type) noexcept;
+
+}  // namespace AscendIE

@@ -1,0 +1,93 @@
+// program.cpp: from a network to steps, without the layers that no output needs.
+#include "program.h"
+
+#include <c10/util/Exception.h>
+
+#include <map>
+#include <set>
+
+#include "impl.h"
+
+namespace AscendIE {
+
+namespace {
+
+class Numbers {
+ public:
+  uint32_t operator()(const Tensor* tensor) {
+    return numbers_.try_emplace(tensor, static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+  uint32_t count() const { return static_cast<uint32_t>(numbers_.size()); }
+
+ private:
+  std::map<const Tensor*, uint32_t> numbers_;
+};
+
+Binding binding(const Tensor& tensor, uint32_t value) {
+  const TensorImpl& impl = TensorImpl::of(tensor);
+  TORCH_CHECK_VALUE(impl.meta.defined(), "tensor '", impl.name, "' has no type");
+  return {value, impl.name, impl.meta.scalar_type(), impl.meta.sizes().vec()};
+}
+
+std::set<const LayerImpl*> needed_layers(const NetworkImpl& network) {
+  std::set<const Tensor*> wanted(network.outputs.begin(), network.outputs.end());
+  std::set<const LayerImpl*> needed;
+  for (auto layer = network.layers.rbegin(); layer != network.layers.rend(); ++layer) {
+    const LayerImpl& impl = LayerImpl::of(**layer);
+    for (const Tensor& output : impl.outputs) {
+      if (!wanted.count(&output)) continue;
+      needed.insert(&impl);
+      wanted.insert(impl.inputs.begin(), impl.inputs.end());
+    }
+  }
+  return needed;
+}
+
+}  // namespace
+
+at::ScalarType Program::compute() const {
+  return flag == BuilderFlag::FP16 || flag == BuilderFlag::MIX_FP16 ? at::kHalf : at::kFloat;
+}
+
+Program program_of(const Network& network, BuilderFlag flag) {
+  const NetworkImpl& impl = NetworkImpl::of(network);
+  TORCH_CHECK_VALUE(!impl.outputs.empty(), "the network has no output: call SetAsOutput");
+  TORCH_CHECK_VALUE(flag != BuilderFlag::QINT8, "BuilderFlag QINT8 is not supported, allowed are FP16, FP32, ",
+                    "MIX_FP32_WITH_FP16, MIX_FP16");
+  const std::set<const LayerImpl*> needed = needed_layers(impl);
+  Numbers number;
+  Program program;
+  program.flag = flag;
+  for (const Tensor* input : impl.inputs) program.inputs.push_back(binding(*input, number(input)));
+  for (const auto& layer : impl.layers) {
+    const LayerImpl& from = LayerImpl::of(*layer);
+    if (!needed.count(&from)) continue;
+    if (!from.operation) {
+      const Tensor& output = from.outputs.front();
+      program.constants.emplace_back(number(&output), TensorImpl::of(output).constant);
+      continue;
+    }
+    Step step{from.operation, from.name, from.attributes, {}, {}, {}};
+    for (const Tensor* input : from.inputs) step.inputs.push_back(number(input));
+    for (const Tensor& output : from.outputs) step.outputs.push_back(number(&output));
+    program.steps.push_back(std::move(step));
+  }
+  for (const Tensor* output : impl.outputs) program.outputs.push_back(binding(*output, number(output)));
+  program.values = number.count();
+  return program;
+}
+
+void plan(Program& program) {
+  std::set<uint32_t> used;
+  for (const Binding& output : program.outputs) used.insert(output.value);
+  for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
+    step->last_used.clear();
+    for (const auto* values : {&step->inputs, &step->outputs}) {
+      for (const uint32_t value : *values) {
+        if (used.insert(value).second) step->last_used.push_back(value);
+      }
+    }
+  }
+}
+
+}  // namespace AscendIE

@@ -1,0 +1,56 @@
+// program.h: a model as it is run and serialized: steps over numbered values.
+#pragma once
+
+#include <ATen/core/TensorBody.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "builder/BuilderConfig.h"
+#include "network/Network.h"
+#include "operation.h"
+
+namespace AscendIE {
+
+/// What the caller sees of an input or output.
+struct Binding {
+  uint32_t value = 0;
+  std::string name;
+  at::ScalarType type = at::kFloat;
+  std::vector<int64_t> shape;
+};
+
+struct Step {
+  const Operation* operation = nullptr;
+  std::string name;
+  Attributes attributes;
+  std::vector<uint32_t> inputs;
+  std::vector<uint32_t> outputs;
+  std::vector<uint32_t> last_used;  // derived: values that no later step reads
+};
+
+struct Program {
+  BuilderFlag flag = BuilderFlag::FP32;
+  uint32_t values = 0;
+  std::vector<Binding> inputs;
+  std::vector<Binding> outputs;
+  std::vector<std::pair<uint32_t, at::Tensor>> constants;
+  std::vector<Step> steps;
+
+  /// The type of all floating-point arithmetic.
+  at::ScalarType compute() const;
+};
+
+/// Throws c10::Error for a network without outputs.
+Program program_of(const Network& network, BuilderFlag flag);
+/// Fills Step::last_used.
+void plan(Program& program);
+
+std::string serialize(const Program& program);
+/// Throws c10::Error for text that is no model, is damaged or of another version.
+Program deserialize(std::string_view text);
+
+}  // namespace AscendIE

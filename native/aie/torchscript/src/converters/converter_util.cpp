@@ -1,0 +1,47 @@
+// converters/converter_util.cpp
+#include "core/conversion/converters/converter_util.h"
+
+#include <c10/core/ScalarType.h>
+#include <c10/util/Exception.h>
+
+namespace torch_aie::core::conversion::converters {
+
+namespace {
+
+/// A Python number takes the tensor's type, unless it is of a higher kind (int with 0.5: float).
+AscendIE::Tensor* number_like(ConversionCtx* ctx, const Var& number, const AscendIE::Tensor& other) {
+  const c10::IValue& value = number.getIValue();
+  const bool wrapped = !value.isTensor();
+  if (!wrapped || other.GetType() == AscendIE::DataType::UNKNOWN) return number.getFreezeAscendTensor(ctx);
+  const c10::ScalarType type = util::toScalarType(other.GetType());
+  const at::Tensor scalar = number.unwrapToAtTensor();
+  const bool higher = (scalar.is_floating_point() && !c10::isFloatingType(type)) || type == at::kBool;
+  return Var(c10::IValue(higher ? scalar : scalar.to(type))).getFreezeAscendTensor(ctx);
+}
+
+}  // namespace
+
+bool finish(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::BaseLayer* layer) {
+  layer->SetName(util::nodeInfo(node).c_str());
+  return finish(ctx, node, layer->GetOutput(0));
+}
+
+bool finish(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::Tensor* tensor) {
+  ctx->AssociateValueAndVar(node->outputs()[0], Var(tensor));
+  return true;
+}
+
+std::pair<AscendIE::Tensor*, AscendIE::Tensor*> operands(ConversionCtx* ctx, const Var& a, const Var& b) {
+  if (a.isAscendTensor() && !b.isAscendTensor()) return {a.getAscendTensor(), number_like(ctx, b, *a.getAscendTensor())};
+  if (b.isAscendTensor() && !a.isAscendTensor()) return {number_like(ctx, a, *b.getAscendTensor()), b.getAscendTensor()};
+  return {a.getFreezeAscendTensor(ctx), b.getFreezeAscendTensor(ctx)};
+}
+
+int64_t wrapDim(int64_t dim, int64_t rank) {
+  const int64_t least = std::max<int64_t>(rank, 1);
+  TORCH_CHECK_INDEX(dim >= -least && dim < least, "Dimension out of range (expected to be in range of [", -least, ", ",
+                    least - 1, "], but got ", dim, ")");
+  return dim < 0 ? dim + least : dim;
+}
+
+}  // namespace torch_aie::core::conversion::converters
