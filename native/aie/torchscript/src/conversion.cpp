@@ -1,0 +1,98 @@
+// conversion.cpp: calls a converter or an evaluator for each node, then builds the model.
+#include "conversion.h"
+
+#include <c10/util/Exception.h>
+
+#include "core/conversion/converters/converters.h"
+#include "evaluators.h"
+
+namespace torch_aie::core::conversion {
+
+namespace {
+
+using torch::jit::Node;
+
+AscendIE::BuilderFlag flag_of(PrecisionPolicy policy) {
+  switch (policy) {
+    case PrecisionPolicy::FP16:
+      return AscendIE::BuilderFlag::FP16;
+    case PrecisionPolicy::FP32:
+      return AscendIE::BuilderFlag::FP32;
+    case PrecisionPolicy::PREF_FP32:
+      return AscendIE::BuilderFlag::MIX_FP32_WITH_FP16;
+    case PrecisionPolicy::PREF_FP16:
+      return AscendIE::BuilderFlag::MIX_FP16;
+  }
+  TORCH_CHECK_VALUE(false, "precision_policy ", static_cast<int>(policy), " is none of 0 to 3");
+}
+
+void expect_no_error(const ConversionCtx& ctx, const std::string& where) {
+  if (ctx.net->GetErrorsNum() > 0) TORCH_CHECK_VALUE(false, where, ": ", ctx.net->GetErrorByIndex(0));
+}
+
+converters::args arguments_of(const ConversionCtx& ctx, const Node* node) {
+  converters::args arguments;
+  for (const torch::jit::Value* input : node->inputs()) {
+    const Var* const var = ctx.FindVar(input);
+    TORCH_CHECK_VALUE(var, util::nodeInfo(node), ": %", input->debugName(), " has no value");
+    arguments.push_back(*var);
+  }
+  return arguments;
+}
+
+void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& converter) {
+  const std::string where = util::nodeInfo(node);
+  converters::args arguments = arguments_of(ctx, node);
+  bool converted = false;
+  try {
+    converted = converter(&ctx, node, arguments);
+  } catch (const c10::Error& e) {
+    TORCH_CHECK_VALUE(false, where, ": ", e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    TORCH_CHECK_VALUE(false, where, ": ", e.what());
+  }
+  TORCH_CHECK_VALUE(converted, where, ": its converter returned false");
+  expect_no_error(ctx, where);
+  for (const torch::jit::Value* output : node->outputs()) {
+    TORCH_CHECK_VALUE(ctx.FindVar(output), where, ": its converter associated nothing with the output %",
+                      output->debugName(), " (ConversionCtx::AssociateValueAndVar)");
+  }
+}
+
+std::string build(const ConversionCtx& ctx, PrecisionPolicy policy) {
+  AscendIE::BuilderConfig config;
+  config.SetFlag(flag_of(policy));
+  const AscendIE::ModelData model = ctx.builder->BuildModel(ctx.net, config);
+  expect_no_error(ctx, "building the model");
+  return {reinterpret_cast<const char*>(model.data.get()), model.size};
+}
+
+}  // namespace
+
+std::string convert(const Segment& segment, const std::vector<InputType>& inputs,
+                    const torchscript::CompileOptions& options) {
+  AscendIE::Builder* const builder = AscendIE::Builder::CreateInferBuilder(options.soc_version.c_str());
+  const std::unique_ptr<AscendIE::Network> network(builder->CreateNetwork());
+  ConversionCtx ctx{network.get(), builder, {}};
+  for (size_t i = 0; i < segment.inputs.size(); ++i) {
+    const std::string name = "input_" + std::to_string(i) + "_" + segment.inputs[i]->debugName();
+    ctx.AssociateValueAndVar(segment.inputs[i], Var(network->AddInput(name.c_str(), util::toDataType(inputs[i].type),
+                                                                      util::toDims(inputs[i].shape))));
+  }
+  expect_no_error(ctx, "inputs");
+  for (const Node* node : segment.nodes) {
+    if (const converters::Converter* const converter = converters::FindConverter(node)) {
+      convert(ctx, node, *converter);
+    } else {
+      evaluate(&ctx, node);
+    }
+  }
+  for (const torch::jit::Value* output : segment.outputs) {
+    const Var* const var = ctx.FindVar(output);
+    TORCH_CHECK_VALUE(var, "the output %", output->debugName(), " has no value");
+    network->SetAsOutput(var->getFreezeAscendTensor(&ctx));
+  }
+  return build(ctx, options.precision_policy);
+}
+
+}  // namespace torch_aie::core::conversion

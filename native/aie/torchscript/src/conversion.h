@@ -1,0 +1,30 @@
+// conversion.h: from nodes to a serialized model.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <string>
+#include <vector>
+
+#include "torch_aie.h"
+
+namespace torch_aie::core::conversion {
+
+struct InputType {
+  at::ScalarType type = at::kFloat;
+  std::vector<int64_t> shape;
+};
+
+/// A part of a graph that one engine runs: nodes in their order, tensors that come in and go out.
+struct Segment {
+  std::vector<torch::jit::Node*> nodes;
+  std::vector<torch::jit::Value*> inputs;
+  std::vector<torch::jit::Value*> outputs;
+  size_t converted = 0;  // nodes that have a converter
+};
+
+/// Throws c10::Error that names the node which does not convert.
+std::string convert(const Segment& segment, const std::vector<InputType>& inputs,
+                    const torchscript::CompileOptions& options);
+
+}  // namespace torch_aie::core::conversion
