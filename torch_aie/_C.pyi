@@ -1,6 +1,9 @@
+# ruff: noqa: A001, N999 - the API's name; the name of an extension module
+from typing import TypeAlias
+
 from torch._C import ScriptModule
 
-_Row = tuple[list[int], list[int], int]
+_Row: TypeAlias = tuple[list[int], list[int], int]
 
 def set_device(npu_id: int, /) -> None: ...
 def finalize() -> None: ...

@@ -42,7 +42,7 @@ def compile(  # noqa: A001 - the API's name
     inputs: Sequence[Any] | None = None,
     **options: object,
 ) -> torch.jit.ScriptModule:
-    """Return a module whose `forward` runs on engines, and on libtorch where a converter is missing.
+    """Return a module whose `forward` runs on engines, and where no converter is, on libtorch.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ def compile(  # noqa: A001 - the API's name
     """
     rows, chosen = _arguments(module, ir, inputs, options)
     compiled = _C.compile(module._c, rows, chosen)  # noqa: SLF001 - the module behind Python's
-    return torch.jit._recursive.wrap_cpp_module(compiled)  # noqa: SLF001 - PyTorch has no public way
+    wrap = torch.jit._recursive.wrap_cpp_module  # noqa: SLF001 - PyTorch has no public way
+    wrapped: torch.jit.ScriptModule = wrap(compiled)  # type: ignore[no-untyped-call]  # torch's
+    return wrapped
 
 
 def export_engine(

@@ -16,8 +16,8 @@ at::Tensor in_precision(const at::Tensor& tensor, at::ScalarType compute) {
 
 void check_input(const Binding& binding, const at::Tensor& given) {
   TORCH_CHECK_VALUE(given.defined(), "input '", binding.name, "' is undefined");
-  TORCH_CHECK_TYPE(given.scalar_type() == binding.type, "input '", binding.name, "': got dtype ",
-                   given.scalar_type(), ", allowed is ", binding.type);
+  TORCH_CHECK_TYPE(given.scalar_type() == binding.type, "input '", binding.name, "': got dtype ", given.scalar_type(),
+                   ", allowed is ", binding.type);
   TORCH_CHECK_VALUE(given.sizes() == at::IntArrayRef(binding.shape), "input '", binding.name, "': got shape ",
                     given.sizes(), ", allowed is ", at::IntArrayRef(binding.shape));
 }

@@ -134,8 +134,8 @@ ConstantLayer* Network::AddConstant(const Dims& dims, const WeightsBuf& values) 
   return static_cast<ConstantLayer*>(impl_->layers.back().get());
 }
 
-ConvolutionLayer* Network::AddConvolution(Tensor* input, int32_t outMaps, const Dims& kernel,
-                                          const WeightsBuf& weights, const WeightsBuf& bias) noexcept {
+ConvolutionLayer* Network::AddConvolution(Tensor* input, int32_t outMaps, const Dims& kernel, const WeightsBuf& weights,
+                                          const WeightsBuf& bias) noexcept {
   // The groups are set later, and with them the weights' shape: it is derived when the layer is run.
   std::vector<Tensor*> operands{input, impl_->constant({static_cast<int64_t>(weights.count)}, weights)};
   if (bias.count) operands.push_back(impl_->constant({outMaps}, bias));

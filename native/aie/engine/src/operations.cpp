@@ -101,21 +101,33 @@ Function select(const Call& call, const char* what, Function (&functions)[N]) {
 
 using Unary = Tensor (*)(const Tensor&);
 Unary unary_functions[] = {
-    at::abs, at::acos, at::asin,  at::atan,        at::ceil,       at::cos,
-    at::cosh, at::erf, at::exp,   at::floor,       at::log,        at::neg,
-    at::logical_not,   at::reciprocal, at::round, at::rsqrt,       at::sign,
-    at::sin,  at::sinh, at::sqrt, at::tan,
+    at::abs,   at::acos,  at::asin,  at::atan, at::ceil, at::cos,         at::cosh,
+    at::erf,   at::exp,   at::floor, at::log,  at::neg,  at::logical_not, at::reciprocal,
+    at::round, at::rsqrt, at::sign,  at::sin,  at::sinh, at::sqrt,        at::tan,
 };
 
 using Binary = Tensor (*)(const Tensor&, const Tensor&);
 Binary binary_functions[] = {
-    at::maximum,      at::minimum,
+    at::maximum,
+    at::minimum,
     [](const Tensor& a, const Tensor& b) { return a + b; },
     [](const Tensor& a, const Tensor& b) { return a - b; },
-    at::mul,          at::div,         at::lt,          at::pow,
-    at::floor_divide, at::remainder,   at::eq,          at::gt,
-    at::ge,           at::le,          at::ne,          at::logical_or,
-    at::logical_and,  at::bitwise_and, at::bitwise_or,  at::bitwise_xor,
+    at::mul,
+    at::div,
+    at::lt,
+    at::pow,
+    at::floor_divide,
+    at::remainder,
+    at::eq,
+    at::gt,
+    at::ge,
+    at::le,
+    at::ne,
+    at::logical_or,
+    at::logical_and,
+    at::bitwise_and,
+    at::bitwise_or,
+    at::bitwise_xor,
     at::bitwise_right_shift,
 };
 
@@ -258,19 +270,20 @@ Tensor shape(const Call& c) {
 Tensor transposed(const Tensor& x, int64_t operation) { return operation == 0 ? x : x.transpose(-2, -1); }
 
 const Operation kOperations[] = {
-    {"Activation", 1, [](const Call& c) -> Tensors {
-       return {select<ActivationKind>(c, "activation", activation_functions)(c)};
-     }},
+    {"Activation", 1,
+     [](const Call& c) -> Tensors { return {select<ActivationKind>(c, "activation", activation_functions)(c)}; }},
     {"Cast", 1, [](const Call& c) -> Tensors { return {c[0].to(c.type("type"))}; }},
     {"Clip", 1, [](const Call& c) -> Tensors { return {at::clamp(c[0], c.real("low"), c.real("high"))}; }},
     {"Concatenation", 1, [](const Call& c) -> Tensors { return {at::cat(c.operands(), c.integer("axis"))}; }},
     {"Convolution", 2, [](const Call& c) -> Tensors { return {convolution(c)}; }},
     {"Cumsum", 1, [](const Call& c) -> Tensors { return {at::cumsum(c[0], c.integer("axis"), c[0].scalar_type())}; }},
-    {"ElementWise", 2, [](const Call& c) -> Tensors {
+    {"ElementWise", 2,
+     [](const Call& c) -> Tensors {
        return {select<ElementWiseOperation>(c, "element-wise operation", binary_functions)(c[0], c[1])};
      }},
     {"Gather", 2, [](const Call& c) -> Tensors { return {gather(c)}; }},
-    {"MatrixMultiply", 2, [](const Call& c) -> Tensors {
+    {"MatrixMultiply", 2,
+     [](const Call& c) -> Tensors {
        return {at::matmul(transposed(c[0], c.integer("a")), transposed(c[1], c.integer("b")))};
      }},
     {"Pooling", 1, [](const Call& c) -> Tensors { return {pooling(c)}; }},
@@ -280,7 +293,8 @@ const Operation kOperations[] = {
     {"Shape", 1, [](const Call& c) -> Tensors { return {shape(c)}; }},
     {"Shuffle", 1, [](const Call& c) -> Tensors { return {shuffle(c)}; }},
     {"SoftMax", 1, [](const Call& c) -> Tensors { return {softmax(c)}; }},
-    {"Unary", 1, [](const Call& c) -> Tensors { return {select<UnaryOperation>(c, "unary operation", unary_functions)(c[0])}; }},
+    {"Unary", 1,
+     [](const Call& c) -> Tensors { return {select<UnaryOperation>(c, "unary operation", unary_functions)(c[0])}; }},
 };
 
 }  // namespace

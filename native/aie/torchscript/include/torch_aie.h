@@ -37,7 +37,7 @@ struct Input {
   TensorFormat format = TensorFormat::ND;
 
  private:
-  bool isShapeRange_;
+  bool isShapeRange_ = false;
 };
 
 using InputProfile = std::vector<Input>;

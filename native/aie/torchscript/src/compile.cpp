@@ -5,7 +5,7 @@
 #include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/custom_class.h>
 
-#include <algorithm>
+#include <map>
 
 #include "conversion.h"
 #include "core/conversion/converters/converters.h"
@@ -44,38 +44,38 @@ std::vector<InputType> input_types(const Graph& graph, const CompileOptions& opt
     const Value* const value = graph.inputs()[i + 1];
     TORCH_CHECK_TYPE(value->type()->isSubtypeOf(*c10::TensorType::get()), "input ", i, " (%", value->debugName(),
                      ") is ", value->type()->repr_str(), ", allowed is Tensor");
-    types.push_back({input.dtype == DataType::UNKNOWN ? at::kFloat : core::util::toScalarType(input.dtype),
-                     input.shape});
+    types.push_back(
+        {input.dtype == DataType::UNKNOWN ? at::kFloat : core::util::toScalarType(input.dtype), input.shape});
   }
   return types;
 }
 
-const Value* find_value(const Graph& graph, const std::string& name) {
-  for (const Value* input : graph.inputs()) {
-    if (input->debugName() == name) return input;
-  }
-  for (const Node* node : graph.nodes()) {
-    for (const Value* output : node->outputs()) {
-      if (output->debugName() == name) return output;
-    }
-  }
-  return nullptr;
+/// The values of a copy: a copy has the same nodes in the same order, but other names.
+std::map<const Value*, Value*> copied_values(Graph& graph, Graph& copy) {
+  std::map<const Value*, Value*> values;
+  const auto add = [&](const auto& from, const auto& to) {
+    for (size_t i = 0; i < from.size(); ++i) values[from[i]] = to[i];
+  };
+  add(graph.inputs(), copy.inputs());
+  auto to = copy.nodes().begin();
+  for (Node* node : graph.nodes()) add(node->outputs(), (*to++)->outputs());
+  return values;
 }
 
-/// What the segments take in, found by running a copy of the graph on zeros; a copy keeps the values' names.
+/// What the segments take in, found by running a copy of the graph on zeros.
 std::vector<InputType> types_of(const std::vector<const Value*>& values, const Lowered& lowered,
                                 const std::vector<InputType>& inputs) {
   const std::shared_ptr<Graph> copy = lowered.graph->copy();
   while (!copy->outputs().empty()) copy->eraseOutput(0);
-  for (const Value* value : values) {
-    copy->registerOutput(const_cast<Value*>(find_value(*copy, value->debugName())));
-  }
+  const std::map<const Value*, Value*> copied = copied_values(*lowered.graph, *copy);
+  for (const Value* value : values) copy->registerOutput(copied.at(value));
   torch::jit::EliminateDeadCode(copy);
   torch::jit::Stack stack{lowered.module._ivalue()};
   for (const InputType& input : inputs) stack.emplace_back(at::zeros(input.shape, input.type));
   torch::jit::InterpreterState(torch::jit::Code(copy, "shapes")).run(stack);
   std::vector<InputType> types;
-  for (const c10::IValue& value : stack) types.push_back({value.toTensor().scalar_type(), value.toTensor().sizes().vec()});
+  for (const c10::IValue& value : stack)
+    types.push_back({value.toTensor().scalar_type(), value.toTensor().sizes().vec()});
   return types;
 }
 
@@ -166,7 +166,8 @@ torch::jit::Module compile(const torch::jit::Module& module, const CompileSpec& 
     insert_engine(lowered, segments[i], attribute, first_converted(segments[i]));
   }
   torch::jit::EliminateDeadCode(lowered.graph);
-  log(Level::kInfo, segments.size(), " engines; on libtorch:", joined(core::partition::left_over(*lowered.graph, options)));
+  log(Level::kInfo, segments.size(),
+      " engines; on libtorch:", joined(core::partition::left_over(*lowered.graph, options)));
   return lowered.module;
 }
 

@@ -48,11 +48,9 @@ Vars unpack(const Node* /*node*/, const Vars& args) { return args[0].getList(); 
 // For arguments that are not all constants.
 const std::map<std::string_view, Evaluator>& evaluators() {
   static const std::map<std::string_view, Evaluator> table{
-      {"aten::size", size},          {"aten::dim", rank},
-      {"aten::len", length},         {"prim::ListConstruct", pack},
-      {"prim::ListUnpack", unpack},  {"prim::TupleConstruct", pack},
-      {"prim::TupleUnpack", unpack}, {"prim::NumToTensor", same},
-      {"aten::Int", same},
+      {"aten::size", size},          {"aten::dim", rank},          {"aten::len", length},
+      {"prim::ListConstruct", pack}, {"prim::ListUnpack", unpack}, {"prim::TupleConstruct", pack},
+      {"prim::TupleUnpack", unpack}, {"prim::NumToTensor", same},  {"aten::Int", same},
   };
   return table;
 }
@@ -102,7 +100,8 @@ Vars results_of(const Node* node, const Vars& args) {
 }  // namespace
 
 bool is_evaluable(const Node* node) {
-  if (node->kind() == c10::prim::Constant || node->kind() == c10::prim::ListConstruct) return true;
+  const auto kind = node->kind();
+  if (kind == c10::prim::Constant || kind == c10::prim::ListConstruct || kind == c10::prim::TupleConstruct) return true;
   if (!node->blocks().empty() || node->hasSideEffects() || node->outputs().empty()) return false;
   const bool known = evaluators().count(node->kind().toQualString()) > 0;
   bool tensors = false;

@@ -17,8 +17,8 @@ Lowered lower(const torch::jit::Module& module, const std::string& method) {
   TORCH_CHECK_VALUE(module.find_method(method), "the module has no method '", method, "'");
   TORCH_CHECK_VALUE(!module.hasattr("training") || !module.is_training(),
                     "the module is in training mode: call eval() before it is compiled");
-  torch::jit::Module frozen = torch::jit::freeze_module(module, method == "forward" ? std::vector<std::string>{}
-                                                                                    : std::vector<std::string>{method});
+  torch::jit::Module frozen = torch::jit::freeze_module(
+      module, method == "forward" ? std::vector<std::string>{} : std::vector<std::string>{method});
   auto graph = frozen.get_method(method).graph();
   torch::jit::Inline(*graph);
   torch::jit::RemoveListMutation(graph);

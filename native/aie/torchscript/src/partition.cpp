@@ -72,15 +72,13 @@ Segment segment_of(const std::vector<Node*>& members, const torchscript::Compile
 }
 
 bool takes_only_tensors(const Segment& segment) {
-  return std::all_of(segment.inputs.begin(), segment.inputs.end(), [](const Value* input) {
-    return input->type()->isSubtypeOf(*c10::TensorType::get());
-  });
+  return std::all_of(segment.inputs.begin(), segment.inputs.end(),
+                     [](const Value* input) { return input->type()->isSubtypeOf(*c10::TensorType::get()); });
 }
 
 bool returns_only_tensors(const Node* node) {
-  return std::all_of(node->outputs().begin(), node->outputs().end(), [](const Value* output) {
-    return output->type()->isSubtypeOf(*c10::TensorType::get());
-  });
+  return std::all_of(node->outputs().begin(), node->outputs().end(),
+                     [](const Value* output) { return output->type()->isSubtypeOf(*c10::TensorType::get()); });
 }
 
 }  // namespace
@@ -98,8 +96,8 @@ std::vector<Segment> segments_of(torch::jit::Graph& graph, const torchscript::Co
     const Place place = place_of(node, options);
     if (place == Place::kEvaluated) continue;
     // A node with integers from libtorch, or lists as outputs, stays there.
-    const bool fits = place == Place::kEngine && returns_only_tensors(node) &&
-                      takes_only_tensors(segment_of({node}, options));
+    const bool fits =
+        place == Place::kEngine && returns_only_tensors(node) && takes_only_tensors(segment_of({node}, options));
     if (fits) {
       members.push_back(node);
     } else {

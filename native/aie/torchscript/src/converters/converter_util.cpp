@@ -32,8 +32,10 @@ bool finish(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::Tensor* 
 }
 
 std::pair<AscendIE::Tensor*, AscendIE::Tensor*> operands(ConversionCtx* ctx, const Var& a, const Var& b) {
-  if (a.isAscendTensor() && !b.isAscendTensor()) return {a.getAscendTensor(), number_like(ctx, b, *a.getAscendTensor())};
-  if (b.isAscendTensor() && !a.isAscendTensor()) return {number_like(ctx, a, *b.getAscendTensor()), b.getAscendTensor()};
+  if (a.isAscendTensor() && !b.isAscendTensor())
+    return {a.getAscendTensor(), number_like(ctx, b, *a.getAscendTensor())};
+  if (b.isAscendTensor() && !a.isAscendTensor())
+    return {number_like(ctx, a, *b.getAscendTensor()), b.getAscendTensor()};
   return {a.getFreezeAscendTensor(ctx), b.getFreezeAscendTensor(ctx)};
 }
 

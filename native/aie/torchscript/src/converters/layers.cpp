@@ -45,17 +45,17 @@ bool softmax(ConversionCtx* ctx, const Node* node, args& arguments) {
 
 bool matmul(ConversionCtx* ctx, const Node* node, args& arguments) {
   return finish(ctx, node,
-                ctx->net->AddMatrixMultiply(tensor(ctx, arguments, 0), MatrixOperation::NONE,
-                                            tensor(ctx, arguments, 1), MatrixOperation::NONE));
+                ctx->net->AddMatrixMultiply(tensor(ctx, arguments, 0), MatrixOperation::NONE, tensor(ctx, arguments, 1),
+                                            MatrixOperation::NONE));
 }
 
 bool linear(ConversionCtx* ctx, const Node* node, args& arguments) {
   auto* const product = ctx->net->AddMatrixMultiply(tensor(ctx, arguments, 0), MatrixOperation::NONE,
                                                     tensor(ctx, arguments, 1), MatrixOperation::TRANSPOSE);
   if (arguments[2].isNone()) return finish(ctx, node, product);
-  return finish(ctx, node,
-                ctx->net->AddElementWise(product->GetOutput(0), tensor(ctx, arguments, 2),
-                                         AscendIE::ElementWiseOperation::ADD));
+  return finish(
+      ctx, node,
+      ctx->net->AddElementWise(product->GetOutput(0), tensor(ctx, arguments, 2), AscendIE::ElementWiseOperation::ADD));
 }
 
 bool permute(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& order) {
@@ -114,31 +114,39 @@ bool cat(ConversionCtx* ctx, const Node* node, args& arguments) {
 Converter reduction(ReduceOperation operation) {
   return [operation](ConversionCtx* ctx, const Node* node, args& arguments) {
     if (!arguments[3].isNone()) return false;
-    const std::vector<int64_t> axes =
-        arguments[1].isNone() ? std::vector<int64_t>() : arguments[1].unwrapToIntVector();
-    return finish(ctx, node,
-                  ctx->net->AddReduce(tensor(ctx, arguments), operation, axes, arguments[2].unwrapToBool()));
+    const std::vector<int64_t> axes = arguments[1].isNone() ? std::vector<int64_t>() : arguments[1].unwrapToIntVector();
+    return finish(ctx, node, ctx->net->AddReduce(tensor(ctx, arguments), operation, axes, arguments[2].unwrapToBool()));
   };
 }
 
-template <int kRank>
-bool convolution(ConversionCtx* ctx, const Node* node, args& arguments) {
+bool convolution(ConversionCtx* ctx, const Node* node, args& arguments, size_t groups) {
   const at::Tensor weight = arguments[1].unwrapToAtTensor();
-  TORCH_CHECK_VALUE(weight.dim() == kRank + 2, "the weight has rank ", weight.dim(), ", expected ", kRank + 2);
+  TORCH_CHECK_VALUE(weight.dim() >= 3, "the weight has rank ", weight.dim(), ", allowed are 3 and more");
   const Weights values(ctx, weight);
   const Weights bias = arguments[2].isNone() ? Weights() : Weights(ctx, arguments[2].unwrapToAtTensor());
   auto* const layer = ctx->net->AddConvolution(tensor(ctx, arguments), static_cast<int32_t>(weight.size(0)),
                                                util::toDims(weight.sizes().slice(2)), values.data, bias.data);
   const auto dims = [&](size_t i) {
     std::vector<int64_t> list = arguments[i].unwrapToIntVector();
-    if (list.size() == 1) list.resize(kRank, list[0]);
+    if (list.size() == 1) list.resize(weight.dim() - 2, list[0]);
     return Dims(list);
   };
-  layer->SetGroupNum(arguments[6].unwrapToInt());
+  layer->SetGroupNum(arguments[groups].unwrapToInt());
   layer->SetStrides(dims(3));
   layer->SetPaddings(dims(4));
   layer->SetDilations(dims(5));
   return finish(ctx, node, layer);
+}
+
+bool plain_convolution(ConversionCtx* ctx, const Node* node, args& arguments) {
+  return convolution(ctx, node, arguments, 6);
+}
+
+/// What tracing gives for every convolution, transposed ones too.
+bool general_convolution(ConversionCtx* ctx, const Node* node, args& arguments) {
+  TORCH_CHECK_VALUE(!arguments[6].unwrapToBool(),
+                    "transposed convolutions are not supported yet: put aten::_convolution into torch_executed_ops");
+  return convolution(ctx, node, arguments, 8);
 }
 
 Converter adaptive_pool(size_t rank) {
@@ -176,15 +184,23 @@ const auto g_layers =
         .pattern("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat)
         .pattern("aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
                  reduction(ReduceOperation::AVG))
-        .pattern("aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
-                 "ScalarType? dtype=None) -> Tensor",
-                 reduction(ReduceOperation::SUM))
-        .pattern("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, "
-                 "int[1] dilation=1, int groups=1) -> Tensor",
-                 convolution<1>)
-        .pattern("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, "
-                 "int[2] dilation=1, int groups=1) -> Tensor",
-                 convolution<2>)
+        .pattern(
+            "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
+            "ScalarType? dtype=None) -> Tensor",
+            reduction(ReduceOperation::SUM))
+        .pattern(
+            "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+            "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, "
+            "bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+            general_convolution)
+        .pattern(
+            "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, "
+            "int[1] dilation=1, int groups=1) -> Tensor",
+            plain_convolution)
+        .pattern(
+            "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, "
+            "int[2] dilation=1, int groups=1) -> Tensor",
+            plain_convolution)
         .pattern("aten::adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor", adaptive_pool(2));
 
 }  // namespace

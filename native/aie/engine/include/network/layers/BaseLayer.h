@@ -24,7 +24,8 @@ class ASCENDIE_API BaseLayer : NoCopy {
   const char* GetName() const noexcept;
   void SetInput(uint32_t index, Tensor* tensor) noexcept;
   Tensor* GetInput(uint32_t index) const noexcept;
-  /// Never null for a layer of a network: the outputs of a layer with an error have no type, and the network has the error.
+  /// Never null for a layer of a network: the outputs of a layer with an error have no type, and the network has the
+  /// error.
   Tensor* GetOutput(uint32_t index) const noexcept;
   uint32_t GetInputCount() const noexcept;
   uint32_t GetOutputCount() const noexcept;
