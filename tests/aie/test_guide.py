@@ -14,6 +14,9 @@ import torch
 
 import torch_aie
 
+# PyTorch calls TorchScript deprecated; the guide is about it.
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+
 PREFIX = Path(torch_aie.__file__).parent
 TORCH = Path(torch.__file__).parent
 COMPAT = PREFIX / "cmake" / "torch_aie_compat.cmake"

@@ -6,6 +6,13 @@
 
 namespace AscendIE {
 
+namespace {
+
+/// In a Python process some operators are inferred by functions in Python; their stack is of no use to the reader.
+std::string without_stack(const std::string& text) { return text.substr(0, text.find("\n\nAt:\n")); }
+
+}  // namespace
+
 Tensor::Tensor(std::shared_ptr<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
 Tensor::~Tensor() = default;
 void Tensor::SetName(const char* name) noexcept { impl_->name = name ? name : ""; }
@@ -82,7 +89,7 @@ void LayerImpl::infer() noexcept {
   } catch (const c10::Error& e) {
     error = std::string(operation->name) + ": " + e.what_without_backtrace();
   } catch (const std::exception& e) {
-    error = std::string(operation->name) + ": " + e.what();
+    error = std::string(operation->name) + ": " + without_stack(e.what());
   }
 }
 

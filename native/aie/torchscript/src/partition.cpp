@@ -52,9 +52,17 @@ class Collector {
   const torchscript::CompileOptions& options_;
 };
 
-bool used_outside(const Value* value, const std::set<const Node*>& members) {
+/// Uses by evaluable nodes count only if their own results are used: segments have copies of them.
+bool used_outside(const Value* value, const std::set<const Node*>& members,
+                  const torchscript::CompileOptions& options) {
   const auto& uses = value->uses();
-  return std::any_of(uses.begin(), uses.end(), [&](const auto& use) { return !members.count(use.user); });
+  return std::any_of(uses.begin(), uses.end(), [&](const auto& use) {
+    if (members.count(use.user)) return false;
+    if (place_of(use.user, options) != Place::kEvaluated) return true;
+    const auto outputs = use.user->outputs();
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](const Value* output) { return used_outside(output, members, options); });
+  });
 }
 
 Segment segment_of(const std::vector<Node*>& members, const torchscript::CompileOptions& options) {
@@ -65,7 +73,7 @@ Segment segment_of(const std::vector<Node*>& members, const torchscript::Compile
   const std::set<const Node*> inside(members.begin(), members.end());
   for (Node* member : members) {
     for (Value* output : member->outputs()) {
-      if (used_outside(output, inside)) segment.outputs.push_back(output);
+      if (used_outside(output, inside, options)) segment.outputs.push_back(output);
     }
   }
   return segment;
