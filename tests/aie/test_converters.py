@@ -30,7 +30,7 @@ class Model(torch.nn.Module):
         return torch.{operator}(x)
 
 
-module = torch.jit.script(Model().eval())
+module = torch.jit.trace(Model().eval(), torch.ones(2))
 print(torch_aie.compile(module, inputs=[torch.ones(2)])(torch.ones(2)).tolist())
 """
 
@@ -50,7 +50,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("operator", "expected"),
     [
-        ("erf", "aten::erf(%x.1) at"),
+        ("erf", "aten::erf(%x) at <string>"),
         ("erf", "its converter returned false"),
         ("sin", "its converter associated nothing with the output %"),
         ("exp", "[-1.0, -1.0]"),
