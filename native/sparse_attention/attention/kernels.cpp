@@ -12,7 +12,6 @@ const AttentionKernel& attention_kernel(Element element) {
     const AttentionKernel* (*kernel)(Element);
   };
   constexpr Choice kBestFirst[] = {{Isa::kAmxBf16, attention_amx},
-
                                    {Isa::kAvx512Bf16, attention_avx512_bf16},
                                    {Isa::kAvx512, attention_avx512},
                                    {Isa::kAvx2, attention_avx2}};

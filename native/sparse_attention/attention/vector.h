@@ -36,7 +36,7 @@ Floats as_floats(Words value) { return reinterpret_cast<Floats>(value); }
 Words as_words(Floats value) { return reinterpret_cast<Words>(value); }
 
 // e^x for x <= 0, relative error below 2e-7; 0 below -87.3. NaN stays.
-Floats power(Floats x) {
+Floats exponential(Floats x) {
   constexpr float kLowest = -87.3F;
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
@@ -122,7 +122,7 @@ void widen_row(const char* from, int64_t count, float* to) {
 constexpr int64_t kAhead = 8;
 
 template <int64_t kBytes>
-void expect_rows(const char* const* rows, int64_t row, int64_t count) {
+void prefetch_rows(const char* const* rows, int64_t row, int64_t count) {
   if (row >= count) return;
   for (int64_t byte = 0; byte < kBytes; byte += 64) __builtin_prefetch(rows[row] + byte);
 }

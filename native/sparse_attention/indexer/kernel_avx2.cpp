@@ -22,7 +22,7 @@ struct Avx2 {
   static void store(float* to, Floats values) { _mm256_storeu_ps(to, values); }
   static Floats positive(Floats values) { return _mm256_max_ps(values, _mm256_setzero_ps()); }
   static Floats add_product(Floats sum, Floats x, Floats y) { return _mm256_fmadd_ps(x, y, sum); }
-  static Floats halved(Floats products) {
+  static Floats scaled_to_half(Floats products) {
     return _mm256_cvtph_ps(
         _mm256_cvtps_ph(_mm256_mul_ps(products, _mm256_set1_ps(1.0F / 1024)), _MM_FROUND_TO_NEAREST_INT));
   }

@@ -23,14 +23,14 @@ struct Avx512 {
   static void store(float* to, Floats values) { _mm512_storeu_ps(to, values); }
   static Floats positive(Floats values) { return _mm512_max_ps(values, _mm512_setzero_ps()); }
   static Floats add_product(Floats sum, Floats x, Floats y) { return _mm512_fmadd_ps(x, y, sum); }
-  static Floats halved(Floats products) {
+  static Floats scaled_to_half(Floats products) {
     return _mm512_cvtph_ps(
         _mm512_cvtps_ph(_mm512_mul_ps(products, _mm512_set1_ps(1.0F / 1024)), _MM_FROUND_TO_NEAREST_INT));
   }
 
   static Sums begin(const int32_t*, int) { return zero(); }
   static Factors factors(const int32_t* from) { return _mm512_loadu_ps(from); }
-  static Factors broadcast(const char* from) { return _mm512_set1_ps(*reinterpret_cast<const float*>(from)); }
+  static Factors broadcast(const char* from) { return _mm512_set1_ps(read<float>(from)); }
   static Sums dot(Sums sum, Factors x, Factors y) { return _mm512_fmadd_ps(x, y, sum); }
   static Floats floats_of(Sums sums) { return sums; }
 

@@ -11,9 +11,7 @@ struct Avx512Bf16 : Avx512 {
   using Factors = __m512bh;
 
   static Factors factors(const int32_t* from) { return (__m512bh)_mm512_loadu_si512(from); }
-  static Factors broadcast(const char* from) {
-    return (__m512bh)_mm512_set1_epi32(*reinterpret_cast<const int32_t*>(from));
-  }
+  static Factors broadcast(const char* from) { return (__m512bh)_mm512_set1_epi32(read<int32_t>(from)); }
   static Sums dot(Sums sum, Factors x, Factors y) { return _mm512_dpbf16_ps(sum, x, y); }
 };
 

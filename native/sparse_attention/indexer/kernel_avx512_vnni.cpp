@@ -15,7 +15,7 @@ struct Avx512Vnni : Avx512 {
 
   static Sums begin(const int32_t* start, int vector) { return _mm512_loadu_si512(start + vector * kLanes); }
   static Factors factors(const int32_t* from) { return _mm512_loadu_si512(from); }
-  static Factors broadcast(const char* from) { return _mm512_set1_epi32(*reinterpret_cast<const int32_t*>(from)); }
+  static Factors broadcast(const char* from) { return _mm512_set1_epi32(read<int32_t>(from)); }
   // _mm512_dpbusd_epi32(sum, key, query); with that, GCC 12 copies the sums.
   static Sums dot(Sums sum, Factors query, Factors key) {
     asm("vpdpbusd %[query], %[key], %[sum]" : [sum] "+v"(sum) : [key] "v"(key), [query] "v"(query));

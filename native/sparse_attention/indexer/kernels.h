@@ -28,12 +28,12 @@ struct PackedQuery {
 
 struct ScoreKernel {
   int64_t lanes;
-  int64_t group;      // heads of a group, at most
-  int64_t pack;       // elements that one lane multiplies at once, 4 bytes together
-  bool shifts_keys;   // keys are multiplied as unsigned bytes, 128 too large, which `start` makes up for
-  bool is_immediate;  // keys are read where they lie; else `convert` is called with them
+  int64_t group;        // heads of a group, at most
+  int64_t pack;         // elements that one lane multiplies at once, 4 bytes together
+  bool shifts_keys;     // keys are multiplied as unsigned bytes, 128 too large, which `start` makes up for
+  bool reads_in_place;  // keys are read where they lie; else `convert` is called with them
   // Converts rows of kHeadSize elements into 4 * kHeadSize / pack bytes each; of queries as well, unless they are
-  // immediate or shifted.
+  // read in place or shifted.
   void (*convert)(const char* const* rows, int64_t count, char* out);
   // Reads `count` keys, converted ones one after the other.
   void (*scores)(const PackedQuery& query, const char* const* keys, int64_t count, float* scores);

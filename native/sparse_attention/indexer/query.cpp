@@ -23,7 +23,7 @@ QueryRows::QueryRows(const ScoreKernel& kernel, const IndexerScan& scan, int64_t
       values_(at::zeros({rows, words_}, at::kInt)),
       start_(at::zeros({rows, padded_}, at::kInt)),
       weights_(at::zeros({rows, padded_}, at::kFloat)) {
-  const bool needed = !kernel.is_immediate && !kernel.shifts_keys;
+  const bool needed = !kernel.reads_in_place && !kernel.shifts_keys;
   if (needed) converted_.resize(heads_ * 4 * kHeadSize / kernel.pack);
 }
 
