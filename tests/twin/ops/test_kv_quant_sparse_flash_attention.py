@@ -113,7 +113,7 @@ def test_every_value_of_float8() -> None:
     assert torch.equal(actual.cpu(), expected(given))
 
 
-@pytest.mark.parametrize("level", ["avx512", "avx2", "base"])
+@pytest.mark.parametrize("level", ["avx512_bf16", "avx512", "avx2", "base"])
 def test_instruction_sets(level: str) -> None:
     script = f"""
         import os

@@ -184,7 +184,7 @@ def test_views_that_start_anywhere() -> None:
     check_indexer(Call(tuple(map(moved, call.tensors)), call.options))
 
 
-@pytest.mark.parametrize("level", ["base", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["base", "avx2", "avx512", "avx512_bf16"])
 def test_instruction_sets(level: str) -> None:
     """The kernels below the best of this machine, which the other tests run."""
     output(f"""

@@ -154,7 +154,7 @@ def test_large_scores() -> None:
         assert torch.equal(out[0, 0, 0].cpu(), key[0, 350, 0].cpu())
 
 
-@pytest.mark.parametrize("level", ["avx512", "avx2", "base"])
+@pytest.mark.parametrize("level", ["avx512_bf16", "avx512", "avx2", "base"])
 def test_instruction_sets(level: str) -> None:
     """Each level that this machine has, or the one below; the other tests run the best."""
     script = f"""
