@@ -65,16 +65,18 @@ std::vector<Span> query_spans(const SequenceOperands& operands, Layout layout) {
   return spans;
 }
 
+void require_block_table(const at::Tensor& table, int64_t sequences) {
+  require(table.dim() == 2 && table.scalar_type() == at::kInt && table.size(0) == sequences, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'block_table' is ", table.scalar_type(), table.sizes(), "; it must be int32 [", sequences,
+          ", pages of a sequence]");
+}
+
 // The block table, checked for what the sequences use of it.
 at::Tensor read_block_table(const SequenceOperands& operands, const std::vector<Span>& keys) {
   const at::Tensor& table = *operands.block_table;
   const auto sequences = static_cast<int64_t>(keys.size());
   const int64_t page_size = operands.key.size(1);
-  require(page_size > 0 && page_size % kPageStep == 0 && page_size <= kMostPage, ACLNN_ERR_PARAM_INVALID,
-          "the keys' pages have ", page_size, " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
-  require(table.dim() == 2 && table.scalar_type() == at::kInt && table.size(0) == sequences, ACLNN_ERR_PARAM_INVALID,
-          "parameter 'block_table' is ", table.scalar_type(), table.sizes(), "; it must be int32 [", sequences,
-          ", pages of a sequence]");
+  require_page_size(page_size, "key");
   at::Tensor result = table.contiguous();
   for (int64_t i = 0; i < sequences; ++i) {
     const int64_t count = (keys[i].count + page_size - 1) / page_size;
@@ -98,7 +100,8 @@ std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, siz
           paged ? "absent" : "given", "; it goes with parameter '", operands.key_layout_name, "' PA_BSND, and only so");
   require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
           "' is absent; in layout PA_BSND it is needed: the length of each sequence");
-  const int64_t limit = paged ? operands.block_table->size(-1) * key.size(1) : key.size(1);
+  if (paged) require_block_table(*operands.block_table, static_cast<int64_t>(sequences));
+  const int64_t limit = paged ? operands.block_table->size(1) * key.size(1) : key.size(1);
   std::vector<Span> spans = layout == Layout::kTnd ? packed(operands.key_lengths, key.size(0), name)
                                                    : padded(operands.key_lengths, key.size(0), limit, name);
   require_count(spans, sequences, name);
@@ -121,6 +124,16 @@ Layout layout_named(const std::string& text, const char* name, bool may_be_paged
        may_be_paged ? ", TND or PA_BSND" : " or TND");
 }
 
+void require_sparse_mode(int64_t sparse_mode) {
+  require(sparse_mode == 0 || sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ", sparse_mode,
+          "; it must be 0 (all keys) or 3 (causal, aligned to the end)");
+}
+
+void require_page_size(int64_t tokens, const char* name) {
+  require(tokens > 0 && tokens % kPageStep == 0 && tokens <= kMostPage, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' has pages of ", tokens, " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
+}
+
 Batch read_batch(const SequenceOperands& operands) {
   const Layout query_layout = layout_named(operands.query_layout, "layout_query", false);
   const Layout key_layout = layout_named(operands.key_layout, operands.key_layout_name, true);
@@ -131,8 +144,9 @@ Batch read_batch(const SequenceOperands& operands) {
   require_rank(operands.key, key_layout, "key");
   const std::vector<Span> queries = query_spans(operands, query_layout);
   const std::vector<Span> keys = key_spans(operands, key_layout, queries.size());
-  Batch batch{
-      query_layout, key_layout, operands.query.numel() / (operands.query.size(-1) * operands.query.size(-2)), {}, {}};
+  const at::Tensor& query = operands.query;
+  const int64_t rows = query_layout == Layout::kTnd ? query.size(0) : query.size(0) * query.size(1);
+  Batch batch{query_layout, key_layout, rows, {}, {}};
   if (key_layout == Layout::kPaged) batch.block_table = read_block_table(operands, keys);
   for (size_t i = 0; i < queries.size(); ++i) {
     const auto index = static_cast<int64_t>(i);

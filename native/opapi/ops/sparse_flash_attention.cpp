@@ -3,6 +3,7 @@
 #include "sparse_attention/sparse_flash_attention.h"
 
 #include "opapi/opapi.h"
+#include "opapi/ops/unlimited_window.h"
 
 namespace {
 
@@ -14,12 +15,6 @@ const OptionalTensor kNone;
 void require_only(int64_t value, int64_t allowed, const char* name, const char* why) {
   require(value == allowed, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", value, "; it must be ", allowed,
           why);
-}
-
-void require_window(int64_t before, int64_t after) {
-  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  require_only(before, kAll, "pre_tokens", " (2^63 - 1)");
-  require_only(after, kAll, "next_tokens", " (2^63 - 1)");
 }
 
 void require_absorbed(int64_t attention_mode) {
@@ -61,7 +56,7 @@ void refuse(const OptionalTensor& tensor, const char* name) {
 #define ATTEND_OUT (Bool, returnSoftmaxLse)(Out, attentionOut)(OptOut, softmaxMax)(OptOut, softmaxSum)
 #define OPTIONS {scaleValue, sparseBlockSize, layoutQuery, layoutKv, sparseMode}
 #define ATTEND(SINKS)                                                                                             \
-  require_window(preTokens, nextTokens);                                                                          \
+  require_unlimited(preTokens, nextTokens);                                                                       \
   require_absorbed(attentionMode);                                                                                \
   attend({query, key, value ? *value : key, sparseIndices, blockTable, actualSeqLengthsQuery, actualSeqLengthsKv, \
           queryRope, keyRope, SINKS},                                                                             \
@@ -77,7 +72,7 @@ ACLNN(SparseFlashAttentionV2, ATTEND_IN(OptIn, sinks) ATTEND_OPTIONS ATTEND_OUT,
       Text, layoutKv)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(Int, attentionMode)(Int, quantScaleRepoMode)( \
       Int, tileSize)(Int, ropeHeadDim)(Out, attentionOut)
 #define QUANTIZED(SINKS)                                                                                         \
-  require_window(preTokens, nextTokens);                                                                         \
+  require_unlimited(preTokens, nextTokens);                                                                      \
   require_absorbed(attentionMode);                                                                               \
   require_usual({keyQuantMode, valueQuantMode, quantScaleRepoMode, tileSize, ropeHeadDim});                      \
   refuse(keyDequantScale, "key_dequant_scale");                                                                  \

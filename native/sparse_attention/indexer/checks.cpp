@@ -43,8 +43,7 @@ Batch check_indexer(const SequenceOperands& operands, const at::Tensor& weights,
           key.scalar_type(), "; it must be that of parameter 'query', ", query.scalar_type());
   check_not_empty(query, "query");
   check_not_empty(key, "key");
-  require(options.sparse_mode == 0 || options.sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ",
-          options.sparse_mode, "; it must be 0 or 3");
+  require_sparse_mode(options.sparse_mode);
   Batch batch = read_batch(operands);
   require(query.size(-1) == kHeadSize && key.size(-1) == kHeadSize, ACLNN_ERR_PARAM_INVALID,
           "parameters 'query' and 'key' have heads of ", query.size(-1), " and ", key.size(-1), "; they must have ",

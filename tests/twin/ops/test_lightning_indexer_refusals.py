@@ -75,7 +75,7 @@ def of_bsnd() -> dict[str, Call]:
             "": changed(sparse_count=count)
             for count in (2049, 3000, 9216)
         },
-        "parameter 'sparse_mode' is 4; it must be 0 or 3": changed(sparse_mode=4),
+        "parameter 'sparse_mode' is 4; it must be 0 (all keys) or 3": changed(sparse_mode=4),
         "parameter 'pre_tokens' is 1; it must be 9223372036854775807": changed(pre_tokens=1),
         "parameter 'next_tokens' is 1; it must be 9223372036854775807": changed(next_tokens=1),
         "parameter 'block_table' is given; it goes with parameter 'layout_key' PA_BSND": changed(
@@ -128,7 +128,7 @@ def of_others() -> dict[str, Call]:
             block_table=table[:, :2].contiguous()
         ),
         "it must be int32 [6, pages of a sequence]": paged.changed(block_table=table.long()),
-        "the keys' pages have 8 tokens; it must be a multiple of 16, at most 1024": Call(
+        "parameter 'key' has pages of 8 tokens; it must be a multiple of 16, at most 1024": Call(
             (query, key[:, :8].contiguous(), weights),
             paged.changed(actual_seq_lengths_key=lengths(*[0] * SEQUENCES)).options,
         ),
