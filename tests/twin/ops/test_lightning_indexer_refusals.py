@@ -128,6 +128,9 @@ def of_others() -> dict[str, Call]:
             block_table=table[:, :2].contiguous()
         ),
         "it must be int32 [6, pages of a sequence]": paged.changed(block_table=table.long()),
+        "parameter 'block_table' is Int[]; it must be int32 [6, pages": paged.changed(
+            block_table=table[0, 0]
+        ),
         "parameter 'key' has pages of 8 tokens; it must be a multiple of 16, at most 1024": Call(
             (query, key[:, :8].contiguous(), weights),
             paged.changed(actual_seq_lengths_key=lengths(*[0] * SEQUENCES)).options,

@@ -87,7 +87,7 @@ def test_sinks_with_nothing_selected() -> None:
 
 
 def test_duplicates_count_twice() -> None:
-    """Two of one token and one of another: two thirds and one third, as their keys are equal."""
+    """Keys are equal: of ids 1, 0, 1, 1 the values have three quarters and one quarter."""
     key = torch.zeros(1, 2, 1, 512, dtype=torch.float16)
     query = torch.zeros(1, 1, 1, 512, dtype=torch.float16)
     value = torch.stack((torch.zeros(512), torch.ones(512))).view(1, 2, 1, 512).half()
