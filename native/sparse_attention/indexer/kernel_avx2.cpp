@@ -60,6 +60,6 @@ struct Avx2 {
 
 }  // namespace
 
-const ScoreKernel* avx2_kernel(KeyType type) { return float_kernel<Avx2>(type); }
+const ScoreKernel* score_avx2(KeyType type) { return float_kernel<Avx2>(type); }
 
 }  // namespace opwright::sparse

@@ -4,7 +4,7 @@
 
 namespace opwright::sparse {
 
-const ScoreKernel* avx512_kernel(KeyType type) { return float_kernel<Avx512>(type); }
+const ScoreKernel* score_avx512(KeyType type) { return float_kernel<Avx512>(type); }
 
 void add_heads_avx512(const float* products, int64_t count, const PackedQuery& query, float* scores) {
   for (int64_t i = 0; i < count; ++i) {

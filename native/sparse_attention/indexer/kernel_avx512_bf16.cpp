@@ -30,7 +30,7 @@ constexpr ScoreKernel kFloat8{16, 64, 2, false, false, float8_to_bfloat16, tiled
 
 }  // namespace
 
-const ScoreKernel* avx512_bf16_kernel(KeyType type) {
+const ScoreKernel* score_avx512_bf16(KeyType type) {
   return type == KeyType::kBfloat16 ? &kBfloat16 : type == KeyType::kFloat8 ? &kFloat8 : nullptr;
 }
 

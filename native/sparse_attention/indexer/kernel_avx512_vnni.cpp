@@ -37,6 +37,6 @@ constexpr ScoreKernel kInt8{16, 64, 4, true, false, shift, tiled_scores<Avx512Vn
 
 }  // namespace
 
-const ScoreKernel* avx512_vnni_kernel(KeyType type) { return type == KeyType::kInt8 ? &kInt8 : nullptr; }
+const ScoreKernel* score_avx512_vnni(KeyType type) { return type == KeyType::kInt8 ? &kInt8 : nullptr; }
 
 }  // namespace opwright::sparse

@@ -68,6 +68,6 @@ struct Base {
 
 }  // namespace
 
-const ScoreKernel* base_kernel(KeyType type) { return float_kernel<Base>(type); }
+const ScoreKernel* score_base(KeyType type) { return float_kernel<Base>(type); }
 
 }  // namespace opwright::sparse

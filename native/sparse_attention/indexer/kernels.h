@@ -43,12 +43,12 @@ struct ScoreKernel {
 const ScoreKernel& score_kernel(KeyType type);
 
 // Those of an instruction set; null where it has none of its own.
-const ScoreKernel* base_kernel(KeyType type);
-const ScoreKernel* avx2_kernel(KeyType type);
-const ScoreKernel* avx512_kernel(KeyType type);
-const ScoreKernel* avx512_vnni_kernel(KeyType type);
-const ScoreKernel* avx512_bf16_kernel(KeyType type);
-const ScoreKernel* amx_kernel(KeyType type);
+const ScoreKernel* score_base(KeyType type);
+const ScoreKernel* score_avx2(KeyType type);
+const ScoreKernel* score_avx512(KeyType type);
+const ScoreKernel* score_avx512_vnni(KeyType type);
+const ScoreKernel* score_avx512_bf16(KeyType type);
+const ScoreKernel* score_amx(KeyType type);
 
 // Of products [count][heads]: the last step of the formula above.
 void add_heads_avx512(const float* products, int64_t count, const PackedQuery& query, float* scores);
