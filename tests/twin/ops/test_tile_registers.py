@@ -45,7 +45,7 @@ pytestmark = [
     pytest.mark.build,
     pytest.mark.skipif(
         "avx512_bf16" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"),
-        reason="the kernels beside these ask for bfloat16 products of AVX-512; run it on such a CPU",
+        reason="others of the kernels need bfloat16 products of AVX-512; run it where they are",
     ),
 ]
 
