@@ -247,8 +247,8 @@ def corresponding(interface: Interface) -> tuple[Prototype, tuple[Slot, ...]]:
                     name=name,
                     ctype=parameter.ctype,
                     kind=kind,
-                    # `optional` is said of pointers, and a number has no null: the name tells that a
-                    # node may leave it out, and the kernel gets 0.
+                    # `optional` is said of pointers, and a number has no null: its name says that
+                    # a node may leave it out; the kernel then gets 0.
                     required=not parameter.name.endswith("Optional"),
                 )
             )
