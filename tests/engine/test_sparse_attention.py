@@ -173,6 +173,67 @@ def test_attributes_with_one_value(
         functools.partial(kernel, **{**options, **change})(*[torch.zeros(1)] * inputs)
 
 
+@pytest.mark.parametrize("name", ["key_dequant_scale", "value_dequant_scale"])
+def test_a_quantised_cache_has_its_scales_itself(name: str) -> None:
+    one = torch.zeros(1)
+    with pytest.raises(ValueError, match=f"parameter '{name}' is given; it is reserved"):
+        sparse_attention.kv_quant_sparse_flash_attention(
+            one, one, one, one, **{name: one}, **CACHED
+        )
+
+
+def of_two_sequences() -> dict[str, tuple[Any, ...]]:
+    """Operator -> its inputs, in BSND."""
+    weights, scales = torch.ones(2, 1, 8).half(), torch.ones(2, 32, 1).half()
+    indices = torch.zeros(2, 1, 1, 2, dtype=torch.int32)
+    codes, latent, token = whole(2, 1, 8, 128), whole(2, 32, 1, 512), whole(2, 32, 1, 656).char()
+    key = whole(2, 32, 1, 128)
+    return {
+        "lightning_indexer": (codes, key, weights),
+        "quant_lightning_indexer": (codes.char(), key.char(), weights, weights, scales),
+        "sparse_flash_attention": (whole(2, 1, 8, 512), latent, latent, indices, 0.1),
+        "kv_quant_sparse_flash_attention": (whole(2, 1, 8, 576), token, token, indices, 0.1),
+    }
+
+
+@pytest.mark.parametrize("name", of_two_sequences())
+def test_keys_of_another_batch(name: str) -> None:
+    """Lengths for two sequences do not make two of one."""
+    query, key, *others = of_two_sequences()[name]
+    lengths_name = "actual_seq_lengths_kv" if "attention" in name else "actual_seq_lengths_key"
+    for keys in (key[:1], torch.cat((key, key))):
+        why = rf"'key' has {len(keys)} sequences; .* it must have those of parameter 'query', 2"
+        for lengths in (None, torch.tensor([32, 32], dtype=torch.int32)):
+            with pytest.raises(RuntimeError, match=why):
+                getattr(torch.ops.opwright, name)(query, keys, *others, **{lengths_name: lengths})
+
+
+def test_values_ropes_and_scales_of_another_batch() -> None:
+    query, key, value, *others = of_two_sequences()["sparse_flash_attention"]
+    ropes = {"query_rope": whole(2, 1, 8, 64), "key_rope": whole(1, 32, 1, 64)}
+    attend = torch.ops.opwright.sparse_flash_attention
+    with pytest.raises(RuntimeError, match="parameter 'value' has shape"):
+        attend(query, key, value[:1], *others)
+    with pytest.raises(RuntimeError, match="parameter 'key_rope' has shape"):
+        attend(query, key, value, *others, **ropes)
+    *inputs, scales = of_two_sequences()["quant_lightning_indexer"]
+    with pytest.raises(RuntimeError, match="parameter 'key_dequant_scale' has shape"):
+        torch.ops.opwright.quant_lightning_indexer(*inputs, scales[:1])
+
+
+def test_a_cache_without_pages() -> None:
+    query, key, _, *others = of_two_sequences()["sparse_flash_attention"]
+    with pytest.raises(
+        RuntimeError, match=r"'key' has shape \[0, 32, 1, 512\]; it must have pages"
+    ):
+        torch.ops.opwright.sparse_flash_attention(
+            *(query, key[:0], key[:0], *others),
+            block_table=torch.zeros(2, 1, dtype=torch.int32),
+            actual_seq_lengths_kv=torch.tensor([3, 3], dtype=torch.int32),
+            layout_kv="PA_BSND",
+        )
+
+
 def test_hifloat8_is_refused_by_name() -> None:
     """TorchAir's converters bitcast to it."""
     with pytest.raises(KernelArgumentError, match="dtype HIFLOAT8"):

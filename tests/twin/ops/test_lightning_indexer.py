@@ -37,6 +37,11 @@ def few_threads() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    torch.manual_seed(0)
+
+
 @pytest.mark.parametrize("dtype", BOTH)
 @pytest.mark.parametrize("mode", [0, 3])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
