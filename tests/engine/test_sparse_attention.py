@@ -176,10 +176,9 @@ def test_attributes_with_one_value(
 @pytest.mark.parametrize("name", ["key_dequant_scale", "value_dequant_scale"])
 def test_a_quantised_cache_has_its_scales_itself(name: str) -> None:
     one = torch.zeros(1)
+    scale: dict[str, Any] = {name: one}
     with pytest.raises(ValueError, match=f"parameter '{name}' is given; it is reserved"):
-        sparse_attention.kv_quant_sparse_flash_attention(
-            one, one, one, one, **{name: one}, **CACHED
-        )
+        sparse_attention.kv_quant_sparse_flash_attention(one, one, one, one, **scale, **CACHED)
 
 
 def of_two_sequences() -> dict[str, tuple[Any, ...]]:
