@@ -77,6 +77,8 @@ at::Tensor read_block_table(const SequenceOperands& operands, const std::vector<
   const auto sequences = static_cast<int64_t>(keys.size());
   const int64_t page_size = operands.key.size(1);
   require_page_size(page_size, "key");
+  require(operands.key.size(0) > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'key' has shape ", operands.key.sizes(),
+          "; it must have pages");
   at::Tensor result = table.contiguous();
   for (int64_t i = 0; i < sequences; ++i) {
     const int64_t count = (keys[i].count + page_size - 1) / page_size;
@@ -92,6 +94,12 @@ at::Tensor read_block_table(const SequenceOperands& operands, const std::vector<
   return result;
 }
 
+// Lengths say nothing of how many sequences the tensor has.
+void require_sequences(const at::Tensor& key, size_t sequences) {
+  require(key.size(0) == static_cast<int64_t>(sequences), ACLNN_ERR_PARAM_INVALID, "parameter 'key' has ", key.size(0),
+          " sequences; in layout BSND it must have those of parameter 'query', ", sequences);
+}
+
 std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, size_t sequences) {
   const at::Tensor& key = operands.key;
   const char* const name = operands.key_lengths_name;
@@ -101,6 +109,7 @@ std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, siz
   require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
           "' is absent; in layout PA_BSND it is needed: the length of each sequence");
   if (paged) require_block_table(*operands.block_table, static_cast<int64_t>(sequences));
+  if (layout == Layout::kBsnd) require_sequences(key, sequences);
   const int64_t limit = paged ? operands.block_table->size(1) * key.size(1) : key.size(1);
   std::vector<Span> spans = layout == Layout::kTnd ? packed(operands.key_lengths, key.size(0), name)
                                                    : padded(operands.key_lengths, key.size(0), limit, name);

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+import torch
 import torch_npu
 
 from tests.reference.problems import lengths
 from tests.twin.on_twin import output
 from tests.twin.ops.compare import rejects
 from tests.twin.ops.indexer_problems import LAYOUTS, RAGGED, Call, indexer_call
-
-if TYPE_CHECKING:
-    import torch
 
 SEQUENCES = len(RAGGED.keys)
 NEEDS_ENDS = "is absent; in layout TND it is needed: the end of each sequence"
@@ -42,6 +38,11 @@ def of_bsnd() -> dict[str, Call]:
         ),
         "parameter 'key' has shape [701, 1, 128]; its layout has 4 dimensions": of(
             query, key[0], weights
+        ),
+        "parameter 'key' has 5 sequences; in layout BSND it must have those of parameter 'query', 6"
+        "": of(query, key[:5], weights),
+        "parameter 'key' has 7 sequences; in layout BSND": of(
+            query, torch.cat((key, key[:1])), weights
         ),
         "have heads of 64 and 64; they must have 128": of(
             query[..., :64].contiguous(), key[..., :64].contiguous(), weights
