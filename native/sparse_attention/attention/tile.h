@@ -179,7 +179,12 @@ void compute_scores(const HeadRows& rows, const TokenTile& tile, const Scratch<M
   if constexpr (Multiply::kTiles) end_tile_products();
 }
 
-// The first pass. Scores become e^(score - maximum so far); sums and maxima of the heads follow.
+// What is subtracted from scores of which this is the largest: of -inf alone powers are 0, not NaN, since larger scores
+// may follow.
+Floats subtrahend(Floats highest) { return highest == -__builtin_inff() ? Floats{} : highest; }
+
+// The first pass. Scores become e^(score - maximum so far); sums and maxima of the heads follow. With a NaN among its
+// scores a head's maximum is NaN.
 template <class Multiply>
 void score_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
   const Scratch<Multiply> scratch(memory, rows);
@@ -190,18 +195,22 @@ void score_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
     float* const scores = all + head;
     const Floats before = load<Floats>(scratch.highest + head);
     Floats highest = before;
+    auto has_nan = before != before;
     for (int64_t token = 0; token < tile.count; ++token) {
       const Floats score = load<Floats>(scores + token * stride) * rows.scale;
       highest = score > highest ? score : highest;
+      has_nan |= score != score;
       store(scores + token * stride, score);
     }
+    highest = has_nan ? fill(__builtin_nanf("")) : highest;
+    const Floats top = subtrahend(highest);
     Floats sum{};
     for (int64_t token = 0; token < tile.count; ++token) {
-      const Floats value = exponential(load<Floats>(scores + token * stride) - highest);
+      const Floats value = exponential(load<Floats>(scores + token * stride) - top);
       sum += value;
       store(scores + token * stride, value);
     }
-    store(scratch.sum + head, load<Floats>(scratch.sum + head) * exponential(before - highest) + sum);
+    store(scratch.sum + head, load<Floats>(scratch.sum + head) * exponential(before - top) + sum);
     store(scratch.highest + head, highest);
     if (rows.tokens <= rows.room) store(scratch.tops + tile.first / Multiply::kTile * heads + head, highest);
   }
@@ -335,7 +344,8 @@ void finish(const HeadRows& rows, void* memory, const HeadResults& results) {
   for (int64_t head = 0; head < rows.heads; ++head) {
     const bool nothing = is_empty && rows.sinks == nullptr;
     results.highest[head] = nothing ? 0.0F : scratch.highest[head];
-    results.sum[head] = nothing ? 0.0F : scratch.sum[head];
+    const bool has_no_sum = !is_empty && scratch.highest[head] == -__builtin_inff();  // -inf minus -inf
+    results.sum[head] = nothing ? 0.0F : has_no_sum ? __builtin_nanf("") : scratch.sum[head];
     char* const out = results.out + 2 * head * kLatent;
     for (int64_t column = 0; column < kLatent; column += kLanes) {
       const Floats value = is_empty ? Floats{} : load<Floats>(scratch.accumulated + head * kLatent + column);

@@ -74,18 +74,21 @@ struct HalfFormat {
     result = magnitude > 0x7f800000U ? Words{} + 0x7e00U : result;
     return __builtin_convertvector(result | ((bits >> 16) & 0x8000U), Halves);
   }
-  // A probability, 0 to 1, as the format has it.
+  // A probability, 0 to 1 or NaN, as the format has it.
   static Floats round(Floats value) {
     const Words bits = as_words(value);
     const Words rounded = (bits + 0xfffU + ((bits >> 13) & 1U)) & 0xffffe000U;
-    return value < 0x1p-14F ? (value + 0.5F) - 0.5F : as_floats(rounded);
+    const Floats result = value < 0x1p-14F ? (value + 0.5F) - 0.5F : as_floats(rounded);
+    return value != value ? value : result;
   }
 };
 
 struct Bfloat16Format {
+  // The upper halves of the words are the result.
   static Words rounded(Floats value) {
     const Words bits = as_words(value);
-    return bits + 0x7fffU + ((bits >> 16) & 1U);
+    const Words result = bits + 0x7fffU + ((bits >> 16) & 1U);  // of a NaN it may be a number
+    return value != value ? Words{} + 0x7fc00000U : result;
   }
   static Floats widen(Halves bits) { return as_floats(__builtin_convertvector(bits, Words) << 16); }
   static Halves narrow(Floats value) { return __builtin_convertvector(rounded(value) >> 16, Halves); }

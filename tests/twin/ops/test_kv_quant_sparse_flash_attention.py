@@ -85,6 +85,20 @@ def test_blocks_heads_and_lengths() -> None:
         compare(Case(heads=1, block=4, mode=0), code)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_scale_that_is_not_a_number(dtype: torch.dtype) -> None:
+    """All bits of the scales are set: a NaN whose bits must not be rounded up to a number."""
+    cache = torch.full((1, 8, 1, BYTES), -1, dtype=torch.int8)
+    cache[..., 512:640] = 0
+    indices = torch.arange(8, dtype=torch.int32).view(1, 1, 1, 8)
+    query = torch.ones(1, 1, 1, 576, dtype=dtype)
+    tensors = (query, cache, cache, indices, 1.0)
+    actual = torch.ops.opwright.kv_quant_sparse_flash_attention(*tensors, sparse_mode=0)
+    expected = kv_quant_sparse_flash_attention(*tensors, *MODES, attention_mode=2, sparse_mode=0)
+    assert expected.isnan().all()
+    assert actual.isnan().all()
+
+
 def test_every_value_of_float8() -> None:
     """Each of the 256 bit patterns but NaN as a token's values, among them the subnormal."""
     codes = torch.arange(256, dtype=torch.uint8)
@@ -121,7 +135,8 @@ def test_instruction_sets(level: str) -> None:
         from tests.twin.ops.test_kv_quant_sparse_flash_attention import *
         test_layouts("TND", "PA_BSND", torch.int8)
         test_layouts("BSND", "BSND", torch.float8_e4m3fn)
-        test_every_value_of_float8()
+        test_a_scale_that_is_not_a_number(torch.bfloat16)
+        test_a_scale_that_is_not_a_number(torch.float16)
     """
     output(script)
 
