@@ -19,13 +19,13 @@ std::vector<int64_t> values_of(const at::Tensor& lengths, const char* name) {
   return {values, values + contiguous.numel()};
 }
 
+constexpr const char* kQueryLengths = "actual_seq_lengths_query";
+
 struct Span {
   int64_t first, count;
 };
 
 std::vector<Span> packed(const OptionalTensor& lengths, int64_t tokens, const char* name) {
-  require(lengths.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-          "' is absent; in layout TND it is needed: the end of each sequence");
   std::vector<Span> spans;
   int64_t start = 0;
   for (const int64_t end : values_of(*lengths, name)) {
@@ -56,11 +56,10 @@ void require_count(const std::vector<Span>& spans, size_t sequences, const char*
 }
 
 std::vector<Span> query_spans(const SequenceOperands& operands, Layout layout) {
-  constexpr const char* kName = "actual_seq_lengths_query";
   const at::Tensor& query = operands.query;
-  if (layout == Layout::kTnd) return packed(operands.query_lengths, query.size(0), kName);
-  std::vector<Span> spans = padded(operands.query_lengths, query.size(0), query.size(1), kName);
-  require_count(spans, query.size(0), kName);
+  if (layout == Layout::kTnd) return packed(operands.query_lengths, query.size(0), kQueryLengths);
+  std::vector<Span> spans = padded(operands.query_lengths, query.size(0), query.size(1), kQueryLengths);
+  require_count(spans, query.size(0), kQueryLengths);
   for (size_t i = 0; i < spans.size(); ++i) spans[i].first = static_cast<int64_t>(i) * query.size(1);
   return spans;
 }
@@ -104,10 +103,6 @@ std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, siz
   const at::Tensor& key = operands.key;
   const char* const name = operands.key_lengths_name;
   const bool paged = layout == Layout::kPaged;
-  require(paged == operands.block_table.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter 'block_table' is ",
-          paged ? "absent" : "given", "; it goes with parameter '", operands.key_layout_name, "' PA_BSND, and only so");
-  require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-          "' is absent; in layout PA_BSND it is needed: the length of each sequence");
   if (paged) require_block_table(*operands.block_table, static_cast<int64_t>(sequences));
   if (layout == Layout::kBsnd) require_sequences(key, sequences);
   const int64_t limit = paged ? operands.block_table->size(1) * key.size(1) : key.size(1);
@@ -119,8 +114,20 @@ std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, siz
 
 void require_rank(const at::Tensor& tensor, Layout layout, const char* name) {
   const int64_t rank = layout == Layout::kTnd ? 3 : 4;
-  require(tensor.dim() == rank, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sizes(),
+  require(tensor.dim() == rank, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sym_sizes(),
           "; its layout has ", rank, " dimensions");
+}
+
+void require_ends(const OptionalTensor& lengths, const char* name) {
+  require(lengths.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' is absent; in layout TND it is needed: the end of each sequence");
+}
+
+void require_pages(const SequenceOperands& operands, bool paged) {
+  require(paged == operands.block_table.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter 'block_table' is ",
+          paged ? "absent" : "given", "; it goes with parameter '", operands.key_layout_name, "' PA_BSND, and only so");
+  require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", operands.key_lengths_name,
+          "' is absent; in layout PA_BSND it is needed: the length of each sequence");
 }
 
 }  // namespace
@@ -143,7 +150,7 @@ void require_page_size(int64_t tokens, const char* name) {
           "' has pages of ", tokens, " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
 }
 
-Batch read_batch(const SequenceOperands& operands) {
+Layouts read_layouts(const SequenceOperands& operands) {
   const Layout query_layout = layout_named(operands.query_layout, "layout_query", false);
   const Layout key_layout = layout_named(operands.key_layout, operands.key_layout_name, true);
   require(key_layout == Layout::kPaged || key_layout == query_layout, ACLNN_ERR_PARAM_INVALID, "parameter '",
@@ -151,6 +158,14 @@ Batch read_batch(const SequenceOperands& operands) {
           operands.query_layout, "', or PA_BSND");
   require_rank(operands.query, query_layout, "query");
   require_rank(operands.key, key_layout, "key");
+  if (query_layout == Layout::kTnd) require_ends(operands.query_lengths, kQueryLengths);
+  if (key_layout == Layout::kTnd) require_ends(operands.key_lengths, operands.key_lengths_name);
+  require_pages(operands, key_layout == Layout::kPaged);
+  return {query_layout, key_layout};
+}
+
+Batch read_batch(const SequenceOperands& operands) {
+  const auto [query_layout, key_layout] = read_layouts(operands);
   const std::vector<Span> queries = query_spans(operands, query_layout);
   const std::vector<Span> keys = key_spans(operands, key_layout, queries.size());
   const at::Tensor& query = operands.query;
