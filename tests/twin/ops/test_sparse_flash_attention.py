@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -159,7 +160,11 @@ def compare_special(query: torch.Tensor, key: torch.Tensor, sink: float | None =
     sinks = None if sink is None else torch.full((query.shape[2],), sink)
     for dtype in HALVES:
         tensors = (query.to(dtype), key.to(dtype), key.to(dtype), indices, 1.0)
-        options = {"sparse_mode": 0, "return_softmax_lse": True, "sinks": sinks}
+        options: dict[str, Any] = {
+            "sparse_mode": 0,
+            "return_softmax_lse": True,
+            "sinks": sinks,
+        }
         actual = torch.ops.opwright.sparse_flash_attention(*tensors, **options)
         expected = sparse_flash_attention(*tensors, **options, attention_mode=2)
         for got, wanted in zip(actual, expected, strict=True):
