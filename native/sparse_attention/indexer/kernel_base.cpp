@@ -13,6 +13,7 @@ namespace opwright::sparse {
 namespace {
 
 using Four = float __attribute__((vector_size(16)));
+using Bits = int32_t __attribute__((vector_size(16)));
 
 struct Base {
   static constexpr int kLanes = 4;
@@ -30,8 +31,10 @@ struct Base {
     return values;
   }
   static void store(float* to, Floats values) { std::memcpy(to, &values, sizeof values); }
-  static Floats positive(Floats values) { return values > 0 ? values : Four{}; }
-  static Floats add_product(Floats sum, Floats x, Floats y) { return sum + x * y; }
+  static Floats positive(Floats values) { return values < 0 ? Four{} : values; }
+  static Floats add_score(Floats sum, Floats score, Floats weights) {
+    return (Bits)weights == kPaddingBits ? sum : sum + score * weights;
+  }
   static Floats scaled_to_half(Floats products) {
     for (int i = 0; i < kLanes; ++i) products[i] = c10::Half(products[i] / 1024);
     return products;

@@ -16,6 +16,8 @@ constexpr int64_t kMostHeads = 64;
 constexpr int64_t kKeyBlock = 240;   // keys that a kernel is called with at most
 constexpr int64_t kKeyPadding = 12;  // a kernel may read pointers to as many keys more, and write their scores
 
+constexpr int32_t kPaddingBits = INT32_MIN;  // of the weight of padding, -0
+
 enum class KeyType { kHalf, kBfloat16, kInt8, kFloat8 };
 
 // Queries of a row as a kernel reads them: groups of heads, in a group [kHeadSize / pack][heads of the group][pack].
@@ -23,7 +25,7 @@ struct PackedQuery {
   const void* values;
   const int32_t* start;  // what the products of each head begin with, where they are integers
   const float* weights;
-  int64_t heads;  // a multiple of the kernel's lanes: padding has weight 0
+  int64_t heads;  // a multiple of the kernel's lanes: padding has weight -0, which no head has
 };
 
 struct ScoreKernel {

@@ -4,7 +4,8 @@
 //   kLanes, kPack       heads of a vector; neighbours of a head that one lane multiplies
 //   kVectors, keys(v)   vectors of a group of heads; how many keys fit into registers beside v vectors
 //   Sums, Factors       vectors of products and of what is multiplied
-//   Floats              a vector of floats, with load, store, positive (at least 0), add_product
+//   Floats              a vector of floats, with load, store, positive (at least 0; NaN stays)
+//   add_score           adds score times weight, but for padding: its products are NaN where a key is infinite
 //   begin, factors, broadcast, dot, floats_of
 //   scaled_to_half      of products of bytes: divided by 1024 and rounded to float16
 //   reduce              sums of the lanes, of many vectors
@@ -62,7 +63,7 @@ template <class Math, bool kScalesToHalf, int V, int K>
     for (int v = 0; v < V; ++v) {
       auto score = Math::positive(Math::floats_of(products[v][k]));
       if constexpr (kScalesToHalf) score = Math::scaled_to_half(score);
-      sum = Math::add_product(sum, score, Math::load(weights + v * Math::kLanes));
+      sum = Math::add_score(sum, score, Math::load(weights + v * Math::kLanes));
     }
     Math::store(sums + k * Math::kLanes, sum);
   }
