@@ -16,7 +16,7 @@ ACLNN(LightningIndexerGrad,
           OptIn, actualSeqLengthsKey)(Int, headNum)(Text, layout)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(
           Bool, determinstic)(Out, dQuery)(Out, dKey)(Out, dWeights),
       (void)headNum;
-      (void)determinstic; (void)sparseMode; require_unlimited(preTokens, nextTokens);
+      (void)determinstic; sparse::require_sparse_mode(sparseMode); require_unlimited(preTokens, nextTokens);
       sparse::lightning_indexer_grad({query, key, weights, dy, sparseIndices, actualSeqLengthsQuery,
                                       actualSeqLengthsKey},
                                      layout, {dQuery, dKey, dWeights}))

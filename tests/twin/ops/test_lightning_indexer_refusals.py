@@ -147,6 +147,17 @@ def test_refusals(why: str, call: Call) -> None:
     rejects(why, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
 
 
+def test_a_mode_that_its_gradient_does_not_have() -> None:
+    call = indexer_call(RAGGED, LAYOUTS[0], sparse_count=4, return_value=True)
+    query, key, weights = call.tensors
+    indices = torch.zeros(6, 7, 1, 4, dtype=torch.int32)
+    given = (query, key, indices.bfloat16(), indices, weights)
+    gradient = torch.ops.npu.npu_lightning_indexer_grad
+    rejects(
+        "parameter 'sparse_mode' is 7; it must be 0 (all keys)", gradient, *given, sparse_mode=7
+    )
+
+
 def test_refusals_of_a_chip() -> None:
     """What Ascend950 does not take: other numbers of heads, float32 weights."""
     script = """
