@@ -97,7 +97,7 @@ format: setup
 
 bench: setup
 	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call live_call_peer
-	for script in $(filter-out benchmarks/timing.py,$(wildcard benchmarks/*.py)); do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
+	for script in $(filter-out benchmarks/machine.py benchmarks/timing.py,$(wildcard benchmarks/*.py)); do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
 
 clean:
 	@rm -rf build opwright/cann

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 import torch_npu
+from machine import MI, RESIDENT, extra_memory, resident_product
 from timing import run
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 HEADS, SIZE, ROWS, COUNT = 64, 128, 4, 2048
 CONTEXTS = (4 << 10, 64 << 10, 128 << 10)
-MI = 1 << 20
-RESIDENT = 512  # the side of a product whose operands stay in the second-level cache
 
 REST = 0.005  # seconds, in which the threads of the side before cease to wait for work
 
@@ -95,32 +93,6 @@ class Operands:
         return 2 * self.query.numel() * self.key.shape[1]
 
 
-def resident_product() -> Callable[[], object]:
-    """Return a bfloat16 matmul that nothing but the arithmetic limits."""
-    x, y = (torch.randn(RESIDENT, RESIDENT).bfloat16() for _ in range(2))
-    out = torch.empty_like(x)
-    return lambda: torch.mm(x, y, out=out)
-
-
-def status(field: str) -> int:
-    """Return a line of the process's status in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) << 10
-    raise LookupError(field)
-
-
-def extra_memory(keys: int) -> int:
-    """Return how much memory the first call of the process takes beside its operands."""
-    call = Operands.of(keys).kernel()
-    torch_npu.npu.synchronize()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = status("VmRSS")
-    call()
-    torch_npu.npu.synchronize()
-    return status("VmHWM") - before
-
-
 def least(sides: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
     """Return microseconds of each side's best turn: others on the machine only make it slower."""
     times = dict.fromkeys(sides, torch.inf)
@@ -180,7 +152,7 @@ def main() -> None:
     """Print the table, and the demands that are missed."""
     # With torch_npu's own queue the number of threads is what it was at the first operator.
     os.environ["TASK_QUEUE_ENABLE"] = "0"
-    memory = extra_memory(CONTEXTS[-1])
+    memory = extra_memory(Operands.of(CONTEXTS[-1]).kernel())
     print(f"{ROWS} queries, {HEADS} heads, bfloat16, {COUNT} selected; ms (the best of many turns)")
     print("mm bf16: bfloat16 result, too coarse to select by; mm fp32: precision 'medium'")
     columns = ("kernel", "reference", "mm bf16", "mm fp32", "roof")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 import torch_npu
+from machine import MI, RESIDENT, extra_memory, resident_product
 from timing import interleaved
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ HEADS, LATENT, ROPE, SELECTED = 128, 512, 64, 2048
 SCALE = (LATENT + ROPE) ** -0.5
 CONTEXTS = (4 << 10, 64 << 10, 128 << 10)
 ROWS = (1, 4)
-MI = 1 << 20
-RESIDENT = 512  # the side of a product whose operands stay in the second-level cache
 
 # Of every line of the table.
 FASTER_THAN_GATHER = 3.0
@@ -93,32 +91,6 @@ class Operands:
         return 2.0 * len(self.query) * HEADS * SELECTED * (2 * LATENT + ROPE)
 
 
-def resident_product() -> Callable[[], object]:
-    """Return a bfloat16 matmul that nothing but the arithmetic limits."""
-    x, y = (torch.randn(RESIDENT, RESIDENT).bfloat16() for _ in range(2))
-    out = torch.empty_like(x)
-    return lambda: torch.mm(x, y, out=out)
-
-
-def status(field: str) -> int:
-    """Return a line of the process's status in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) << 10
-    raise LookupError(field)
-
-
-def extra_memory(keys: int) -> int:
-    """Return how much memory the first call of the process takes beside its operands."""
-    call = Operands.of(ROWS[-1], keys).kernel()
-    torch_npu.npu.synchronize()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = status("VmRSS")
-    call()
-    torch_npu.npu.synchronize()
-    return status("VmHWM") - before
-
-
 def measure(rows: int, keys: int) -> dict[str, float]:
     """Return milliseconds of each side."""
     operands = Operands.of(rows, keys)
@@ -137,7 +109,7 @@ def main() -> None:
     """Print the table, and the demands that are missed."""
     # With torch_npu's own queue the number of threads is what it was at the first operator.
     os.environ["TASK_QUEUE_ENABLE"] = "0"
-    memory = extra_memory(CONTEXTS[-1])
+    memory = extra_memory(Operands.of(ROWS[-1], CONTEXTS[-1]).kernel())
     print(f"{HEADS} heads, {SELECTED} selected, bfloat16; ms (the shortest of turns)")
     print("sdpa: gather + attention; sdpa 576: values of 576 columns, for PyTorch's fused kernel")
     columns = ("kernel", "sdpa", "sdpa 576", "roof")

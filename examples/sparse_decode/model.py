@@ -248,17 +248,17 @@ def write(rows: Tensor, slots: Tensor, values: Tensor) -> None:
 
 
 def interleaved_rope(x: Tensor, step: Step) -> Tensor:
-    """Turn pairs of neighbours of x [B, N, rope] by their position; the pairs' halves end apart."""
+    """Rotate pairs of neighbours of x [B, N, rope] by position; the pairs' halves end apart."""
     cos, sin = (table[:, None, None] for table in (step.cos, step.sin))
     return torch_npu.npu_interleave_rope(x.unsqueeze(2), cos, sin).squeeze(2)
 
 
 def rope_of_first(columns: int, x: Tensor, step: Step) -> Tensor:
-    """Turn the first columns of x [B, N, columns + others], halves against each other."""
-    turned, kept = x.unsqueeze(1).split((columns, x.shape[-1] - columns), -1)
+    """Rotate the first columns of x [B, N, columns + others], halves against each other."""
+    rotated, kept = x.unsqueeze(1).split((columns, x.shape[-1] - columns), -1)
     cos, sin = (table[:, None, None] for table in (step.cos, step.sin))
-    turned = torch_npu.npu_rotary_mul(turned, cos, sin)
-    return torch.cat((turned, kept), -1).squeeze(1)
+    rotated = torch_npu.npu_rotary_mul(rotated, cos, sin)
+    return torch.cat((rotated, kept), -1).squeeze(1)
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:

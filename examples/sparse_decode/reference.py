@@ -41,20 +41,20 @@ class Reference:
         index = weights.index_norm(weights.index_key(x))
         new = (
             rms_norm(latent, weights.latent_norm.weight),
-            self.turned(neighbours_apart(key_rope), position),
-            self.first_turned(index, position),
+            self.rotated(neighbours_apart(key_rope), position),
+            self.first_rotated(index, position),
         )
         cache = Cache(*(torch.cat(rows) for rows in zip(self.caches[number], new, strict=True)))
         self.caches[number] = cache
 
         query = weights.index_query(low).view(c.index_heads, c.index_width)
-        matches = self.first_turned(query, position).float() @ cache.index.float().T
+        matches = self.first_rotated(query, position).float() @ cache.index.float().T
         scores = (weights.index_weights(x) * c.index_scale).float() @ matches.relu()
         selected = scores[0].topk(min(c.selected, position + 1)).indices
 
         nope, rope = weights.query_up(low).view(c.heads, -1).split((c.nope, c.rope), -1)
         absorbed = torch.bmm(nope[:, None], weights.key_up)
-        query_rope = self.turned(neighbours_apart(rope), position)[:, None]
+        query_rope = self.rotated(neighbours_apart(rope), position)[:, None]
         queries = torch.cat((absorbed, query_rope), -1).float()
         values = cache.latent[selected].float()
         keys = torch.cat((values, cache.rope[selected].float()), -1)
@@ -63,16 +63,16 @@ class Reference:
         )
         return weights.output(torch.bmm(attended.bfloat16(), weights.value_up).view(1, -1))
 
-    def turned(self, x: Tensor, position: int) -> Tensor:
-        """Turn the halves of x against each other by the position's angles."""
+    def rotated(self, x: Tensor, position: int) -> Tensor:
+        """Rotate the halves of x against each other by the position's angles."""
         first, second = x.float().chunk(2, -1)
         cos, sin = (table[position].float() for table in (self.decoder.cos, self.decoder.sin))
         return (x * cos + torch.cat((-second, first), -1) * sin).bfloat16()
 
-    def first_turned(self, x: Tensor, position: int) -> Tensor:
-        """Turn the first columns of x, and keep the others."""
+    def first_rotated(self, x: Tensor, position: int) -> Tensor:
+        """Rotate the first columns of x, and keep the others."""
         columns = self.decoder.config.rope
-        return torch.cat((self.turned(x[..., :columns], position), x[..., columns:]), -1)
+        return torch.cat((self.rotated(x[..., :columns], position), x[..., columns:]), -1)
 
 
 def neighbours_apart(x: Tensor) -> Tensor:

@@ -4,8 +4,8 @@
 #   bash run.sh            contexts of 4 K to 128 K tokens: a few minutes
 #   bash run.sh --quick    a smaller model, and 4 K and 8 K tokens: half a minute
 #
-# It uses the `python` and `opwright` on the PATH; torch and torch_npu come from that environment. matplotlib, which
-# draws the plot, is installed into build/ if that environment has none.
+# It uses the environment of the `opwright` on the PATH: its Python, torch and torch_npu. matplotlib, which draws the plot,
+# is installed into build/ if that environment has none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

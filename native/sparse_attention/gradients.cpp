@@ -12,11 +12,6 @@ namespace {
 
 const OptionalTensor kNone;
 
-void require_mode(int64_t sparse_mode) {
-  require(sparse_mode == 0 || sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ", sparse_mode,
-          "; it must be 0 or 3");
-}
-
 Batch batch_of(const at::Tensor& query, const at::Tensor& key, const OptionalTensor& query_lengths,
                const OptionalTensor& key_lengths, const std::string& layout, const char* lengths_name) {
   const bool packed = layout == "TND";
@@ -117,7 +112,7 @@ void split(const at::Tensor& joined, at::Tensor& latent, at::Tensor* rope) {
 
 void sparse_flash_attention_grad(const AttentionGradOperands& operands, const AttentionGradOptions& options,
                                  const AttentionGradients& gradients) {
-  require_mode(options.sparse_mode);
+  require_sparse_mode(options.sparse_mode);
   require(options.block_size > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_block_size' is ", options.block_size,
           "; it must be positive");
   require(operands.highest.numel() > 0 && operands.sum.numel() > 0, ACLNN_ERR_PARAM_INVALID,

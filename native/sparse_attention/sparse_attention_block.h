@@ -3,11 +3,13 @@
 // each of B sequences, their keys written into paged caches, the tokens that the lightning indexer selects, attention
 // to these.
 //
-//   latent = rms_norm(x w_dq)                   query = latent w_uq_qr: N heads of 128 columns, times w_uk, and 64,
-//   RoPE key    = x w_dkv_kr: 512 columns, rms_norm, and 64, RoPE                                  to kv_cache and
-//   kr_cache index query = latent w_idx_qb, index key = layer_norm(x w_idx_k), RoPE in their first 64 columns; index
-//   weights = x w_idx_proj                                                              key to index_k_cache out    =
-//   attention of the query to the 2048 tokens with the highest scores, those of the caches and the new ones
+//   latent        = rms_norm(x w_dq)
+//   query         = latent w_uq_qr: of each of N heads 128 columns, times w_uk 512; and 64, RoPE
+//   key           = x w_dkv_kr: 512 columns, rms_norm, to kv_cache; and 64, RoPE, to kr_cache
+//   index query   = latent w_idx_qb, RoPE in the first 64 columns of each head
+//   index key     = layer_norm(x w_idx_k), RoPE in the first 64 columns, to index_k_cache
+//   index weights = x w_idx_proj
+//   out           = attention of the query to the 2048 tokens with the highest scores, those of the caches and the new
 //
 // Weights marked NZ have the bytes of FRACTAL_NZ, [N / 16, K, 16], under the shape [K, N]; nothing in the tensor tells.
 #pragma once

@@ -19,13 +19,13 @@ std::vector<int64_t> values_of(const at::Tensor& lengths, const char* name) {
   return {values, values + contiguous.numel()};
 }
 
+constexpr const char* kQueryLengths = "actual_seq_lengths_query";
+
 struct Span {
   int64_t first, count;
 };
 
 std::vector<Span> packed(const OptionalTensor& lengths, int64_t tokens, const char* name) {
-  require(lengths.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-          "' is absent; in layout TND it is needed: the end of each sequence");
   std::vector<Span> spans;
   int64_t start = 0;
   for (const int64_t end : values_of(*lengths, name)) {
@@ -56,13 +56,18 @@ void require_count(const std::vector<Span>& spans, size_t sequences, const char*
 }
 
 std::vector<Span> query_spans(const SequenceOperands& operands, Layout layout) {
-  constexpr const char* kName = "actual_seq_lengths_query";
   const at::Tensor& query = operands.query;
-  if (layout == Layout::kTnd) return packed(operands.query_lengths, query.size(0), kName);
-  std::vector<Span> spans = padded(operands.query_lengths, query.size(0), query.size(1), kName);
-  require_count(spans, query.size(0), kName);
+  if (layout == Layout::kTnd) return packed(operands.query_lengths, query.size(0), kQueryLengths);
+  std::vector<Span> spans = padded(operands.query_lengths, query.size(0), query.size(1), kQueryLengths);
+  require_count(spans, query.size(0), kQueryLengths);
   for (size_t i = 0; i < spans.size(); ++i) spans[i].first = static_cast<int64_t>(i) * query.size(1);
   return spans;
+}
+
+void require_block_table(const at::Tensor& table, int64_t sequences) {
+  require(table.dim() == 2 && table.scalar_type() == at::kInt && table.size(0) == sequences, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'block_table' is ", table.scalar_type(), table.sizes(), "; it must be int32 [", sequences,
+          ", pages of a sequence]");
 }
 
 // The block table, checked for what the sequences use of it.
@@ -70,11 +75,9 @@ at::Tensor read_block_table(const SequenceOperands& operands, const std::vector<
   const at::Tensor& table = *operands.block_table;
   const auto sequences = static_cast<int64_t>(keys.size());
   const int64_t page_size = operands.key.size(1);
-  require(page_size > 0 && page_size % kPageStep == 0 && page_size <= kMostPage, ACLNN_ERR_PARAM_INVALID,
-          "the keys' pages have ", page_size, " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
-  require(table.dim() == 2 && table.scalar_type() == at::kInt && table.size(0) == sequences, ACLNN_ERR_PARAM_INVALID,
-          "parameter 'block_table' is ", table.scalar_type(), table.sizes(), "; it must be int32 [", sequences,
-          ", pages of a sequence]");
+  require_page_size(page_size, "key");
+  require(operands.key.size(0) > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'key' has shape ", operands.key.sizes(),
+          "; it must have pages");
   at::Tensor result = table.contiguous();
   for (int64_t i = 0; i < sequences; ++i) {
     const int64_t count = (keys[i].count + page_size - 1) / page_size;
@@ -90,15 +93,19 @@ at::Tensor read_block_table(const SequenceOperands& operands, const std::vector<
   return result;
 }
 
+// Lengths say nothing of how many sequences the tensor has.
+void require_sequences(const at::Tensor& key, size_t sequences) {
+  require(key.size(0) == static_cast<int64_t>(sequences), ACLNN_ERR_PARAM_INVALID, "parameter 'key' has ", key.size(0),
+          " sequences; in layout BSND it must have those of parameter 'query', ", sequences);
+}
+
 std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, size_t sequences) {
   const at::Tensor& key = operands.key;
   const char* const name = operands.key_lengths_name;
   const bool paged = layout == Layout::kPaged;
-  require(paged == operands.block_table.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter 'block_table' is ",
-          paged ? "absent" : "given", "; it goes with parameter '", operands.key_layout_name, "' PA_BSND, and only so");
-  require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-          "' is absent; in layout PA_BSND it is needed: the length of each sequence");
-  const int64_t limit = paged ? operands.block_table->size(-1) * key.size(1) : key.size(1);
+  if (paged) require_block_table(*operands.block_table, static_cast<int64_t>(sequences));
+  if (layout == Layout::kBsnd) require_sequences(key, sequences);
+  const int64_t limit = paged ? operands.block_table->size(1) * key.size(1) : key.size(1);
   std::vector<Span> spans = layout == Layout::kTnd ? packed(operands.key_lengths, key.size(0), name)
                                                    : padded(operands.key_lengths, key.size(0), limit, name);
   require_count(spans, sequences, name);
@@ -107,8 +114,20 @@ std::vector<Span> key_spans(const SequenceOperands& operands, Layout layout, siz
 
 void require_rank(const at::Tensor& tensor, Layout layout, const char* name) {
   const int64_t rank = layout == Layout::kTnd ? 3 : 4;
-  require(tensor.dim() == rank, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sizes(),
+  require(tensor.dim() == rank, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sym_sizes(),
           "; its layout has ", rank, " dimensions");
+}
+
+void require_ends(const OptionalTensor& lengths, const char* name) {
+  require(lengths.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' is absent; in layout TND it is needed: the end of each sequence");
+}
+
+void require_pages(const SequenceOperands& operands, bool paged) {
+  require(paged == operands.block_table.has_value(), ACLNN_ERR_PARAM_INVALID, "parameter 'block_table' is ",
+          paged ? "absent" : "given", "; it goes with parameter '", operands.key_layout_name, "' PA_BSND, and only so");
+  require(!paged || operands.key_lengths, ACLNN_ERR_PARAM_INVALID, "parameter '", operands.key_lengths_name,
+          "' is absent; in layout PA_BSND it is needed: the length of each sequence");
 }
 
 }  // namespace
@@ -121,7 +140,17 @@ Layout layout_named(const std::string& text, const char* name, bool may_be_paged
        may_be_paged ? ", TND or PA_BSND" : " or TND");
 }
 
-Batch read_batch(const SequenceOperands& operands) {
+void require_sparse_mode(int64_t sparse_mode) {
+  require(sparse_mode == 0 || sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ", sparse_mode,
+          "; it must be 0 (all keys) or 3 (causal, aligned to the end)");
+}
+
+void require_page_size(int64_t tokens, const char* name) {
+  require(tokens > 0 && tokens % kPageStep == 0 && tokens <= kMostPage, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' has pages of ", tokens, " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
+}
+
+Layouts read_layouts(const SequenceOperands& operands) {
   const Layout query_layout = layout_named(operands.query_layout, "layout_query", false);
   const Layout key_layout = layout_named(operands.key_layout, operands.key_layout_name, true);
   require(key_layout == Layout::kPaged || key_layout == query_layout, ACLNN_ERR_PARAM_INVALID, "parameter '",
@@ -129,10 +158,19 @@ Batch read_batch(const SequenceOperands& operands) {
           operands.query_layout, "', or PA_BSND");
   require_rank(operands.query, query_layout, "query");
   require_rank(operands.key, key_layout, "key");
+  if (query_layout == Layout::kTnd) require_ends(operands.query_lengths, kQueryLengths);
+  if (key_layout == Layout::kTnd) require_ends(operands.key_lengths, operands.key_lengths_name);
+  require_pages(operands, key_layout == Layout::kPaged);
+  return {query_layout, key_layout};
+}
+
+Batch read_batch(const SequenceOperands& operands) {
+  const auto [query_layout, key_layout] = read_layouts(operands);
   const std::vector<Span> queries = query_spans(operands, query_layout);
   const std::vector<Span> keys = key_spans(operands, key_layout, queries.size());
-  Batch batch{
-      query_layout, key_layout, operands.query.numel() / (operands.query.size(-1) * operands.query.size(-2)), {}, {}};
+  const at::Tensor& query = operands.query;
+  const int64_t rows = query_layout == Layout::kTnd ? query.size(0) : query.size(0) * query.size(1);
+  Batch batch{query_layout, key_layout, rows, {}, {}};
   if (key_layout == Layout::kPaged) batch.block_table = read_block_table(operands, keys);
   for (size_t i = 0; i < queries.size(); ++i) {
     const auto index = static_cast<int64_t>(i);

@@ -56,6 +56,20 @@ struct Batch {
   at::Tensor block_table;  // keeps what `pages` points to
 };
 
+// Throws 161002 unless the mode is 0 (a query sees all keys) or 3 (causal, aligned to the end).
+void require_sparse_mode(int64_t sparse_mode);
+
+// Throws 161002 for a number of tokens that a page of the parameter `name` cannot have.
+void require_page_size(int64_t tokens, const char* name);
+
+struct Layouts {
+  Layout query, key;
+};
+
+// Throws 161002 for layouts that do not exist or do not go together, with tensors of another rank, or without what they
+// need. Reads neither memory nor sizes, which may be symbols.
+Layouts read_layouts(const SequenceOperands& operands);
+
 // Throws 161002 for layouts, lengths and pages that do not fit, with their names and what is allowed.
 Batch read_batch(const SequenceOperands& operands);
 

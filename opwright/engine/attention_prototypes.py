@@ -20,12 +20,12 @@ SPARSE_ATTENTION = f"""
 #define HALVES TensorType({{DT_FLOAT16, DT_BF16}})
 #define QUANTIZED TensorType({{DT_INT8, DT_FLOAT8_E4M3FN, DT_HIFLOAT8}})
 #define WEIGHTS TensorType({{DT_FLOAT16, DT_BF16, DT_FLOAT}})
-#define LENGTHS TensorType({{DT_INT32}})
+#define INT32 TensorType({{DT_INT32}})
 
 REG_OP(LightningIndexer).INPUT(query, HALVES).INPUT(key, HALVES).INPUT(weights, WEIGHTS)
-.OPTIONAL_INPUT(actual_seq_lengths_query, LENGTHS).OPTIONAL_INPUT(actual_seq_lengths_key, LENGTHS)
-.OPTIONAL_INPUT(block_table, LENGTHS)
-.OUTPUT(sparse_indices, LENGTHS).OUTPUT(sparse_values, HALVES)
+.OPTIONAL_INPUT(actual_seq_lengths_query, INT32).OPTIONAL_INPUT(actual_seq_lengths_key, INT32)
+.OPTIONAL_INPUT(block_table, INT32)
+.OUTPUT(sparse_indices, INT32).OUTPUT(sparse_values, HALVES)
 {LAYOUTS.format(query="layout_query", key="layout_key")}
 .ATTR(sparse_count, Int, 2048)
 {WINDOW}
@@ -34,9 +34,9 @@ REG_OP(LightningIndexer).INPUT(query, HALVES).INPUT(key, HALVES).INPUT(weights, 
 
 REG_OP(QuantLightningIndexer).INPUT(query, QUANTIZED).INPUT(key, QUANTIZED).INPUT(weights, HALVES)
 .INPUT(query_dequant_scale, WEIGHTS).INPUT(key_dequant_scale, WEIGHTS)
-.OPTIONAL_INPUT(actual_seq_lengths_query, LENGTHS).OPTIONAL_INPUT(actual_seq_lengths_key, LENGTHS)
-.OPTIONAL_INPUT(block_table, LENGTHS)
-.OUTPUT(sparse_indices, LENGTHS)
+.OPTIONAL_INPUT(actual_seq_lengths_query, INT32).OPTIONAL_INPUT(actual_seq_lengths_key, INT32)
+.OPTIONAL_INPUT(block_table, INT32)
+.OUTPUT(sparse_indices, INT32)
 .REQUIRED_ATTR(query_quant_mode, Int).REQUIRED_ATTR(key_quant_mode, Int)
 {LAYOUTS.format(query="layout_query", key="layout_key")}
 .ATTR(sparse_count, Int, 2048)
@@ -44,8 +44,8 @@ REG_OP(QuantLightningIndexer).INPUT(query, QUANTIZED).INPUT(key, QUANTIZED).INPU
 .OP_END_FACTORY_REG(QuantLightningIndexer)
 
 REG_OP(SparseFlashAttention).INPUT(query, HALVES).INPUT(key, HALVES).OPTIONAL_INPUT(value, HALVES)
-.INPUT(sparse_indices, LENGTHS).OPTIONAL_INPUT(block_table, LENGTHS)
-.OPTIONAL_INPUT(actual_seq_lengths_query, LENGTHS).OPTIONAL_INPUT(actual_seq_lengths_kv, LENGTHS)
+.INPUT(sparse_indices, INT32).OPTIONAL_INPUT(block_table, INT32)
+.OPTIONAL_INPUT(actual_seq_lengths_query, INT32).OPTIONAL_INPUT(actual_seq_lengths_kv, INT32)
 .OPTIONAL_INPUT(query_rope, HALVES).OPTIONAL_INPUT(key_rope, HALVES)
 .OPTIONAL_INPUT(sinks, TensorType({{DT_FLOAT}}))
 .OUTPUT(attention_out, HALVES).OUTPUT(softmax_max, TensorType({{DT_FLOAT}}))
@@ -57,11 +57,11 @@ REG_OP(SparseFlashAttention).INPUT(query, HALVES).INPUT(key, HALVES).OPTIONAL_IN
 .OP_END_FACTORY_REG(SparseFlashAttention)
 
 REG_OP(KvQuantSparseFlashAttention).INPUT(query, HALVES).INPUT(key, QUANTIZED)
-.INPUT(value, QUANTIZED).INPUT(sparse_indices, LENGTHS)
+.INPUT(value, QUANTIZED).INPUT(sparse_indices, INT32)
 .OPTIONAL_INPUT(key_dequant_scale, TensorType({{DT_FLOAT}}))
 .OPTIONAL_INPUT(value_dequant_scale, TensorType({{DT_FLOAT}}))
-.OPTIONAL_INPUT(block_table, LENGTHS)
-.OPTIONAL_INPUT(actual_seq_lengths_query, LENGTHS).OPTIONAL_INPUT(actual_seq_lengths_kv, LENGTHS)
+.OPTIONAL_INPUT(block_table, INT32)
+.OPTIONAL_INPUT(actual_seq_lengths_query, INT32).OPTIONAL_INPUT(actual_seq_lengths_kv, INT32)
 .OPTIONAL_INPUT(sinks, TensorType({{DT_FLOAT}}))
 .OUTPUT(attention_out, HALVES)
 .REQUIRED_ATTR(scale_value, Float).REQUIRED_ATTR(key_quant_mode, Int)

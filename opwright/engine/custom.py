@@ -247,7 +247,8 @@ def corresponding(interface: Interface) -> tuple[Prototype, tuple[Slot, ...]]:
                     name=name,
                     ctype=parameter.ctype,
                     kind=kind,
-                    # A number that is not there is 0, as no C type of one has a null.
+                    # `optional` is said of pointers, and a number has no null: its name says that
+                    # a node may leave it out; the kernel then gets 0.
                     required=not parameter.name.endswith("Optional"),
                 )
             )

@@ -183,8 +183,8 @@ def rope(x: Tensor, sin: Tensor, cos: Tensor) -> Tensor:
     """Return rotary positions of [..., 64] interleaved pairs, as halves, in bfloat16."""
     wide = x.float()
     even, odd = wide[..., 0::2], wide[..., 1::2]
-    halves, turned = torch.cat((even, odd), dim=-1), torch.cat((-odd, even), dim=-1)
-    return (halves * cos.float() + turned * sin.float()).bfloat16()
+    halves, rotated = torch.cat((even, odd), dim=-1), torch.cat((-odd, even), dim=-1)
+    return (halves * cos.float() + rotated * sin.float()).bfloat16()
 
 
 def rope_first(x: Tensor, sin: Tensor, cos: Tensor) -> Tensor:

@@ -284,9 +284,10 @@ def attend_row(
     scores = scale * (query.float() @ keys.float().T)
     if sinks is not None:  # as a key whose value is zero
         scores = torch.cat((scores, sinks.float().unsqueeze(1)), 1)
-    if scores.shape[1] == 0:
+    if len(keys) == 0:
         nothing = torch.zeros_like(query[:, 0], dtype=torch.float32)
-        return query.new_zeros(len(query), values.shape[1]), nothing, nothing
+        out = query.new_zeros(len(query), values.shape[1])
+        return (out, nothing, nothing) if sinks is None else (out, sinks.float(), nothing + 1)
     highest = scores.amax(1)
     powers = (scores - highest.unsqueeze(1)).exp()
     total = powers.sum(1)

@@ -173,6 +173,110 @@ def test_attributes_with_one_value(
         functools.partial(kernel, **{**options, **change})(*[torch.zeros(1)] * inputs)
 
 
+@pytest.mark.parametrize("name", ["key_dequant_scale", "value_dequant_scale"])
+def test_a_quantised_cache_has_its_scales_itself(name: str) -> None:
+    one = torch.zeros(1)
+    scale: dict[str, Any] = {name: one}
+    with pytest.raises(ValueError, match=f"parameter '{name}' is given; it is reserved"):
+        sparse_attention.kv_quant_sparse_flash_attention(one, one, one, one, **scale, **CACHED)
+
+
+def of_two_sequences() -> dict[str, tuple[Any, ...]]:
+    """Operator -> its inputs, in BSND."""
+    weights, scales = torch.ones(2, 1, 8).half(), torch.ones(2, 32, 1).half()
+    indices = torch.zeros(2, 1, 1, 2, dtype=torch.int32)
+    codes, latent, token = whole(2, 1, 8, 128), whole(2, 32, 1, 512), whole(2, 32, 1, 656).char()
+    key = whole(2, 32, 1, 128)
+    return {
+        "lightning_indexer": (codes, key, weights),
+        "quant_lightning_indexer": (codes.char(), key.char(), weights, weights, scales),
+        "sparse_flash_attention": (whole(2, 1, 8, 512), latent, latent, indices, 0.1),
+        "kv_quant_sparse_flash_attention": (whole(2, 1, 8, 576), token, token, indices, 0.1),
+    }
+
+
+@pytest.mark.parametrize("name", of_two_sequences())
+def test_keys_of_another_batch(name: str) -> None:
+    """Lengths for two sequences do not make two of one."""
+    query, key, *others = of_two_sequences()[name]
+    lengths_name = "actual_seq_lengths_kv" if "attention" in name else "actual_seq_lengths_key"
+    for keys in (key[:1], torch.cat((key, key))):
+        why = rf"'key' has {len(keys)} sequences; .* it must have those of parameter 'query', 2"
+        for lengths in (None, torch.tensor([32, 32], dtype=torch.int32)):
+            with pytest.raises(RuntimeError, match=why):
+                getattr(torch.ops.opwright, name)(query, keys, *others, **{lengths_name: lengths})
+
+
+def test_values_ropes_and_scales_of_another_batch() -> None:
+    query, key, value, *others = of_two_sequences()["sparse_flash_attention"]
+    ropes = {"query_rope": whole(2, 1, 8, 64), "key_rope": whole(1, 32, 1, 64)}
+    attend = torch.ops.opwright.sparse_flash_attention
+    with pytest.raises(RuntimeError, match="parameter 'value' has shape"):
+        attend(query, key, value[:1], *others)
+    with pytest.raises(RuntimeError, match="parameter 'key_rope' has shape"):
+        attend(query, key, value, *others, **ropes)
+    *inputs, scales = of_two_sequences()["quant_lightning_indexer"]
+    with pytest.raises(RuntimeError, match="parameter 'key_dequant_scale' has shape"):
+        torch.ops.opwright.quant_lightning_indexer(*inputs, scales[:1])
+
+
+def moved(values: tuple[Any, ...], device: str) -> tuple[Any, ...]:
+    return tuple(v.to(device) if isinstance(v, torch.Tensor) else v for v in values)
+
+
+@pytest.mark.parametrize("name", of_two_sequences())
+def test_a_tensor_without_memory_among_others(name: str) -> None:
+    given = of_two_sequences()[name]
+    query, key, *others = given
+    operator = getattr(torch.ops.opwright, name)
+    with pytest.raises(RuntimeError, match=r"'key' is on device meta; .* 'query', cpu"):
+        operator(query, key.to("meta"), *others)
+    with pytest.raises(RuntimeError, match=r"'key' is on device cpu; .* 'query', meta"):
+        operator(query.to("meta"), key, *others)
+
+
+REFUSED_BY_ALL: dict[str, dict[str, Any]] = {
+    "parameter 'sparse_mode' is 7; it must be 0": {"sparse_mode": 7},
+    "parameter 'layout_query' is 'X'; it must be BSND or TND": {"layout_query": "X"},
+    "parameter 'query' has shape .* its layout has 3 dimensions": {
+        "layout_query": "TND",
+        "layout_k": "TND",
+    },
+    "parameter 'layout_k.*' is 'X'; it must be BSND, TND or PA_BSND": {"layout_k": "X"},
+    "parameter 'block_table' is absent": {"layout_k": "PA_BSND"},
+}
+COUNTS = (0, -1, 2**31, 2**40, -(2**63))
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("name", of_two_sequences())
+def test_refusals_with_and_without_memory(name: str, device: str) -> None:
+    given = moved(of_two_sequences()[name], device)
+    operator = getattr(torch.ops.opwright, name)
+    for why, changes in REFUSED_BY_ALL.items():
+        layout = "layout_kv" if "attention" in name else "layout_key"
+        options = {layout if key == "layout_k" else key: changes[key] for key in changes}
+        with pytest.raises(RuntimeError, match=why):
+            operator(*given, **options)
+    for count in COUNTS if "indexer" in name else ():
+        why = f"parameter 'sparse_count' is {count}; it must be 1 to 2048"
+        with pytest.raises(RuntimeError, match=why):
+            operator(*given, sparse_count=count)
+
+
+def test_a_cache_without_pages() -> None:
+    query, key, _, *others = of_two_sequences()["sparse_flash_attention"]
+    with pytest.raises(
+        RuntimeError, match=r"'key' has shape \[0, 32, 1, 512\]; it must have pages"
+    ):
+        torch.ops.opwright.sparse_flash_attention(
+            *(query, key[:0], key[:0], *others),
+            block_table=torch.zeros(2, 1, dtype=torch.int32),
+            actual_seq_lengths_kv=torch.tensor([3, 3], dtype=torch.int32),
+            layout_kv="PA_BSND",
+        )
+
+
 def test_hifloat8_is_refused_by_name() -> None:
     """TorchAir's converters bitcast to it."""
     with pytest.raises(KernelArgumentError, match="dtype HIFLOAT8"):
@@ -199,3 +303,27 @@ def test_a_graph_refuses_the_default_attention_mode() -> None:
     assert "OPW-N004 the operator rejects its inputs" in printed
     assert "node 'SparseFlashAttention'" in printed
     assert "parameter 'attention_mode' is 0; it must be 2" in printed
+
+
+def test_a_graph_refuses_a_mode_and_a_count_of_the_indexer() -> None:
+    """When it is compiled, with the operator's name."""
+    printed = output(
+        """
+        import torchair
+        backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+        query, key = torch.zeros(1, 1, 8, 128).half().npu(), torch.zeros(1, 32, 1, 128).half().npu()
+        weights = torch.zeros(1, 1, 8).half().npu()
+        for option in ({"sparse_mode": 2}, {"sparse_count": 2049}):
+            @torch.compile(backend=backend, dynamic=False, fullgraph=True)
+            def step(query, key, weights):
+                return torch_npu.npu_lightning_indexer(query, key, weights, **option)[0]
+            try:
+                step(query, key, weights)
+            except RuntimeError as error:
+                print(str(error).split("Traceback")[0])
+        """
+    )
+    assert printed.count("CompileGraph: OPW-N004 the operator rejects its inputs") == 2
+    assert printed.count("node 'LightningIndexer'") == 2
+    assert "parameter 'sparse_mode' is 2; it must be 0 (all keys) or 3" in printed
+    assert "parameter 'sparse_count' is 2049; it must be 1 to 2048" in printed

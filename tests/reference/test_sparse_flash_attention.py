@@ -95,6 +95,11 @@ def test_sinks() -> None:
     assert lone([0, 1], sinks=[math.log(5)]) == ([0.125, 0.25, 0, 0], [5.0], [1.6])
 
 
+@pytest.mark.parametrize("sink", [math.inf, -math.inf])
+def test_nothing_selected_with_an_infinite_sink(sink: float) -> None:
+    assert lone([-1], sinks=[sink]) == ([0.0] * 4, [math.exp(sink)], [1.0])
+
+
 def test_nothing_selected() -> None:
     nothing = [0.0] * 4
     assert lone([-1, 0]) == (nothing, [1.0], [0.0])  # the maximum is 0

@@ -221,6 +221,38 @@ def test_the_functions_of_another_package_must_agree(python_file: Path, cache: P
     assert "OPW-K023 another kernel package has the function with other parameters" in result.stderr
 
 
+PARENT = """
+import subprocess, sys
+import opwright.twin, torch, torch_npu
+
+@opwright.twin.kernel("aclnnScaled(const aclTensor *x, const aclTensor *y, aclTensor *out)")
+def scaled(x, y, out):
+    out.copy_(x * 3 + y)
+
+sys.exit(subprocess.run([*sys.argv[2:], sys.executable, "-c", sys.argv[1]]).returncode)
+"""
+CHILD = """
+import opwright.twin, torch, torch_npu
+import opwright as ow
+
+ops = ow.OperatorSet("inherited")
+
+@ops.operator("scaled(Tensor x) -> Tensor", shapes={"x": "*s"})
+def scaled(x):
+    return x * 5
+
+print(scaled(torch.ones(2).npu()).cpu().tolist())
+"""
+
+
+@pytest.mark.parametrize("command", [[], [sys.executable, "-m", "opwright", "run", "--"]])
+def test_a_child_process_does_not_find_its_parents_functions(
+    command: list[str], cache: Path
+) -> None:
+    result = execute(sys.executable, "-c", PARENT, CHILD, *command, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "[5.0, 5.0]\n"), result.stderr
+
+
 def test_kernels_that_are_running_when_the_program_ends(python_file: Path, cache: Path) -> None:
     python_file.write_text(
         PYTHON_KERNEL.replace(

@@ -2,22 +2,15 @@
 // The keys that sparse attention looks at.
 #include "sparse_attention/lightning_indexer.h"
 
-#include <limits>
 #include <string_view>
 
 #include "opapi/opapi.h"
+#include "opapi/ops/unlimited_window.h"
 #include "runtime/soc.h"
 
 namespace {
 
 using OptionalTensor = std::optional<at::Tensor>;
-
-void check_tokens(int64_t pre_tokens, int64_t next_tokens) {
-  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  require(pre_tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'pre_tokens' is ", pre_tokens, "; it must be ", kAll);
-  require(next_tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'next_tokens' is ", next_tokens, "; it must be ",
-          kAll);
-}
 
 // What one family of chips does not take, although the others do.
 void check_950(const at::Tensor& query, const at::Tensor& weights) {
@@ -40,7 +33,7 @@ struct Options {
   int64_t count, sparse_mode, pre_tokens, next_tokens;
 
   sparse::IndexerOptions checked() const {
-    check_tokens(pre_tokens, next_tokens);
+    require_unlimited(pre_tokens, next_tokens);
     return {layout_or_default(query_layout), layout_or_default(key_layout), count, sparse_mode};
   }
 };

@@ -1,17 +1,10 @@
 // native/opapi/ops/sparse_attention_gradients.cpp
 // Gradients of the lightning indexer and of attention to selected keys; the computation is in sparse_attention/.
-#include <limits>
-
 #include "opapi/opapi.h"
+#include "opapi/ops/unlimited_window.h"
 #include "sparse_attention/gradients.h"
 
 namespace {
-
-void require_window(int64_t before, int64_t after) {
-  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-  require(before == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'pre_tokens' is ", before, "; it must be ", kAll);
-  require(after == kAll, ACLNN_ERR_PARAM_INVALID, "parameter 'next_tokens' is ", after, "; it must be ", kAll);
-}
 
 // An output of a part that is absent has no elements.
 at::Tensor* or_null(at::Tensor& tensor) { return tensor.defined() && tensor.numel() > 0 ? &tensor : nullptr; }
@@ -23,7 +16,7 @@ ACLNN(LightningIndexerGrad,
           OptIn, actualSeqLengthsKey)(Int, headNum)(Text, layout)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(
           Bool, determinstic)(Out, dQuery)(Out, dKey)(Out, dWeights),
       (void)headNum;
-      (void)determinstic; (void)sparseMode; require_window(preTokens, nextTokens);
+      (void)determinstic; sparse::require_sparse_mode(sparseMode); require_unlimited(preTokens, nextTokens);
       sparse::lightning_indexer_grad({query, key, weights, dy, sparseIndices, actualSeqLengthsQuery,
                                       actualSeqLengthsKey},
                                      layout, {dQuery, dKey, dWeights}))
@@ -34,7 +27,7 @@ ACLNN(SparseFlashAttentionGrad,
           Double, scaleValue)(Int, sparseBlockSize)(Text, layout)(Int, sparseMode)(Int, preTokens)(Int, nextTokens)(
           Bool, deterministic)(Out, dQuery)(Out, dKey)(OptOut, dValue)(OptOut, dQueryRope)(OptOut, dKeyRope),
       (void)deterministic;
-      require_window(preTokens, nextTokens);
+      require_unlimited(preTokens, nextTokens);
       sparse::sparse_flash_attention_grad({query, key, value, sparseIndices, dOut, out, softmaxMax, softmaxSum,
                                            actualSeqLengthsQuery, actualSeqLengthsKv, queryRope, keyRope},
                                           {scaleValue, sparseBlockSize, layout, sparseMode},

@@ -23,8 +23,7 @@ void require_query(const at::Tensor& query, int64_t columns) {
 }
 
 void require_options(const SparseAttentionOptions& options, const Batch& batch, const at::Tensor& key) {
-  require(options.sparse_mode == 0 || options.sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ",
-          options.sparse_mode, "; it must be 0 (all keys) or 3 (causal, aligned to the end)");
+  require_sparse_mode(options.sparse_mode);
   const int64_t block = options.block_size;
   require(0 < block && block <= kMostBlock && (block & (block - 1)) == 0, ACLNN_ERR_PARAM_INVALID,
           "parameter 'sparse_block_size' is ", block, "; it must be a power of two from 1 to ", kMostBlock);

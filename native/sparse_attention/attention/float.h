@@ -33,8 +33,8 @@ struct FloatMultiply {
   static void lay_out_keys(const TokenTile& tile, bool has_rope, char* memory, Keys& result) {
     auto* const rows = reinterpret_cast<float*>(memory);
     for (int64_t i = 0; i < tile.count; ++i) {
-      expect_rows<2 * kLatent>(tile.keys, i + kAhead, tile.count);
-      if (has_rope) expect_rows<2 * kRope>(tile.ropes, i + kAhead, tile.count);
+      prefetch_rows<2 * kLatent>(tile.keys, i + kAhead, tile.count);
+      if (has_rope) prefetch_rows<2 * kRope>(tile.ropes, i + kAhead, tile.count);
       widen_row<Format>(tile.keys[i], kLatent, rows + i * kWidth);
       if (has_rope) widen_row<Format>(tile.ropes[i], kRope, rows + i * kWidth + kLatent);
     }
@@ -48,15 +48,15 @@ struct FloatMultiply {
   static Values lay_out_values(const TokenTile& tile, char* memory) {
     auto* const rows = reinterpret_cast<float*>(memory);
     for (int64_t i = 0; i < tile.count; ++i) {
-      expect_rows<2 * kLatent>(tile.values, i + kAhead, tile.count);
+      prefetch_rows<2 * kLatent>(tile.values, i + kAhead, tile.count);
       widen_row<Format>(tile.values[i], kLatent, rows + i * kLatent);
     }
     return {memory};
   }
 
-  static void pack_probabilities(const float* powers, int64_t stride, int64_t count, Floats factor, float* to) {
+  static void pack_probabilities(const float* exponentials, int64_t stride, int64_t count, Floats factor, float* to) {
     for (int64_t token = 0; token < count; ++token) {
-      store(to + token * stride, Format::round(load<Floats>(powers + token * stride) * factor));
+      store(to + token * stride, Format::round(load<Floats>(exponentials + token * stride) * factor));
     }
   }
 };

@@ -42,8 +42,8 @@ struct PairMultiply {
   template <class Panels>
   static void interleave(const TokenTile& tile, char* memory) {
     for (int64_t token = 0; token < tile.count; token += 2) {
-      expect_rows<2 * kLatent>(tile.values, token + kAhead, tile.count);
-      expect_rows<2 * kLatent>(tile.values, token + kAhead + 1, tile.count);
+      prefetch_rows<2 * kLatent>(tile.values, token + kAhead, tile.count);
+      prefetch_rows<2 * kLatent>(tile.values, token + kAhead + 1, tile.count);
       const bool has_second = token + 1 < tile.count;
       const char *const first = tile.values[token], *const second = has_second ? tile.values[token + 1] : first;
       const __mmask16 mask = has_second ? 0xffff : 0;
@@ -56,10 +56,10 @@ struct PairMultiply {
     }
   }
 
-  static void pack_probabilities(const float* powers, int64_t stride, int64_t count, Floats factor, float* to) {
+  static void pack_probabilities(const float* exponentials, int64_t stride, int64_t count, Floats factor, float* to) {
     for (int64_t token = 0; token < count; token += 2) {
-      const Floats first = load<Floats>(powers + token * stride) * factor;
-      const Floats second = token + 1 < count ? load<Floats>(powers + (token + 1) * stride) * factor : Floats{};
+      const Floats first = load<Floats>(exponentials + token * stride) * factor;
+      const Floats second = token + 1 < count ? load<Floats>(exponentials + (token + 1) * stride) * factor : Floats{};
       const Words low = Bfloat16Format::rounded(first) >> 16;
       store(to + token / 2 * stride, low | (Bfloat16Format::rounded(second) & 0xffff0000U));
     }
@@ -80,8 +80,8 @@ struct TileMultiply : PairMultiply {
   static void lay_out_keys(const TokenTile& tile, bool has_rope, char* memory, Keys& result) {
     const int64_t bytes = 2 * (kLatent + (has_rope ? kRope : 0));
     for (int64_t i = 0; i < tile.count; ++i) {
-      expect_rows<2 * kLatent>(tile.keys, i + kAhead, tile.count);
-      if (has_rope) expect_rows<2 * kRope>(tile.ropes, i + kAhead, tile.count);
+      prefetch_rows<2 * kLatent>(tile.keys, i + kAhead, tile.count);
+      if (has_rope) prefetch_rows<2 * kRope>(tile.ropes, i + kAhead, tile.count);
       std::memcpy(memory + i * bytes, tile.keys[i], 2 * kLatent);
       if (has_rope) std::memcpy(memory + i * bytes + 2 * kLatent, tile.ropes[i], 2 * kRope);
     }

@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
+#include "sparse_attention/sizes.h"
+
 namespace opwright::sparse {
 
-constexpr int64_t kLatent = 512;      // columns of a key that are also its value
-constexpr int64_t kRope = 64;         // columns of its part with positions
 constexpr int64_t kHeadStep = 16;     // heads are divided among threads in multiples of it
 constexpr int64_t kTilePadding = 16;  // a kernel may read as many pointers more than there are tokens
 

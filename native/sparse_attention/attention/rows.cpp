@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 #include <c10/core/CPUAllocator.h>
 
-#include <atomic>
+#include "sparse_attention/threads.h"
 
 namespace opwright::sparse {
 
@@ -63,10 +63,10 @@ void select_tokens(const AttentionProblem& problem, const Row& row, std::vector<
 // Scores of a row are kept for at most so many tokens; of more they are computed twice.
 constexpr int64_t kMostKept = 4096;
 
-// A thread's room: the kernel's, decoded tokens, and where those of a tile lie.
-class Room {
+// One thread's memory: the kernel's, decoded tokens, and where those of a tile lie.
+class Worker {
  public:
-  Room(const AttentionKernel& kernel, const AttentionProblem& problem, int64_t heads)
+  Worker(const AttentionKernel& kernel, const AttentionProblem& problem, int64_t heads)
       : kernel_(kernel),
         problem_(problem),
         kept_(std::min(kMostKept, problem.indices.size(1) * problem.options.block_size)),
@@ -184,17 +184,14 @@ void attend_rows(const AttentionProblem& problem, at::Tensor& out, const Statist
   auto* const results = static_cast<char*>(out.data_ptr());
   auto* const highest = statistics.highest->data_ptr<float>();
   auto* const sum = statistics.sum->data_ptr<float>();
-  std::atomic<int64_t> next{0};
-  // Rows differ in length: threads take the next item when they are done with one.
-  at::parallel_for(0, std::min(threads, items), 1, [&](int64_t, int64_t) {
-    Room room(kernel, problem, part);
-    for (int64_t item = next++; item < items; item = next++) {
-      const Row& row = rows[item / parts];
-      const int64_t first = item % parts * part, at = row.position() * heads + first;
-      const HeadRows some = head_rows(problem, row.position(), first, std::min(part, heads - first));
-      room.attend(some, row, {results + kElementBytes * at * kLatent, highest + at, sum + at});
-    }
-  });
+  on_threads(
+      threads, items, [&] { return Worker(kernel, problem, part); },
+      [&](int64_t item, Worker& worker) {
+        const Row& row = rows[item / parts];
+        const int64_t first = item % parts * part, at = row.position() * heads + first;
+        const HeadRows some = head_rows(problem, row.position(), first, std::min(part, heads - first));
+        worker.attend(some, row, {results + kElementBytes * at * kLatent, highest + at, sum + at});
+      });
 }
 
 }  // namespace opwright::sparse

@@ -41,11 +41,16 @@ at::Tensor statistic(const at::Tensor* wanted, const at::Tensor& query) {
 
 // float32 [B, 1, S, N], whose order in memory is that of [rows, N]. Other shapes of as many elements are taken too:
 // torch_npu counts key heads along the wrong dimension where the key is paged.
-void require_statistic(const at::Tensor* wanted, const char* name, const at::Tensor& query) {
+void require_statistic(const at::Tensor* wanted, const char* name, const at::Tensor& query, bool is_paged) {
   if (wanted == nullptr) return;
   at::DimVector shape(query.sizes().slice(0, query.dim() - 1));
   const int64_t count = c10::multiply_integers(shape);
   shape.insert(shape.end() - 2, 1);
+  require(!is_paged || query.dim() == 4 || wanted->numel() == count, ACLNN_ERR_PARAM_INVALID,
+          "return_softmax_lse with layout_query TND and layout_kv PA_BSND: parameter '", name, "' has shape ",
+          wanted->sizes(), ", not ", at::IntArrayRef(shape),
+          "; torch_npu itself allocates it so, with key.size(1), the page size, for the number of key heads; give "
+          "queries in layout BSND instead");
   require(wanted->scalar_type() == at::kFloat && wanted->numel() == count && wanted->is_contiguous(),
           ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", wanted->scalar_type(), wanted->sizes(),
           "; it must be a contiguous float32 ", at::IntArrayRef(shape));
@@ -64,8 +69,9 @@ void sparse_flash_attention(const SparseAttentionOperands& operands, const Spars
   require_dtype(operands.value, "value", query);
   require_ropes(operands);
   require_out(out, query);
-  require_statistic(statistics.highest, "softmax_max", query);
-  require_statistic(statistics.sum, "softmax_sum", query);
+  const bool is_paged = batch.key_layout == Layout::kPaged;
+  require_statistic(statistics.highest, "softmax_max", query, is_paged);
+  require_statistic(statistics.sum, "softmax_sum", query, is_paged);
   const at::Tensor keys = checked_cache(key, "key", key, kLatent);
   const at::Tensor values = checked_cache(operands.value, "value", key, kLatent);
   const at::Tensor ropes = operands.key_rope ? checked_cache(*operands.key_rope, "key_rope", key, kRope) : at::Tensor();

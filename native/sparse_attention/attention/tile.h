@@ -34,36 +34,35 @@ constexpr int64_t score_stride(int64_t heads) { return padded(heads) + 16; }
 template <class Multiply>
 struct Scratch {
   float *highest, *sum;  // of each head
-  float* correction;     // what makes powers of a tile probabilities
-  float* tops;           // [tiles][heads]: the maximum when a tile's powers were computed
+  float* tops;           // [tiles][heads]: the maximum when a tile's exponentials were computed
   float* accumulated;    // [heads][kLatent]
   char* queries;         // groups of vectors, in a group [steps][lanes]
-  float* scores;         // [tokens][score_stride], powers after the first pass
+  float* scores;         // [tokens][score_stride], exponentials after the first pass
   float* probabilities;  // [steps][score_stride]
   char* tokens;          // what lay_out_keys or lay_out_values makes
-  float* turned;         // [heads][steps]: probabilities for tile registers
+  float* transposed;     // [heads][steps]: probabilities for tile registers
   int64_t bytes;
 
+  // Without memory: `bytes` only.
   Scratch(void* memory, int64_t heads, int64_t room) {
     const int64_t tiles = room / Multiply::kTile + 1;
-    auto* const base = static_cast<char*>(memory);
+    const auto base = reinterpret_cast<uintptr_t>(memory);
     bytes = 0;
     const auto take = [&](int64_t floats) {
-      char* const taken = base + bytes;
+      auto* const taken = reinterpret_cast<char*>(base + bytes);
       bytes += (floats + 15) / 16 * 64;
       return taken;
     };
     const auto take_floats = [&](int64_t floats) { return reinterpret_cast<float*>(take(floats)); };
     highest = take_floats(padded(heads));
     sum = take_floats(padded(heads));
-    correction = take_floats(padded(heads));
     tops = take_floats(padded(heads) * tiles);
     accumulated = take_floats(padded(heads) * kLatent);
     queries = take(padded(heads) * kWidth / Multiply::kStep);
     scores = take_floats((tiles * Multiply::kTile + kRows) * score_stride(heads));
     probabilities = take_floats(Multiply::kTile / Multiply::kStep * score_stride(heads));
     tokens = take(Multiply::kTileFloats);
-    turned = take_floats(Multiply::kTiles ? padded(heads) * Multiply::kTile / Multiply::kStep : 0);
+    transposed = take_floats(Multiply::kTiles ? padded(heads) * Multiply::kTile / Multiply::kStep : 0);
   }
   explicit Scratch(void* memory, const HeadRows& rows) : Scratch(memory, rows.heads, rows.room) {}
 
@@ -74,8 +73,7 @@ struct Scratch {
 
 template <class Multiply>
 int64_t scratch_bytes(int64_t heads, int64_t room) {
-  alignas(64) char nothing[64];
-  return Scratch<Multiply>(nothing, heads, room).bytes;
+  return Scratch<Multiply>(nullptr, heads, room).bytes;
 }
 
 // Vectors of heads are taken kGroup at a time, then 2, then 1: their packed queries lie so.
@@ -181,7 +179,12 @@ void compute_scores(const HeadRows& rows, const TokenTile& tile, const Scratch<M
   if constexpr (Multiply::kTiles) end_tile_products();
 }
 
-// The first pass. Scores become e^(score - maximum so far); sums and maxima of the heads follow.
+// What is subtracted from scores of which this is the largest: of -inf alone powers are 0, not NaN, since larger scores
+// may follow.
+Floats subtrahend(Floats highest) { return highest == -__builtin_inff() ? Floats{} : highest; }
+
+// The first pass. Scores become e^(score - maximum so far); sums and maxima of the heads follow. With a NaN among its
+// scores a head's maximum is NaN.
 template <class Multiply>
 void score_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
   const Scratch<Multiply> scratch(memory, rows);
@@ -192,24 +195,28 @@ void score_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
     float* const scores = all + head;
     const Floats before = load<Floats>(scratch.highest + head);
     Floats highest = before;
+    auto has_nan = before != before;
     for (int64_t token = 0; token < tile.count; ++token) {
       const Floats score = load<Floats>(scores + token * stride) * rows.scale;
       highest = score > highest ? score : highest;
+      has_nan |= score != score;
       store(scores + token * stride, score);
     }
+    highest = has_nan ? fill(__builtin_nanf("")) : highest;
+    const Floats top = subtrahend(highest);
     Floats sum{};
     for (int64_t token = 0; token < tile.count; ++token) {
-      const Floats value = power(load<Floats>(scores + token * stride) - highest);
+      const Floats value = exponential(load<Floats>(scores + token * stride) - top);
       sum += value;
       store(scores + token * stride, value);
     }
-    store(scratch.sum + head, load<Floats>(scratch.sum + head) * power(before - highest) + sum);
+    store(scratch.sum + head, load<Floats>(scratch.sum + head) * exponential(before - top) + sum);
     store(scratch.highest + head, highest);
     if (rows.tokens <= rows.room) store(scratch.tops + tile.first / Multiply::kTile * heads + head, highest);
   }
 }
 
-// Probabilities of a tile, of which the first pass has kept powers, or whose scores have to be computed again.
+// Probabilities of a tile, of which the first pass has kept exponentials, or whose scores have to be computed again.
 template <class Multiply>
 void compute_probabilities(const HeadRows& rows, const TokenTile& tile, const Scratch<Multiply>& scratch) {
   const int64_t stride = score_stride(rows.heads), heads = padded(rows.heads);
@@ -221,11 +228,11 @@ void compute_probabilities(const HeadRows& rows, const TokenTile& tile, const Sc
     const Floats highest = load<Floats>(scratch.highest + head);
     Floats factor = 1.0F / load<Floats>(scratch.sum + head);
     if (is_kept) {
-      factor *= power(load<Floats>(scratch.tops + tile.first / Multiply::kTile * heads + head) - highest);
+      factor *= exponential(load<Floats>(scratch.tops + tile.first / Multiply::kTile * heads + head) - highest);
     } else {
       for (int64_t token = 0; token < tile.count; ++token) {
         float* const score = scores + token * stride;
-        store(score, power(load<Floats>(score) * rows.scale - highest));
+        store(score, exponential(load<Floats>(score) * rows.scale - highest));
       }
     }
     Multiply::pack_probabilities(scores, stride, tile.count, factor, scratch.probabilities + head);
@@ -266,10 +273,10 @@ void value_block(const float* probabilities, int64_t stride, const char* values,
 
 using ValueBlock = void (*)(const float*, int64_t, const char*, int64_t, int64_t, bool, float*);
 
-// Asks for the next tile's values, an even share each time.
-class Fetching {
+// Prefetches the next tile's values, an even share each time.
+class ValuePrefetch {
  public:
-  Fetching(const TokenTile& tile, int64_t times)
+  ValuePrefetch(const TokenTile& tile, int64_t times)
       : rows_(tile.next_values), count_(tile.next_count * kLines), share_((count_ + times - 1) / times) {}
   void go_on() {
     for (int64_t i = 0; i < share_ && at_ < count_; ++i, ++at_) {
@@ -285,12 +292,12 @@ class Fetching {
 
 // Probabilities [steps][heads] become [heads][all steps of a tile], 0 where there are no tokens.
 template <class Multiply>
-void turn(const Scratch<Multiply>& scratch, int64_t heads, int64_t steps) {
+void transpose_probabilities(const Scratch<Multiply>& scratch, int64_t heads, int64_t steps) {
   constexpr int64_t kSteps = Multiply::kTile / Multiply::kStep;
   const int64_t stride = score_stride(heads);
   for (int64_t first = 0; first < kSteps; first += kLanes) {
     for (int64_t head = 0; head < heads; ++head) {
-      float* const to = scratch.turned + head * kSteps + first;
+      float* const to = scratch.transposed + head * kSteps + first;
       for (int64_t i = 0; i < kLanes; ++i) {
         to[i] = first + i < steps ? scratch.probabilities[(first + i) * stride + head] : 0.0F;
       }
@@ -310,18 +317,18 @@ void add_tile(const HeadRows& rows, const TokenTile& tile, void* memory) {
   const int64_t steps = (tile.count + Multiply::kStep - 1) / Multiply::kStep;
   const bool is_first = tile.first + tile.count == rows.tokens;
   if constexpr (Multiply::kTiles) {
-    turn(scratch, rows.heads, steps);
+    transpose_probabilities(scratch, rows.heads, steps);
     for (int64_t panel = 0; panel < kLatent / kPanel; ++panel) {
-      tile_product(rows.heads, kPanel, Multiply::kTile, Multiply::kTile, kLatent, !is_first, scratch.turned,
+      tile_product(rows.heads, kPanel, Multiply::kTile, Multiply::kTile, kLatent, !is_first, scratch.transposed,
                    values.first + panel * values.kPanelBytes, scratch.accumulated + panel * kPanel);
     }
     end_tile_products();
     return;
   }
-  Fetching fetching(tile, kLatent / kPanel * ((rows.heads + kRows - 1) / kRows));
+  ValuePrefetch prefetch(tile, kLatent / kPanel * ((rows.heads + kRows - 1) / kRows));
   for (int64_t panel = 0; panel < kLatent / kPanel; ++panel) {
     for (int64_t head = 0; head < rows.heads; head += kRows) {
-      fetching.go_on();
+      prefetch.go_on();
       const int64_t count = rows.heads - head < kRows ? rows.heads - head : kRows;
       kBlocks[count - 1](scratch.probabilities + head, score_stride(rows.heads),
                          values.first + panel * values.kPanelBytes, values.kStepBytes, steps, is_first,
@@ -337,7 +344,8 @@ void finish(const HeadRows& rows, void* memory, const HeadResults& results) {
   for (int64_t head = 0; head < rows.heads; ++head) {
     const bool nothing = is_empty && rows.sinks == nullptr;
     results.highest[head] = nothing ? 0.0F : scratch.highest[head];
-    results.sum[head] = nothing ? 0.0F : scratch.sum[head];
+    const bool has_no_sum = !is_empty && scratch.highest[head] == -__builtin_inff();  // -inf minus -inf
+    results.sum[head] = nothing ? 0.0F : has_no_sum ? __builtin_nanf("") : scratch.sum[head];
     char* const out = results.out + 2 * head * kLatent;
     for (int64_t column = 0; column < kLatent; column += kLanes) {
       const Floats value = is_empty ? Floats{} : load<Floats>(scratch.accumulated + head * kLatent + column);

@@ -36,7 +36,7 @@ Floats as_floats(Words value) { return reinterpret_cast<Floats>(value); }
 Words as_words(Floats value) { return reinterpret_cast<Words>(value); }
 
 // e^x for x <= 0, relative error below 2e-7; 0 below -87.3. NaN stays.
-Floats power(Floats x) {
+Floats exponential(Floats x) {
   constexpr float kLowest = -87.3F;
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
@@ -74,18 +74,21 @@ struct HalfFormat {
     result = magnitude > 0x7f800000U ? Words{} + 0x7e00U : result;
     return __builtin_convertvector(result | ((bits >> 16) & 0x8000U), Halves);
   }
-  // A probability, 0 to 1, as the format has it.
+  // A probability, 0 to 1 or NaN, as the format has it.
   static Floats round(Floats value) {
     const Words bits = as_words(value);
     const Words rounded = (bits + 0xfffU + ((bits >> 13) & 1U)) & 0xffffe000U;
-    return value < 0x1p-14F ? (value + 0.5F) - 0.5F : as_floats(rounded);
+    const Floats result = value < 0x1p-14F ? (value + 0.5F) - 0.5F : as_floats(rounded);
+    return value != value ? value : result;
   }
 };
 
 struct Bfloat16Format {
+  // The upper halves of the words are the result.
   static Words rounded(Floats value) {
     const Words bits = as_words(value);
-    return bits + 0x7fffU + ((bits >> 16) & 1U);
+    const Words result = bits + 0x7fffU + ((bits >> 16) & 1U);  // of a NaN it may be a number
+    return value != value ? Words{} + 0x7fc00000U : result;
   }
   static Floats widen(Halves bits) { return as_floats(__builtin_convertvector(bits, Words) << 16); }
   static Halves narrow(Floats value) { return __builtin_convertvector(rounded(value) >> 16, Halves); }
@@ -122,7 +125,7 @@ void widen_row(const char* from, int64_t count, float* to) {
 constexpr int64_t kAhead = 8;
 
 template <int64_t kBytes>
-void expect_rows(const char* const* rows, int64_t row, int64_t count) {
+void prefetch_rows(const char* const* rows, int64_t row, int64_t count) {
   if (row >= count) return;
   for (int64_t byte = 0; byte < kBytes; byte += 64) __builtin_prefetch(rows[row] + byte);
 }

@@ -11,8 +11,6 @@ namespace opwright::sparse {
 namespace {
 
 constexpr int64_t kNzBlock = 16;
-constexpr int64_t kPageStep = 16;
-constexpr int64_t kMostPage = 1024;  // tokens
 constexpr int64_t kMostHeads = 128;
 constexpr int64_t kMostIndexHeads = 64;
 // The vendor's host checks.
@@ -57,9 +55,7 @@ BlockSizes read_sizes(const SparseAttentionBlockOperands& operands) {
   require_between(sizes.index_heads, kNzBlock, kMostIndexHeads, "w_idx_proj", "columns");
   require_between(sizes.heads, 1, kMostHeads, "w_uk", "heads");
   require(sizes.pages > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'kv_cache' has no pages; it must have at least one");
-  require(sizes.page_size > 0 && sizes.page_size % kPageStep == 0 && sizes.page_size <= kMostPage,
-          ACLNN_ERR_PARAM_INVALID, "parameter 'kv_cache' has pages of ", sizes.page_size,
-          " tokens; it must be a multiple of ", kPageStep, ", at most ", kMostPage);
+  require_page_size(sizes.page_size, "kv_cache");
   return sizes;
 }
 

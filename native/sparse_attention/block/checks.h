@@ -2,14 +2,13 @@
 // What npu_sparse_attention_pto takes.
 #pragma once
 
+#include "sparse_attention/sizes.h"
 #include "sparse_attention/sparse_attention_block.h"
 
 namespace opwright::sparse {
 
-constexpr int64_t kNope = 128;    // columns of a head's query without positions
-constexpr int64_t kRope = 64;     // columns with rotary positions
-constexpr int64_t kLatent = 512;  // columns of a compressed key
-constexpr int64_t kIndex = 128;   // columns of an index key
+constexpr int64_t kNope = 128;   // columns of a head's query without positions
+constexpr int64_t kIndex = 128;  // columns of an index key
 
 struct BlockSizes {
   int64_t batch, count;  // sequences, and new tokens of each

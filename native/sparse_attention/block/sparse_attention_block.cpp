@@ -83,7 +83,7 @@ void compute_products(const SparseAttentionBlockOperands& operands, const BlockS
 }
 
 // Rotary positions of the queries.
-void turn_queries(const BlockSizes& sizes, const BFloat16* sin, const BFloat16* cos, Projected& of) {
+void rotate_queries(const BlockSizes& sizes, const BFloat16* sin, const BFloat16* cos, Projected& of) {
   at::parallel_for(0, sizes.rows() * sizes.heads, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t angles = i / sizes.heads * kRope;
@@ -130,7 +130,7 @@ void sparse_attention_block(const SparseAttentionBlockOperands& operands, const 
   const at::Tensor sin = operands.sin.contiguous(), cos = operands.cos.contiguous();
   Projected projected = allocate(sizes, operands.x.options());
   compute_products(operands, sizes, projected);
-  turn_queries(sizes, data(sin), data(cos), projected);
+  rotate_queries(sizes, data(sin), data(cos), projected);
   write_caches(operands, sizes, data(sin), data(cos), projected);
 
   const std::string query_layout = "BSND", key_layout = "PA_BSND";

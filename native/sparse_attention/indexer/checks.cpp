@@ -8,12 +8,32 @@ namespace opwright::sparse {
 
 namespace {
 
+constexpr int64_t kMostCount = 2048;
+constexpr int64_t kCountStep = 1024;  // beyond, where scores are not quantised
+constexpr int64_t kHighestCount = 8192;
+
 void check_not_empty(const at::Tensor& tensor, const char* name) {
   require(tensor.numel() > 0, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ", tensor.sizes(),
           "; every dimension must be greater than 0");
 }
 
 }  // namespace
+
+void check_count(int64_t count) {
+  const bool large = count % kCountStep == 0 && count <= kHighestCount;
+  require(0 < count && (count <= kMostCount || large), ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_count' is ", count,
+          "; it must be 1 to 2048, 3072, 4096, 5120, 6144, 7168 or 8192");
+}
+
+void check_quantized_count(int64_t count) {
+  require(0 < count && count <= kMostCount, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_count' is ", count,
+          "; it must be 1 to ", kMostCount);
+}
+
+void check_return_value(bool with_values, Layout key_layout) {
+  require(!with_values || key_layout != Layout::kPaged, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'return_value' is True; with parameter 'layout_key' PA_BSND it must be False");
+}
 
 void check_shape(const at::Tensor& tensor, at::IntArrayRef whole, const char* name) {
   const at::IntArrayRef shape = whole.slice(0, whole.size() - 1);
@@ -43,8 +63,7 @@ Batch check_indexer(const SequenceOperands& operands, const at::Tensor& weights,
           key.scalar_type(), "; it must be that of parameter 'query', ", query.scalar_type());
   check_not_empty(query, "query");
   check_not_empty(key, "key");
-  require(options.sparse_mode == 0 || options.sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ",
-          options.sparse_mode, "; it must be 0 or 3");
+  require_sparse_mode(options.sparse_mode);
   Batch batch = read_batch(operands);
   require(query.size(-1) == kHeadSize && key.size(-1) == kHeadSize, ACLNN_ERR_PARAM_INVALID,
           "parameters 'query' and 'key' have heads of ", query.size(-1), " and ", key.size(-1), "; they must have ",

@@ -36,7 +36,7 @@ constexpr ScoreKernel kBfloat16{16, kMostHeads, 2, false, false, gather, amx_sco
 
 }  // namespace
 
-const ScoreKernel* amx_kernel(KeyType type) {
+const ScoreKernel* score_amx(KeyType type) {
   // Without oneDNN, which a program may switch off, ATen has no such product.
   const bool available = at::hasMKLDNN() && at::globalContext().userEnabledMkldnn();
   return type == KeyType::kBfloat16 && available ? &kBfloat16 : nullptr;

@@ -20,9 +20,13 @@ struct Avx2 {
   static Floats zero() { return _mm256_setzero_ps(); }
   static Floats load(const float* from) { return _mm256_loadu_ps(from); }
   static void store(float* to, Floats values) { _mm256_storeu_ps(to, values); }
-  static Floats positive(Floats values) { return _mm256_max_ps(values, _mm256_setzero_ps()); }
-  static Floats add_product(Floats sum, Floats x, Floats y) { return _mm256_fmadd_ps(x, y, sum); }
-  static Floats halved(Floats products) {
+  // See kernel_avx512.h.
+  static Floats positive(Floats values) { return _mm256_max_ps(_mm256_setzero_ps(), values); }
+  static Floats add_score(Floats sum, Floats score, Floats weights) {
+    const __m256i padding = _mm256_cmpeq_epi32(_mm256_castps_si256(weights), _mm256_set1_epi32(kPaddingBits));
+    return _mm256_blendv_ps(_mm256_fmadd_ps(score, weights, sum), sum, _mm256_castsi256_ps(padding));
+  }
+  static Floats scaled_to_half(Floats products) {
     return _mm256_cvtph_ps(
         _mm256_cvtps_ph(_mm256_mul_ps(products, _mm256_set1_ps(1.0F / 1024)), _MM_FROUND_TO_NEAREST_INT));
   }
@@ -54,12 +58,15 @@ struct Avx2 {
     const __m128i wide = _mm_cvtepu8_epi16(bytes(from));
     const __m128i sign = _mm_slli_epi16(_mm_and_si128(wide, _mm_set1_epi16(0x80)), 8);
     const __m128i rest = _mm_slli_epi16(_mm_and_si128(wide, _mm_set1_epi16(0x7F)), 7);
-    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_or_si128(sign, rest)), _mm256_set1_ps(256));
+    const __m256 values = _mm256_mul_ps(_mm256_cvtph_ps(_mm_or_si128(sign, rest)), _mm256_set1_ps(256));
+    const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), values);
+    const __m256 is_nan = _mm256_cmp_ps(size, _mm256_set1_ps(448), _CMP_GT_OQ);
+    return _mm256_blendv_ps(values, _mm256_set1_ps(__builtin_nanf("")), is_nan);
   }
 };
 
 }  // namespace
 
-const ScoreKernel* avx2_kernel(KeyType type) { return float_kernel<Avx2>(type); }
+const ScoreKernel* score_avx2(KeyType type) { return float_kernel<Avx2>(type); }
 
 }  // namespace opwright::sparse

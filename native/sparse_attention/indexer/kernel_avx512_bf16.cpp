@@ -11,9 +11,7 @@ struct Avx512Bf16 : Avx512 {
   using Factors = __m512bh;
 
   static Factors factors(const int32_t* from) { return (__m512bh)_mm512_loadu_si512(from); }
-  static Factors broadcast(const char* from) {
-    return (__m512bh)_mm512_set1_epi32(*reinterpret_cast<const int32_t*>(from));
-  }
+  static Factors broadcast(const char* from) { return (__m512bh)_mm512_set1_epi32(read<int32_t>(from)); }
   static Sums dot(Sums sum, Factors x, Factors y) { return _mm512_dpbf16_ps(sum, x, y); }
 };
 
@@ -32,7 +30,7 @@ constexpr ScoreKernel kFloat8{16, 64, 2, false, false, float8_to_bfloat16, tiled
 
 }  // namespace
 
-const ScoreKernel* avx512_bf16_kernel(KeyType type) {
+const ScoreKernel* score_avx512_bf16(KeyType type) {
   return type == KeyType::kBfloat16 ? &kBfloat16 : type == KeyType::kFloat8 ? &kFloat8 : nullptr;
 }
 

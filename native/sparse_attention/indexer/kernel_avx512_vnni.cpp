@@ -15,7 +15,7 @@ struct Avx512Vnni : Avx512 {
 
   static Sums begin(const int32_t* start, int vector) { return _mm512_loadu_si512(start + vector * kLanes); }
   static Factors factors(const int32_t* from) { return _mm512_loadu_si512(from); }
-  static Factors broadcast(const char* from) { return _mm512_set1_epi32(*reinterpret_cast<const int32_t*>(from)); }
+  static Factors broadcast(const char* from) { return _mm512_set1_epi32(read<int32_t>(from)); }
   // _mm512_dpbusd_epi32(sum, key, query); with that, GCC 12 copies the sums.
   static Sums dot(Sums sum, Factors query, Factors key) {
     asm("vpdpbusd %[query], %[key], %[sum]" : [sum] "+v"(sum) : [key] "v"(key), [query] "v"(query));
@@ -37,6 +37,6 @@ constexpr ScoreKernel kInt8{16, 64, 4, true, false, shift, tiled_scores<Avx512Vn
 
 }  // namespace
 
-const ScoreKernel* avx512_vnni_kernel(KeyType type) { return type == KeyType::kInt8 ? &kInt8 : nullptr; }
+const ScoreKernel* score_avx512_vnni(KeyType type) { return type == KeyType::kInt8 ? &kInt8 : nullptr; }
 
 }  // namespace opwright::sparse

@@ -13,6 +13,7 @@ namespace opwright::sparse {
 namespace {
 
 using Four = float __attribute__((vector_size(16)));
+using Bits = int32_t __attribute__((vector_size(16)));
 
 struct Base {
   static constexpr int kLanes = 4;
@@ -30,9 +31,11 @@ struct Base {
     return values;
   }
   static void store(float* to, Floats values) { std::memcpy(to, &values, sizeof values); }
-  static Floats positive(Floats values) { return values > 0 ? values : Four{}; }
-  static Floats add_product(Floats sum, Floats x, Floats y) { return sum + x * y; }
-  static Floats halved(Floats products) {
+  static Floats positive(Floats values) { return values < 0 ? Four{} : values; }
+  static Floats add_score(Floats sum, Floats score, Floats weights) {
+    return (Bits)weights == kPaddingBits ? sum : sum + score * weights;
+  }
+  static Floats scaled_to_half(Floats products) {
     for (int i = 0; i < kLanes; ++i) products[i] = c10::Half(products[i] / 1024);
     return products;
   }
@@ -40,7 +43,7 @@ struct Base {
   static Sums begin(const int32_t*, int) { return zero(); }
   static Factors factors(const int32_t* from) { return load(from); }
   static Factors broadcast(const char* from) {
-    const float value = *reinterpret_cast<const float*>(from);
+    const float value = read<float>(from);
     return Four{value, value, value, value};
   }
   static Sums dot(Sums sum, Factors x, Factors y) { return sum + x * y; }
@@ -54,20 +57,20 @@ struct Base {
   }
 
   template <class T>
-  static Floats read(const char* from) {
+  static Floats widened(const char* from) {
     T values[kLanes];
     std::memcpy(values, from, sizeof values);
     return Four{static_cast<float>(values[0]), static_cast<float>(values[1]), static_cast<float>(values[2]),
                 static_cast<float>(values[3])};
   }
-  static Floats half(const char* from) { return read<c10::Half>(from); }
-  static Floats bfloat16(const char* from) { return read<c10::BFloat16>(from); }
-  static Floats int8(const char* from) { return read<int8_t>(from); }
-  static Floats float8(const char* from) { return read<c10::Float8_e4m3fn>(from); }
+  static Floats half(const char* from) { return widened<c10::Half>(from); }
+  static Floats bfloat16(const char* from) { return widened<c10::BFloat16>(from); }
+  static Floats int8(const char* from) { return widened<int8_t>(from); }
+  static Floats float8(const char* from) { return widened<c10::Float8_e4m3fn>(from); }
 };
 
 }  // namespace
 
-const ScoreKernel* base_kernel(KeyType type) { return float_kernel<Base>(type); }
+const ScoreKernel* score_base(KeyType type) { return float_kernel<Base>(type); }
 
 }  // namespace opwright::sparse

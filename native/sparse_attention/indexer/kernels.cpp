@@ -9,27 +9,26 @@ namespace opwright::sparse {
 
 namespace {
 
-bool has_vnni() {
-  static const bool value = __builtin_cpu_supports("avx512vnni") != 0;
-  return value;
+// VNNI is no level of its own: some CPUs with AVX-512 have it.
+const ScoreKernel* score_vnni_if_there(KeyType type) {
+  static const bool is_there = __builtin_cpu_supports("avx512vnni") != 0;
+  return is_there ? score_avx512_vnni(type) : nullptr;
 }
 
 }  // namespace
 
 const ScoreKernel& score_kernel(KeyType type) {
-  const Isa level = isa();
-  const ScoreKernel* found = nullptr;
-  if (level >= Isa::kAmxBf16) found = amx_kernel(type);
-  if (found == nullptr && level >= Isa::kAvx512Bf16) found = avx512_bf16_kernel(type);
-  if (found == nullptr && level >= Isa::kAvx512 && has_vnni()) found = avx512_vnni_kernel(type);
-  if (found == nullptr && level >= Isa::kAvx512) found = avx512_kernel(type);
-  if (found == nullptr && level >= Isa::kAvx2) found = avx2_kernel(type);
-  return found == nullptr ? *base_kernel(type) : *found;
+  constexpr Choice<ScoreKernel, KeyType> kBestFirst[] = {{Isa::kAmxBf16, score_amx},
+                                                         {Isa::kAvx512Bf16, score_avx512_bf16},
+                                                         {Isa::kAvx512, score_vnni_if_there},
+                                                         {Isa::kAvx512, score_avx512},
+                                                         {Isa::kAvx2, score_avx2}};
+  return first_of(kBestFirst, score_base, type);
 }
 
 #else
 
-const ScoreKernel& score_kernel(KeyType type) { return *base_kernel(type); }
+const ScoreKernel& score_kernel(KeyType type) { return *score_base(type); }
 
 #endif
 

@@ -11,10 +11,6 @@ namespace opwright::sparse {
 
 namespace {
 
-constexpr int64_t kMostCount = 2048;
-constexpr int64_t kCountStep = 1024;  // beyond
-constexpr int64_t kHighestCount = 8192;
-
 void check_dtypes(const IndexerOperands& operands) {
   const at::ScalarType dtype = operands.query.scalar_type();
   require(dtype == at::kHalf || dtype == at::kBFloat16, ACLNN_ERR_PARAM_INVALID, "parameter 'query' has dtype ", dtype,
@@ -24,16 +20,7 @@ void check_dtypes(const IndexerOperands& operands) {
           "; it must be that of parameter 'query', ", dtype, ", or float32");
 }
 
-void check_count(int64_t count) {
-  const bool large = count % kCountStep == 0 && count <= kHighestCount;
-  require(0 < count && (count <= kMostCount || large), ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_count' is ", count,
-          "; it must be 1 to 2048, 3072, 4096, 5120, 6144, 7168 or 8192");
-}
-
-void check_values(const IndexerOperands& operands, const Batch& batch, const at::Tensor& indices,
-                  const at::Tensor& values) {
-  require(batch.key_layout != Layout::kPaged, ACLNN_ERR_PARAM_INVALID,
-          "parameter 'return_value' is True; with parameter 'layout_key' PA_BSND it must be False");
+void check_values(const IndexerOperands& operands, const at::Tensor& indices, const at::Tensor& values) {
   require(values.scalar_type() == operands.query.scalar_type() && values.sizes() == indices.sizes(),
           ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_values' is ", values.scalar_type(), values.sizes(),
           "; it must be ", operands.query.scalar_type(), indices.sizes());
@@ -50,7 +37,8 @@ void lightning_indexer(const IndexerOperands& operands, const IndexerOptions& op
                                    options.key_layout};
   const Batch batch = check_indexer(sequences, operands.weights, options);
   check_indices(indices, batch, options.count);
-  if (values != nullptr) check_values(operands, batch, indices, *values);
+  check_return_value(values != nullptr, batch.key_layout);
+  if (values != nullptr) check_values(operands, indices, *values);
 
   const KeyType type = operands.query.scalar_type() == at::kHalf ? KeyType::kHalf : KeyType::kBfloat16;
   const at::Tensor weights = operands.weights.to(at::kFloat);

@@ -10,8 +10,6 @@ namespace opwright::sparse {
 
 namespace {
 
-constexpr int64_t kMostCount = 2048;
-
 void check_dtypes(const QuantizedIndexerOperands& operands) {
   const at::ScalarType dtype = operands.query.scalar_type();
   const bool floats = dtype == at::kFloat8_e4m3fn;
@@ -34,8 +32,7 @@ void check_dtypes(const QuantizedIndexerOperands& operands) {
 void quant_lightning_indexer(const QuantizedIndexerOperands& operands, const IndexerOptions& options,
                              at::Tensor& indices) {
   check_dtypes(operands);
-  require(0 < options.count && options.count <= kMostCount, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_count' is ",
-          options.count, "; it must be 1 to ", kMostCount);
+  check_quantized_count(options.count);
   const SequenceOperands sequences{operands.query,       operands.key,         operands.query_lengths,
                                    operands.key_lengths, operands.block_table, options.query_layout,
                                    options.key_layout};

@@ -1,6 +1,7 @@
 // native/sparse_attention/indexer/query.cpp
 #include "sparse_attention/indexer/query.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -22,8 +23,8 @@ QueryRows::QueryRows(const ScoreKernel& kernel, const IndexerScan& scan, int64_t
       words_(padded_ * kHeadSize / kernel.pack),
       values_(at::zeros({rows, words_}, at::kInt)),
       start_(at::zeros({rows, padded_}, at::kInt)),
-      weights_(at::zeros({rows, padded_}, at::kFloat)) {
-  const bool needed = !kernel.is_immediate && !kernel.shifts_keys;
+      weights_(at::full({rows, padded_}, -0.0, at::kFloat)) {
+  const bool needed = !kernel.reads_in_place && !kernel.shifts_keys;
   if (needed) converted_.resize(heads_ * 4 * kHeadSize / kernel.pack);
 }
 
@@ -31,8 +32,9 @@ void QueryRows::load(int64_t first, int64_t rows) {
   const int64_t row_bytes = heads_ * kHeadSize * scan_.query.element_size();
   for (int64_t row = 0; row < rows; ++row) {
     const char* heads = static_cast<const char*>(scan_.query.const_data_ptr()) + (first + row) * row_bytes;
-    std::copy_n(scan_.weights.const_data_ptr<float>() + (first + row) * heads_, heads_,
-                weights_.mutable_data_ptr<float>() + row * padded_);
+    const float* const weights = scan_.weights.const_data_ptr<float>() + (first + row) * heads_;
+    std::transform(weights, weights + heads_, weights_.mutable_data_ptr<float>() + row * padded_,
+                   [](float weight) { return weight + 0.0F; });  // -0 becomes 0
     if (kernel_.shifts_keys) {
       int32_t* const start = start_.mutable_data_ptr<int32_t>() + row * padded_;
       for (int64_t head = 0; head < heads_; ++head) {

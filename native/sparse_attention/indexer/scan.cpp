@@ -10,6 +10,7 @@
 
 #include "sparse_attention/indexer/query.h"
 #include "sparse_attention/indexer/select_top.h"
+#include "sparse_attention/threads.h"
 
 namespace opwright::sparse {
 
@@ -109,7 +110,7 @@ class Worker {
   explicit Worker(const IndexerScan& scan)
       : scan_(scan), kernel_(score_kernel(scan.type)), queries_(kernel_, scan, kRows) {
     for (int64_t i = 0; i < kRows; ++i) selections_.emplace_back(scan.count, kKeyBlock);
-    if (!kernel_.is_immediate) converted_ = at::empty({kKeyBlock, 4 * kHeadSize / kernel_.pack}, at::kByte);
+    if (!kernel_.reads_in_place) converted_ = at::empty({kKeyBlock, 4 * kHeadSize / kernel_.pack}, at::kByte);
   }
 
   void run(const Task& task, std::atomic<Ranked>* bars) {
@@ -144,7 +145,7 @@ class Worker {
       const char* key = keys.at(first + i);
       for (const int64_t end = i + run; i < end; ++i, key += keys.token_bytes()) pointers_[i] = key;
     }
-    if (!kernel_.is_immediate) {
+    if (!kernel_.reads_in_place) {
       char* const out = static_cast<char*>(converted_.mutable_data_ptr());
       kernel_.convert(pointers_, count, out);
       for (int64_t i = 0; i < count; ++i) pointers_[i] = out + i * converted_.size(1);
@@ -185,18 +186,6 @@ class Worker {
   alignas(64) float scores_[kKeyBlock + kKeyPadding];
 };
 
-// Calls work(index, worker) for each index, in any order.
-template <class Make, class Work>
-void on_threads(int64_t threads, int64_t count, const Make& make, const Work& work) {
-  std::atomic<int64_t> next{0};
-  at::parallel_for(0, std::min(threads, count), 1, [&](int64_t first, int64_t last) {
-    for (; first < last; ++first) {
-      const auto worker = make();
-      for (int64_t index = next++; index < count; index = next++) work(index, *worker);
-    }
-  });
-}
-
 }  // namespace
 
 void scan(const IndexerScan& scan, const IndexerResults& results) {
@@ -210,7 +199,7 @@ void scan(const IndexerScan& scan, const IndexerResults& results) {
   const auto bars = std::make_unique<std::atomic<Ranked>[]>(unit_count * kRows);
   std::vector<std::vector<Ranked>> parts(tasks.size() == units.size() ? 0 : tasks.size() * kRows);
   on_threads(
-      threads, static_cast<int64_t>(tasks.size()), [&] { return std::make_unique<Worker>(scan); },
+      threads, static_cast<int64_t>(tasks.size()), [&] { return Worker(scan); },
       [&](int64_t index, Worker& worker) {
         const Task& task = tasks[index];
         const Unit& unit = *task.unit;
@@ -227,7 +216,7 @@ void scan(const IndexerScan& scan, const IndexerResults& results) {
       });
   if (parts.empty()) return;
   on_threads(
-      threads, unit_count * kRows, [] { return std::make_unique<std::vector<Ranked>>(); },
+      threads, unit_count * kRows, [] { return std::vector<Ranked>(); },
       [&](int64_t index, std::vector<Ranked>& best) {
         const Unit& unit = units[index / kRows];
         const int64_t row = index % kRows;

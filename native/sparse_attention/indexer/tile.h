@@ -4,23 +4,33 @@
 //   kLanes, kPack       heads of a vector; neighbours of a head that one lane multiplies
 //   kVectors, keys(v)   vectors of a group of heads; how many keys fit into registers beside v vectors
 //   Sums, Factors       vectors of products and of what is multiplied
-//   Floats              a vector of floats, with load, store, positive (at least 0), add_product
+//   Floats              a vector of floats, with load, store, positive (at least 0; NaN stays)
+//   add_score           adds score times weight, but for padding: its products are NaN where a key is infinite
 //   begin, factors, broadcast, dot, floats_of
-//   halved              of products of bytes: divided by 1024 and rounded to float16
+//   scaled_to_half      of products of bytes: divided by 1024 and rounded to float16
 //   reduce              sums of the lanes, of many vectors
 //
 // In an unnamed namespace: each file that includes it is compiled for another instruction set.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "sparse_attention/indexer/kernels.h"
 
 namespace opwright::sparse {
 namespace {
 
+// From where keys are read in place, at multiples of 2 bytes only.
+template <class T>
+T read(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
 // V vectors of heads by K keys. Writes, or adds to, one vector of sums for each key.
-template <class Math, bool kHalved, int V, int K>
+template <class Math, bool kScalesToHalf, int V, int K>
 [[gnu::noinline]] void tile(const int32_t* query, const int32_t* start, const float* weights, const char* const* keys,
                             float* sums, bool first) {
   constexpr int64_t kSteps = kHeadSize / Math::kPack;
@@ -52,24 +62,24 @@ template <class Math, bool kHalved, int V, int K>
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) {
       auto score = Math::positive(Math::floats_of(products[v][k]));
-      if constexpr (kHalved) score = Math::halved(score);
-      sum = Math::add_product(sum, score, Math::load(weights + v * Math::kLanes));
+      if constexpr (kScalesToHalf) score = Math::scaled_to_half(score);
+      sum = Math::add_score(sum, score, Math::load(weights + v * Math::kLanes));
     }
     Math::store(sums + k * Math::kLanes, sum);
   }
 }
 
-template <class Math, bool kHalved, int V>
+template <class Math, bool kScalesToHalf, int V>
 void group_of(const int32_t* query, const int32_t* start, const float* weights, const char* const* keys, int64_t count,
               float* sums, bool first) {
   constexpr int kKeys = Math::keys(V);
   for (int64_t i = 0; i < count; i += kKeys) {
-    tile<Math, kHalved, V, kKeys>(query, start, weights, keys + i, sums + i * Math::kLanes, first);
+    tile<Math, kScalesToHalf, V, kKeys>(query, start, weights, keys + i, sums + i * Math::kLanes, first);
   }
 }
 
 // The kernel. Each key's score is computed alike wherever it stands, so that results do not depend on blocks.
-template <class Math, bool kHalved>
+template <class Math, bool kScalesToHalf>
 void tiled_scores(const PackedQuery& query, const char* const* keys, int64_t count, float* scores) {
   alignas(64) float sums[(kKeyBlock + kKeyPadding) * Math::kLanes];
   constexpr int64_t kGroup = Math::kVectors * Math::kLanes;
@@ -79,11 +89,11 @@ void tiled_scores(const PackedQuery& query, const char* const* keys, int64_t cou
     const int64_t left = (query.heads - head) / Math::kLanes;
     const auto call = [&](auto* run) { run(values, start, query.weights + head, keys, count, sums, head == 0); };
     if (left == 1) {
-      call(group_of<Math, kHalved, 1>);
+      call(group_of<Math, kScalesToHalf, 1>);
     } else if (left == 2 || Math::kVectors == 2) {
-      call(group_of<Math, kHalved, 2>);
+      call(group_of<Math, kScalesToHalf, 2>);
     } else if constexpr (Math::kVectors > 2) {
-      call(left == 3 ? group_of<Math, kHalved, 3> : group_of<Math, kHalved, 4>);
+      call(left == 3 ? group_of<Math, kScalesToHalf, 3> : group_of<Math, kScalesToHalf, 4>);
     }
   }
   Math::reduce(sums, count, scores);

@@ -5,7 +5,9 @@
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
+#include "sparse_attention/indexer/checks.h"
 #include "sparse_attention/lightning_indexer.h"
+#include "sparse_attention/operators/arguments.h"
 #include "sparse_attention/sparse_flash_attention.h"
 
 namespace opwright::sparse {
@@ -38,20 +40,27 @@ constexpr const char* kKvQuantSparseFlashAttention =
 
 // Results, for tensors and, as sizes are symbolic, for fake ones.
 
-void require_query(Input query, const std::string& layout) {
-  TORCH_CHECK_VALUE(layout == "BSND" || layout == "TND", "parameter 'layout_query' is '", layout,
-                    "'; it must be BSND or TND");
-  const int64_t rank = layout == "TND" ? 3 : 4;
-  TORCH_CHECK_VALUE(query.dim() == rank, "parameter 'query' has ", query.dim(), " dimensions; layout ", layout, " has ",
-                    rank);
+Layouts require_places(const SequenceOperands& operands, int64_t sparse_mode) {
+  require_sparse_mode(sparse_mode);
+  return read_layouts(operands);
+}
+
+// Before results are allocated, whose size is what was asked for.
+void require_indexer(const SequenceOperands& operands, int64_t sparse_mode, int64_t count, bool with_values) {
+  check_count(count);
+  check_return_value(with_values, require_places(operands, sparse_mode).key);
+}
+
+void require_quant_indexer(const SequenceOperands& operands, int64_t sparse_mode, int64_t count) {
+  check_quantized_count(count);
+  require_places(operands, sparse_mode);
 }
 
 at::Tensor empty(Input like, c10::SymIntArrayRef sizes, at::ScalarType dtype) {
   return at::empty_symint(sizes, like.options().dtype(dtype));
 }
 
-at::Tensor new_indices(Input query, const std::string& layout, int64_t count) {
-  require_query(query, layout);
+at::Tensor new_indices(Input query, int64_t count) {
   std::vector<c10::SymInt> sizes = query.sym_sizes().vec();
   *(sizes.end() - 2) = 1;
   sizes.back() = count;
@@ -84,24 +93,41 @@ at::Tensor with_whole_pages(Input tensor) {
   return tensor.dim() > 0 && tensor.size(0) > 0 && tensor.select(0, 0).is_contiguous() ? tensor : tensor.contiguous();
 }
 
-OptionalTensor with_whole_pages(Optional tensor) {
-  return tensor ? OptionalTensor(with_whole_pages(*tensor)) : std::nullopt;
+// A cache of attention: a slice of columns is read where it lies.
+
+at::Tensor with_whole_rows(Input tensor) {
+  return tensor.dim() > 0 && tensor.stride(-1) == 1 ? tensor : tensor.contiguous();
+}
+
+OptionalTensor with_whole_rows(Optional tensor) {
+  return tensor ? OptionalTensor(with_whole_rows(*tensor)) : std::nullopt;
 }
 
 OptionalTensor contiguous(Optional tensor) { return tensor ? OptionalTensor(tensor->contiguous()) : std::nullopt; }
 
 using IndexerResult = std::tuple<at::Tensor, at::Tensor>;
 
-IndexerResult indexer_meta(Input query, Input, Input, Optional, Optional, Optional, std::string query_layout,
-                           std::string, int64_t count, int64_t, bool with_values) {
-  at::Tensor indices = new_indices(query, query_layout, count);
+IndexerResult indexer_meta(Input query, Input key, Input weights, Optional query_lengths, Optional key_lengths,
+                           Optional block_table, std::string query_layout, std::string key_layout, int64_t count,
+                           int64_t sparse_mode, bool with_values) {
+  require_one_device({{"query", query},
+                      {"key", key},
+                      {"weights", weights},
+                      {"actual_seq_lengths_query", query_lengths},
+                      {"actual_seq_lengths_key", key_lengths},
+                      {"block_table", block_table}});
+  require_indexer({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode, count,
+                  with_values);
+  at::Tensor indices = new_indices(query, count);
   return {indices, new_values(query, indices, with_values)};
 }
 
 IndexerResult indexer(Input query, Input key, Input weights, Optional query_lengths, Optional key_lengths,
                       Optional block_table, std::string query_layout, std::string key_layout, int64_t count,
                       int64_t sparse_mode, bool with_values) {
-  at::Tensor indices = new_indices(query, query_layout, count);
+  require_indexer({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode, count,
+                  with_values);
+  at::Tensor indices = new_indices(query, count);
   at::Tensor values = new_values(query, indices, with_values);
   lightning_indexer(
       {query.contiguous(), with_whole_pages(key), weights.contiguous(), query_lengths, key_lengths, block_table},
@@ -109,15 +135,28 @@ IndexerResult indexer(Input query, Input key, Input weights, Optional query_leng
   return {indices, values};
 }
 
-at::Tensor quant_indexer_meta(Input query, Input, Input, Input, Input, Optional, Optional, Optional,
-                              std::string query_layout, std::string, int64_t count, int64_t) {
-  return new_indices(query, query_layout, count);
+at::Tensor quant_indexer_meta(Input query, Input key, Input weights, Input query_scale, Input key_scale,
+                              Optional query_lengths, Optional key_lengths, Optional block_table,
+                              std::string query_layout, std::string key_layout, int64_t count, int64_t sparse_mode) {
+  require_one_device({{"query", query},
+                      {"key", key},
+                      {"weights", weights},
+                      {"query_dequant_scale", query_scale},
+                      {"key_dequant_scale", key_scale},
+                      {"actual_seq_lengths_query", query_lengths},
+                      {"actual_seq_lengths_key", key_lengths},
+                      {"block_table", block_table}});
+  require_quant_indexer({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode,
+                        count);
+  return new_indices(query, count);
 }
 
 at::Tensor quant_indexer(Input query, Input key, Input weights, Input query_scale, Input key_scale,
                          Optional query_lengths, Optional key_lengths, Optional block_table, std::string query_layout,
                          std::string key_layout, int64_t count, int64_t sparse_mode) {
-  at::Tensor indices = new_indices(query, query_layout, count);
+  require_quant_indexer({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode,
+                        count);
+  at::Tensor indices = new_indices(query, count);
   quant_lightning_indexer({query.contiguous(), with_whole_pages(key), weights.contiguous(), query_scale.contiguous(),
                            with_whole_pages(key_scale), query_lengths, key_lengths, block_table},
                           {query_layout, key_layout, count, sparse_mode}, indices);
@@ -126,44 +165,73 @@ at::Tensor quant_indexer(Input query, Input key, Input weights, Input query_scal
 
 using AttentionResult = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
-AttentionResult new_attention(Input query, const std::string& layout, bool with_statistics) {
-  require_query(query, layout);
+AttentionResult new_attention(Input query, bool with_statistics) {
   return {new_out(query, query.sym_sizes().back()), new_statistic(query, with_statistics),
           new_statistic(query, with_statistics)};
 }
 
-AttentionResult attention_meta(Input query, Input, Optional, Input, double, Optional, Optional, Optional, Optional,
-                               Optional, int64_t, std::string query_layout, std::string, int64_t, bool with_statistics,
-                               Optional) {
-  return new_attention(query, query_layout, with_statistics);
+AttentionResult attention_meta(Input query, Input key, Optional value, Input indices, double, Optional block_table,
+                               Optional query_lengths, Optional key_lengths, Optional query_rope, Optional key_rope,
+                               int64_t, std::string query_layout, std::string key_layout, int64_t sparse_mode,
+                               bool with_statistics, Optional sinks) {
+  require_one_device({{"query", query},
+                      {"key", key},
+                      {"value", value},
+                      {"sparse_indices", indices},
+                      {"block_table", block_table},
+                      {"actual_seq_lengths_query", query_lengths},
+                      {"actual_seq_lengths_kv", key_lengths},
+                      {"query_rope", query_rope},
+                      {"key_rope", key_rope},
+                      {"sinks", sinks}});
+  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
+                  "actual_seq_lengths_kv", "layout_kv"},
+                 sparse_mode);
+  return new_attention(query, with_statistics);
 }
 
 AttentionResult attention(Input query, Input key, Optional value, Input indices, double scale, Optional block_table,
                           Optional query_lengths, Optional key_lengths, Optional query_rope, Optional key_rope,
                           int64_t block_size, std::string query_layout, std::string key_layout, int64_t sparse_mode,
                           bool with_statistics, Optional sinks) {
-  AttentionResult result = new_attention(query, query_layout, with_statistics);
+  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
+                  "actual_seq_lengths_kv", "layout_kv"},
+                 sparse_mode);
+  AttentionResult result = new_attention(query, with_statistics);
   auto& [out, highest, sum] = result;
   sparse_flash_attention(
-      {query.contiguous(), with_whole_pages(key), with_whole_pages(value.value_or(key)), indices.contiguous(),
-       block_table, query_lengths, key_lengths, contiguous(query_rope), with_whole_pages(key_rope), contiguous(sinks)},
+      {query.contiguous(), with_whole_rows(key), with_whole_rows(value.value_or(key)), indices.contiguous(),
+       block_table, query_lengths, key_lengths, contiguous(query_rope), with_whole_rows(key_rope), contiguous(sinks)},
       {scale, block_size, query_layout, key_layout, sparse_mode}, out,
       with_statistics ? Statistics{&highest, &sum} : Statistics{});
   return result;
 }
 
-at::Tensor kv_quant_attention_meta(Input query, Input, Input, Input, double, Optional, Optional, Optional, int64_t,
-                                   std::string query_layout, std::string, int64_t, Optional) {
-  require_query(query, query_layout);
+at::Tensor kv_quant_attention_meta(Input query, Input key, Input value, Input indices, double, Optional block_table,
+                                   Optional query_lengths, Optional key_lengths, int64_t, std::string query_layout,
+                                   std::string key_layout, int64_t sparse_mode, Optional sinks) {
+  require_one_device({{"query", query},
+                      {"key", key},
+                      {"value", value},
+                      {"sparse_indices", indices},
+                      {"block_table", block_table},
+                      {"actual_seq_lengths_query", query_lengths},
+                      {"actual_seq_lengths_kv", key_lengths},
+                      {"sinks", sinks}});
+  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
+                  "actual_seq_lengths_kv", "layout_kv"},
+                 sparse_mode);
   return new_out(query, kLatent);
 }
 
 at::Tensor kv_quant_attention(Input query, Input key, Input value, Input indices, double scale, Optional block_table,
                               Optional query_lengths, Optional key_lengths, int64_t block_size,
                               std::string query_layout, std::string key_layout, int64_t sparse_mode, Optional sinks) {
-  require_query(query, query_layout);
+  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
+                  "actual_seq_lengths_kv", "layout_kv"},
+                 sparse_mode);
   at::Tensor out = new_out(query, kLatent);
-  kv_quant_sparse_flash_attention({query.contiguous(), with_whole_pages(key), with_whole_pages(value),
+  kv_quant_sparse_flash_attention({query.contiguous(), with_whole_rows(key), with_whole_rows(value),
                                    indices.contiguous(), block_table, query_lengths, key_lengths, contiguous(sinks)},
                                   {scale, block_size, query_layout, key_layout, sparse_mode}, out);
   return out;

@@ -39,6 +39,20 @@ def require(got: Mapping[str, int], allowed: Mapping[str, int]) -> None:
             raise ValueError(message)
 
 
+def refuse_scales(**scales: torch.Tensor | None) -> None:
+    """Raise for scales that are given: a quantised cache has its own, each with its token.
+
+    Raises
+    ------
+    ValueError
+        It names the input.
+    """
+    for name, scale in scales.items():
+        if scale is not None:
+            message = f"parameter '{name}' is given; it is reserved: leave it out"
+            raise ValueError(message)
+
+
 @kernel("LightningIndexer")
 def lightning_indexer(  # noqa: PLR0913 -- the prototype's
     query: torch.Tensor,
@@ -191,7 +205,7 @@ def kv_quant_sparse_flash_attention(  # noqa: PLR0913 -- the prototype's
     rope_head_dim: int = 64,
 ) -> torch.Tensor:
     """Return attention to selected keys of a quantised cache, which has its scales itself."""
-    del key_dequant_scale, value_dequant_scale  # reserved
+    refuse_scales(key_dequant_scale=key_dequant_scale, value_dequant_scale=value_dequant_scale)
     require({"pre_tokens": pre_tokens, "next_tokens": next_tokens}, WINDOW)
     require({"attention_mode": attention_mode}, ABSORBED)
     require(

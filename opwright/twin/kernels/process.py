@@ -36,6 +36,7 @@ __all__ = [
     "is_looked_in",
     "package_of_process",
     "publish",
+    "without_processes",
 ]
 
 PREFIX = "opwright-kernels-"
@@ -75,6 +76,19 @@ def is_looked_in() -> bool:
     return "torch_npu" in sys.modules and os.environ.get(SWITCH) != "0"
 
 
+def without_processes(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the folders of processes.
+
+    A child process inherits its parent's. The functions there have no reference in the child, and
+    one that the child declares with other parameters would be called with the child's.
+    """
+    result = dict(environ)
+    if path := environ.get("ASCEND_CUSTOM_OPP_PATH"):
+        entries = [entry for entry in path.split(os.pathsep) if PREFIX not in entry]
+        result["ASCEND_CUSTOM_OPP_PATH"] = os.pathsep.join(entries)
+    return result
+
+
 def publish(signatures: Iterable[AclnnSignature]) -> None:
     """Put these functions where torch_npu finds them.
 
@@ -90,8 +104,8 @@ def missing(
     signatures: Iterable[AclnnSignature], environ: Mapping[str, str]
 ) -> tuple[AclnnSignature, ...]:
     """Return the functions that no package in the path has, except the processes' own ones."""
-    entries = environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
-    packages = [Path(entry) for entry in entries if entry and PREFIX not in entry]
+    entries = without_processes(environ).get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
+    packages = [Path(entry) for entry in entries if entry]
     known = {
         found.name: (found, package) for package in packages for found in signatures_of(package)
     }

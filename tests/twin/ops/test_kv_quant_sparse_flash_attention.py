@@ -16,7 +16,6 @@ from tests.twin.aclnn_calls import call
 from tests.twin.on_twin import output
 from tests.twin.ops.attention_cases import LAYOUTS, SCALE, Case, on_cpu, operands, refused
 
-CODES = (torch.int8, torch.float8_e4m3fn)
 BYTES = 656  # of a token: 512 values, 64 of the rope part, 4 scales
 MODES = (2, 2)  # of key and value
 
@@ -69,9 +68,12 @@ def compare(case: Case, code: torch.dtype, seed: int = 0) -> None:
     assert differing_attention(actual.cpu(), expected(given)) is None
 
 
-@pytest.mark.parametrize("code", CODES, ids=str)
 @pytest.mark.parametrize(("layout", "layout_kv"), LAYOUTS)
-def test_layouts(layout: str, layout_kv: str, code: torch.dtype) -> None:
+def test_layouts(layout: str, layout_kv: str) -> None:
+    compare_layout(layout, layout_kv, torch.int8)
+
+
+def compare_layout(layout: str, layout_kv: str, code: torch.dtype) -> None:
     for seed, (dtype, mode) in enumerate(
         itertools.product((torch.bfloat16, torch.float16), (0, 3))
     ):
@@ -79,13 +81,26 @@ def test_layouts(layout: str, layout_kv: str, code: torch.dtype) -> None:
 
 
 def test_blocks_heads_and_lengths() -> None:
-    for code in CODES:
-        compare(Case(block=16, selected=5, layout_kv="PA_BSND"), code)
-        compare(Case(heads=48, keys=(300, 0, 7), queries=(1, 2, 0), selected=200), code)
-        compare(Case(heads=1, block=4, mode=0), code)
+    compare(Case(block=16, selected=5, layout_kv="PA_BSND"), torch.int8)
+    compare(Case(heads=64, keys=(300, 0, 7), queries=(1, 2, 0), selected=200), torch.int8)
+    compare(Case(heads=1, block=4, mode=0), torch.int8)
 
 
-def test_every_value_of_float8() -> None:
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_scale_that_is_not_a_number(dtype: torch.dtype) -> None:
+    """All bits of the scales are set: a NaN whose bits must not be rounded up to a number."""
+    cache = torch.full((1, 8, 1, BYTES), -1, dtype=torch.int8)
+    cache[..., 512:640] = 0
+    indices = torch.arange(8, dtype=torch.int32).view(1, 1, 1, 8)
+    query = torch.ones(1, 1, 1, 576, dtype=dtype)
+    tensors = (query, cache, cache, indices, 1.0)
+    actual = torch.ops.opwright.kv_quant_sparse_flash_attention(*tensors, sparse_mode=0)
+    expected = kv_quant_sparse_flash_attention(*tensors, *MODES, attention_mode=2, sparse_mode=0)
+    assert expected.isnan().all()
+    assert actual.isnan().all()
+
+
+def compare_every_value_of_float8() -> None:
     """Each of the 256 bit patterns but NaN as a token's values, among them the subnormal."""
     codes = torch.arange(256, dtype=torch.uint8)
     codes = codes[(codes & 0x7F) != 0x7F]
@@ -113,17 +128,21 @@ def test_every_value_of_float8() -> None:
     assert torch.equal(actual.cpu(), expected(given))
 
 
-@pytest.mark.parametrize("level", ["avx512", "avx2", "base"])
+@pytest.mark.parametrize("level", ["amx_bf16", "avx512_bf16", "avx512", "avx2", "base"])
 def test_instruction_sets(level: str) -> None:
-    script = f"""
-        import os
-        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # read when it is first needed
+    """On Ascend950, which has caches of float8 and 48 heads."""
+    script = """
         from tests.twin.ops.test_kv_quant_sparse_flash_attention import *
-        test_layouts("TND", "PA_BSND", torch.int8)
-        test_layouts("BSND", "BSND", torch.float8_e4m3fn)
-        test_every_value_of_float8()
+        for layout in LAYOUTS:
+            compare_layout(*layout, torch.float8_e4m3fn)
+        compare_layout("TND", "PA_BSND", torch.int8)
+        for code in (torch.int8, torch.float8_e4m3fn):
+            compare(Case(heads=48, keys=(300, 0, 7), queries=(1, 2, 0), selected=200), code)
+        compare_every_value_of_float8()
+        test_a_scale_that_is_not_a_number(torch.bfloat16)
+        test_a_scale_that_is_not_a_number(torch.float16)
     """
-    output(script)
+    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_CPU_ISA=level)
 
 
 def test_sinks() -> None:
@@ -182,3 +201,40 @@ def test_refusals(why: str, changes: dict[str, Any]) -> None:
         for name, value in changes.items()
     }
     refused(why, torch_npu.npu_kv_quant_sparse_flash_attention, **values)
+
+
+def refused_on_this_chip(why: str, case: Case, code: torch.dtype) -> None:
+    given = arguments(case, code)
+    operator = torch_npu.npu_kv_quant_sparse_flash_attention
+    refused(why, operator, *given.tensors, SCALE, *MODES, **given.named)
+
+
+@pytest.mark.parametrize(
+    ("why", "case", "code"),
+    [
+        ("'query' has 48 heads; on Ascend910B4 it must have 1, 2, 4", Case(heads=48), torch.int8),
+        (
+            "'key' has dtype Float8_e4m3fn; on Ascend910B4 it must be int8",
+            Case(),
+            torch.float8_e4m3fn,
+        ),
+        (
+            "'sparse_block_size' is 32; on Ascend910B4 it must be a power of two from 1 to 16",
+            Case(block=32),
+            torch.int8,
+        ),
+    ],
+)
+def test_refusals_of_the_usual_chip(why: str, case: Case, code: torch.dtype) -> None:
+    refused_on_this_chip(why, case, code)
+
+
+def test_refusals_of_ascend950() -> None:
+    script = """
+        from tests.twin.ops.test_kv_quant_sparse_flash_attention import *
+        heads = "'query' has 24 heads; on Ascend950 it must have 1, 2, 4, 8, 16, 32, 48, 64 or 128"
+        refused_on_this_chip(heads, Case(heads=24), torch.int8)
+        block = "'sparse_block_size' is 2; on Ascend950 it must be 1"
+        refused_on_this_chip(block, Case(block=2), torch.float8_e4m3fn)
+    """
+    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")

@@ -37,6 +37,11 @@ def few_threads() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    torch.manual_seed(0)
+
+
 @pytest.mark.parametrize("dtype", BOTH)
 @pytest.mark.parametrize("mode", [0, 3])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
@@ -137,6 +142,36 @@ def test_infinities_and_nan() -> None:
         assert 0 <= int(row.min()) <= int(row.max()) < 9001
 
 
+@pytest.mark.parametrize("level", ["base", "avx2", "avx512", "avx512_bf16", "amx_bf16"])
+def test_nan_and_infinite_scores(level: str) -> None:
+    """A NaN stays one in each instruction set; heads that fill a vector add none to infinity."""
+    printed = output(f"""
+        import os
+        os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # before it is looked at
+        torch.zeros(1).npu()
+        indexer = torch.ops.opwright.lightning_indexer
+        for dtype in (torch.float16, torch.bfloat16):
+            for heads in (3, 16, 64):
+                query, key = torch.ones(1, 1, heads, 128), torch.ones(1, 32, 1, 128)
+                key[0, 7, 0, 5], key[0, 9, 0, 6] = torch.nan, torch.inf
+                weights = torch.ones(1, 1, heads)
+                tensors = [tensor.to(dtype) for tensor in (query, key, weights)]
+                indices, values = indexer(*tensors, sparse_count=32, return_value=True)
+                scores = values.flatten().tolist()
+                rest = {{*scores[2:]}} == {{128.0 * heads}}
+                print(indices.flatten().tolist()[:3], scores[:2], rest)
+        query, key = torch.ones(1, 1, 8, 128), torch.ones(1, 32, 1, 128)
+        key[0, 7, 0, 5], key[0, 9, 0, 6] = torch.nan, -torch.nan
+        key[0, 11], scales = 448, torch.ones(1, 32, 1)
+        weights = torch.ones(1, 1, 8).bfloat16()
+        query, key = query.to(torch.float8_e4m3fn), key.to(torch.float8_e4m3fn)
+        quantised = torch.ops.opwright.quant_lightning_indexer
+        print(quantised(query, key, weights, weights.float(), scales, sparse_count=4).tolist())
+    """)
+    assert printed.count("[7, 9, 0] [nan, inf] True") == 6
+    assert "[[[[7, 9, 11, 0]]]]" in printed
+
+
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
 def test_keys_apart(layouts: tuple[str, str]) -> None:
     """Pages, or sequences, do not follow each other in memory."""
@@ -184,7 +219,7 @@ def test_views_that_start_anywhere() -> None:
     check_indexer(Call(tuple(map(moved, call.tensors)), call.options))
 
 
-@pytest.mark.parametrize("level", ["base", "avx2", "avx512"])
+@pytest.mark.parametrize("level", ["base", "avx2", "avx512", "avx512_bf16"])
 def test_instruction_sets(level: str) -> None:
     """The kernels below the best of this machine, which the other tests run."""
     output(f"""

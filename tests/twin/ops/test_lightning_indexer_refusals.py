@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+import torch
 import torch_npu
 
 from tests.reference.problems import lengths
 from tests.twin.on_twin import output
 from tests.twin.ops.compare import rejects
 from tests.twin.ops.indexer_problems import LAYOUTS, RAGGED, Call, indexer_call
-
-if TYPE_CHECKING:
-    import torch
 
 SEQUENCES = len(RAGGED.keys)
 NEEDS_ENDS = "is absent; in layout TND it is needed: the end of each sequence"
@@ -42,6 +38,11 @@ def of_bsnd() -> dict[str, Call]:
         ),
         "parameter 'key' has shape [701, 1, 128]; its layout has 4 dimensions": of(
             query, key[0], weights
+        ),
+        "parameter 'key' has 5 sequences; in layout BSND it must have those of parameter 'query', 6"
+        "": of(query, key[:5], weights),
+        "parameter 'key' has 7 sequences; in layout BSND": of(
+            query, torch.cat((key, key[:1])), weights
         ),
         "have heads of 64 and 64; they must have 128": of(
             query[..., :64].contiguous(), key[..., :64].contiguous(), weights
@@ -75,7 +76,7 @@ def of_bsnd() -> dict[str, Call]:
             "": changed(sparse_count=count)
             for count in (2049, 3000, 9216)
         },
-        "parameter 'sparse_mode' is 4; it must be 0 or 3": changed(sparse_mode=4),
+        "parameter 'sparse_mode' is 4; it must be 0 (all keys) or 3": changed(sparse_mode=4),
         "parameter 'pre_tokens' is 1; it must be 9223372036854775807": changed(pre_tokens=1),
         "parameter 'next_tokens' is 1; it must be 9223372036854775807": changed(next_tokens=1),
         "parameter 'block_table' is given; it goes with parameter 'layout_key' PA_BSND": changed(
@@ -128,7 +129,10 @@ def of_others() -> dict[str, Call]:
             block_table=table[:, :2].contiguous()
         ),
         "it must be int32 [6, pages of a sequence]": paged.changed(block_table=table.long()),
-        "the keys' pages have 8 tokens; it must be a multiple of 16, at most 1024": Call(
+        "parameter 'block_table' is Int[]; it must be int32 [6, pages": paged.changed(
+            block_table=table[0, 0]
+        ),
+        "parameter 'key' has pages of 8 tokens; it must be a multiple of 16, at most 1024": Call(
             (query, key[:, :8].contiguous(), weights),
             paged.changed(actual_seq_lengths_key=lengths(*[0] * SEQUENCES)).options,
         ),
@@ -141,6 +145,17 @@ REFUSED = of_bsnd() | of_others()
 @pytest.mark.parametrize(("why", "call"), REFUSED.items(), ids=REFUSED.keys())
 def test_refusals(why: str, call: Call) -> None:
     rejects(why, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
+
+
+def test_a_mode_that_its_gradient_does_not_have() -> None:
+    call = indexer_call(RAGGED, LAYOUTS[0], sparse_count=4, return_value=True)
+    query, key, weights = call.tensors
+    indices = torch.zeros(6, 7, 1, 4, dtype=torch.int32)
+    given = (query, key, indices.bfloat16(), indices, weights)
+    gradient = torch.ops.npu.npu_lightning_indexer_grad
+    rejects(
+        "parameter 'sparse_mode' is 7; it must be 0 (all keys)", gradient, *given, sparse_mode=7
+    )
 
 
 def test_refusals_of_a_chip() -> None:

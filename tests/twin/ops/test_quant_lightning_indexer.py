@@ -145,7 +145,7 @@ def refusals() -> dict[str, Call]:
             query, key, weights, query_scale.transpose(0, 1).contiguous().transpose(0, 1), key_scale
         ),
         "parameter 'sparse_count' is 3072; it must be 1 to 2048": call.changed(sparse_count=3072),
-        "parameter 'sparse_mode' is 1; it must be 0 or 3": call.changed(sparse_mode=1),
+        "parameter 'sparse_mode' is 1; it must be 0 (all keys) or 3": call.changed(sparse_mode=1),
         "parameter 'pre_tokens' is 5; it must be 9223372036854775807": call.changed(pre_tokens=5),
         "parameter 'next_tokens' is 0; it must be": call.changed(next_tokens=0),
     }

@@ -161,7 +161,11 @@ def changed(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Inputs
             r"'index_k_cache' has strides .*; a page must be contiguous",
         ),
         ("block_table", lambda t: t.int()[0], r"'block_table' has shape .* 2 dimensions"),
-        ("block_table", lambda t: t[:, :1], r"'block_table'|'act_seqs'"),
+        (
+            "block_table",
+            lambda t: t[:, :1],
+            r"'act_seqs' has 130; lengths must be between 0 and 128",
+        ),
         ("block_table", lambda t: t - 20, r"'block_table' names page -.*; pages must be between"),
         ("act_seqs", lambda t: -t, r"'act_seqs' has -1; lengths must be between 0 and 384"),
         ("act_seqs", lambda t: t + 300, r"'act_seqs' has .*; lengths must be between 0 and 384"),

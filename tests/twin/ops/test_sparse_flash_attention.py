@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 import torch_npu
+from torch.profiler import ProfilerActivity, profile
 
+from opwright.reference.sparse_flash_attention import sparse_flash_attention
 from tests.twin.aclnn_calls import call
 from tests.twin.on_twin import output
 from tests.twin.ops.attention_cases import LAYOUTS, SCALE, Case, compare, of_all_kinds, operands
@@ -35,16 +39,27 @@ def test_blocks_of_tokens(block: int, layout_kv: str) -> None:
 
 def test_large_blocks() -> None:
     """128 tokens: more than a tile in each, and more of a row than scores are kept of."""
-    case = Case(queries=(2, 1), keys=(5000, 4200), heads=3, block=128, selected=40)
+    case = Case(queries=(2, 1), keys=(5000, 4200), heads=2, block=128, selected=40)
     compare(replace(case, mode=0))
     compare(replace(case, dtype=torch.float16, sinks=True))
 
 
-@pytest.mark.parametrize("heads", [1, 2, 7, 33, 48, 100, 128])
+@pytest.mark.parametrize("heads", [1, 2, 4, 8, 16, 32, 64, 128])
 def test_heads(heads: int) -> None:
-    """Any number up to 128, not only powers of two."""
     for dtype in HALVES:
         compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
+
+
+@pytest.mark.parametrize("level", ["amx_bf16", "avx512_bf16", "avx512", "avx2", "base"])
+def test_heads_of_ascend950(level: str) -> None:
+    """Any number up to 128, not only powers of two."""
+    script = """
+        from tests.twin.ops.attention_cases import Case, compare
+        for heads in (1, 7, 33, 48, 100, 128):
+            for dtype in (torch.bfloat16, torch.float16):
+                compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
+    """
+    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_CPU_ISA=level)
 
 
 def test_without_rope_and_with_own_values() -> None:
@@ -87,7 +102,7 @@ def test_sinks_with_nothing_selected() -> None:
 
 
 def test_duplicates_count_twice() -> None:
-    """Two of one token and one of another: two thirds and one third, as their keys are equal."""
+    """Keys are equal: of ids 1, 0, 1, 1 the values have three quarters and one quarter."""
     key = torch.zeros(1, 2, 1, 512, dtype=torch.float16)
     query = torch.zeros(1, 1, 1, 512, dtype=torch.float16)
     value = torch.stack((torch.zeros(512), torch.ones(512))).view(1, 2, 1, 512).half()
@@ -139,6 +154,62 @@ def test_statistics_of_packed_queries_over_pages() -> None:
         assert right.any()
 
 
+def compare_special(query: torch.Tensor, key: torch.Tensor, sink: float | None = None) -> None:
+    """Compare what is NaN, and the rest, with all keys selected, on the CPU."""
+    indices = torch.arange(key.shape[1], dtype=torch.int32).view(1, 1, 1, -1)
+    sinks = None if sink is None else torch.full((query.shape[2],), sink)
+    for dtype in HALVES:
+        tensors = (query.to(dtype), key.to(dtype), key.to(dtype), indices, 1.0)
+        options: dict[str, Any] = {
+            "sparse_mode": 0,
+            "return_softmax_lse": True,
+            "sinks": sinks,
+        }
+        actual = torch.ops.opwright.sparse_flash_attention(*tensors, **options)
+        expected = sparse_flash_attention(*tensors, **options, attention_mode=2)
+        for got, wanted in zip(actual, expected, strict=True):
+            torch.testing.assert_close(got, wanted, rtol=1e-2, atol=1e-3, equal_nan=True)
+
+
+@pytest.mark.parametrize("sink", [None, 0.5, -math.inf, math.inf, math.nan])
+def test_scores_that_are_not_finite(sink: float | None) -> None:
+    """As in the reference: -inf in whole tiles or everywhere, inf, NaN, in any tile."""
+    generator = torch.Generator().manual_seed(0)
+    query = torch.randn(1, 1, 2, 512, generator=generator) * 0.1
+    query[..., 0] = 1
+    key = torch.randn(1, 200, 1, 512, generator=generator)
+    for value in (-math.inf, math.inf, math.nan):
+        for special in (slice(130), slice(130, 200), slice(200), slice(3, 4), slice(199, 200)):
+            changed = key.clone()
+            changed[0, special, 0, 0] = value
+            compare_special(query, changed, sink)
+
+
+def test_slices_of_a_cache_are_not_copied() -> None:
+    """Latent and rope part of one cache lie in rows of 576: only the query is copied."""
+    cache = torch.randn(64, 128, 1, 576).bfloat16()
+    query = torch.randn(1, 1, 16, 576).bfloat16()
+    parts = {"query_rope": query[..., 512:], "key_rope": cache[..., 512:]}
+    options = {
+        "block_table": torch.randperm(64).int().view(1, 64),
+        "actual_seq_lengths_kv": torch.tensor([8192], dtype=torch.int32),
+        "layout_kv": "PA_BSND",
+    }
+    indices = torch.randperm(8192)[:64].int().view(1, 1, 1, 64)
+    tensors = (query[..., :512], cache[..., :512], cache[..., :512], indices, 576**-0.5)
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiled:
+        out, *_ = torch.ops.opwright.sparse_flash_attention(*tensors, **options, **parts)
+    copied = [event.input_shapes[0] for event in profiled.events() if event.name == "aten::clone"]
+    assert copied
+    assert all(shape[:3] == [1, 1, 16] for shape in copied)  # the query's parts
+    whole = {name: part.contiguous() for name, part in parts.items()}
+    contiguous = (tensor.contiguous() for tensor in tensors[:4])
+    again, *_ = torch.ops.opwright.sparse_flash_attention(
+        *contiguous, tensors[4], **options, **whole
+    )
+    assert torch.equal(out, again)
+
+
 def test_large_scores() -> None:
     """A score far above all others, late in the row: powers of earlier tiles vanish."""
     for dtype in HALVES:
@@ -154,15 +225,18 @@ def test_large_scores() -> None:
         assert torch.equal(out[0, 0, 0].cpu(), key[0, 350, 0].cpu())
 
 
-@pytest.mark.parametrize("level", ["avx512", "avx2", "base"])
+@pytest.mark.parametrize("level", ["avx512_bf16", "avx512", "avx2", "base"])
 def test_instruction_sets(level: str) -> None:
     """Each level that this machine has, or the one below; the other tests run the best."""
     script = f"""
         import os
         os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # read when it is first needed
         from tests.twin.ops.attention_cases import compare, of_all_kinds
+        from tests.twin.ops.test_sparse_flash_attention import test_scores_that_are_not_finite
         for case in of_all_kinds():
             compare(case)
+        for sink in (None, 0.5, float("-inf")):
+            test_scores_that_are_not_finite(sink)
     """
     output(script)
 
@@ -175,7 +249,7 @@ def test_results_do_not_depend_on_threads() -> None:
         from tests.twin.ops.attention_cases import SCALE, of_all_kinds, operands
         for case in of_all_kinds():
             for queries in ((1,), (2, 3)):
-                few = replace(case, queries=queries, keys=case.keys[: len(queries)], heads=72)
+                few = replace(case, queries=queries, keys=case.keys[: len(queries)], heads=128)
                 tensors, named = operands(few)
                 results = []
                 for threads in (1, 2, 3, 4):

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.on_twin import output
 from tests.twin.ops.attention_cases import SCALE, Case, operands, refused
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -144,7 +145,25 @@ def test_statistics_without_room() -> None:
     """torch_npu counts heads by pages: of 16 heads and pages of 32 nothing is left."""
     tensors, named = operands(Case(layout="TND", layout_kv="PA_BSND"))
     check(
-        "parameter 'softmax_max' is Float[32, 6, 0]; it must be a contiguous float32 [1, 6, 16]",
+        "return_softmax_lse with layout_query TND and layout_kv PA_BSND: parameter 'softmax_max' "
+        "has shape [32, 6, 0], not [1, 6, 16]; torch_npu itself allocates it so, with key.size(1), "
+        "the page size, for the number of key heads; give queries in layout BSND instead",
         tensors,
         named | {"return_softmax_lse": True},
     )
+
+
+def test_heads_of_the_usual_chip() -> None:
+    """Ascend910B4 takes powers of two alone."""
+    tensors, named = operands(Case(heads=48))
+    heads = "'query' has 48 heads; on Ascend910B4 it must have 1, 2, 4, 8, 16, 32, 64 or 128"
+    check(heads, tensors, named)
+
+
+def test_blocks_of_ascend950() -> None:
+    script = """
+        from tests.twin.ops.test_sparse_flash_attention_refusals import Case, check, operands
+        block = "parameter 'sparse_block_size' is 2; on Ascend950 it must be 1"
+        check(block, *operands(Case(block=2)))
+    """
+    output(script, OPWRIGHT_SOC="Ascend950", OPWRIGHT_SYNC="1", TASK_QUEUE_ENABLE="0")

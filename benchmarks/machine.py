@@ -1,0 +1,40 @@
+"""What the machine can do, and how much memory a call takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+import torch_npu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MI = 1 << 20
+RESIDENT = 512  # the side of a product whose operands stay in the second-level cache
+
+
+def resident_product() -> Callable[[], object]:
+    """Return a bfloat16 matmul that nothing but the arithmetic limits."""
+    x, y = (torch.randn(RESIDENT, RESIDENT).bfloat16() for _ in range(2))
+    out = torch.empty_like(x)
+    return lambda: torch.mm(x, y, out=out)
+
+
+def extra_memory(call: Callable[[], object]) -> int:
+    """Return how many bytes the first call of the process takes beside its operands."""
+    torch_npu.npu.synchronize()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = status("VmRSS")
+    call()
+    torch_npu.npu.synchronize()
+    return status("VmHWM") - before
+
+
+def status(field: str) -> int:
+    """Return a line of the process's status in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) << 10
+    raise LookupError(field)
