@@ -1,0 +1,73 @@
+// operations/reductions.cpp: reductions, softmax and sums along an axis.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/prod.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/std.h>
+#include <ATen/ops/sum.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "operations/tables.h"
+
+namespace AscendIE {
+
+namespace {
+
+using at::Tensor;
+
+std::vector<int64_t> every_axis(const Tensor& x) {
+  std::vector<int64_t> axes(x.dim());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Tensor reduce(const Call& c) {
+  std::vector<int64_t> axes = c.list("axes");
+  if (axes.empty()) axes = every_axis(c[0]);
+  const bool keep = c.integer("keep") != 0;
+  switch (c.kind<ReduceOperation>("kind")) {
+    case ReduceOperation::AVG:
+      return at::mean(c[0], axes, keep);
+    case ReduceOperation::MAX:
+      return at::amax(c[0], axes, keep);
+    case ReduceOperation::MIN:
+      return at::amin(c[0], axes, keep);
+    case ReduceOperation::SUM:
+      return at::sum(c[0], axes, keep);
+    case ReduceOperation::STD:
+      return at::std(c[0], axes, /*unbiased=*/true, keep);
+    case ReduceOperation::PROD: {
+      Tensor result = c[0];
+      for (int64_t& axis : axes) axis = axis < 0 ? axis + c[0].dim() : axis;
+      std::sort(axes.rbegin(), axes.rend());
+      for (const int64_t axis : axes) result = at::prod(result, axis, keep);
+      return result;
+    }
+  }
+  TORCH_CHECK_VALUE(false, "reduction ", c.integer("kind"), " is none of 0 to 5");
+}
+
+Tensor softmax(const Call& c) {
+  const auto axes = static_cast<uint64_t>(c.integer("axes", c[0].dim() > 1 ? 2 : 1));
+  TORCH_CHECK_VALUE(std::popcount(axes) == 1, "the mask of axes ", axes, " has to have one bit set");
+  return at::softmax(c[0], std::countr_zero(axes));
+}
+
+const Operation kOperations[] = {
+    {"Cumsum", 1, [](const Call& c) -> Tensors { return {at::cumsum(c[0], c.integer("axis"), c[0].scalar_type())}; }},
+    {"Reduce", 1, [](const Call& c) -> Tensors { return {reduce(c)}; }},
+    {"SoftMax", 1, [](const Call& c) -> Tensors { return {softmax(c)}; }},
+};
+
+}  // namespace
+
+Table reductions() { return kOperations; }
+
+}  // namespace AscendIE

@@ -1,0 +1,51 @@
+// operations/shapes.cpp: what moves elements and tells shapes.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
+#include <c10/util/Exception.h>
+
+#include "operations/tables.h"
+
+namespace AscendIE {
+
+namespace {
+
+using at::Tensor;
+
+Tensor shuffle(const Call& c) {
+  Tensor x = c[0];
+  if (c.has("first_transpose")) x = x.permute(c.list("first_transpose"));
+  if (c.has("reshape")) x = x.reshape(c.list("reshape"));
+  if (c.has("second_transpose")) x = x.permute(c.list("second_transpose"));
+  return x;
+}
+
+Tensor gather(const Call& c) {
+  const int64_t axis = c.integer("axis");
+  std::vector<int64_t> shape = c[0].sizes().vec();
+  TORCH_CHECK_INDEX(axis >= 0 && axis < c[0].dim(), "axis ", axis, " is none of 0 to ", c[0].dim() - 1);
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, c[1].sizes().begin(), c[1].sizes().end());
+  return at::index_select(c[0], axis, c[1].reshape(-1)).reshape(shape);
+}
+
+Tensor shape(const Call& c) {
+  const at::ScalarType type = scalar_type(c.has("type") ? c.kind<DataType>("type") : DataType::INT32);
+  Tensor sizes = at::empty({c[0].dim()}, type);
+  for (int64_t i = 0; i < c[0].dim(); ++i) sizes.select(0, i).fill_(c[0].size(i));
+  return sizes;
+}
+
+const Operation kOperations[] = {
+    {"Concatenation", 1, [](const Call& c) -> Tensors { return {at::cat(c.operands(), c.integer("axis"))}; }},
+    {"Gather", 2, [](const Call& c) -> Tensors { return {gather(c)}; }},
+    {"Shape", 1, [](const Call& c) -> Tensors { return {shape(c)}; }},
+    {"Shuffle", 1, [](const Call& c) -> Tensors { return {shuffle(c)}; }},
+};
+
+}  // namespace
+
+Table shapes() { return kOperations; }
+
+}  // namespace AscendIE

@@ -1,0 +1,16 @@
+// operations/tables.cpp: finding an operation by its name.
+#include "operations/tables.h"
+
+namespace AscendIE {
+
+const Operation* find_operation(std::string_view name) {
+  for (const Table table :
+       {activations(), arithmetic(), convolutions(), pooling(), products(), reductions(), shapes()}) {
+    for (const Operation& operation : table) {
+      if (operation.name == name) return &operation;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace AscendIE
