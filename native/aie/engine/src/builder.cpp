@@ -8,6 +8,7 @@
 #include <string>
 
 #include "impl.h"
+#include "passes/passes.h"
 #include "program.h"
 
 namespace AscendIE {
@@ -26,7 +27,9 @@ ModelData Builder::BuildModel(Network* network, const BuilderConfig& config) noe
   for (const auto& layer : impl.layers) LayerImpl::of(*layer).infer();
   if (!impl.errors().empty()) return {};
   try {
-    const std::string text = serialize(program_of(*network, config.GetFlag()));
+    Program program = program_of(*network, config.GetFlag());
+    optimize(program);
+    const std::string text = serialize(program);
     std::shared_ptr<uint8_t> data(new uint8_t[text.size()], std::default_delete<uint8_t[]>());
     std::copy(text.begin(), text.end(), data.get());
     return {std::move(data), text.size()};

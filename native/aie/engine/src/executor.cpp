@@ -4,6 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
 
+#include "passes/passes.h"
 #include "program.h"
 
 namespace AscendIE {
@@ -26,11 +27,19 @@ void check(uint32_t value, const Program& program) {
   TORCH_CHECK_VALUE(value < program.values, "model: value ", value, " of ", program.values);
 }
 
-void run_step(const Step& step, at::ScalarType compute, Tensors& values) {
+void run_operation(const Step& step, at::ScalarType compute, Tensors& values) {
   Tensors operands;
   for (const uint32_t input : step.inputs) operands.push_back(values[input]);
   Tensors results = step.operation->run(Call(operands, step.attributes, compute));
   for (size_t i = 0; i < step.outputs.size(); ++i) values[step.outputs[i]] = std::move(results.at(i));
+}
+
+void run_step(const Step& step, at::ScalarType compute, Tensors& values) {
+  if (step.kernel) {
+    step.kernel(values);
+  } else {
+    run_operation(step, compute, values);
+  }
   for (const uint32_t value : step.last_used) values[value].reset();
 }
 
@@ -38,17 +47,16 @@ void run_step(const Step& step, at::ScalarType compute, Tensors& values) {
 
 Executor::Executor(std::string_view model) {
   Program program = deserialize(model);
-  for (auto& [value, tensor] : program.constants) {
-    check(value, program);
-    tensor = in_precision(tensor, program.compute());
-  }
+  TORCH_CHECK_VALUE(program.types.size() == program.values, "model: types of ", program.types.size(), " values of ",
+                    program.values);
+  for (const auto& constant : program.constants) check(constant.first, program);
   for (const Step& step : program.steps) {
     for (const uint32_t value : step.inputs) check(value, program);
     for (const uint32_t value : step.outputs) check(value, program);
   }
   for (const Binding& binding : program.inputs) check(binding.value, program);
   for (const Binding& binding : program.outputs) check(binding.value, program);
-  plan(program);
+  prepare(program);
   program_ = std::make_shared<const Program>(std::move(program));
 }
 

@@ -129,6 +129,15 @@ const char* Network::GetErrorByIndex(size_t index) const noexcept {
   return index < errors.size() ? errors[index]->c_str() : nullptr;
 }
 
+BaseLayer* Network::AddOperation(const char* operation, const std::vector<Tensor*>& inputs,
+                                 Attributes attributes) noexcept {
+  const char* const name = operation ? operation : "";
+  BaseLayer* const layer = impl_->add<BaseLayer>(name, inputs, std::move(attributes));
+  LayerImpl& impl = LayerImpl::of(*layer);
+  if (!impl.operation) impl.error = "AddOperation: the engine has no operation '" + std::string(name) + "'";
+  return layer;
+}
+
 ConstantLayer* Network::AddConstant(const Dims& dims, const WeightsBuf& values) noexcept {
   impl_->constant(dims, values);
   return static_cast<ConstantLayer*>(impl_->layers.back().get());

@@ -35,12 +35,22 @@ T attribute(const Attributes& attributes, std::string_view name, T absent) {
 
 }  // namespace
 
-int64_t Call::integer(std::string_view name, int64_t absent) const { return attribute(attributes_, name, absent); }
+int64_t Call::resolved(int64_t value) const {
+  return IsValueOfInput(value) ? operands_.at(value - ValueOfInput(0)).item().toLong() : value;
+}
+
+int64_t Call::integer(std::string_view name, int64_t absent) const {
+  return resolved(attribute(attributes_, name, absent));
+}
+
+std::string Call::text(std::string_view name) const { return attribute(attributes_, name, std::string()); }
 
 double Call::real(std::string_view name, double absent) const { return attribute(attributes_, name, absent); }
 
 std::vector<int64_t> Call::list(std::string_view name, std::vector<int64_t> absent) const {
-  return attribute(attributes_, name, std::move(absent));
+  std::vector<int64_t> values = attribute(attributes_, name, std::move(absent));
+  for (int64_t& value : values) value = resolved(value);
+  return values;
 }
 
 at::ScalarType Call::type(std::string_view name) const {

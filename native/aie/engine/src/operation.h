@@ -4,20 +4,16 @@
 #include <ATen/core/TensorBody.h>
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "common/Attributes.h"
 #include "common/Common.h"
 
 namespace AscendIE {
 
-using Attribute = std::variant<int64_t, double, std::vector<int64_t>>;
-using Attributes = std::map<std::string, Attribute, std::less<>>;
 using Tensors = std::vector<at::Tensor>;
 
 /// The operands and attributes of one run of a layer.
@@ -29,7 +25,9 @@ class Call {
   const at::Tensor& operator[](size_t i) const { return operands_.at(i); }
   const Tensors& operands() const { return operands_; }
   bool has(std::string_view name) const { return attributes_.find(name) != attributes_.end(); }
+  /// Integers and lists have the values of inputs in place of ValueOfInput.
   int64_t integer(std::string_view name, int64_t absent = 0) const;
+  std::string text(std::string_view name) const;
   double real(std::string_view name, double absent = 0) const;
   std::vector<int64_t> list(std::string_view name, std::vector<int64_t> absent = {}) const;
   Call with(const Tensors& operands) const { return {operands, attributes_, compute_}; }
@@ -41,6 +39,8 @@ class Call {
   at::ScalarType type(std::string_view name) const;
 
  private:
+  int64_t resolved(int64_t value) const;
+
   const Tensors& operands_;
   const Attributes& attributes_;
   std::optional<at::ScalarType> compute_;

@@ -14,12 +14,19 @@ namespace {
 
 class Numbers {
  public:
+  explicit Numbers(Program& program) : program_(program) {}
   uint32_t operator()(const Tensor* tensor) {
-    return numbers_.try_emplace(tensor, static_cast<uint32_t>(numbers_.size())).first->second;
+    const auto [found, added] = numbers_.try_emplace(tensor, program_.values);
+    if (added) {
+      const at::Tensor& meta = TensorImpl::of(*tensor).meta;
+      program_.types.push_back({meta.scalar_type(), meta.sizes().vec()});
+      ++program_.values;
+    }
+    return found->second;
   }
-  uint32_t count() const { return static_cast<uint32_t>(numbers_.size()); }
 
  private:
+  Program& program_;
   std::map<const Tensor*, uint32_t> numbers_;
 };
 
@@ -55,8 +62,8 @@ Program program_of(const Network& network, BuilderFlag flag) {
   TORCH_CHECK_VALUE(flag != BuilderFlag::QINT8, "BuilderFlag QINT8 is not supported, allowed are FP16, FP32, ",
                     "MIX_FP32_WITH_FP16, MIX_FP16");
   const std::set<const LayerImpl*> needed = needed_layers(impl);
-  Numbers number;
   Program program;
+  Numbers number(program);
   program.flag = flag;
   for (const Tensor* input : impl.inputs) program.inputs.push_back(binding(*input, number(input)));
   for (const auto& layer : impl.layers) {
@@ -67,13 +74,12 @@ Program program_of(const Network& network, BuilderFlag flag) {
       program.constants.emplace_back(number(&output), TensorImpl::of(output).constant);
       continue;
     }
-    Step step{from.operation, from.name, from.attributes, {}, {}, {}};
+    Step step{from.operation, from.name, from.attributes, {}, {}};
     for (const Tensor* input : from.inputs) step.inputs.push_back(number(input));
     for (const Tensor& output : from.outputs) step.outputs.push_back(number(&output));
     program.steps.push_back(std::move(step));
   }
   for (const Tensor* output : impl.outputs) program.outputs.push_back(binding(*output, number(output)));
-  program.values = number.count();
   return program;
 }
 

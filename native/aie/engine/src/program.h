@@ -4,6 +4,7 @@
 #include <ATen/core/TensorBody.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,18 +24,29 @@ struct Binding {
   std::vector<int64_t> shape;
 };
 
+/// What is known of a value before a run.
+struct ValueType {
+  at::ScalarType type = at::kFloat;  // as the network says; floating types are replaced by Program::compute
+  std::vector<int64_t> shape;        // -1: known at run time only
+};
+
+/// Reads and writes the values of one run, by their numbers.
+using Kernel = std::function<void(Tensors& values)>;
+
 struct Step {
   const Operation* operation = nullptr;
   std::string name;
   Attributes attributes;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
-  std::vector<uint32_t> last_used;  // derived: values that no later step reads
+  std::vector<uint32_t> last_used = {};  // derived: values that no later step reads
+  Kernel kernel = {};                    // derived: runs the step instead of `operation`
 };
 
 struct Program {
   BuilderFlag flag = BuilderFlag::FP32;
   uint32_t values = 0;
+  std::vector<ValueType> types;  // of each value
   std::vector<Binding> inputs;
   std::vector<Binding> outputs;
   std::vector<std::pair<uint32_t, at::Tensor>> constants;

@@ -12,7 +12,7 @@ namespace AscendIE {
 namespace {
 
 constexpr char kMagic[8] = {'A', 'S', 'C', 'E', 'N', 'D', 'I', 'E'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 struct Header {
   char magic[sizeof(kMagic)];
@@ -56,6 +56,7 @@ class Writer {
       (*this)(value);
     }
   }
+  void operator()(const ValueType& type) { all(type.type, type.shape); }
   void operator()(const Binding& binding) { all(binding.value, binding.name, binding.type, binding.shape); }
   void operator()(const Step& step) {
     all(std::string(step.operation->name), step.name, step.attributes, step.inputs, step.outputs);
@@ -102,6 +103,9 @@ class Reader {
       case 2:
         value = get<std::vector<int64_t>>();
         return;
+      case 3:
+        value = get<std::string>();
+        return;
       default:
         TORCH_CHECK_VALUE(false, "model: attribute of an unknown kind");
     }
@@ -112,6 +116,7 @@ class Reader {
       values[name] = get<Attribute>();
     }
   }
+  void operator()(ValueType& type) { all(type.type, type.shape); }
   void operator()(Binding& binding) { all(binding.value, binding.name, binding.type, binding.shape); }
   void operator()(Step& step) {
     const auto operation = get<std::string>();
@@ -159,7 +164,8 @@ class Reader {
 
 std::string serialize(const Program& program) {
   Writer writer;
-  writer.all(program.flag, program.values, program.inputs, program.outputs, program.constants, program.steps);
+  writer.all(program.flag, program.values, program.types, program.inputs, program.outputs, program.constants,
+             program.steps);
   Header header{{}, kVersion, 0, checksum_of(writer.text), writer.text.size()};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + writer.text;
@@ -177,7 +183,8 @@ Program deserialize(std::string_view text) {
                     "model: it is damaged (checksum)");
   Reader reader(text);
   Program program;
-  reader.all(program.flag, program.values, program.inputs, program.outputs, program.constants, program.steps);
+  reader.all(program.flag, program.values, program.types, program.inputs, program.outputs, program.constants,
+             program.steps);
   return program;
 }
 
