@@ -11,6 +11,7 @@
 #include "core/conversion/converters/converters.h"
 #include "core/util/prelude.h"
 #include "engine.h"
+#include "inputs.h"
 #include "log.h"
 #include "lowering.h"
 #include "partition.h"
@@ -30,25 +31,6 @@ using torchscript::CompileOptions;
 
 constexpr int kLastDevice = 1024;
 constexpr uint64_t kLargestBlock = 1024;
-
-std::vector<InputType> input_types(const Graph& graph, const CompileOptions& options) {
-  TORCH_CHECK_VALUE(options.graph_inputs.inputs.size() == 1, "got ", options.graph_inputs.inputs.size(),
-                    " profiles of inputs: gears are not supported yet, allowed is 1");
-  const InputProfile& inputs = options.graph_inputs.inputs.front();
-  const size_t wanted = graph.inputs().size() - 1;  // the first is the module
-  TORCH_CHECK_VALUE(inputs.size() == wanted, "got ", inputs.size(), " inputs, but the graph has ", wanted);
-  std::vector<InputType> types;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Input& input = inputs[i];
-    TORCH_CHECK_VALUE(!input.IsShapeRange(), "input ", i, ": ranges of shapes are not supported yet");
-    const Value* const value = graph.inputs()[i + 1];
-    TORCH_CHECK_TYPE(value->type()->isSubtypeOf(*c10::TensorType::get()), "input ", i, " (%", value->debugName(),
-                     ") is ", value->type()->repr_str(), ", allowed is Tensor");
-    types.push_back(
-        {input.dtype == DataType::UNKNOWN ? at::kFloat : core::util::toScalarType(input.dtype), input.shape});
-  }
-  return types;
-}
 
 /// The values of a copy: a copy has the same nodes in the same order, but other names.
 std::map<const Value*, Value*> copied_values(Graph& graph, Graph& copy) {
@@ -83,7 +65,8 @@ std::vector<std::string> models_of(const std::vector<Segment>& segments, const L
                                    const CompileOptions& options) {
   std::vector<const Value*> values;
   for (const Segment& segment : segments) values.insert(values.end(), segment.inputs.begin(), segment.inputs.end());
-  const std::vector<InputType> types = types_of(values, lowered, input_types(*lowered.graph, options));
+  const std::vector<InputType> types =
+      types_of(values, lowered, core::conversion::input_types(*lowered.graph, options));
   std::vector<std::string> models;
   auto from = types.begin();
   for (const Segment& segment : segments) {
