@@ -15,6 +15,7 @@ namespace AscendIE {
 namespace {
 
 constexpr size_t kLongestName = 4096;
+constexpr const char* kConstant = "Constant";
 
 template <class Kind>
 Attribute integer(Kind value) {
@@ -48,6 +49,9 @@ Layer* NetworkImpl::add(const char* operation, std::vector<Tensor*> operands, At
   auto impl = std::make_shared<LayerImpl>();
   impl->name = std::string(operation) + "_" + std::to_string(layers.size());
   impl->operation = find_operation(operation);
+  if (!impl->operation && std::strcmp(operation, kConstant) != 0) {
+    impl->error = std::string(operation) + ": this engine has no layer of that name";
+  }
   impl->attributes = std::move(attributes);
   impl->inputs = std::move(operands);
   impl->outputs.emplace_back(std::make_shared<TensorImpl>());
@@ -59,7 +63,7 @@ Layer* NetworkImpl::add(const char* operation, std::vector<Tensor*> operands, At
 }
 
 Tensor* NetworkImpl::constant(const Dims& dims, const WeightsBuf& values) {
-  ConstantLayer* const layer = add<ConstantLayer>("Constant", {}, {});
+  ConstantLayer* const layer = add<ConstantLayer>(kConstant, {}, {});
   LayerImpl& impl = LayerImpl::of(*layer);
   TensorImpl& output = TensorImpl::of(impl.outputs.front());
   try {
@@ -194,12 +198,39 @@ CumsumLayer* Network::AddCumsum(Tensor* input, int64_t axis) noexcept {
   return impl_->add<CumsumLayer>("Cumsum", {input}, {{"axis", axis}});
 }
 
-GatherLayer* Network::AddGather(Tensor* data, Tensor* indices, int64_t axis) noexcept {
-  return impl_->add<GatherLayer>("Gather", {data, indices}, {{"axis", axis}});
+FillLayer* Network::AddFill(const Dims& dims, FillOperation operation) noexcept {
+  return impl_->add<FillLayer>("Fill", {}, {{"dims", list(dims)}, {"kind", integer(operation)}});
+}
+
+GatherLayer* Network::AddGather(Tensor* data, Tensor* indices, int64_t axis, GatherOperation mode) noexcept {
+  return impl_->add<GatherLayer>("Gather", {data, indices}, {{"axis", axis}, {"mode", integer(mode)}});
+}
+
+NormalizationLayer* Network::AddNormalization(Tensor* input, Tensor* scale, Tensor* bias, uint32_t axes) noexcept {
+  std::vector<Tensor*> operands{input};
+  if (scale) operands.push_back(scale);
+  if (bias) operands.push_back(bias);
+  return impl_->add<NormalizationLayer>("Normalization", std::move(operands),
+                                        {{"axes", int64_t{axes}}, {"scale", int64_t{scale != nullptr}}});
 }
 
 QuantizeLayer* Network::AddQuantize(Tensor* input, double scale) noexcept {
   return impl_->add<QuantizeLayer>("Quantize", {input}, {{"scale", scale}});
+}
+
+ScaleLayer* Network::AddScaleNd(Tensor* input, ScaleMode mode, const WeightsBuf& shift, const WeightsBuf& scale,
+                                int32_t channelAxis) noexcept {
+  std::vector<Tensor*> operands{input};
+  for (const WeightsBuf* values : {&scale, &shift}) {
+    if (values->count) operands.push_back(impl_->constant({static_cast<int64_t>(values->count)}, *values));
+  }
+  return impl_->add<ScaleLayer>(
+      "Scale", std::move(operands),
+      {{"mode", integer(mode)}, {"axis", int64_t{channelAxis}}, {"scale", int64_t{scale.count != 0}}});
+}
+
+ScatterLayer* Network::AddScatter(Tensor* data, Tensor* indices, Tensor* updates, ScatterMode mode) noexcept {
+  return impl_->add<ScatterLayer>("Scatter", {data, indices, updates}, {{"mode", integer(mode)}});
 }
 
 SelectLayer* Network::AddSelect(Tensor* condition, Tensor* a, Tensor* b) noexcept {
@@ -211,6 +242,20 @@ ShapeLayer* Network::AddShape(Tensor* input) noexcept { return impl_->add<ShapeL
 ShuffleLayer* Network::AddShuffle(Tensor* input) noexcept { return impl_->add<ShuffleLayer>("Shuffle", {input}, {}); }
 
 SoftMaxLayer* Network::AddSoftMax(Tensor* input) noexcept { return impl_->add<SoftMaxLayer>("SoftMax", {input}, {}); }
+
+SliceLayer* Network::AddSlice(Tensor* input, const Dims& start, const Dims& size, const Dims& stride) noexcept {
+  return impl_->add<SliceLayer>("Slice", {input},
+                                {{"start", list(start)}, {"size", list(size)}, {"stride", list(stride)}});
+}
+
+TopKLayer* Network::AddTopK(Tensor* input, TopKOperation operation, int64_t k, int64_t axes) noexcept {
+  return impl_->add<TopKLayer>("TopK", {input}, {{"kind", integer(operation)}, {"k", k}, {"axes", axes}});
+}
+
+OperationLayer* Network::AddOperation(const char* operation, const std::vector<Tensor*>& inputs,
+                                      const Attributes& attributes) noexcept {
+  return impl_->add<OperationLayer>(operation ? operation : "", inputs, attributes);
+}
 
 UnaryLayer* Network::AddUnary(Tensor* input, UnaryOperation operation) noexcept {
   return impl_->add<UnaryLayer>("Unary", {input}, {{"kind", integer(operation)}});

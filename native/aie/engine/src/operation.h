@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/Attributes.h"
 #include "common/Common.h"
+#include "network/Attributes.h"
 
 namespace AscendIE {
 
@@ -46,10 +46,17 @@ class Call {
   std::optional<at::ScalarType> compute_;
 };
 
+/// What a mixed policy computes a kind of layer in.
+enum class Precision {
+  kLow,   // FP16 where the policy prefers it
+  kFull,  // always FP32: the result loses too much otherwise (sums over many elements, exponentials, powers)
+};
+
 struct Operation {
   const char* name;
   size_t inputs;  // at least
   Tensors (*run)(const Call&);
+  Precision precision = Precision::kLow;
 };
 
 /// Null if there is none of that name.
