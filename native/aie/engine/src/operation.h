@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/Attributes.h"
 #include "common/Common.h"
 #include "network/Attributes.h"
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "common/Attributes.h"
 #include "common/Common.h"
 #include "common/Dims.h"
 #include "common/NoCopy.h"

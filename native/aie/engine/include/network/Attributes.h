@@ -1,6 +1,6 @@
-// common/Attributes.h: what a layer is told beside its inputs.
-#ifndef ASCENDIE_COMMON_ATTRIBUTES_H
-#define ASCENDIE_COMMON_ATTRIBUTES_H
+// network/Attributes.h: what a layer is told besides its inputs.
+#ifndef ASCENDIE_NETWORK_ATTRIBUTES_H
+#define ASCENDIE_NETWORK_ATTRIBUTES_H
 
 #include <cstdint>
 #include <functional>
