@@ -1,15 +1,25 @@
-"""What the tests of torch_aie share."""
+"""What the tests of torch_aie share: the twin comes before torch, as in the tests beside them.
+
+One process runs several files, and torch_npu comes with the first import of torch. With
+TORCH_DEVICE_BACKEND_AUTOLOAD=0 in the environment these tests run without torch_npu.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-# torch_npu is not part of these tests.
-os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+import opwright.twin  # noqa: F401
+
+# isort: split
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEEDS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
 
@@ -23,3 +33,12 @@ def guide() -> list[str]:
         if "RegisterNodeConverters" in text and "cumsum_model_infer" in text:
             return re.findall(r"^```[a-z+]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     pytest.skip(f"the guide is not in {folder}: set OPWRIGHT_SEEDS to the folder that has it")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small models are slower with more, and other workers run beside this one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
