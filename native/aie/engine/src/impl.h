@@ -17,6 +17,7 @@ struct TensorImpl {
   std::string name;
   at::Tensor meta;      // shape and type; undefined while its layer has an error
   at::Tensor constant;  // the value, if it is known when the network is built
+  DataType asked = DataType::UNKNOWN;  // by SetType
   bool input = false;
   bool output = false;
 

@@ -8,6 +8,8 @@ namespace AscendIE {
 
 namespace {
 
+constexpr uint32_t kMostOutputs = 4096;
+
 /// In a Python process some operators are inferred by functions in Python; their stack is of no use to the reader.
 std::string without_stack(const std::string& text) { return text.substr(0, text.find("\n\nAt:\n")); }
 
@@ -25,7 +27,16 @@ Dims Tensor::GetDimensions() const noexcept {
   return {static_cast<int32_t>(impl_->meta.dim()), impl_->meta.sizes().data()};
 }
 
+DataLayout Tensor::GetLayout() const noexcept {
+  if (!impl_->meta.defined()) return DataLayout::ND;
+  const int64_t rank = impl_->meta.dim();
+  return rank == 4 ? DataLayout::NCHW : rank == 5 ? DataLayout::NCDHW : DataLayout::ND;
+}
+
+void Tensor::SetType(DataType type) noexcept { impl_->asked = type; }
+
 DataType Tensor::GetType() const noexcept {
+  if (impl_->asked != DataType::UNKNOWN) return impl_->asked;
   return impl_->meta.defined() ? data_type(impl_->meta.scalar_type()) : DataType::UNKNOWN;
 }
 
@@ -41,7 +52,13 @@ Tensor* BaseLayer::GetInput(uint32_t index) const noexcept {
 }
 
 Tensor* BaseLayer::GetOutput(uint32_t index) const noexcept {
-  return index < impl_->outputs.size() ? &impl_->outputs[index] : nullptr;
+  // How many outputs a layer with an error would have is not known: all of them exist, without a type.
+  auto& outputs = impl_->outputs;
+  const bool poisoned = !TensorImpl::of(outputs.front()).meta.defined();
+  while (poisoned && index < kMostOutputs && index >= outputs.size()) {
+    outputs.emplace_back(std::make_shared<TensorImpl>());
+  }
+  return index < outputs.size() ? &outputs[index] : nullptr;
 }
 
 void BaseLayer::SetInput(uint32_t index, Tensor* tensor) noexcept {
@@ -79,6 +96,8 @@ void LayerImpl::infer() noexcept {
     if (!operands.back().defined()) return;  // the layer before has the error
   }
   try {
+    TORCH_CHECK_VALUE(operands.size() >= operation->inputs, "got ", operands.size(), " inputs, allowed are at least ",
+                      operation->inputs);
     const Tensors results = AscendIE::infer(*operation, Call(operands, attributes, {}));
     while (outputs.size() < results.size()) outputs.emplace_back(std::make_shared<TensorImpl>());
     for (size_t i = 0; i < results.size(); ++i) {

@@ -133,15 +133,6 @@ const char* Network::GetErrorByIndex(size_t index) const noexcept {
   return index < errors.size() ? errors[index]->c_str() : nullptr;
 }
 
-BaseLayer* Network::AddOperation(const char* operation, const std::vector<Tensor*>& inputs,
-                                 Attributes attributes) noexcept {
-  const char* const name = operation ? operation : "";
-  BaseLayer* const layer = impl_->add<BaseLayer>(name, inputs, std::move(attributes));
-  LayerImpl& impl = LayerImpl::of(*layer);
-  if (!impl.operation) impl.error = "AddOperation: the engine has no operation '" + std::string(name) + "'";
-  return layer;
-}
-
 ConstantLayer* Network::AddConstant(const Dims& dims, const WeightsBuf& values) noexcept {
   impl_->constant(dims, values);
   return static_cast<ConstantLayer*>(impl_->layers.back().get());
@@ -253,8 +244,8 @@ TopKLayer* Network::AddTopK(Tensor* input, TopKOperation operation, int64_t k, i
 }
 
 OperationLayer* Network::AddOperation(const char* operation, const std::vector<Tensor*>& inputs,
-                                      const Attributes& attributes) noexcept {
-  return impl_->add<OperationLayer>(operation ? operation : "", inputs, attributes);
+                                      Attributes attributes) noexcept {
+  return impl_->add<OperationLayer>(operation ? operation : "", inputs, std::move(attributes));
 }
 
 UnaryLayer* Network::AddUnary(Tensor* input, UnaryOperation operation) noexcept {

@@ -33,7 +33,17 @@ class Numbers {
 Binding binding(const Tensor& tensor, uint32_t value) {
   const TensorImpl& impl = TensorImpl::of(tensor);
   TORCH_CHECK_VALUE(impl.meta.defined(), "tensor '", impl.name, "' has no type");
-  return {value, impl.name, impl.meta.scalar_type(), impl.meta.sizes().vec()};
+  const bool asked = impl.asked != DataType::UNKNOWN;
+  return {value, impl.name, asked ? scalar_type(impl.asked) : impl.meta.scalar_type(), impl.meta.sizes().vec()};
+}
+
+/// SetType converts what comes in and what goes out, nothing between.
+void expect_own_type(const LayerImpl& layer) {
+  for (const Tensor& output : layer.outputs) {
+    const TensorImpl& impl = TensorImpl::of(output);
+    TORCH_CHECK_TYPE(impl.output || impl.asked == DataType::UNKNOWN || scalar_type(impl.asked) == impl.meta.scalar_type(),
+                     "layer '", layer.name, "': SetType cannot change the type of a tensor inside the network: add a cast");
+  }
 }
 
 std::set<const LayerImpl*> needed_layers(const NetworkImpl& network) {
@@ -69,6 +79,7 @@ Program program_of(const Network& network, BuilderFlag flag) {
   for (const auto& layer : impl.layers) {
     const LayerImpl& from = LayerImpl::of(*layer);
     if (!needed.count(&from)) continue;
+    expect_own_type(from);
     if (!from.operation) {
       const Tensor& output = from.outputs.front();
       program.constants.emplace_back(number(&output), TensorImpl::of(output).constant);
@@ -76,7 +87,9 @@ Program program_of(const Network& network, BuilderFlag flag) {
     }
     Step step{from.operation, from.name, from.attributes, {}, {}};
     for (const Tensor* input : from.inputs) step.inputs.push_back(number(input));
-    for (const Tensor& output : from.outputs) step.outputs.push_back(number(&output));
+    for (const Tensor& output : from.outputs) {
+      if (TensorImpl::of(output).meta.defined()) step.outputs.push_back(number(&output));
+    }
     program.steps.push_back(std::move(step));
   }
   for (const Tensor* output : impl.outputs) program.outputs.push_back(binding(*output, number(output)));

@@ -27,6 +27,21 @@ enum class DataType : int32_t {
   STRING = 13,
 };
 
+enum class DataLayout : int32_t {
+  NCHW = 0,
+  NHWC = 1,
+  ND = 2,
+  NC1HWC0 = 3,
+  FRACTAL_Z = 4,
+  NC1HWC0_C04 = 12,
+  HWCN = 16,
+  NDHWC = 27,
+  FRACTAL_NZ = 29,
+  NCDHW = 30,
+  NDC1HWC0 = 32,
+  Z_3D = 33,
+};
+
 enum class BuilderFlag : int32_t { FP16 = 0, FP32 = 1, MIX_FP32_WITH_FP16 = 2, MIX_FP16 = 3, QINT8 = 4 };
 
 enum class ActivationKind {
@@ -45,6 +60,8 @@ enum class ActivationKind {
 };
 
 enum class PoolingKind { MAX, AVERAGE, ADAPTIVE_AVERAGE };
+
+enum class PaddingMode { EXPLICIT_ROUND_DOWN, EXPLICIT_ROUND_UP, SAME_UPPER, SAME_LOWER };
 
 enum class MatrixOperation { NONE, TRANSPOSE };
 
@@ -71,7 +88,13 @@ enum class ElementWiseOperation {
   BITWISE_AND,
   BITWISE_OR,
   BITWISE_XOR,
-  RIGHTSHIFT
+  RIGHTSHIFT,
+  // Beyond the documented ones.
+  TRUNC_DIV,
+  FMOD,
+  ATAN2,
+  XOR,
+  LEFTSHIFT
 };
 
 enum class UnaryOperation {
@@ -95,8 +118,33 @@ enum class UnaryOperation {
   SIN,
   SINH,
   SQRT,
-  TAN
+  TAN,
+  ACOSH,
+  ASINH,
+  ATANH,
+  LOG2,
+  LOG1P,
+  EXPM1,
+  ISFINITE,
+  ISINF,
+  ISNAN,
+  BITWISE_NOT,
+  TRUNC,
+  SQUARE,
+  ERFC
 };
+
+enum class TopKOperation { MAX, MIN };
+
+/// DEFAULT takes slices along an axis; ELEMENT takes an index for each element of the output; ND takes tuples of indices.
+enum class GatherOperation { DEFAULT, ELEMENT, ND };
+
+/// What a scale belongs to: the whole tensor, each channel, each element.
+enum class ScaleMode { KUNIFORM, KCHANNEL, KELEMENTWISE };
+
+enum class ScatterMode { ELEMENT, ND };
+
+enum class FillOperation { LINSPACE };
 
 /// Values in the caller's memory; the engine copies them when they are given to it.
 struct WeightsBuf {
@@ -108,6 +156,11 @@ struct WeightsBuf {
 struct PermutationConf {
   int64_t rank = 0;
   int64_t order[8] = {};
+};
+
+struct Status {
+  size_t code = 0;
+  const char* desc = "";
 };
 
 /// A serialized model.

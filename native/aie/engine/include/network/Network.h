@@ -67,13 +67,10 @@ class ASCENDIE_API Network : NoCopy {
   TopKLayer* AddTopK(Tensor* input, TopKOperation operation, int64_t k, int64_t axes) noexcept;
   UnaryLayer* AddUnary(Tensor* input, UnaryOperation operation) noexcept;
 
-  /// Any row of the tables in src/operations, also those that have no function of their own here.
-  BaseLayer* AddOperation(const char* operation, const std::vector<Tensor*>& inputs, Attributes attributes) noexcept;
-
   /// Any operation of the engine, by its name in the tables of src/operations: converters whose operator the vendor's
   /// API has no layer for are a row there and this call.
   OperationLayer* AddOperation(const char* operation, const std::vector<Tensor*>& inputs,
-                               const Attributes& attributes = {}) noexcept;
+                               Attributes attributes = {}) noexcept;
 
   // The names of CANN 7.0.0.
   ConstantLayer* AddConstantLayer(const Dims& dims, const WeightsBuf& values) noexcept {

@@ -20,7 +20,11 @@ class ASCENDIE_API Tensor : NoCopy {
   void SetName(const char* name) noexcept;
   const char* GetName() const noexcept;
   Dims GetDimensions() const noexcept;
+  DataLayout GetLayout() const noexcept;
   DataType GetType() const noexcept;
+  /// Of an input: the type that is given. Of an output: the type that is returned. Of another tensor that has a
+  /// different type: an error of BuildModel; add a cast instead.
+  void SetType(DataType type) noexcept;
   bool IsInput() const noexcept;
   bool IsOutput() const noexcept;
 

@@ -10,9 +10,6 @@ namespace AscendIE {
 class CumsumLayer : public BaseLayer {
   using BaseLayer::BaseLayer;
 };
-class CastLayer : public BaseLayer {
-  using BaseLayer::BaseLayer;
-};
 class ClipLayer : public BaseLayer {
   using BaseLayer::BaseLayer;
 };
@@ -31,11 +28,30 @@ class ReduceLayer : public BaseLayer {
 class SelectLayer : public BaseLayer {
   using BaseLayer::BaseLayer;
 };
-class GatherLayer : public BaseLayer {
+class ScaleLayer : public BaseLayer {
+  using BaseLayer::BaseLayer;
+};
+/// Two outputs: values and their indices (INT32).
+class TopKLayer : public BaseLayer {
   using BaseLayer::BaseLayer;
 };
 class UnaryLayer : public BaseLayer {
   using BaseLayer::BaseLayer;
+};
+
+/// An operation of the engine that the vendor's API has no function for, with its attributes by their names.
+class OperationLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  using BaseLayer::Set;
+  using BaseLayer::SetList;
+  using BaseLayer::SetReal;
+};
+
+class CastLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  void SetToType(DataType type) noexcept { Set("type", static_cast<int64_t>(type)); }
 };
 
 class ShapeLayer : public BaseLayer {
@@ -69,11 +85,35 @@ class ConvolutionLayer : public BaseLayer {
   void SetGroupNum(int64_t groups) noexcept { Set("groups", groups); }
 };
 
+class FillLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  void SetDimensions(const Dims& dims) noexcept { SetList("dims", dims); }
+  /// Of LINSPACE: the first value, and the step along each axis.
+  void SetAlpha(double start) noexcept { SetReal("alpha", start); }
+  void SetBeta(double step) noexcept { SetReal("beta", step); }
+  void SetOutputType(DataType type) noexcept { Set("type", static_cast<int64_t>(type)); }
+};
+
+class GatherLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  void SetGatherAxis(int64_t axis) noexcept { Set("axis", axis); }
+  void SetMode(GatherOperation mode) noexcept { Set("mode", static_cast<int64_t>(mode)); }
+};
+
+class NormalizationLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  void SetEpsilon(float epsilon) noexcept { SetReal("epsilon", epsilon); }
+};
+
 class PoolingLayer : public BaseLayer {
  public:
   using BaseLayer::BaseLayer;
   void SetStride(const Dims& stride) noexcept { SetList("stride", stride); }
   void SetPadding(const Dims& padding) noexcept { SetList("padding", padding); }
+  void SetPaddingMode(PaddingMode mode) noexcept { Set("padding_mode", static_cast<int64_t>(mode)); }
   void SetAverageCountExcludesPadding(bool excludes) noexcept { Set("excludes_padding", excludes); }
 };
 
@@ -83,6 +123,22 @@ class QuantizeLayer : public BaseLayer {
   void SetOffset(double offset) noexcept { SetReal("offset", offset); }
 };
 
+class ScatterLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  void SetAxis(int64_t axis) noexcept { Set("axis", axis); }
+};
+
+/// SetInput(1), (2) and (3) give start, size and stride as tensors.
+class SliceLayer : public BaseLayer {
+ public:
+  using BaseLayer::BaseLayer;
+  void SetStart(const Dims& start) noexcept { SetList("start", start); }
+  void SetSize(const Dims& size) noexcept { SetList("size", size); }
+  void SetStride(const Dims& stride) noexcept { SetList("stride", stride); }
+};
+
+/// SetInput(1) gives the dimensions as a tensor.
 class ShuffleLayer : public BaseLayer {
  public:
   using BaseLayer::BaseLayer;
