@@ -33,7 +33,15 @@ DataLayout Tensor::GetLayout() const noexcept {
   return rank == 4 ? DataLayout::NCHW : rank == 5 ? DataLayout::NCDHW : DataLayout::ND;
 }
 
-void Tensor::SetType(DataType type) noexcept { impl_->asked = type; }
+void Tensor::SetType(DataType type) noexcept {
+  impl_->asked = type;
+  if (!impl_->input || !impl_->meta.defined()) return;
+  try {
+    impl_->meta = impl_->meta.to(scalar_type(type));
+  } catch (const c10::TypeError&) {
+    // BuildModel tells of it: it asks for the type again.
+  }
+}
 
 DataType Tensor::GetType() const noexcept {
   if (impl_->asked != DataType::UNKNOWN) return impl_->asked;
