@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include "passes/passes.h"
+#include "profiles.h"
 #include "program.h"
 
 namespace AscendIE {
@@ -13,14 +14,6 @@ namespace {
 
 at::Tensor in_precision(const at::Tensor& tensor, at::ScalarType compute) {
   return tensor.is_floating_point() ? tensor.to(compute) : tensor;
-}
-
-void check_input(const Binding& binding, const at::Tensor& given) {
-  TORCH_CHECK_VALUE(given.defined(), "input '", binding.name, "' is undefined");
-  TORCH_CHECK_TYPE(given.scalar_type() == binding.type, "input '", binding.name, "': got dtype ", given.scalar_type(),
-                   ", allowed is ", binding.type);
-  TORCH_CHECK_VALUE(given.sizes() == at::IntArrayRef(binding.shape), "input '", binding.name, "': got shape ",
-                    given.sizes(), ", allowed is ", at::IntArrayRef(binding.shape));
 }
 
 void check(uint32_t value, const Program& program) {
@@ -65,13 +58,11 @@ Executor::~Executor() = default;
 std::vector<at::Tensor> Executor::Run(const std::vector<at::Tensor>& inputs) const {
   const at::AutoDispatchBelowAutograd no_gradients;
   const Program& program = *program_;
-  TORCH_CHECK_VALUE(inputs.size() == program.inputs.size(), "got ", inputs.size(), " inputs, allowed are ",
-                    program.inputs.size());
+  check_inputs(program.inputs, inputs);
   const at::ScalarType compute = program.compute();
   Tensors values(program.values);
   for (const auto& [value, tensor] : program.constants) values[value] = tensor;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    check_input(program.inputs[i], inputs[i]);
     values[program.inputs[i].value] = in_precision(inputs[i].to(at::kCPU), compute);
   }
   for (const Step& step : program.steps) run_step(step, compute, values);

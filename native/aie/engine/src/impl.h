@@ -8,20 +8,35 @@
 #include <string>
 #include <vector>
 
+#include "common/Dims.h"
 #include "network/Network.h"
 #include "operation.h"
 
 namespace AscendIE {
 
+/// What is known of a tensor with one choice of the inputs' sizes.
+struct Inferred {
+  at::Tensor meta;   // shape and type
+  at::Tensor value;  // of a small tensor that depends on shapes and constants only; otherwise undefined
+};
+
+Inferred inferred(const at::Tensor& result);
+
 struct TensorImpl {
   std::string name;
-  at::Tensor meta;      // shape and type; undefined while its layer has an error
-  at::Tensor constant;  // the value, if it is known when the network is built
+  at::Tensor meta;  // shape (with the first choice of sizes) and type; undefined while its layer has an error
+  std::vector<Inferred> choices;       // one if the sizes of the inputs do not matter
+  std::vector<DimsRange> profiles;     // of an input: what it may look like
+  at::Tensor constant;                 // the value, if it is known when the network is built
   DataType asked = DataType::UNKNOWN;  // by SetType
   bool input = false;
   bool output = false;
 
   static TensorImpl& of(const Tensor& tensor) { return *tensor.impl_; }
+  const Inferred& at(size_t choice) const { return choices.at(choices.size() == 1 ? 0 : choice); }
+  /// -1 for a dimension that depends on the sizes of the inputs.
+  std::vector<int64_t> shape() const;
+  void set(std::vector<Inferred> inferred);
 };
 
 struct LayerImpl {

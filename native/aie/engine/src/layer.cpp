@@ -1,5 +1,7 @@
-// layer.cpp: tensors and layers; inference when something of a layer changes.
+// layer.cpp: tensors and layers.
 #include <c10/util/Exception.h>
+
+#include <string_view>
 
 #include "common/Dims.h"
 #include "impl.h"
@@ -10,8 +12,19 @@ namespace {
 
 constexpr uint32_t kMostOutputs = 4096;
 
-/// In a Python process some operators are inferred by functions in Python; their stack is of no use to the reader.
-std::string without_stack(const std::string& text) { return text.substr(0, text.find("\n\nAt:\n")); }
+/// Inputs that replace an attribute: the integers are known when the model runs.
+struct SizeInput {
+  std::string_view operation;
+  uint32_t index;
+  const char* attribute;
+};
+
+constexpr SizeInput kSizeInputs[] = {
+    {"Shuffle", 1, "reshape"},
+    {"Slice", 1, "start"},
+    {"Slice", 2, "size"},
+    {"Slice", 3, "stride"},
+};
 
 }  // namespace
 
@@ -24,7 +37,7 @@ bool Tensor::IsOutput() const noexcept { return impl_->output; }
 
 Dims Tensor::GetDimensions() const noexcept {
   if (!impl_->meta.defined()) return {};
-  return {static_cast<int32_t>(impl_->meta.dim()), impl_->meta.sizes().data()};
+  return Dims(impl_->shape());
 }
 
 DataLayout Tensor::GetLayout() const noexcept {
@@ -37,7 +50,9 @@ void Tensor::SetType(DataType type) noexcept {
   impl_->asked = type;
   if (!impl_->input || !impl_->meta.defined()) return;
   try {
-    impl_->meta = impl_->meta.to(scalar_type(type));
+    std::vector<Inferred> retyped = impl_->choices;
+    for (Inferred& choice : retyped) choice.meta = choice.meta.to(scalar_type(type));
+    impl_->set(std::move(retyped));
   } catch (const c10::TypeError&) {
     // BuildModel tells of it: it asks for the type again.
   }
@@ -72,6 +87,11 @@ Tensor* BaseLayer::GetOutput(uint32_t index) const noexcept {
 void BaseLayer::SetInput(uint32_t index, Tensor* tensor) noexcept {
   if (index >= impl_->inputs.size()) impl_->inputs.resize(index + 1);
   impl_->inputs[index] = tensor;
+  for (const SizeInput& row : kSizeInputs) {
+    if (impl_->operation && impl_->operation->name == row.operation && index == row.index) {
+      impl_->attributes[row.attribute] = std::vector<int64_t>{ValueOfInput(index)};
+    }
+  }
   impl_->infer();
 }
 
@@ -88,36 +108,6 @@ void BaseLayer::SetReal(const char* attribute, double value) noexcept {
 void BaseLayer::SetList(const char* attribute, const Dims& value) noexcept {
   impl_->attributes[attribute] = std::vector<int64_t>(value.begin(), value.end());
   impl_->infer();
-}
-
-void LayerImpl::infer() noexcept {
-  if (!operation) return;
-  for (Tensor& output : outputs) TensorImpl::of(output).meta.reset();
-  error.clear();
-  Tensors operands;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) {
-      error = std::string(operation->name) + ": input " + std::to_string(i) + " is null";
-      return;
-    }
-    operands.push_back(TensorImpl::of(*inputs[i]).meta);
-    if (!operands.back().defined()) return;  // the layer before has the error
-  }
-  try {
-    TORCH_CHECK_VALUE(operands.size() >= operation->inputs, "got ", operands.size(), " inputs, allowed are at least ",
-                      operation->inputs);
-    const Tensors results = AscendIE::infer(*operation, Call(operands, attributes, {}));
-    while (outputs.size() < results.size()) outputs.emplace_back(std::make_shared<TensorImpl>());
-    for (size_t i = 0; i < results.size(); ++i) {
-      TORCH_CHECK_VALUE(results[i].dim() <= Dims::MAX_DIMS, "output ", i, " has rank ", results[i].dim(),
-                        ", allowed are at most ", Dims::MAX_DIMS);
-      TensorImpl::of(outputs[i]).meta = results[i].to(at::kMeta);
-    }
-  } catch (const c10::Error& e) {
-    error = std::string(operation->name) + ": " + e.what_without_backtrace();
-  } catch (const std::exception& e) {
-    error = std::string(operation->name) + ": " + without_stack(e.what());
-  }
 }
 
 }  // namespace AscendIE

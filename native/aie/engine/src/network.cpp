@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "impl.h"
+#include "profiles.h"
 
 namespace AscendIE {
 
@@ -68,7 +69,7 @@ Tensor* NetworkImpl::constant(const Dims& dims, const WeightsBuf& values) {
   TensorImpl& output = TensorImpl::of(impl.outputs.front());
   try {
     output.constant = copy(dims, values);
-    output.meta = output.constant.to(at::kMeta);
+    output.set({inferred(output.constant)});
   } catch (const c10::Error& e) {
     impl.error = std::string("Constant: ") + e.what_without_backtrace();
   }
@@ -89,17 +90,20 @@ Network::Network() : impl_(std::make_shared<NetworkImpl>()) {}
 Network::~Network() = default;
 
 Tensor* Network::AddInput(const char* name, DataType type, const Dims& dims) noexcept {
+  return AddInput(name, type, {{dims, dims}}, {});
+}
+
+Tensor* Network::AddInput(const char* name, DataType type, const std::vector<DimsRange>& profiles,
+                          const std::vector<Dims>& samples) noexcept {
   auto impl = std::make_shared<TensorImpl>();
   impl->name = name ? name : "";
   impl->input = true;
   try {
     const std::string wrong = wrong_name(name);
     TORCH_CHECK_VALUE(wrong.empty(), "the name ", wrong);
-    for (const int64_t size : dims) {
-      TORCH_CHECK_VALUE(size >= 0, "dimension ", size, " is below 0");
-    }
-    const at::IntArrayRef sizes(dims.Data(), dims.Size());
-    impl->meta = at::empty(sizes, at::TensorOptions(scalar_type(type)).device(at::kMeta));
+    impl->profiles = profiles;
+    impl->set(choices_of(profiles, samples, scalar_type(type)));
+    for (const Tensor* other : impl_->inputs) expect_as_many_choices(*impl, TensorImpl::of(*other));
   } catch (const c10::Error& e) {
     impl_->call_errors.push_back("AddInput(" + impl->name + "): " + e.what_without_backtrace());
   }

@@ -49,6 +49,11 @@ double Call::real(std::string_view name, double absent) const { return attribute
 
 std::vector<int64_t> Call::list(std::string_view name, std::vector<int64_t> absent) const {
   std::vector<int64_t> values = attribute(attributes_, name, std::move(absent));
+  // One input may hold the whole list.
+  if (values.size() == 1 && IsValueOfInput(values[0])) {
+    const at::Tensor list = operands_.at(values[0] - ValueOfInput(0)).to(at::kLong).reshape(-1).contiguous();
+    return {list.const_data_ptr<int64_t>(), list.const_data_ptr<int64_t>() + list.numel()};
+  }
   for (int64_t& value : values) value = resolved(value);
   return values;
 }
@@ -80,7 +85,10 @@ Tensors infer(const Operation& operation, const Call& call) {
   }
   Tensors zeros;
   for (const at::Tensor& operand : call.operands()) {
-    zeros.push_back(operand.defined() ? at::zeros(operand.sizes(), operand.options().device(at::kCPU)) : operand);
+    // What has a value gives sizes.
+    zeros.push_back(operand.defined() && operand.is_meta()
+                        ? at::zeros(operand.sizes(), operand.options().device(at::kCPU))
+                        : operand);
   }
   return operation.run(call.with(zeros));
 }

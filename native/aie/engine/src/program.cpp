@@ -7,6 +7,7 @@
 #include <set>
 
 #include "impl.h"
+#include "profiles.h"
 
 namespace AscendIE {
 
@@ -18,8 +19,8 @@ class Numbers {
   uint32_t operator()(const Tensor* tensor) {
     const auto [found, added] = numbers_.try_emplace(tensor, program_.values);
     if (added) {
-      const at::Tensor& meta = TensorImpl::of(*tensor).meta;
-      program_.types.push_back({meta.scalar_type(), meta.sizes().vec()});
+      const TensorImpl& impl = TensorImpl::of(*tensor);
+      program_.types.push_back({impl.meta.scalar_type(), impl.shape()});
       ++program_.values;
     }
     return found->second;
@@ -34,15 +35,17 @@ Binding binding(const Tensor& tensor, uint32_t value) {
   const TensorImpl& impl = TensorImpl::of(tensor);
   TORCH_CHECK_VALUE(impl.meta.defined(), "tensor '", impl.name, "' has no type");
   const bool asked = impl.asked != DataType::UNKNOWN;
-  return {value, impl.name, asked ? scalar_type(impl.asked) : impl.meta.scalar_type(), impl.meta.sizes().vec()};
+  return {value, impl.name, asked ? scalar_type(impl.asked) : impl.meta.scalar_type(), impl.shape(),
+          ranges_of(impl.profiles)};
 }
 
 /// SetType converts what comes in and what goes out, nothing between.
 void expect_own_type(const LayerImpl& layer) {
   for (const Tensor& output : layer.outputs) {
     const TensorImpl& impl = TensorImpl::of(output);
-    TORCH_CHECK_TYPE(impl.output || impl.asked == DataType::UNKNOWN || scalar_type(impl.asked) == impl.meta.scalar_type(),
-                     "layer '", layer.name, "': SetType cannot change the type of a tensor inside the network: add a cast");
+    TORCH_CHECK_TYPE(
+        impl.output || impl.asked == DataType::UNKNOWN || scalar_type(impl.asked) == impl.meta.scalar_type(), "layer '",
+        layer.name, "': SetType cannot change the type of a tensor inside the network: add a cast");
   }
 }
 

@@ -16,12 +16,19 @@
 
 namespace AscendIE {
 
+/// Sizes from `min` to `max`, both included; -1: any.
+struct ShapeRange {
+  std::vector<int64_t> min;
+  std::vector<int64_t> max;
+};
+
 /// What the caller sees of an input or output.
 struct Binding {
   uint32_t value = 0;
   std::string name;
   at::ScalarType type = at::kFloat;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;        // -1: known at run time only
+  std::vector<ShapeRange> profiles;  // of an input with a shape that is not fixed
 };
 
 /// What is known of a value before a run.

@@ -57,7 +57,10 @@ class Writer {
     }
   }
   void operator()(const ValueType& type) { all(type.type, type.shape); }
-  void operator()(const Binding& binding) { all(binding.value, binding.name, binding.type, binding.shape); }
+  void operator()(const ShapeRange& range) { all(range.min, range.max); }
+  void operator()(const Binding& binding) {
+    all(binding.value, binding.name, binding.type, binding.shape, binding.profiles);
+  }
   void operator()(const Step& step) {
     all(std::string(step.operation->name), step.name, step.attributes, step.inputs, step.outputs);
   }
@@ -117,7 +120,8 @@ class Reader {
     }
   }
   void operator()(ValueType& type) { all(type.type, type.shape); }
-  void operator()(Binding& binding) { all(binding.value, binding.name, binding.type, binding.shape); }
+  void operator()(ShapeRange& range) { all(range.min, range.max); }
+  void operator()(Binding& binding) { all(binding.value, binding.name, binding.type, binding.shape, binding.profiles); }
   void operator()(Step& step) {
     const auto operation = get<std::string>();
     step.operation = find_operation(operation);

@@ -35,5 +35,11 @@ class Dims {
   int64_t sizes_[MAX_DIMS] = {};
 };
 
+/// Sizes from `min` to `max`, both included; -1 in both: any size.
+struct DimsRange {
+  Dims min;
+  Dims max;
+};
+
 }  // namespace AscendIE
 #endif

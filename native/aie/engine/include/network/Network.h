@@ -22,7 +22,12 @@ class ASCENDIE_API Network : NoCopy {
   Network();
   ~Network();
 
+  /// A dimension of -1 is known at run time only.
   Tensor* AddInput(const char* name, DataType type, const Dims& dims) noexcept;
+  /// Several shapes: one profile with a range, or gears, as many for each input: all inputs fit the same one. Layers are
+  /// inferred with samples of the shapes, as many for each input; without samples, with those that the profiles name.
+  Tensor* AddInput(const char* name, DataType type, const std::vector<DimsRange>& profiles,
+                   const std::vector<Dims>& samples) noexcept;
   void SetAsOutput(Tensor* tensor) noexcept;
   size_t GetInputNum() const noexcept;
   size_t GetOutputNum() const noexcept;
