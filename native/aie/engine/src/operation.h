@@ -28,6 +28,13 @@ class Call {
   int64_t integer(std::string_view name, int64_t absent = 0) const;
   std::string text(std::string_view name) const;
   double real(std::string_view name, double absent = 0) const;
+  /// An integer or a real number, as it was given; none if it is absent.
+  std::optional<at::Scalar> scalar(std::string_view name) const {
+    const auto found = attributes_.find(name);
+    if (found == attributes_.end()) return {};
+    if (const auto* const value = std::get_if<double>(&found->second)) return *value;
+    return integer(name);
+  }
   std::vector<int64_t> list(std::string_view name, std::vector<int64_t> absent = {}) const;
   Call with(const Tensors& operands) const { return {operands, attributes_, compute_}; }
   template <class Kind>
@@ -45,10 +52,11 @@ class Call {
   std::optional<at::ScalarType> compute_;
 };
 
-/// What a mixed policy computes a kind of layer in.
+/// What a kind of layer computes in when the model computes in FP16 (passes/mix_precision.cpp).
 enum class Precision {
-  kLow,   // FP16 where the policy prefers it
-  kFull,  // always FP32: the result loses too much otherwise (sums over many elements, exponentials, powers)
+  kLow,    // FP16
+  kFull,   // PREF_FP16: FP32, the result loses too much otherwise (sums of many elements, exponentials, powers)
+  kFloat,  // always FP32: the CPU has no FP16 kernel
 };
 
 struct Operation {

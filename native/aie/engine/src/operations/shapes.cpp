@@ -2,7 +2,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
 #include <c10/util/Exception.h>
 
 #include "operations/tables.h"
@@ -21,15 +20,6 @@ Tensor shuffle(const Call& c) {
   return x;
 }
 
-Tensor gather(const Call& c) {
-  const int64_t axis = c.integer("axis");
-  std::vector<int64_t> shape = c[0].sizes().vec();
-  TORCH_CHECK_INDEX(axis >= 0 && axis < c[0].dim(), "axis ", axis, " is none of 0 to ", c[0].dim() - 1);
-  shape.erase(shape.begin() + axis);
-  shape.insert(shape.begin() + axis, c[1].sizes().begin(), c[1].sizes().end());
-  return at::index_select(c[0], axis, c[1].reshape(-1)).reshape(shape);
-}
-
 Tensor shape(const Call& c) {
   const at::ScalarType type = scalar_type(c.has("type") ? c.kind<DataType>("type") : DataType::INT32);
   Tensor sizes = at::empty({c[0].dim()}, type);
@@ -39,7 +29,6 @@ Tensor shape(const Call& c) {
 
 const Operation kOperations[] = {
     {"Concatenation", 1, [](const Call& c) -> Tensors { return {at::cat(c.operands(), c.integer("axis"))}; }},
-    {"Gather", 2, [](const Call& c) -> Tensors { return {gather(c)}; }},
     {"Shape", 1, [](const Call& c) -> Tensors { return {shape(c)}; }},
     {"Shuffle", 1, [](const Call& c) -> Tensors { return {shuffle(c)}; }},
 };

@@ -14,10 +14,17 @@ using Table = std::span<const Operation>;
 Table activations();
 Table arithmetic();
 Table convolutions();
+Table creation();
+Table indexing();
+Table moves();
 Table pooling();
 Table products();
 Table reductions();
+Table resizing();
+Table scaling();
+Table selections();
 Table shapes();
+Table views();
 
 /// Functions in the order of an enum's values.
 template <class Kind, class Function, size_t N>

@@ -1,0 +1,70 @@
+// operations/views.cpp: other shapes and parts of a tensor, by PyTorch's names and rules; attributes are PyTorch's too.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/chunk.h>
+#include <ATen/ops/flatten.h>
+#include <ATen/ops/movedim.h>
+#include <ATen/ops/narrow.h>
+#include <ATen/ops/select.h>
+#include <ATen/ops/slice.h>
+#include <ATen/ops/split.h>
+#include <ATen/ops/split_with_sizes.h>
+#include <ATen/ops/squeeze.h>
+#include <ATen/ops/tensor_split.h>
+#include <ATen/ops/unbind.h>
+#include <ATen/ops/unflatten.h>
+#include <ATen/ops/unsqueeze.h>
+
+#include <limits>
+
+#include "operations/tables.h"
+
+namespace AscendIE {
+
+namespace {
+
+using at::Tensor;
+
+constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+
+Tensor squeeze(const Call& c) {
+  return c.has("dim") ? c[0].squeeze(c.list("dim")) : c[0].squeeze();
+}
+
+const Operation kOperations[] = {
+    {"Chunk", 1, [](const Call& c) -> Tensors { return at::chunk(c[0], c.integer("chunks"), c.integer("dim")); }},
+    {"Expand", 1, [](const Call& c) -> Tensors { return {c[0].expand(c.list("size"))}; }},
+    {"ExpandAs", 2, [](const Call& c) -> Tensors { return {c[0].expand_as(c[1])}; }},
+    {"Flatten", 1,
+     [](const Call& c) -> Tensors { return {at::flatten(c[0], c.integer("start_dim"), c.integer("end_dim", -1))}; }},
+    {"MoveDimensions", 1,
+     [](const Call& c) -> Tensors { return {at::movedim(c[0], c.list("source"), c.list("destination"))}; }},
+    {"Narrow", 1,
+     [](const Call& c) -> Tensors {
+       return {at::narrow(c[0], c.integer("dim"), c.integer("start"), c.integer("length"))};
+     }},
+    {"ReshapeAs", 2, [](const Call& c) -> Tensors { return {c[0].reshape(c[1].sizes())}; }},
+    {"SelectIndex", 1,
+     [](const Call& c) -> Tensors { return {at::select(c[0], c.integer("dim"), c.integer("index"))}; }},
+    {"SliceDimension", 1,
+     [](const Call& c) -> Tensors {
+       return {at::slice(c[0], c.integer("dim"), c.integer("start"), c.integer("end", kEnd), c.integer("step", 1))};
+     }},
+    {"Split", 1, [](const Call& c) -> Tensors { return at::split(c[0], c.integer("split_size"), c.integer("dim")); }},
+    {"SplitSizes", 1,
+     [](const Call& c) -> Tensors {
+       return at::split_with_sizes(c[0], c.list(c.has("split_size") ? "split_size" : "split_sizes"), c.integer("dim"));
+     }},
+    {"Squeeze", 1, [](const Call& c) -> Tensors { return {squeeze(c)}; }},
+    {"TensorSplit", 1,
+     [](const Call& c) -> Tensors { return at::tensor_split(c[0], c.integer("sections"), c.integer("dim")); }},
+    {"Unbind", 1, [](const Call& c) -> Tensors { return at::unbind(c[0], c.integer("dim")); }},
+    {"Unflatten", 1,
+     [](const Call& c) -> Tensors { return {at::unflatten(c[0], c.integer("dim"), c.list("sizes"))}; }},
+    {"Unsqueeze", 1, [](const Call& c) -> Tensors { return {c[0].unsqueeze(c.integer("dim"))}; }},
+};
+
+}  // namespace
+
+Table views() { return kOperations; }
+
+}  // namespace AscendIE
