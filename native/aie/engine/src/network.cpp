@@ -186,7 +186,8 @@ CastLayer* Network::AddCast(Tensor* input, DataType type) noexcept {
 }
 
 ClipLayer* Network::AddClip(Tensor* input, float low, float high) noexcept {
-  return impl_->add<ClipLayer>("Clip", {input}, {{"low", double{low}}, {"high", double{high}}});
+  return impl_->add<ClipLayer>("Clip", {input},
+                               {{"low", double{low}}, {"high", double{high}}, {"keep_type", int64_t{1}}});
 }
 
 CumsumLayer* Network::AddCumsum(Tensor* input, int64_t axis) noexcept {

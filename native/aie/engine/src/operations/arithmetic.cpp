@@ -2,9 +2,17 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/acos.h>
+#include <ATen/ops/acosh.h>
+#include <ATen/ops/addcdiv.h>
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/asin.h>
+#include <ATen/ops/asinh.h>
 #include <ATen/ops/atan.h>
+#include <ATen/ops/atan2.h>
+#include <ATen/ops/atanh.h>
 #include <ATen/ops/bitwise_and.h>
+#include <ATen/ops/bitwise_left_shift.h>
+#include <ATen/ops/bitwise_not.h>
 #include <ATen/ops/bitwise_or.h>
 #include <ATen/ops/bitwise_right_shift.h>
 #include <ATen/ops/bitwise_xor.h>
@@ -15,20 +23,33 @@
 #include <ATen/ops/div.h>
 #include <ATen/ops/eq.h>
 #include <ATen/ops/erf.h>
+#include <ATen/ops/erfc.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/expm1.h>
 #include <ATen/ops/floor.h>
 #include <ATen/ops/floor_divide.h>
+#include <ATen/ops/fmod.h>
+#include <ATen/ops/frac.h>
 #include <ATen/ops/ge.h>
 #include <ATen/ops/gt.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isinf.h>
+#include <ATen/ops/isnan.h>
 #include <ATen/ops/le.h>
+#include <ATen/ops/lerp.h>
 #include <ATen/ops/log.h>
+#include <ATen/ops/log10.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/log2.h>
 #include <ATen/ops/logical_and.h>
 #include <ATen/ops/logical_not.h>
 #include <ATen/ops/logical_or.h>
+#include <ATen/ops/logical_xor.h>
 #include <ATen/ops/lt.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/neg.h>
 #include <ATen/ops/pow.h>
@@ -40,7 +61,9 @@
 #include <ATen/ops/sin.h>
 #include <ATen/ops/sinh.h>
 #include <ATen/ops/sqrt.h>
+#include <ATen/ops/square.h>
 #include <ATen/ops/tan.h>
+#include <ATen/ops/trunc.h>
 #include <ATen/ops/where.h>
 #include <c10/util/Exception.h>
 
@@ -54,10 +77,17 @@ using at::Tensor;
 
 using Unary = Tensor (*)(const Tensor&);
 Unary unary_functions[] = {
-    at::abs,   at::acos,  at::asin,  at::atan, at::ceil, at::cos,         at::cosh,
-    at::erf,   at::exp,   at::floor, at::log,  at::neg,  at::logical_not, at::reciprocal,
-    at::round, at::rsqrt, at::sign,  at::sin,  at::sinh, at::sqrt,        at::tan,
+    at::abs,      at::acos,  at::asin,  at::atan,        at::ceil,       at::cos,    at::cosh,  at::erf,   at::exp,
+    at::floor,    at::log,   at::neg,   at::logical_not, at::reciprocal, at::round,  at::rsqrt, at::sign,  at::sin,
+    at::sinh,     at::sqrt,  at::tan,   at::acosh,       at::asinh,      at::atanh,  at::log2,  at::log1p, at::expm1,
+    at::isfinite, at::isinf, at::isnan, at::bitwise_not, at::trunc,      at::square, at::erfc,
 };
+
+/// A power with one exponent has faster kernels.
+Tensor power(const Tensor& base, const Tensor& exponent) {
+  const bool number = exponent.dim() == 0 && !exponent.is_meta() && base.dim() > 0;
+  return number ? at::pow(base, exponent.item()) : at::pow(base, exponent);
+}
 
 using Binary = Tensor (*)(const Tensor&, const Tensor&);
 Binary binary_functions[] = {
@@ -68,7 +98,7 @@ Binary binary_functions[] = {
     at::mul,
     at::div,
     at::lt,
-    at::pow,
+    power,
     at::floor_divide,
     at::remainder,
     at::eq,
@@ -82,23 +112,54 @@ Binary binary_functions[] = {
     at::bitwise_or,
     at::bitwise_xor,
     at::bitwise_right_shift,
+    [](const Tensor& a, const Tensor& b) { return at::div(a, b, "trunc"); },
+    at::fmod,
+    at::atan2,
+    at::logical_xor,
+    at::bitwise_left_shift,
 };
 
-Tensor quantize(const Call& c) {
-  return at::clamp(at::round(c[0] * c.real("scale") + c.real("offset")), -128, 127).to(at::kChar);
+/// Bounds are numbers or absent; the documented layer keeps the input's type, PyTorch's function promotes it.
+Tensor clip(const Call& c) {
+  const Tensor result = at::clamp(c[0], c.scalar("low"), c.scalar("high"));
+  return c.integer("keep_type") ? result.to(c[0].scalar_type()) : result;
+}
+
+/// Bounds are operands: the lower one if there is one, then the upper one.
+Tensor clamp(const Call& c) {
+  const bool low = c.integer("low") != 0;
+  const bool high = c.integer("high") != 0;
+  std::optional<Tensor> bounds[2];
+  if (low) bounds[0] = c[1];
+  if (high) bounds[1] = c[low ? 2 : 1];
+  return at::clamp(c[0], bounds[0], bounds[1]);
+}
+
+at::Scalar value(const Call& c) { return c.scalar("value").value_or(1); }
+
+Tensor nan_to_num(const Call& c) {
+  const auto number = [&](const char* name) { return c.has(name) ? std::optional(c.real(name)) : std::nullopt; };
+  return at::nan_to_num(c[0], number("nan"), number("posinf"), number("neginf"));
 }
 
 const Operation kOperations[] = {
+    {"AddCDiv", 3, [](const Call& c) -> Tensors { return {at::addcdiv(c[0], c[1], c[2], value(c))}; }},
+    {"AddCMul", 3, [](const Call& c) -> Tensors { return {at::addcmul(c[0], c[1], c[2], value(c))}; }},
     {"Cast", 1, [](const Call& c) -> Tensors { return {c[0].to(c.type("type"))}; }},
-    {"Clip", 1, [](const Call& c) -> Tensors { return {at::clamp(c[0], c.real("low"), c.real("high"))}; }},
+    {"Clamp", 1, [](const Call& c) -> Tensors { return {clamp(c)}; }},
+    {"Clip", 1, [](const Call& c) -> Tensors { return {clip(c)}; }},
     {"ElementWise", 2,
      [](const Call& c) -> Tensors {
        return {selected<ElementWiseOperation>(c, "element-wise operation", binary_functions)(c[0], c[1])};
      }},
-    {"Quantize", 1, [](const Call& c) -> Tensors { return {quantize(c)}; }},
+    {"Frac", 1, [](const Call& c) -> Tensors { return {at::frac(c[0])}; }},
+    {"Lerp", 3, [](const Call& c) -> Tensors { return {at::lerp(c[0], c[1], c[2])}; }},
+    {"Log10", 1, [](const Call& c) -> Tensors { return {at::log10(c[0])}; }, Precision::kFull},
+    {"NanToNum", 1, [](const Call& c) -> Tensors { return {nan_to_num(c)}; }},
     {"Select", 3, [](const Call& c) -> Tensors { return {at::where(c[0], c[1], c[2])}; }},
     {"Unary", 1,
-     [](const Call& c) -> Tensors { return {selected<UnaryOperation>(c, "unary operation", unary_functions)(c[0])}; }},
+     [](const Call& c) -> Tensors { return {selected<UnaryOperation>(c, "unary operation", unary_functions)(c[0])}; },
+     Precision::kFull},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ Table indexing();
 Table moves();
 Table pooling();
 Table products();
+Table quantization();
 Table reductions();
 Table resizing();
 Table scaling();
