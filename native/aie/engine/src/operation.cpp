@@ -45,7 +45,10 @@ int64_t Call::integer(std::string_view name, int64_t absent) const {
 
 std::string Call::text(std::string_view name) const { return attribute(attributes_, name, std::string()); }
 
-double Call::real(std::string_view name, double absent) const { return attribute(attributes_, name, absent); }
+double Call::real(std::string_view name, double absent) const {
+  const std::optional<at::Scalar> value = scalar(name);
+  return value ? value->toDouble() : absent;
+}
 
 std::vector<int64_t> Call::list(std::string_view name, std::vector<int64_t> absent) const {
   std::vector<int64_t> values = attribute(attributes_, name, std::move(absent));

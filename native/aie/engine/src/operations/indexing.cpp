@@ -1,5 +1,6 @@
 // operations/indexing.cpp: elements at places that tensors give, by PyTorch's names and rules.
 #include <ATen/TensorOperators.h>
+#include <ATen/core/List.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/grid_sampler.h>
 #include <ATen/ops/index.h>
@@ -8,7 +9,6 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/scatter_add.h>
-#include <ATen/core/List.h>
 #include <c10/util/Exception.h>
 
 #include <optional>
@@ -54,19 +54,15 @@ const Operation kOperations[] = {
      }},
     {"Index", 1, [](const Call& c) -> Tensors { return {index(c)}; }},
     {"IndexAdd", 3,
-     [](const Call& c) -> Tensors {
-       return {at::index_add(c[0], c.integer("dim"), c[1], c[2], c.real("alpha", 1))};
-     }},
+     [](const Call& c) -> Tensors { return {at::index_add(c[0], c.integer("dim"), c[1], c[2], c.real("alpha", 1))}; }},
     // The values are the last input.
     {"IndexPut", 2,
      [](const Call& c) -> Tensors {
        return {at::index_put(c[0], indices(c), c.operands().back(), c.integer("accumulate") != 0)};
      }},
     {"IndexSelect", 2, [](const Call& c) -> Tensors { return {at::index_select(c[0], c.integer("dim"), c[1])}; }},
-    {"ScatterAdd", 3,
-     [](const Call& c) -> Tensors { return {at::scatter_add(c[0], c.integer("dim"), c[1], c[2])}; }},
-    {"ScatterElements", 3,
-     [](const Call& c) -> Tensors { return {at::scatter(c[0], c.integer("dim"), c[1], c[2])}; }},
+    {"ScatterAdd", 3, [](const Call& c) -> Tensors { return {at::scatter_add(c[0], c.integer("dim"), c[1], c[2])}; }},
+    {"ScatterElements", 3, [](const Call& c) -> Tensors { return {at::scatter(c[0], c.integer("dim"), c[1], c[2])}; }},
     {"ScatterValue", 2,
      [](const Call& c) -> Tensors { return {at::scatter(c[0], c.integer("dim"), c[1], c.real("value"))}; }},
 };

@@ -47,9 +47,7 @@ const Operation kOperations[] = {
      [](const Call& c) -> Tensors { return {at::pixel_unshuffle(c[0], c.integer("downscale_factor"))}; }},
     {"Repeat", 1, [](const Call& c) -> Tensors { return {c[0].repeat(c.list("repeats"))}; }},
     {"RepeatInterleave", 1,
-     [](const Call& c) -> Tensors {
-       return {at::repeat_interleave(c[0], c.integer("repeats"), optional(c, "dim"))};
-     }},
+     [](const Call& c) -> Tensors { return {at::repeat_interleave(c[0], c.integer("repeats"), optional(c, "dim"))}; }},
     {"Roll", 1, [](const Call& c) -> Tensors { return {at::roll(c[0], c.list("shifts"), c.list("dims"))}; }},
     {"Stack", 1, [](const Call& c) -> Tensors { return {at::stack(c.operands(), c.integer("dim"))}; }},
     {"Tile", 1, [](const Call& c) -> Tensors { return {at::tile(c[0], c.list("dims"))}; }},

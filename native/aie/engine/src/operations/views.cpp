@@ -26,21 +26,25 @@ using at::Tensor;
 
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
-Tensor squeeze(const Call& c) {
-  return c.has("dim") ? c[0].squeeze(c.list("dim")) : c[0].squeeze();
-}
-
 const Operation kOperations[] = {
     {"Chunk", 1, [](const Call& c) -> Tensors { return at::chunk(c[0], c.integer("chunks"), c.integer("dim")); }},
     {"Expand", 1, [](const Call& c) -> Tensors { return {c[0].expand(c.list("size"))}; }},
     {"ExpandAs", 2, [](const Call& c) -> Tensors { return {c[0].expand_as(c[1])}; }},
     {"Flatten", 1,
      [](const Call& c) -> Tensors { return {at::flatten(c[0], c.integer("start_dim"), c.integer("end_dim", -1))}; }},
+    {"MoveDimension", 1,
+     [](const Call& c) -> Tensors { return {at::movedim(c[0], c.integer("source"), c.integer("destination"))}; }},
     {"MoveDimensions", 1,
      [](const Call& c) -> Tensors { return {at::movedim(c[0], c.list("source"), c.list("destination"))}; }},
     {"Narrow", 1,
      [](const Call& c) -> Tensors {
        return {at::narrow(c[0], c.integer("dim"), c.integer("start"), c.integer("length"))};
+     }},
+    // The start is the second input.
+    {"NarrowTensor", 2,
+     [](const Call& c) -> Tensors {
+       const int64_t start = c[1].is_meta() ? 0 : c[1].item().toLong();
+       return {at::narrow(c[0], c.integer("dim"), start, c.integer("length"))};
      }},
     {"ReshapeAs", 2, [](const Call& c) -> Tensors { return {c[0].reshape(c[1].sizes())}; }},
     {"SelectIndex", 1,
@@ -54,12 +58,13 @@ const Operation kOperations[] = {
      [](const Call& c) -> Tensors {
        return at::split_with_sizes(c[0], c.list(c.has("split_size") ? "split_size" : "split_sizes"), c.integer("dim"));
      }},
-    {"Squeeze", 1, [](const Call& c) -> Tensors { return {squeeze(c)}; }},
+    {"Squeeze", 1,
+     [](const Call& c) -> Tensors { return {c.has("dim") ? c[0].squeeze(c.list("dim")) : c[0].squeeze()}; }},
+    {"SqueezeDimension", 1, [](const Call& c) -> Tensors { return {c[0].squeeze(c.integer("dim"))}; }},
     {"TensorSplit", 1,
      [](const Call& c) -> Tensors { return at::tensor_split(c[0], c.integer("sections"), c.integer("dim")); }},
     {"Unbind", 1, [](const Call& c) -> Tensors { return at::unbind(c[0], c.integer("dim")); }},
-    {"Unflatten", 1,
-     [](const Call& c) -> Tensors { return {at::unflatten(c[0], c.integer("dim"), c.list("sizes"))}; }},
+    {"Unflatten", 1, [](const Call& c) -> Tensors { return {at::unflatten(c[0], c.integer("dim"), c.list("sizes"))}; }},
     {"Unsqueeze", 1, [](const Call& c) -> Tensors { return {c[0].unsqueeze(c.integer("dim"))}; }},
 };
 
