@@ -4,9 +4,9 @@
 namespace AscendIE {
 
 const Operation* find_operation(std::string_view name) {
-  for (const Table table :
-       {activations(), arithmetic(), convolutions(), creation(), indexing(), moves(), pooling(), products(),
-        quantization(), reductions(), resizing(), scaling(), selections(), shapes(), views()}) {
+  for (const Table table : {activations(), arithmetic(), attention(), convolutions(), creation(), indexing(), moves(),
+                            normalization(), pooling(), products(), quantization(), recurrent(), reductions(),
+                            resizing(), scaling(), selections(), shapes(), views()}) {
     for (const Operation& operation : table) {
       if (operation.name == name) return &operation;
     }

@@ -13,13 +13,16 @@ using Table = std::span<const Operation>;
 
 Table activations();
 Table arithmetic();
+Table attention();
 Table convolutions();
 Table creation();
 Table indexing();
 Table moves();
+Table normalization();
 Table pooling();
 Table products();
 Table quantization();
+Table recurrent();
 Table reductions();
 Table resizing();
 Table scaling();
