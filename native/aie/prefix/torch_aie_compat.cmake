@@ -1,5 +1,6 @@
 # torch_aie_compat.cmake: lets projects that set C++14 and the old ABI build against today's libtorch, unchanged:
 #   cmake -DCMAKE_PROJECT_INCLUDE=.../torch_aie_compat.cmake ...
+# torch_aie_preset.cmake does that and more; before CMake 3.19 it takes bin/torch_aie_cxx instead.
 # When the project's own lines are done, every target of it gets C++20 and loses the define of the old ABI.
 cmake_minimum_required(VERSION 3.19)
 
