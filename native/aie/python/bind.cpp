@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "npu.h"
 #include "torch_aie.h"
 
 namespace py = pybind11;
@@ -71,6 +72,7 @@ void translate(std::exception_ptr exception) {
 PYBIND11_MODULE(_C, module) {
   py::register_local_exception_translator(translate);
   module.def("set_device", torch_aie::set_device);
+  bind_npu(module);
   module.def("finalize", torch_aie::finalize);
   module.def("compile", [](const torch::jit::Module& target, const std::vector<std::vector<InputRow>>& profiles,
                            const py::dict& options) {

@@ -1,20 +1,20 @@
 // compile.cpp: compile and export_engine.
-#include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
-#include <torch/csrc/jit/passes/dead_code_elimination.h>
-#include <torch/csrc/jit/runtime/interpreter.h>
-#include <torch/custom_class.h>
 
-#include <map>
+#include <algorithm>
+#include <memory>
 
+#include "builder/Builder.h"
 #include "conversion.h"
-#include "core/conversion/converters/converters.h"
-#include "core/util/prelude.h"
 #include "engine.h"
 #include "inputs.h"
 #include "log.h"
 #include "lowering.h"
+#include "npu.h"
+#include "observation.h"
 #include "partition.h"
+#include "specialize.h"
+#include "stitching.h"
 #include "torch_aie.h"
 
 namespace torch_aie {
@@ -24,80 +24,11 @@ namespace {
 using core::conversion::InputType;
 using core::conversion::Segment;
 using core::lowering::Lowered;
-using torch::jit::Graph;
-using torch::jit::Node;
 using torch::jit::Value;
 using torchscript::CompileOptions;
+using EnginePtr = c10::intrusive_ptr<core::runtime::Engine>;
 
-constexpr int kLastDevice = 1024;
 constexpr uint64_t kLargestBlock = 1024;
-
-/// The values of a copy: a copy has the same nodes in the same order, but other names.
-std::map<const Value*, Value*> copied_values(Graph& graph, Graph& copy) {
-  std::map<const Value*, Value*> values;
-  const auto add = [&](const auto& from, const auto& to) {
-    for (size_t i = 0; i < from.size(); ++i) values[from[i]] = to[i];
-  };
-  add(graph.inputs(), copy.inputs());
-  auto to = copy.nodes().begin();
-  for (Node* node : graph.nodes()) add(node->outputs(), (*to++)->outputs());
-  return values;
-}
-
-/// What the segments take in, found by running a copy of the graph on zeros.
-std::vector<InputType> types_of(const std::vector<const Value*>& values, const Lowered& lowered,
-                                const std::vector<InputType>& inputs) {
-  const std::shared_ptr<Graph> copy = lowered.graph->copy();
-  while (!copy->outputs().empty()) copy->eraseOutput(0);
-  const std::map<const Value*, Value*> copied = copied_values(*lowered.graph, *copy);
-  for (const Value* value : values) copy->registerOutput(copied.at(value));
-  torch::jit::EliminateDeadCode(copy);
-  torch::jit::Stack stack{lowered.module._ivalue()};
-  for (const InputType& input : inputs) stack.emplace_back(at::zeros(input.shape, input.type));
-  torch::jit::InterpreterState(torch::jit::Code(copy, "shapes")).run(stack);
-  std::vector<InputType> types;
-  for (const c10::IValue& value : stack)
-    types.push_back({value.toTensor().scalar_type(), value.toTensor().sizes().vec()});
-  return types;
-}
-
-std::vector<std::string> models_of(const std::vector<Segment>& segments, const Lowered& lowered,
-                                   const CompileOptions& options) {
-  std::vector<const Value*> values;
-  for (const Segment& segment : segments) values.insert(values.end(), segment.inputs.begin(), segment.inputs.end());
-  const std::vector<InputType> types =
-      types_of(values, lowered, core::conversion::input_types(*lowered.graph, options));
-  std::vector<std::string> models;
-  auto from = types.begin();
-  for (const Segment& segment : segments) {
-    const auto to = from + static_cast<std::ptrdiff_t>(segment.inputs.size());
-    models.push_back(core::conversion::convert(segment, {from, to}, options));
-    from = to;
-  }
-  return models;
-}
-
-/// Puts a call of the engine before the segment's first node, and its results in place of the segment's.
-void insert_engine(Lowered& lowered, const Segment& segment, const std::string& attribute, Node* before) {
-  Graph& graph = *lowered.graph;
-  const torch::jit::WithInsertPoint here(before);
-  Value* const engine = graph.insertGetAttr(graph.inputs()[0], attribute);
-  Value* const inputs = graph.insertNode(graph.createList(c10::TensorType::get(), segment.inputs))->output();
-  Value* const outputs = graph.insert(c10::Symbol::fromQualString("torch_aie::execute_engine"), {inputs, engine});
-  Node* const unpack = graph.insertNode(graph.createListUnpack(outputs, segment.outputs.size()));
-  for (size_t i = 0; i < segment.outputs.size(); ++i) {
-    segment.outputs[i]->replaceAllUsesWith(unpack->outputs()[i]);
-  }
-}
-
-/// The first node that the segment replaces: constants and lists before it may belong to others too.
-Node* first_converted(const Segment& segment) {
-  Node* first = segment.outputs.front()->node();
-  for (Node* node : segment.nodes) {
-    if (core::conversion::converters::FindConverter(node) && node->isBefore(first)) first = node;
-  }
-  return first;
-}
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
@@ -113,20 +44,102 @@ void check(const CompileOptions& options) {
   expect_in(options.min_block_size, kLargestBlock, "min_block_size");
   TORCH_CHECK_VALUE(options.optimization_level >= 0 && options.optimization_level <= 2, "optimization_level: got ",
                     options.optimization_level, ", allowed are 0, 1, 2");
-  TORCH_CHECK_VALUE(options.torch_executed_modules.empty(), "torch_executed_modules is not supported yet");
 }
 
-/// An error with everything that runs on libtorch, if there is any.
-void expect_whole(Graph& graph, const CompileOptions& options) {
-  const std::vector<std::string> left = core::partition::left_over(graph, options);
-  TORCH_CHECK_VALUE(left.empty(), "the graph cannot be compiled as a whole; these run on libtorch:", joined(left));
-}
+/// A method's graph, what is known of it, and who runs what.
+class Partition {
+ public:
+  Partition(const torch::jit::Module& module, const std::string& method, const CompileOptions& options)
+      : options(options), lowered(core::lowering::lower(module, method, options)) {
+    device::move_to_host(*lowered.graph);
+    inputs_ = core::conversion::input_types(*lowered.graph, options);
+    make_plans();
+    if (!left_over().empty() || core::partition::needs_types(*lowered.graph, options)) learn();
+  }
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+
+  std::vector<std::string> left_over() const { return core::partition::left_over(*lowered.graph, *placement_); }
+
+  /// One for each segment with members, block by block. A node that its converter declines goes to libtorch, and the
+  /// graph is divided again.
+  std::vector<std::vector<EnginePtr>> engines() {
+    for (;;) {
+      try {
+        return convert();
+      } catch (const core::conversion::Declined& declined) {
+        log(Level::kWarning, declined.what());
+        if (!knowledge_.observations) {
+          learn();  // which may replace the node
+        } else {
+          knowledge_.declined.insert(declined.node());
+          make_plans();
+        }
+        expect_whole();
+      }
+    }
+  }
+
+  /// An error with everything that runs on libtorch, if the graph was to be compiled as a whole.
+  void expect_whole() const {
+    if (!options.require_full_compilation) return;
+    const std::vector<std::string> left = left_over();
+    TORCH_CHECK_VALUE(left.empty(), "the graph cannot be compiled as a whole; these run on libtorch:", joined(left));
+  }
+
+  const CompileOptions options;
+  Lowered lowered;
+  std::vector<core::partition::BlockPlan> plans;
+
+ private:
+  /// Runs the graph, which is needed only if a part of it stays on libtorch: operators of users may have a converter
+  /// and nothing else.
+  void learn() {
+    do {
+      observations_ = core::partition::observe(lowered, inputs_);
+    } while (core::lowering::specialize(lowered.graph, observations_));
+    knowledge_.observations = &observations_;
+    make_plans();
+  }
+
+  void make_plans() {
+    placement_ = std::make_unique<core::partition::Placement>(lowered.graph, options, knowledge_);
+    plans = core::partition::plan(lowered.graph, *placement_, options);
+  }
+
+  std::vector<std::vector<EnginePtr>> convert() const {
+    std::vector<std::vector<EnginePtr>> engines;
+    for (const auto& plan : plans) {
+      auto& of_block = engines.emplace_back();
+      for (const Segment& segment : plan.segments) {
+        if (segment.members.empty()) continue;
+        of_block.push_back(c10::make_intrusive<core::runtime::Engine>(
+            core::conversion::convert(segment, types_of(segment.inputs), options)));
+      }
+    }
+    return engines;
+  }
+
+  std::vector<InputType> types_of(const std::vector<Value*>& values) const {
+    const auto graph_inputs = lowered.graph->inputs();
+    std::vector<InputType> types;
+    for (const Value* value : values) {
+      const auto found = std::find(graph_inputs.begin(), graph_inputs.end(), value);
+      types.push_back(found != graph_inputs.end() ? inputs_.at(found - graph_inputs.begin() - 1)
+                                                  : *observations_.at(value).tensor);
+    }
+    return types;
+  }
+
+  std::vector<InputType> inputs_;
+  core::partition::Observations observations_;
+  core::partition::Knowledge knowledge_;
+  std::unique_ptr<core::partition::Placement> placement_;
+};
 
 }  // namespace
 
-void set_device(int id) {
-  TORCH_CHECK_VALUE(id >= 0 && id <= kLastDevice, "set_device: got ", id, ", allowed are 0 to ", kLastDevice);
-}
+void set_device(int id) { device::choose(id); }
 
 void finalize() { AscendIE::Finalize(); }
 
@@ -136,21 +149,18 @@ torch::jit::Module compile(const torch::jit::Module& module, const CompileSpec& 
   CompileOptions options = spec;
   check(options);
   if (options.require_full_compilation) options.min_block_size = 1;
-  Lowered lowered = core::lowering::lower(module, "forward");
-  if (options.require_full_compilation) expect_whole(*lowered.graph, options);
-  const std::vector<Segment> segments = core::partition::segments_of(*lowered.graph, options);
-  if (segments.empty()) log(Level::kWarning, "no part of the graph runs on an engine");
-  const std::vector<std::string> models = models_of(segments, lowered, options);
-  for (size_t i = 0; i < segments.size(); ++i) {
-    const std::string attribute = "engine_" + std::to_string(i);
-    const auto engine = c10::make_intrusive<core::runtime::Engine>(models[i]);
-    lowered.module.register_attribute(attribute, c10::getCustomClassType<c10::intrusive_ptr<core::runtime::Engine>>(),
-                                      engine);
-    insert_engine(lowered, segments[i], attribute, first_converted(segments[i]));
+  Partition partition(module, "forward", options);
+  partition.expect_whole();
+  const std::vector<std::vector<EnginePtr>> engines = partition.engines();
+  log(Level::kInfo, "on libtorch:", joined(partition.left_over()));
+  Lowered& lowered = partition.lowered;
+  size_t count = 0;
+  for (size_t i = 0; i < engines.size(); ++i) {
+    core::partition::stitch(lowered, partition.plans[i], {engines[i].begin(), engines[i].end()}, count);
   }
-  torch::jit::EliminateDeadCode(lowered.graph);
-  log(Level::kInfo, segments.size(),
-      " engines; on libtorch:", joined(core::partition::left_over(*lowered.graph, options)));
+  if (count == 0) log(Level::kWarning, "no part of the graph runs on an engine");
+  core::lowering::finish(lowered, options);
+  device::follow_inputs(*lowered.graph);
   return lowered.module;
 }
 
@@ -158,11 +168,13 @@ std::string export_engine(const torch::jit::Module& module, const std::string& m
   CompileOptions options = spec;
   check(options);
   options.min_block_size = 1;
-  const Lowered lowered = core::lowering::lower(module, method_name);
-  expect_whole(*lowered.graph, options);
-  const std::vector<Segment> segments = core::partition::segments_of(*lowered.graph, options);
-  TORCH_CHECK_VALUE(segments.size() == 1, "the graph makes ", segments.size(), " engines, only one can be exported");
-  return models_of(segments, lowered, options).front();
+  options.require_full_compilation = true;
+  Partition partition(module, method_name, options);
+  partition.expect_whole();
+  const std::vector<std::vector<EnginePtr>> engines = partition.engines();
+  TORCH_CHECK_VALUE(engines.size() == 1 && engines.front().size() == 1,
+                    "no operator of the graph has a converter: there is no engine to export");
+  return engines.front().front()->model();
 }
 
 }  // namespace torchscript

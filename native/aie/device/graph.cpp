@@ -1,0 +1,129 @@
+// graph.cpp: a compiled graph runs on the CPU: its inputs are taken there, its outputs to the device of the inputs.
+#include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/runtime/operator.h>
+#include <torch/csrc/jit/runtime/register_ops_utils.h>
+
+#include "npu.h"
+
+namespace torch_aie::device {
+
+namespace {
+
+using c10::IValue;
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Stack;
+using torch::jit::Value;
+
+constexpr const char* kToHost = "torch_aie::to_host";
+constexpr const char* kFollow = "torch_aie::follow";
+
+bool has_tensors(const c10::TypePtr& type) {
+  if (type->isSubtypeOf(*c10::TensorType::get())) return true;
+  const auto contained = type->containedTypes();
+  return std::any_of(contained.begin(), contained.end(), has_tensors);
+}
+
+/// The value with each tensor in it moved; containers are made anew.
+template <class Move>
+IValue moved(const IValue& value, const Move& move) {
+  if (value.isTensor()) return move(value.toTensor());
+  if (value.isTuple()) {
+    std::vector<IValue> elements;
+    for (const IValue& element : value.toTupleRef().elements()) elements.push_back(moved(element, move));
+    return c10::ivalue::Tuple::create(std::move(elements));
+  }
+  if (value.isList()) {
+    const c10::List<IValue> from = value.toList();
+    c10::List<IValue> to(from.elementType());
+    for (const IValue& element : from.vec()) to.push_back(moved(element, move));
+    return to;
+  }
+  if (value.isGenericDict()) {
+    const auto from = value.toGenericDict();
+    c10::impl::GenericDict to(from.keyType(), from.valueType());
+    for (const auto& entry : from) to.insert(entry.key(), moved(entry.value(), move));
+    return to;
+  }
+  return value;
+}
+
+void to_host_operator(Stack& stack) {
+  const IValue value = torch::jit::pop(stack);
+  torch::jit::push(stack, moved(value, to_host));
+}
+
+void follow_operator(Stack& stack) {
+  const c10::List<at::Tensor> inputs = torch::jit::pop(stack).toTensorList();
+  for (const at::Tensor& input : inputs) {
+    if (!input.defined() || input.device().is_cpu()) continue;
+    const IValue value = torch::jit::pop(stack);
+    const auto move = [&](const at::Tensor& tensor) { return from_host(tensor, input.device()); };
+    return torch::jit::push(stack, moved(value, move));
+  }
+}
+
+// Operators of the JIT: a type variable is no type of the dispatcher.
+const torch::jit::RegisterOperators operators({
+    torch::jit::Operator("torch_aie::to_host(t value) -> t", to_host_operator, c10::AliasAnalysisKind::CONSERVATIVE),
+    torch::jit::Operator("torch_aie::follow(t value, Tensor[] inputs) -> t", follow_operator,
+                         c10::AliasAnalysisKind::CONSERVATIVE),
+});
+
+Node* create(Graph& graph, const char* name, std::vector<Value*> inputs, const c10::TypePtr& type) {
+  Node* const node = graph.create(c10::Symbol::fromQualString(name), inputs);
+  node->output()->setType(type);
+  return node;
+}
+
+c10::optional<IValue> on_host(const IValue& constant) {
+  if (constant.isDevice() && constant.toDevice().type() == kNpu) return c10::Device(at::kCPU);
+  if (constant.isTensor() && constant.toTensor().defined() && constant.toTensor().device().type() == kNpu) {
+    return to_host(constant.toTensor());
+  }
+  return c10::nullopt;
+}
+
+void move_constants(torch::jit::Block* block) {
+  for (Node* node : block->nodes()) {
+    for (torch::jit::Block* inner : node->blocks()) move_constants(inner);
+    if (node->kind() != torch::jit::prim::Constant) continue;
+    const auto value = torch::jit::toIValue(node->output());
+    const auto replacement = value ? on_host(*value) : c10::nullopt;
+    if (!replacement) continue;
+    const torch::jit::WithInsertPoint here(node);
+    node->output()->replaceAllUsesWith(node->owningGraph()->insertConstant(*replacement));
+  }
+}
+
+/// Returns the graph's tensors among its inputs, before they are moved.
+std::vector<Value*> take_inputs(Graph& graph) {
+  std::vector<Value*> tensors;
+  for (Value* input : graph.inputs().slice(1)) {  // the first is the module
+    if (!has_tensors(input->type())) continue;
+    if (input->type()->isSubtypeOf(*c10::TensorType::get())) tensors.push_back(input);
+    Node* const node = create(graph, kToHost, {input}, input->type());
+    graph.prependNode(node);
+    input->replaceAllUsesAfterNodeWith(node, node->output());
+  }
+  return tensors;
+}
+
+}  // namespace
+
+void move_to_host(Graph& graph) { move_constants(graph.block()); }
+
+void follow_inputs(Graph& graph) {
+  const std::vector<Value*> inputs = take_inputs(graph);
+  if (inputs.empty()) return;
+  Node* const list = graph.appendNode(graph.createList(c10::TensorType::get(), inputs));
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    Value* const output = graph.outputs()[i];
+    if (!has_tensors(output->type())) continue;
+    Node* const node = create(graph, kFollow, {output, list->output()}, output->type());
+    graph.appendNode(node);
+    graph.return_node()->replaceInput(i, node->output());
+  }
+}
+
+}  // namespace torch_aie::device
