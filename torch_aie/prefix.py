@@ -48,7 +48,9 @@ def link(root: Path = Path("/")) -> list[Path]:
     wanted = links(root)
     for place, target in wanted.items():
         if not _is_free(place) and not _leads_to(place, target):
-            message = f"{place} is there and is no link to {target}; move it away, or choose another --root"
+            message = (
+                f"{place} is there and is no link to {target}; move it, or give another --root"
+            )
             raise LinkError(message)
     return [place for place, target in wanted.items() if _make(place, target)]
 
