@@ -32,7 +32,7 @@ void check(const Call& c, const Recurrent& r) {
                     c[1].sizes(), ", its first dimension has to be ", r.layers * r.directions);
   TORCH_CHECK_VALUE(c[1].size(1) == c[0].size(r.batch_first ? 0 : 1), "the hidden state has batch size ", c[1].size(1),
                     ", the sequence ", c[0].size(r.batch_first ? 0 : 1));
-  const Tensor& weight = c[r.weights];
+  const Tensor weight = plain_weight(c[r.weights]);
   TORCH_CHECK_VALUE(weight.dim() == 2 && weight.size(1) == c[0].size(2), "the first weight has shape ", weight.sizes(),
                     " for a sequence of ", c[0].sizes());
 }
@@ -41,7 +41,8 @@ Tensors run_recurrent(const Call& c) {
   const Recurrent r = recurrent_of(c);
   check(c, r);
   if (c[0].is_meta()) return shapes_of(c, r);
-  const Tensors weights(c.operands().begin() + static_cast<std::ptrdiff_t>(r.weights), c.operands().end());
+  Tensors weights(c.operands().begin() + static_cast<std::ptrdiff_t>(r.weights), c.operands().end());
+  for (Tensor& weight : weights) weight = plain_weight(weight);
   const bool two = r.directions == 2;
   const auto run = [&](auto function) -> Tensors {
     auto [y, h] = function(c[0], c[1], weights, r.biases, r.layers, 0.0, false, two, r.batch_first);
@@ -97,6 +98,11 @@ Recurrent recurrent_of(const Call& call) {
                     call.operands().size() - r.weights, " weights, ", r.layers, " layers in ", r.directions,
                     " directions have ", weights, " (projections are not supported)");
   return r;
+}
+
+at::Tensor plain_weight(const at::Tensor& weight) {
+  // oneDNN's order: (1, 1, in, gates, hidden).
+  return weight.dim() == 5 ? weight.reshape({weight.size(2), -1}).t().contiguous() : weight;
 }
 
 Table recurrent() { return kOperations; }

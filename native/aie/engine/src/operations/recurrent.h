@@ -24,5 +24,7 @@ struct Recurrent {
 
 /// Throws c10::Error for a kind or count that is not allowed.
 Recurrent recurrent_of(const Call& call);
+/// A weight (gates * hidden, in); saved models of prepared programs have it in another order.
+at::Tensor plain_weight(const at::Tensor& weight);
 
 }  // namespace AscendIE
