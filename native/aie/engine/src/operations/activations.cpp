@@ -52,13 +52,13 @@ CallFunction activation_functions[] = {
 const Operation kOperations[] = {
     {"Activation", 1,
      [](const Call& c) -> Tensors { return {selected<ActivationKind>(c, "activation", activation_functions)(c)}; }},
-    {"Celu", 1, [](const Call& c) -> Tensors { return {at::celu(c[0], c.real("alpha", 1))}; }},
-    {"Glu", 1, [](const Call& c) -> Tensors { return {at::glu(c[0], c.integer("axis", -1))}; }},
+    {"Celu", 1, [](const Call& c) -> Tensors { return {at::celu(c[0], c.scalar("alpha").value_or(1))}; }},
+    {"Glu", 1, [](const Call& c) -> Tensors { return {at::glu(c[0], c.integer("dim", -1))}; }},
     {"HardSwish", 1, [](const Call& c) -> Tensors { return {at::hardswish(c[0])}; }},
     {"LogSigmoid", 1, [](const Call& c) -> Tensors { return {at::log_sigmoid(c[0])}; }, Precision::kFull},
     {"PRelu", 2, [](const Call& c) -> Tensors { return {at::prelu(c[0], c[1])}; }},
     {"Threshold", 1,
-     [](const Call& c) -> Tensors { return {at::threshold(c[0], c.real("threshold"), c.real("value"))}; }},
+     [](const Call& c) -> Tensors { return {at::threshold(c[0], *c.scalar("threshold"), *c.scalar("value"))}; }},
 };
 
 }  // namespace

@@ -125,14 +125,14 @@ Tensor clip(const Call& c) {
   return c.integer("keep_type") ? result.to(c[0].scalar_type()) : result;
 }
 
-/// Bounds are operands: the lower one if there is one, then the upper one.
+/// Bounds are operands: `min` and `max` are their numbers.
 Tensor clamp(const Call& c) {
-  const bool low = c.integer("low") != 0;
-  const bool high = c.integer("high") != 0;
-  std::optional<Tensor> bounds[2];
-  if (low) bounds[0] = c[1];
-  if (high) bounds[1] = c[low ? 2 : 1];
-  return at::clamp(c[0], bounds[0], bounds[1]);
+  const auto bound = [&](const char* name) { return c.has(name) ? std::optional(c[c.integer(name)]) : std::nullopt; };
+  return at::clamp(c[0], bound("min"), bound("max"));
+}
+
+Tensor lerp(const Call& c) {
+  return c.has("weight") ? at::lerp(c[0], c[1], *c.scalar("weight")) : at::lerp(c[0], c[1], c[2]);
 }
 
 at::Scalar value(const Call& c) { return c.scalar("value").value_or(1); }
@@ -153,7 +153,7 @@ const Operation kOperations[] = {
        return {selected<ElementWiseOperation>(c, "element-wise operation", binary_functions)(c[0], c[1])};
      }},
     {"Frac", 1, [](const Call& c) -> Tensors { return {at::frac(c[0])}; }},
-    {"Lerp", 3, [](const Call& c) -> Tensors { return {at::lerp(c[0], c[1], c[2])}; }},
+    {"Lerp", 2, [](const Call& c) -> Tensors { return {lerp(c)}; }},
     {"Log10", 1, [](const Call& c) -> Tensors { return {at::log10(c[0])}; }, Precision::kFull},
     {"NanToNum", 1, [](const Call& c) -> Tensors { return {nan_to_num(c)}; }},
     {"Select", 3, [](const Call& c) -> Tensors { return {at::where(c[0], c[1], c[2])}; }},

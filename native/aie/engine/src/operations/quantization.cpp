@@ -18,8 +18,8 @@ Tensor quantize(const Call& c) {
 }
 
 Tensor fake_quantize(const Call& c) {
-  const int64_t least = c.integer("least");
-  const int64_t greatest = c.integer("greatest");
+  const int64_t least = c.integer("quant_min");
+  const int64_t greatest = c.integer("quant_max");
   if (c.operands().size() < 3) {
     return at::fake_quantize_per_tensor_affine(c[0], c.real("scale"), c.integer("zero_point"), least, greatest);
   }

@@ -28,6 +28,8 @@ Table resizing();
 Table scaling();
 Table selections();
 Table shapes();
+Table sizes();
+Table statistics();
 Table views();
 
 /// Functions in the order of an enum's values.
