@@ -23,6 +23,7 @@ class Call {
 
   const at::Tensor& operator[](size_t i) const { return operands_.at(i); }
   const Tensors& operands() const { return operands_; }
+  const Attributes& attributes() const { return attributes_; }
   bool has(std::string_view name) const { return attributes_.find(name) != attributes_.end(); }
   /// Integers and lists have the values of inputs in place of ValueOfInput.
   int64_t integer(std::string_view name, int64_t absent = 0) const;

@@ -1,4 +1,6 @@
-// converters/convolutions.cpp: convolutions.
+// converters/convolutions.cpp: convolutions and batch normalization.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/rsqrt.h>
 #include <c10/util/Exception.h>
 
 #include "converters/shared.h"
@@ -7,54 +9,139 @@ namespace torch_aie::core::conversion::converters {
 
 namespace {
 
-using AscendIE::Dims;
+using AscendIE::Attributes;
 using torch::jit::Node;
+using Sizes = std::vector<int64_t>;
 
-bool convolution(ConversionCtx* ctx, const Node* node, args& arguments, size_t groups) {
-  const at::Tensor weight = arguments[1].unwrapToAtTensor();
-  TORCH_CHECK_VALUE(weight.dim() >= 3, "the weight has rank ", weight.dim(), ", allowed are 3 and more");
-  const Weights values(ctx, weight);
-  const Weights bias = arguments[2].isNone() ? Weights() : Weights(ctx, arguments[2].unwrapToAtTensor());
-  auto* const layer = ctx->net->AddConvolution(tensor(ctx, arguments), static_cast<int32_t>(weight.size(0)),
-                                               util::toDims(weight.sizes().slice(2)), values.data, bias.data);
+/// Numbers of the arguments behind input, weight and bias; 0: there is none.
+struct Order {
+  size_t stride = 3, padding = 4, dilation = 5, groups = 6;
+  size_t transposed = 0, output_padding = 0;
+};
+
+constexpr Order kPlain;
+constexpr Order kTransposed{3, 4, 7, 6, 0, 5};
+constexpr Order kGeneral{3, 4, 5, 8, 6, 7};
+
+/// Before the first and behind the last element; PyTorch pads one more behind where the sum is odd.
+Sizes same_padding(const Sizes& kernel, const Sizes& dilation) {
+  Sizes padding;
+  for (size_t i = 0; i < kernel.size(); ++i) padding.push_back(dilation[i] * (kernel[i] - 1));
+  return padding;
+}
+
+bool convolution(ConversionCtx* ctx, const Node* node, args& arguments, const Order& order, bool is_transposed) {
+  AscendIE::Tensor* x = tensor(ctx, arguments);
+  std::vector<AscendIE::Tensor*> inputs{x, tensor(ctx, arguments, 1)};
+  if (!arguments[2].isNone()) inputs.push_back(tensor(ctx, arguments, 2));
+  const Sizes weight = util::toVec(inputs[1]->GetDimensions());
+  TORCH_CHECK_VALUE(weight.size() >= 3, "the weight has rank ", weight.size(), ", allowed are 3 and more");
+  const Sizes kernel(weight.begin() + 2, weight.end());
   const auto dims = [&](size_t i) {
-    std::vector<int64_t> list = arguments[i].unwrapToIntVector();
-    if (list.size() == 1) list.resize(weight.dim() - 2, list[0]);
-    return Dims(list);
+    Sizes list = arguments[i].unwrapToIntVector();
+    if (list.size() == 1) list.resize(kernel.size(), list[0]);
+    return list;
   };
-  layer->SetGroupNum(arguments[groups].unwrapToInt());
-  layer->SetStrides(dims(3));
-  layer->SetPaddings(dims(4));
-  layer->SetDilations(dims(5));
-  return finish(ctx, node, layer);
+  const bool transposed = is_transposed || (order.transposed && arguments[order.transposed].unwrapToBool());
+  const int64_t groups = arguments[order.groups].unwrapToInt();
+  Attributes attributes{{"maps", transposed ? weight[1] * groups : weight[0]},
+                        {"kernel", kernel},
+                        {"groups", groups},
+                        {"strides", dims(order.stride)},
+                        {"dilations", dims(order.dilation)}};
+  const c10::IValue* const named =
+      arguments[order.padding].isIValue() ? &arguments[order.padding].getIValue() : nullptr;
+  if (named && named->isString()) {
+    const std::string name = named->toStringRef();
+    TORCH_CHECK_VALUE(name == "same" || name == "valid", "padding: got '", name, "', allowed are 'same', 'valid'");
+    const Sizes sums = same_padding(kernel, dims(order.dilation));
+    Sizes halves(kernel.size(), 0);
+    for (size_t i = 0; i < sums.size() && name == "same"; ++i) {
+      TORCH_CHECK_VALUE(sums[i] % 2 == 0, "padding 'same' of a kernel of size ", kernel[i],
+                        ": allowed are sizes that pad both sides alike");
+      halves[i] = sums[i] / 2;
+    }
+    attributes["paddings"] = halves;
+  } else {
+    attributes["paddings"] = dims(order.padding);
+  }
+  if (transposed) {
+    attributes["transposed"] = int64_t{1};
+    attributes["output_paddings"] = dims(order.output_padding);
+  }
+  return finish(ctx, node, ctx->net->AddOperation("Convolution", inputs, std::move(attributes)));
 }
 
-bool plain_convolution(ConversionCtx* ctx, const Node* node, args& arguments) {
-  return convolution(ctx, node, arguments, 6);
+Converter converter(const Order& order, bool transposed = false) {
+  return [order, transposed](ConversionCtx* ctx, const Node* node, args& arguments) {
+    return convolution(ctx, node, arguments, order, transposed);
+  };
 }
 
-/// What tracing gives for every convolution, transposed ones too.
-bool general_convolution(ConversionCtx* ctx, const Node* node, args& arguments) {
-  TORCH_CHECK_VALUE(!arguments[6].unwrapToBool(),
-                    "transposed convolutions are not supported yet: put aten::_convolution into torch_executed_ops");
-  return convolution(ctx, node, arguments, 8);
+AscendIE::WeightsBuf buffer(const at::Tensor& values) {
+  return {util::toDataType(values.scalar_type()), values.const_data_ptr(), static_cast<uint64_t>(values.numel())};
 }
 
-const auto g_convolutions =
-    RegisterNodeConverters()
-        .pattern(
-            "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
-            "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, "
-            "bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-            general_convolution)
-        .pattern(
-            "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, "
-            "int[1] dilation=1, int groups=1) -> Tensor",
-            plain_convolution)
-        .pattern(
-            "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, "
-            "int[2] dilation=1, int groups=1) -> Tensor",
-            plain_convolution);
+/// In evaluation: x * scale + shift.
+bool batch_norm(ConversionCtx* ctx, const Node* node, args& arguments) {
+  TORCH_CHECK_VALUE(!arguments[5].unwrapToBool() && !arguments[3].isNone() && !arguments[4].isNone(),
+                    "batch normalization in training, allowed is with running statistics: call eval()");
+  const at::Tensor mean = arguments[3].unwrapToAtTensor();
+  at::Tensor scale = at::rsqrt(arguments[4].unwrapToAtTensor() + arguments[7].unwrapToDouble());
+  if (!arguments[1].isNone()) scale = scale * arguments[1].unwrapToAtTensor();
+  at::Tensor shift = -mean * scale;
+  if (!arguments[2].isNone()) shift = shift + arguments[2].unwrapToAtTensor();
+  scale = scale.contiguous();
+  shift = shift.contiguous();
+  return finish(ctx, node,
+                ctx->net->AddScaleNd(tensor(ctx, arguments), AscendIE::ScaleMode::KCHANNEL, buffer(shift),
+                                     buffer(scale), /*channelAxis=*/1));
+}
+
+// `#` is the rank.
+constexpr const char* kPlainSchema =
+    "aten::conv#d(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, int[#] padding=0, "
+    "int[#] dilation=1, int groups=1) -> Tensor";
+constexpr const char* kNamedSchema =
+    "aten::conv#d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, str padding=\"valid\", "
+    "int[#] dilation=1, int groups=1) -> Tensor";
+constexpr const char* kTransposedSchema =
+    "aten::conv_transpose#d(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, int[#] padding=0, "
+    "int[#] output_padding=0, int groups=1, int[#] dilation=1) -> Tensor";
+
+std::string with_rank(std::string text, int rank, const char* overload = "") {
+  for (size_t at = text.find('#'); at != std::string::npos; at = text.find('#')) {
+    text[at] = static_cast<char>('0' + rank);
+  }
+  return text.insert(text.find('('), overload);
+}
+
+RegisterNodeConverters rows() {
+  RegisterNodeConverters all;
+  for (int rank = 1; rank <= 3; ++rank) {
+    all.pattern(with_rank(kPlainSchema, rank), converter(kPlain));
+    all.pattern(with_rank(kNamedSchema, rank), converter(kPlain));
+    // PyTorch names these two overloads after their last argument.
+    all.pattern(with_rank(kTransposedSchema, rank, rank == 1 ? "" : ".input"), converter(kTransposed, true));
+  }
+  all.pattern(
+      "aten::convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+      "bool transposed, int[] output_padding, int groups) -> Tensor",
+      converter(kGeneral));
+  // What tracing gives for every convolution, transposed ones too.
+  all.pattern(
+      "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+      "bool transposed, int[] output_padding, int groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
+      "bool allow_tf32) -> Tensor",
+      converter(kGeneral));
+  all.pattern(
+      "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+      "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+      batch_norm);
+  return all;
+}
+
+const auto g_convolutions = rows();
 
 }  // namespace
 

@@ -1,0 +1,157 @@
+// passes/prepack_convolutions.cpp: convolutions by oneDNN, with weights in its blocked layouts; results are
+// channels_last, which ATen's other kernels keep. The plain weights are made again from these when a model is saved.
+#include <ATen/Context.h>
+#include <ATen/core/List.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <algorithm>
+
+#include "operations/convolutions.h"
+#include "passes/graph.h"
+#include "passes/passes.h"
+
+namespace AscendIE {
+
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+using MaybeTensor = std::optional<Tensor>;
+using MaybeText = std::optional<std::string_view>;
+using MaybeScalar = std::optional<at::Scalar>;
+using Scalars = c10::List<MaybeScalar>;
+
+template <class Function>
+c10::TypedOperatorHandle<Function> operator_of(const char* name, const char* overload = "") {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Function>();
+}
+
+Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input) {
+  const bool known = std::all_of(input.shape.begin(), input.shape.end(), [](int64_t size) { return size >= 0; });
+  const at::OptionalIntArrayRef size = known ? at::OptionalIntArrayRef(input.shape) : std::nullopt;
+  if (c.transposed) {
+    static const auto reorder =
+        operator_of<Tensor(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
+                           at::OptionalIntArrayRef)>("mkldnn::_reorder_convolution_transpose_weight");
+    return reorder.call(weight.to_mkldnn(), c.paddings, c.output_paddings, c.strides, c.dilations, c.groups, size);
+  }
+  static const auto reorder =
+      operator_of<Tensor(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, int64_t, at::OptionalIntArrayRef)>(
+          "mkldnn::_reorder_convolution_weight");
+  return reorder.call(weight.to_mkldnn(), c.paddings, c.strides, c.dilations, c.groups, size);
+}
+
+/// What a kernel needs beside the values.
+struct Prepared {
+  Convolution convolution;
+  uint32_t x, weight, bias, residual, out;
+  bool residual_dies;  // nobody reads the residual later
+  Scalars scalars;
+  std::string then = {};
+  MaybeText then_name = {}, algorithm = {};
+};
+
+Scalars scalars_of(const Convolution& convolution) {
+  Scalars scalars;
+  const size_t count = convolution.then.empty() ? 0 : then_of(convolution.then).scalars;
+  if (count > 0) scalars.push_back(MaybeScalar(convolution.a));
+  if (count > 1) scalars.push_back(MaybeScalar(convolution.b));
+  return scalars;
+}
+
+Tensor plain(const Prepared& p, const Tensors& values, const MaybeTensor& bias) {
+  const Convolution& c = p.convolution;
+  const std::string_view then = p.then_name ? *p.then_name : "none";
+  if (c.transposed) {
+    static const auto run =
+        operator_of<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef, IntArrayRef,
+                           IntArrayRef, int64_t, std::string_view, Scalars, MaybeText)>(
+            "mkldnn::_convolution_transpose_pointwise");
+    return run.call(values[p.x], values[p.weight], bias, c.paddings, c.output_paddings, c.strides, c.dilations,
+                    c.groups, then, p.scalars, p.algorithm);
+  }
+  static const auto run =
+      operator_of<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef, IntArrayRef,
+                         int64_t, std::string_view, Scalars, MaybeText)>("mkldnn::_convolution_pointwise");
+  return run.call(values[p.x], values[p.weight], bias, c.paddings, c.strides, c.dilations, c.groups, then, p.scalars,
+                  p.algorithm);
+}
+
+Tensor with_residual(const Prepared& p, Tensors& values, const MaybeTensor& bias) {
+  const Convolution& c = p.convolution;
+  Tensor& residual = values[p.residual];
+  // Sole owner of a dense tensor: its memory may take the result. Inputs and constants have other owners.
+  const bool free = p.residual_dies && residual.use_count() == 1 && residual.storage().use_count() == 1 &&
+                    residual.is_contiguous(at::MemoryFormat::ChannelsLast);
+  if (free) {
+    static const auto run =
+        operator_of<Tensor&(Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef,
+                            IntArrayRef, int64_t, std::string_view, MaybeScalar, MaybeText, Scalars, MaybeText)>(
+            "mkldnn::_convolution_pointwise_", "binary");
+    run.call(residual, values[p.x], values[p.weight], bias, c.paddings, c.strides, c.dilations, c.groups, "add", 1.0,
+             p.then_name, p.scalars, p.algorithm);
+    return std::move(residual);
+  }
+  static const auto run =
+      operator_of<Tensor(const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef,
+                         IntArrayRef, int64_t, std::string_view, MaybeScalar, MaybeText, Scalars, MaybeText)>(
+          "mkldnn::_convolution_pointwise", "binary");
+  return run.call(values[p.x], residual, values[p.weight], bias, c.paddings, c.strides, c.dilations, c.groups, "add",
+                  1.0, p.then_name, p.scalars, p.algorithm);
+}
+
+class Packer {
+ public:
+  explicit Packer(Program& program) : program_(program), graph_(program) {}
+
+  void run() {
+    for (Step& step : program_.steps) {
+      if (can_pack(step)) pack(step);
+    }
+    remove_unused(program_);
+  }
+
+ private:
+  bool can_pack(const Step& step) const {
+    if (std::string_view(step.operation->name) != "Convolution" || step.kernel) return false;
+    const ValueType& x = program_.types[step.inputs[0]];
+    const Tensor weight = graph_.constant(step.inputs[1]);
+    if (x.shape.size() != 4 || x.shape[1] <= 0 || !weight.defined()) return false;
+    const auto is_float = [&](uint32_t value) { return program_.types[value].type == at::kFloat; };
+    return weight.scalar_type() == at::kFloat && std::all_of(step.inputs.begin(), step.inputs.end(), is_float);
+  }
+
+  void pack(Step& step) {
+    Convolution convolution(step.attributes, step.inputs.size());
+    const ValueType& x = program_.types[step.inputs[0]];
+    const Tensor weight = graph_.constant(step.inputs[1]).reshape(convolution.weight_shape(x.shape[1]));
+    step.inputs[1] = add_constant(program_, packed(convolution, weight, x));
+    const auto is_residual = [&](uint32_t value) { return value == step.inputs[convolution.residual]; };
+    const bool dies = std::any_of(step.last_used.begin(), step.last_used.end(), is_residual);
+    const uint32_t bias_value = step.inputs[convolution.bias], residual = step.inputs[convolution.residual];
+    auto prepared = std::make_shared<Prepared>(convolution, step.inputs[0], step.inputs[1], bias_value, residual,
+                                               step.outputs[0], dies, scalars_of(convolution));
+    if (!convolution.then.empty()) {
+      prepared->then = convolution.then == "gelu_tanh" ? "gelu" : convolution.then;
+      prepared->then_name = prepared->then;
+      if (const char* const algorithm = then_of(convolution.then).algorithm) prepared->algorithm = algorithm;
+    }
+    step.kernel = [prepared](Tensors& values) {
+      const Prepared& p = *prepared;
+      const MaybeTensor bias = p.convolution.bias ? MaybeTensor(values[p.bias]) : std::nullopt;
+      values[p.out] = p.convolution.residual ? with_residual(p, values, bias) : plain(p, values, bias);
+    };
+  }
+
+  Program& program_;
+  Graph graph_;
+};
+
+}  // namespace
+
+void prepack_convolutions(Program& program) {
+  if (!at::globalContext().userEnabledMkldnn() || !at::hasMKLDNN() || program.compute() != at::kFloat) return;
+  Packer(program).run();
+}
+
+}  // namespace AscendIE
