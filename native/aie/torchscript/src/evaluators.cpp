@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/util/prelude.h"
+#include "sizes.h"
 
 namespace torch_aie::core::conversion {
 
@@ -121,7 +122,8 @@ void evaluate(ConversionCtx* ctx, const Node* node) {
   }
   Vars results;
   try {
-    results = results_of(node, args);
+    const std::optional<Vars> sizes = evaluate_sizes(ctx, node, args);
+    results = sizes ? *sizes : results_of(node, args);
   } catch (const c10::Error& e) {
     TORCH_CHECK_VALUE(false, util::nodeInfo(node), ": ", e.what_without_backtrace());
   }
