@@ -34,7 +34,8 @@ class Call {
     const auto found = attributes_.find(name);
     if (found == attributes_.end()) return {};
     if (const auto* const value = std::get_if<double>(&found->second)) return *value;
-    return integer(name);
+    const int64_t value = std::get<int64_t>(found->second);
+    return IsValueOfInput(value) ? operands_.at(value - ValueOfInput(0)).item() : at::Scalar(value);
   }
   std::vector<int64_t> list(std::string_view name, std::vector<int64_t> absent = {}) const;
   Call with(const Tensors& operands) const { return {operands, attributes_, compute_}; }

@@ -13,23 +13,49 @@ namespace torch_aie::core::conversion {
 
 namespace {
 
-constexpr const char* kKinds[] = {"a constant", "a tensor of the network", "a list"};
-
-template <class T>
-const T& get(const std::variant<c10::IValue, AscendIE::Tensor*, std::vector<Var>>& value, size_t wanted) {
-  TORCH_CHECK_TYPE(value.index() == wanted, "the argument is ", kKinds[value.index()], ", expected ", kKinds[wanted]);
-  return std::get<T>(value);
+void expect(bool fits, const Var& var, const char* what) {
+  TORCH_CHECK_TYPE(fits, "the argument is ", var.typeName(), ", expected ", what);
 }
 
-void expect(bool fits, const c10::IValue& value, const char* what) {
-  TORCH_CHECK_TYPE(fits, "the argument has the kind ", value.tagKind(), ", expected ", what);
+/// Numbers of which the value is not known before the model runs.
+bool is_late_number(const AscendIE::Tensor* tensor) {
+  return tensor->GetType() != AscendIE::DataType::UNKNOWN && tensor->GetDimensions().Empty();
 }
 
 }  // namespace
 
-AscendIE::Tensor* Var::getAscendTensor() const { return get<AscendIE::Tensor*>(value_, 1); }
-const c10::IValue& Var::getIValue() const { return get<c10::IValue>(value_, 0); }
-const std::vector<Var>& Var::getList() const { return get<std::vector<Var>>(value_, 2); }
+Var::Type Var::type() const { return isAscendTensor() ? kTensor : isList() ? kList : isNone() ? kNone : kIValue; }
+
+std::string Var::typeName() const {
+  switch (type()) {
+    case kNone:
+      return "None";
+    case kTensor: {
+      const AscendIE::Dims dims = std::get<AscendIE::Tensor*>(value_)->GetDimensions();
+      return c10::str("a tensor of the network with the shape ", at::IntArrayRef(dims.begin(), dims.end()));
+    }
+    case kIValue:
+      return "a constant of kind " + std::get<c10::IValue>(value_).tagKind();
+    case kList:
+      return c10::str("a list of ", std::get<std::vector<Var>>(value_).size());
+  }
+  return "";
+}
+
+template <class T>
+const T& Var::get(const char* wanted) const {
+  expect(std::holds_alternative<T>(value_), *this, wanted);
+  return std::get<T>(value_);
+}
+
+AscendIE::Tensor* Var::getAscendTensor() const { return get<AscendIE::Tensor*>("a tensor of the network"); }
+const std::vector<Var>& Var::getList() const { return get<std::vector<Var>>("a list"); }
+
+const c10::IValue& Var::getIValue() const {
+  TORCH_CHECK_NOT_IMPLEMENTED(!isAscendTensor() || !is_late_number(getAscendTensor()),
+                              "the argument is a number that is known only when the model runs, expected a constant");
+  return get<c10::IValue>("a constant");
+}
 
 AscendIE::Tensor* Var::getFreezeAscendTensor(ConversionCtx* ctx) const {
   if (isAscendTensor()) return getAscendTensor();
@@ -37,67 +63,92 @@ AscendIE::Tensor* Var::getFreezeAscendTensor(ConversionCtx* ctx) const {
   return ctx->net->AddConstant(weights.shape, weights.data)->GetOutput(0);
 }
 
+std::vector<Var> Var::elements(const char* wanted) const {
+  if (isList()) return getList();
+  const c10::IValue& value = getIValue();
+  expect(!value.isNone(), *this, wanted);
+  if (!value.isList()) return {*this};
+  std::vector<Var> all;
+  for (const c10::IValue& element : value.toListRef()) all.emplace_back(element);
+  return all;
+}
+
 std::vector<AscendIE::Tensor*> Var::getFreezeAscendTensors(ConversionCtx* ctx) const {
+  expect(isList() || getIValue().isList(), *this, "a list of tensors");
   std::vector<AscendIE::Tensor*> tensors;
-  if (isList()) {
-    for (const Var& element : getList()) tensors.push_back(element.getFreezeAscendTensor(ctx));
-  } else {
-    expect(getIValue().isTensorList(), getIValue(), "a list of tensors");
-    for (const at::Tensor& element : getIValue().toTensorVector()) {
-      tensors.push_back(Var(c10::IValue(element)).getFreezeAscendTensor(ctx));
-    }
-  }
+  for (const Var& element : elements("a list of tensors")) tensors.push_back(element.getFreezeAscendTensor(ctx));
   return tensors;
 }
 
 int64_t Var::unwrapToInt() const {
   const c10::IValue& value = getIValue();
   if (value.isTensor()) return value.toTensor().item<int64_t>();
-  expect(value.isInt(), value, "int");
+  expect(value.isInt(), *this, "int");
   return value.toInt();
 }
 
 double Var::unwrapToDouble() const {
   const c10::IValue& value = getIValue();
   if (value.isTensor()) return value.toTensor().item<double>();
-  expect(value.isDouble() || value.isInt(), value, "float");
+  expect(value.isDouble() || value.isInt(), *this, "float");
   return value.isInt() ? static_cast<double>(value.toInt()) : value.toDouble();
 }
 
 bool Var::unwrapToBool() const {
-  expect(getIValue().isBool(), getIValue(), "bool");
-  return getIValue().toBool();
+  const c10::IValue& value = getIValue();
+  if (value.isTensor()) return value.toTensor().item<bool>();
+  expect(value.isBool(), *this, "bool");
+  return value.toBool();
 }
 
 std::string Var::unwrapToString() const {
-  expect(getIValue().isString(), getIValue(), "str");
+  expect(getIValue().isString(), *this, "str");
   return getIValue().toStringRef();
 }
 
 c10::Scalar Var::unwrapToScalar() const {
   const c10::IValue& value = getIValue();
   if (value.isTensor()) return value.toTensor().item();
-  expect(value.isScalar(), value, "Scalar");
+  expect(value.isScalar(), *this, "Scalar");
   return value.toScalar();
-}
-
-std::vector<int64_t> Var::unwrapToIntVector() const {
-  if (isList()) {
-    std::vector<int64_t> values;
-    for (const Var& element : getList()) values.push_back(element.unwrapToInt());
-    return values;
-  }
-  if (getIValue().isInt()) return {getIValue().toInt()};
-  expect(getIValue().isIntList(), getIValue(), "int[]");
-  return getIValue().toIntVector();
 }
 
 at::Tensor Var::unwrapToAtTensor() const {
   const c10::IValue& value = getIValue();
   if (value.isTensor()) return value.toTensor();
-  expect(value.isScalar(), value, "Tensor");
+  expect(value.isScalar(), *this, "Tensor");
   const at::ScalarType type = value.isDouble() ? at::kFloat : value.isInt() ? at::kLong : at::kBool;
   return at::scalar_tensor(value.toScalar(), type);
+}
+
+std::vector<int64_t> Var::unwrapToIntVector() const {
+  std::vector<int64_t> values;
+  for (const Var& element : elements("int[]")) values.push_back(element.unwrapToInt());
+  return values;
+}
+
+std::vector<double> Var::unwrapToDoubleVector() const {
+  std::vector<double> values;
+  for (const Var& element : elements("float[]")) values.push_back(element.unwrapToDouble());
+  return values;
+}
+
+std::vector<bool> Var::unwrapToBoolVector() const {
+  std::vector<bool> values;
+  for (const Var& element : elements("bool[]")) values.push_back(element.unwrapToBool());
+  return values;
+}
+
+std::vector<at::Tensor> Var::unwrapToAtTensorVector() const {
+  std::vector<at::Tensor> values;
+  for (const Var& element : elements("Tensor[]")) values.push_back(element.unwrapToAtTensor());
+  return values;
+}
+
+c10::List<bool> Var::unwrapToBoolList() const {
+  c10::List<bool> values;
+  for (const bool value : unwrapToBoolVector()) values.push_back(value);
+  return values;
 }
 
 void ConversionCtx::AssociateValueAndVar(const torch::jit::Value* value, Var var) {
