@@ -1,0 +1,30 @@
+// converters/quantization.cpp: fake quantization: values become the nearest ones that integers stand for.
+#include "converters/by_schema.h"
+
+namespace torch_aie::core::conversion::converters {
+
+namespace {
+
+constexpr SchemaRow kSchemas[] = {
+    {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, "
+     "int quant_min, int quant_max) -> Tensor",
+     "FakeQuantize"},
+    {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, "
+     "int quant_max) -> Tensor",
+     "FakeQuantize"},
+    {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
+     "int quant_min, int quant_max) -> Tensor",
+     "FakeQuantize"},
+};
+
+RegisterNodeConverters rows() {
+  RegisterNodeConverters all;
+  for (const SchemaRow& row : kSchemas) all += row;
+  return all;
+}
+
+const auto g_rows = rows();
+
+}  // namespace
+
+}  // namespace torch_aie::core::conversion::converters
