@@ -1,59 +1,45 @@
-// evaluators.cpp: containers and sizes have a row here, every other operator on constants is run by the JIT itself.
+// evaluators.cpp: finds a node's evaluator; operators on constants that have none are run by the JIT itself.
 #include "evaluators.h"
 
 #include <ATen/core/stack.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
-#include <map>
+#include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "core/util/prelude.h"
-#include "sizes.h"
+#include "evaluator_tables.h"
 
 namespace torch_aie::core::conversion {
 
 namespace {
 
 using torch::jit::Node;
-using Vars = std::vector<Var>;
-using Evaluator = Vars (*)(const Node*, const Vars&);
 
-Var constant(c10::IValue value) { return Var(std::move(value)); }
-
-Vars size(const Node* node, const Vars& args) {
-  const std::vector<int64_t> sizes = util::toVec(args[0].getAscendTensor()->GetDimensions());
-  if (node->inputs().size() == 1) return {constant(sizes)};
-  const int64_t dim = args[1].unwrapToInt();
-  const auto rank = static_cast<int64_t>(sizes.size());
-  TORCH_CHECK_INDEX(dim >= -rank && dim < rank, "dimension ", dim, " is none of ", -rank, " to ", rank - 1);
-  return {constant(sizes[dim < 0 ? dim + rank : dim])};
+const std::unordered_map<std::string_view, Evaluator>& evaluators() {
+  static const auto* const all = [] {
+    auto* const map = new std::unordered_map<std::string_view, Evaluator>;  // lives as long as the process
+    for (const EvaluatorTable table : {containers(), creations(), properties()}) {
+      for (const EvaluatorRow& row : table) map->emplace(row.name, row.evaluate);
+    }
+    return map;
+  }();
+  return *all;
 }
 
-Vars rank(const Node* /*node*/, const Vars& args) {
-  return {constant(int64_t{args[0].getAscendTensor()->GetDimensions().Size()})};
-}
-
-Vars length(const Node* /*node*/, const Vars& args) {
-  if (args[0].isList()) return {constant(static_cast<int64_t>(args[0].getList().size()))};
-  const AscendIE::Dims dims = args[0].getAscendTensor()->GetDimensions();
-  TORCH_CHECK_TYPE(!dims.Empty(), "a tensor without dimensions has no length");
-  return {constant(dims[0])};
-}
-
-Vars same(const Node* /*node*/, const Vars& args) { return {args[0]}; }
-Vars pack(const Node* /*node*/, const Vars& args) { return {Var(args)}; }
-Vars unpack(const Node* /*node*/, const Vars& args) { return args[0].getList(); }
-
-// For arguments that are not all constants.
-const std::map<std::string_view, Evaluator>& evaluators() {
-  static const std::map<std::string_view, Evaluator> table{
-      {"aten::size", size},          {"aten::dim", rank},          {"aten::len", length},
-      {"prim::ListConstruct", pack}, {"prim::ListUnpack", unpack}, {"prim::TupleConstruct", pack},
-      {"prim::TupleUnpack", unpack}, {"prim::NumToTensor", same},  {"aten::Int", same},
-  };
-  return table;
+/// Null if the node's operator has none.
+Evaluator evaluator_of(const Node* node) {
+  const std::string kind = node->kind().toQualString();
+  const c10::FunctionSchema* const schema = node->maybeSchema();
+  const auto& all = evaluators();
+  auto found = all.end();
+  if (schema && !schema->overload_name().empty()) found = all.find(kind + "." + schema->overload_name());
+  if (found == all.end()) found = all.find(kind);
+  return found == all.end() ? nullptr : found->second;
 }
 
 bool holds_tensor(const c10::TypePtr& type) {
@@ -62,55 +48,68 @@ bool holds_tensor(const c10::TypePtr& type) {
   return std::any_of(contained.begin(), contained.end(), [](const auto& inner) { return holds_tensor(inner); });
 }
 
-/// A list of integers among the arguments may have been packed from constants.
+bool holds_tensor(at::ArrayRef<const torch::jit::Value*> values) {
+  return std::any_of(values.begin(), values.end(), [](const auto* value) { return holds_tensor(value->type()); });
+}
+
+/// Without memory: one element stands for all, and a size that is not known is 1.
+at::Tensor without_values(const AscendIE::Tensor& tensor) {
+  std::vector<int64_t> shape = util::toVec(tensor.GetDimensions());
+  for (int64_t& size : shape) size = std::max<int64_t>(size, size < 0 ? 1 : 0);
+  return at::empty_strided(shape, std::vector<int64_t>(shape.size(), 0), util::toScalarType(tensor.GetType()));
+}
+
 c10::IValue as_ivalue(const Var& var, const c10::TypePtr& type) {
+  if (var.isAscendTensor()) return without_values(*var.getAscendTensor());
   if (!var.isList()) return var.getIValue();
-  if (type->kind() == c10::TypeKind::ListType && type->containedType(0)->kind() == c10::TypeKind::IntType) {
-    return var.unwrapToIntVector();
-  }
-  c10::impl::GenericList list(type->kind() == c10::TypeKind::ListType ? type->containedType(0) : c10::AnyType::get());
-  for (const Var& element : var.getList()) list.push_back(element.getIValue());
+  const c10::TypePtr element = type->kind() == c10::TypeKind::ListType ? type->containedType(0) : c10::AnyType::get();
+  if (element->kind() == c10::TypeKind::IntType) return var.unwrapToIntVector();
+  c10::impl::GenericList list(element);
+  for (const Var& item : var.getList()) list.push_back(as_ivalue(item, element));
   return list;
 }
 
-Vars run(const Node* node, const Vars& args) {
-  torch::jit::Stack stack;
-  for (size_t i = 0; i < args.size(); ++i) stack.push_back(as_ivalue(args[i], node->input(i)->type()));
-  node->getOperation()(stack);
-  Vars results;
-  for (c10::IValue& value : stack) results.push_back(constant(std::move(value)));
-  return results;
-}
-
-bool has_tensor(const Var& var) {
-  if (!var.isList()) return var.isAscendTensor();
-  const auto& list = var.getList();
-  return std::any_of(list.begin(), list.end(), has_tensor);
-}
-
-Vars results_of(const Node* node, const Vars& args) {
-  if (const auto value = torch::jit::toIValue(node->output(0)); value && args.empty()) return {constant(*value)};
-  const auto found = evaluators().find(node->kind().toQualString());
-  const bool constants = std::none_of(args.begin(), args.end(), has_tensor);
-  const bool container = node->kind() == c10::prim::ListConstruct || node->kind() == c10::prim::TupleConstruct ||
-                         (!args.empty() && args[0].isList());
-  if (found != evaluators().end() && (!constants || container)) return found->second(node, args);
-  return run(node, args);
+Vars results_of(const Evaluation& evaluation) {
+  const Node* const node = evaluation.node;
+  if (node->kind() == c10::prim::Constant) {
+    const auto value = torch::jit::toIValue(node->output(0));
+    return {Var(value.value_or(c10::IValue()))};
+  }
+  if (const Evaluator evaluate = evaluator_of(node)) return evaluate(evaluation);
+  TORCH_CHECK_TYPE(!has_tensor(evaluation.args),
+                   "an argument is not known until the model runs, and this operator has no layer");
+  return run(evaluation);
 }
 
 }  // namespace
 
-bool is_evaluable(const Node* node) {
-  const auto kind = node->kind();
-  if (kind == c10::prim::Constant || kind == c10::prim::ListConstruct || kind == c10::prim::TupleConstruct) return true;
-  if (!node->blocks().empty() || node->hasSideEffects() || node->outputs().empty()) return false;
-  const bool known = evaluators().count(node->kind().toQualString()) > 0;
-  bool tensors = false;
-  for (const torch::jit::Value* input : node->inputs()) tensors |= holds_tensor(input->type());
-  for (const torch::jit::Value* output : node->outputs()) {
-    if (holds_tensor(output->type())) return false;
+bool has_tensor(const Var& var) { return var.isList() ? has_tensor(var.getList()) : var.isAscendTensor(); }
+
+bool has_tensor(const Vars& vars) {
+  return std::any_of(vars.begin(), vars.end(), [](const Var& var) { return has_tensor(var); });
+}
+
+Vars run(const Evaluation& evaluation) {
+  torch::jit::Stack stack;
+  for (size_t i = 0; i < evaluation.args.size(); ++i) {
+    stack.push_back(as_ivalue(evaluation[i], evaluation.node->input(i)->type()));
   }
-  return known || (!tensors && node->maybeOperator() && !node->isNondeterministic());
+  evaluation.node->getOperation()(stack);
+  Vars results;
+  for (c10::IValue& value : stack) results.emplace_back(std::move(value));
+  return results;
+}
+
+bool is_evaluable(const Node* node) {
+  if (node->kind() == c10::prim::Constant || node->kind() == c10::prim::ListConstruct ||
+      node->kind() == c10::prim::TupleConstruct) {
+    return true;
+  }
+  if (!node->blocks().empty() || node->hasSideEffects() || node->outputs().empty()) return false;
+  const c10::FunctionSchema* const schema = node->maybeSchema();
+  if (schema && schema->is_mutable()) return false;
+  if (evaluator_of(node)) return true;
+  return schema && !node->isNondeterministic() && !holds_tensor(node->inputs()) && !holds_tensor(node->outputs());
 }
 
 void evaluate(ConversionCtx* ctx, const Node* node) {
@@ -122,8 +121,7 @@ void evaluate(ConversionCtx* ctx, const Node* node) {
   }
   Vars results;
   try {
-    const std::optional<Vars> sizes = evaluate_sizes(ctx, node, args);
-    results = sizes ? *sizes : results_of(node, args);
+    results = results_of({ctx, node, args});
   } catch (const c10::Error& e) {
     TORCH_CHECK_VALUE(false, util::nodeInfo(node), ": ", e.what_without_backtrace());
   }
