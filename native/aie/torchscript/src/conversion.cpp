@@ -46,6 +46,8 @@ void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& 
   bool converted = false;
   try {
     converted = converter(&ctx, node, arguments);
+  } catch (const c10::NotImplementedError& e) {
+    throw Declined(node, where + ": " + e.what_without_backtrace());
   } catch (const c10::Error& e) {
     TORCH_CHECK_VALUE(false, where, ": ", e.what_without_backtrace());
   } catch (const std::exception& e) {

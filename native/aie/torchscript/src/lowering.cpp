@@ -6,29 +6,63 @@
 #include <torch/csrc/jit/passes/constant_propagation.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
+#include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/passes/lower_tuples.h>
+#include <torch/csrc/jit/passes/peephole.h>
 #include <torch/csrc/jit/passes/remove_exceptions.h>
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
+#include "log.h"
+#include "modules.h"
+#include "normalization.h"
+
 namespace torch_aie::core::lowering {
 
-Lowered lower(const torch::jit::Module& module, const std::string& method) {
-  TORCH_CHECK_VALUE(module.find_method(method), "the module has no method '", method, "'");
+namespace {
+
+using torch::jit::Graph;
+
+void check(const torch::jit::Module& module, const std::string& method) {
+  std::string methods;
+  for (const torch::jit::Method& one : module.get_methods()) methods += (methods.empty() ? "" : ", ") + one.name();
+  TORCH_CHECK_VALUE(module.find_method(method), "the module has no method '", method, "', it has: ", methods);
   TORCH_CHECK_VALUE(!module.hasattr("training") || !module.is_training(),
                     "the module is in training mode: call eval() before it is compiled");
+}
+
+void simplify(std::shared_ptr<Graph>& graph) {
+  torch::jit::ConstantPropagation(graph);
+  torch::jit::PeepholeOptimize(graph);
+  torch::jit::LowerSimpleTuples(graph);
+  torch::jit::EliminateCommonSubexpression(graph);
+  torch::jit::EliminateDeadCode(graph);
+}
+
+}  // namespace
+
+Lowered lower(const torch::jit::Module& module, const std::string& method, const torchscript::CompileOptions& options) {
+  check(module, method);
   torch::jit::Module frozen = torch::jit::freeze_module(
       module, method == "forward" ? std::vector<std::string>{} : std::vector<std::string>{method});
   auto graph = frozen.get_method(method).graph();
   torch::jit::Inline(*graph);
   torch::jit::RemoveListMutation(graph);
-  torch::jit::RemoveTensorMutation(graph);
   torch::jit::EliminateExceptions(graph);
-  torch::jit::ConstantPropagation(graph);
-  torch::jit::LowerSimpleTuples(graph);
-  torch::jit::EliminateCommonSubexpression(graph);
-  torch::jit::EliminateDeadCode(graph);
+  simplify(graph);
+  normalize(graph, options.torch_executed_ops);
+  torch::jit::RemoveTensorMutation(graph);
+  remove_no_ops(graph, options.torch_executed_ops);
+  simplify(graph);
+  log(Level::kDebug, "lowered graph:\n", *graph);
   return {std::move(frozen), std::move(graph)};
+}
+
+void finish(Lowered& lowered, const torchscript::CompileOptions& options) {
+  torch::jit::EliminateDeadCode(lowered.graph);
+  // Engines are optimized in any case: the levels are about the graph around them.
+  if (options.optimization_level >= 1) torch::jit::OptimizeFrozenGraph(lowered.graph, /*optimize_numerics=*/true);
+  lowered.graph->lint();
 }
 
 }  // namespace torch_aie::core::lowering

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "torch_aie.h"
+
 namespace torch_aie::core::lowering {
 
 struct Lowered {
@@ -14,7 +16,10 @@ struct Lowered {
   std::shared_ptr<torch::jit::Graph> graph;
 };
 
-/// Throws c10::Error for a module in training mode.
-Lowered lower(const torch::jit::Module& module, const std::string& method);
+/// Operators that the options send to libtorch keep their names. Throws c10::Error for a module in training mode.
+Lowered lower(const torch::jit::Module& module, const std::string& method, const torchscript::CompileOptions& options);
+
+/// After engines are in: removes what nobody reads, and optimizes what is left to libtorch (optimization_level).
+void finish(Lowered& lowered, const torchscript::CompileOptions& options);
 
 }  // namespace torch_aie::core::lowering

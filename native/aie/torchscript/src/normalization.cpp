@@ -1,0 +1,100 @@
+// normalization.cpp: tables of operators, applied where neither operands nor results are changed in place.
+#include "normalization.h"
+
+#include <torch/csrc/jit/ir/alias_analysis.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/normalize_ops.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+
+namespace torch_aie::core::lowering {
+
+namespace {
+
+using torch::jit::Block;
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+/// An operator that returns its first operand if the input of this number is a constant `false` (-1: always).
+constexpr std::pair<std::string_view, int> kNoOps[] = {
+    {"aten::dropout", 2},
+    {"aten::feature_dropout", 2},
+    {"aten::alpha_dropout", 2},
+    {"aten::feature_alpha_dropout", 2},
+    {"aten::dropout_", 2},
+    {"aten::contiguous", -1},  // `view` is `reshape` by then
+    {"aten::detach", -1},
+    {"aten::alias", -1},
+    {"aten::lift_fresh", -1},
+};
+
+void for_each(Block* block, const std::function<void(Node*)>& visit) {
+  const std::vector<Node*> nodes(block->nodes().begin(), block->nodes().end());
+  for (Node* node : nodes) {
+    for (Block* inner : node->blocks()) for_each(inner, visit);
+    visit(node);
+  }
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool touches_written(const torch::jit::AliasDb& aliases, const Node* node) {
+  const auto written = [&](const Value* value) { return aliases.hasWriters(value); };
+  const auto inputs = node->inputs();
+  const auto outputs = node->outputs();
+  return std::any_of(inputs.begin(), inputs.end(), written) || std::any_of(outputs.begin(), outputs.end(), written);
+}
+
+bool is_no_op(const Node* node) {
+  for (const auto& [name, flag] : kNoOps) {
+    if (name != node->kind().toQualString()) continue;
+    return flag < 0 || torch::jit::constant_as<bool>(node->input(flag)) == false;
+  }
+  return false;
+}
+
+/// Those that have a copy of theirs under another name, such as absolute for abs.
+bool keeps_an_alias(const std::vector<std::string>& kept) {
+  const auto& aliases = torch::jit::getOperatorAliasMap();
+  return std::any_of(kept.begin(), kept.end(), [&](const std::string& name) {
+    return std::any_of(aliases.begin(), aliases.end(),
+                       [&](const auto& alias) { return name == alias.first.toQualString(); });
+  });
+}
+
+}  // namespace
+
+void normalize(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& kept) {
+  if (!keeps_an_alias(kept)) torch::jit::NormalizeOps(graph);
+  if (contains(kept, "aten::view")) return;
+  const torch::jit::AliasDb aliases(graph);
+  for_each(graph->block(), [&](Node* node) {
+    if (!node->matches("aten::view(Tensor(a) self, int[] size) -> Tensor(a)") || touches_written(aliases, node)) return;
+    Node* const reshape = graph->create(c10::aten::reshape, node->inputs(), 1);
+    reshape->copyMetadata(node);
+    reshape->insertBefore(node);
+    reshape->output()->copyMetadata(node->output());
+    node->output()->replaceAllUsesWith(reshape->output());
+    node->destroy();
+  });
+}
+
+void remove_no_ops(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& kept) {
+  const bool views = contains(kept, "aten::view");  // they need what contiguous gives
+  const torch::jit::AliasDb aliases(graph);
+  for_each(graph->block(), [&](Node* node) {
+    const std::string_view name = node->kind().toQualString();
+    if (!is_no_op(node) || contains(kept, name) || (views && name == "aten::contiguous")) return;
+    if (touches_written(aliases, node)) return;
+    node->output()->replaceAllUsesWith(node->input(0));
+    node->destroy();
+  });
+}
+
+}  // namespace torch_aie::core::lowering
