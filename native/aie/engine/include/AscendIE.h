@@ -9,5 +9,6 @@
 #include "common/NoCopy.h"
 #include "network/Network.h"
 #include "network/Tensor.h"
+#include "runtime/Runtime.h"
 
 #endif

@@ -16,6 +16,9 @@ class ASCENDIE_API Builder {
   Network* CreateNetwork() noexcept;
   /// Empty if the network has errors; they are read from the network.
   ModelData BuildModel(Network* network, const BuilderConfig& config) noexcept;
+
+  /// Programs put the builder into smart pointers: deleting the process's only one does nothing.
+  static void operator delete(void* /*instance*/) noexcept {}
 };
 
 /// Ends the use of the engine; nothing is left to free on the CPU.

@@ -5,6 +5,7 @@
 #include <ATen/core/TensorBody.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,12 @@ class ASCENDIE_API Executor {
   /// Throws c10::Error that says what is wrong with the model.
   explicit Executor(std::string_view model);
   ~Executor();
+
+  /// The model, to be saved; its bytes are not kept, and weights only in the layouts of this machine's kernels.
+  std::string Model() const;
+
+  /// Lives as long as the executor.
+  const Program& GetProgram() const { return *program_; }
 
   /// Inputs must have the declared count, shapes and types; throws c10::Error otherwise.
   std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) const;
