@@ -54,7 +54,8 @@ class Partition {
     device::move_to_host(*lowered.graph);
     inputs_ = core::conversion::input_types(*lowered.graph, options);
     make_plans();
-    if (!left_over().empty() || core::partition::needs_types(*lowered.graph, options)) learn();
+    const bool sizes = core::conversion::choices(inputs_) > 1 && !options.allow_tensor_replace_int;
+    if (sizes || !left_over().empty() || core::partition::needs_types(*lowered.graph, options)) learn();
   }
   Partition(const Partition&) = delete;
   Partition& operator=(const Partition&) = delete;

@@ -61,6 +61,14 @@ void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& 
   }
 }
 
+AscendIE::Tensor* add_input(AscendIE::Network& network, const std::string& name, const InputType& input) {
+  const AscendIE::DataType type = util::toDataType(input.type);
+  if (input.samples.empty()) return network.AddInput(name.c_str(), type, util::toDims(input.shape));
+  std::vector<AscendIE::Dims> samples;
+  for (const auto& sample : input.samples) samples.push_back(util::toDims(sample));
+  return network.AddInput(name.c_str(), type, input.profiles, samples);
+}
+
 std::string build(const ConversionCtx& ctx, PrecisionPolicy policy) {
   AscendIE::BuilderConfig config;
   config.SetFlag(flag_of(policy));
@@ -78,8 +86,7 @@ std::string convert(const Segment& segment, const std::vector<InputType>& inputs
   ConversionCtx ctx{network.get(), builder, {}};
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const std::string name = "input_" + std::to_string(i) + "_" + segment.inputs[i]->debugName();
-    ctx.AssociateValueAndVar(segment.inputs[i], Var(network->AddInput(name.c_str(), util::toDataType(inputs[i].type),
-                                                                      util::toDims(inputs[i].shape))));
+    ctx.AssociateValueAndVar(segment.inputs[i], Var(add_input(*network, name, inputs[i])));
   }
   expect_no_error(ctx, "inputs");
   for (const Node* node : segment.nodes) {

@@ -7,13 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "common/Dims.h"
 #include "torch_aie.h"
 
 namespace torch_aie::core::conversion {
 
 struct InputType {
   at::ScalarType type = at::kFloat;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;  // if there are several, the first
+  // Of a tensor whose shape is not fixed: what it is with each choice of the inputs' sizes, and what callers may give.
+  std::vector<std::vector<int64_t>> samples = {};
+  std::vector<AscendIE::DimsRange> profiles = {};
 };
 
 /// A part of a graph that one engine runs: nodes in their order, tensors that come in and go out.

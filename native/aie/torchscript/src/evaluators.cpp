@@ -13,6 +13,7 @@
 
 #include "core/util/prelude.h"
 #include "evaluator_tables.h"
+#include "sizes.h"
 
 namespace torch_aie::core::conversion {
 
@@ -74,6 +75,9 @@ Vars results_of(const Evaluation& evaluation) {
   if (node->kind() == c10::prim::Constant) {
     const auto value = torch::jit::toIValue(node->output(0));
     return {Var(value.value_or(c10::IValue()))};
+  }
+  if (has_tensor(evaluation.args)) {
+    if (auto sizes = evaluate_sizes(evaluation.ctx, node, evaluation.args)) return *std::move(sizes);
   }
   if (const Evaluator evaluate = evaluator_of(node)) return evaluate(evaluation);
   TORCH_CHECK_TYPE(!has_tensor(evaluation.args),

@@ -13,6 +13,7 @@
 #include <torch/csrc/jit/passes/remove_exceptions.h>
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
+#include "custom_pass.h"
 #include "log.h"
 #include "modules.h"
 #include "normalization.h"
@@ -54,11 +55,13 @@ Lowered lower(const torch::jit::Module& module, const std::string& method, const
   torch::jit::RemoveTensorMutation(graph);
   remove_no_ops(graph, options.torch_executed_ops);
   simplify(graph);
+  custom_pass::merge(graph, options.torch_executed_ops);
   log(Level::kDebug, "lowered graph:\n", *graph);
   return {std::move(frozen), std::move(graph)};
 }
 
 void finish(Lowered& lowered, const torchscript::CompileOptions& options) {
+  custom_pass::expand(*lowered.graph);
   torch::jit::EliminateDeadCode(lowered.graph);
   // Engines are optimized in any case: the levels are about the graph around them.
   if (options.optimization_level >= 1) torch::jit::OptimizeFrozenGraph(lowered.graph, /*optimize_numerics=*/true);

@@ -10,6 +10,7 @@
 
 #include <sstream>
 
+#include "inputs.h"
 #include "log.h"
 
 namespace torch_aie::core::partition {
@@ -53,8 +54,8 @@ torch::jit::Operation observer(const Node* node) {
   return [all, which](torch::jit::Stack& stack) { record(*all, which, torch::jit::pop(stack)); };
 }
 
-const torch::jit::RegisterOperators g_operator(
-    {torch::jit::Operator(kObserve, observer, c10::AliasAnalysisKind::CONSERVATIVE)});
+const torch::jit::RegisterOperators g_operator({torch::jit::Operator(kObserve, observer,
+                                                                     c10::AliasAnalysisKind::CONSERVATIVE)});
 
 bool is_observable(const Value* value) {
   c10::TypePtr type = value->type();
@@ -133,27 +134,30 @@ class OtherBranches {
   std::vector<std::pair<Node*, Value*>> conditions_;
 };
 
-void run(const lowering::Lowered& lowered, const std::vector<InputType>& inputs) {
+void run(const lowering::Lowered& lowered, const std::vector<InputType>& inputs, size_t choice) {
   torch::jit::Stack stack{lowered.module._ivalue()};
-  for (const InputType& input : inputs) stack.emplace_back(at::zeros(input.shape, input.type));
+  for (const InputType& input : inputs) stack.emplace_back(at::zeros(conversion::sample(input, choice), input.type));
   const at::NoGradGuard no_gradients;
   torch::jit::InterpreterState(torch::jit::Code(lowered.graph, "observation")).run(stack);
 }
 
-std::string described(const std::vector<InputType>& inputs) {
+std::string described(const std::vector<InputType>& inputs, size_t choice) {
   std::ostringstream text;
-  for (const InputType& input : inputs) text << " " << input.type << at::IntArrayRef(input.shape);
+  for (const InputType& input : inputs) {
+    text << " " << input.type << at::IntArrayRef(conversion::sample(input, choice));
+  }
   return text.str();
 }
 
 /// A branch that fails is one that these inputs never take: what was seen before counts.
-void run_other_branches(const lowering::Lowered& lowered, const std::vector<InputType>& inputs, Observations& all) {
+void run_other_branches(const lowering::Lowered& lowered, const std::vector<InputType>& inputs, size_t choice,
+                        Observations& all) {
   const OtherBranches other(*lowered.graph);
   if (other.empty()) return;
   Observations seen;
   const Observers observers(*lowered.graph, seen);
   try {
-    run(lowered, inputs);
+    run(lowered, inputs, choice);
   } catch (const std::exception& e) {
     log(Level::kInfo, "branches that zeros do not take do not run on them, they stay on libtorch: ", e.what());
   }
@@ -170,20 +174,62 @@ void run_other_branches(const lowering::Lowered& lowered, const std::vector<Inpu
   }
 }
 
-}  // namespace
-
-Observations observe(const lowering::Lowered& lowered, const std::vector<InputType>& inputs) {
+Observations observe(const lowering::Lowered& lowered, const std::vector<InputType>& inputs, size_t choice) {
   Observations all;
   {
     const Observers observers(*lowered.graph, all);
     try {
-      run(lowered, inputs);
+      run(lowered, inputs, choice);
     } catch (const std::exception& e) {
-      TORCH_CHECK_VALUE(false, "the module does not run on zeros of the declared inputs (", described(inputs),
+      TORCH_CHECK_VALUE(false, "the module does not run on zeros of the declared inputs (", described(inputs, choice),
                         " ): ", e.what());
     }
   }
-  run_other_branches(lowered, inputs, all);
+  run_other_branches(lowered, inputs, choice, all);
+  return all;
+}
+
+/// What the same value is with another choice of the inputs' sizes.
+void add_choice(Observed& known, const Observed& other) {
+  if (!known.tensor || !other.tensor) {
+    known.by_size |= known.tensor.has_value() != other.tensor.has_value() || known.value != other.value;
+    known.varies |= known.by_size;
+    return;
+  }
+  const bool alike =
+      known.tensor->type == other.tensor->type && known.tensor->shape.size() == other.tensor->shape.size();
+  known.varies |= other.varies || !alike;
+  known.tensor->samples.push_back(other.tensor->shape);
+}
+
+/// Several choices in one: the shape of a tensor may depend on the choice, other values must not.
+void join(Observed& value, size_t choices, const std::vector<InputType>& inputs) {
+  if (!value.tensor) return;
+  value.varies |= value.tensor->samples.size() != choices;
+  if (!value.varies) value.tensor = conversion::inner_type(value.tensor->type, value.tensor->samples, inputs);
+}
+
+Observations observe_choices(const lowering::Lowered& lowered, const std::vector<InputType>& inputs) {
+  const size_t choices = conversion::choices(inputs);
+  Observations all = observe(lowered, inputs, 0);
+  if (choices == 1) return all;
+  for (auto& entry : all) {
+    if (entry.second.tensor) entry.second.tensor->samples = {entry.second.tensor->shape};
+  }
+  for (size_t choice = 1; choice < choices; ++choice) {
+    for (const auto& [value, observed] : observe(lowered, inputs, choice)) {
+      const auto [place, first] = all.try_emplace(value, observed);
+      if (!first) add_choice(place->second, observed);
+    }
+  }
+  for (auto& entry : all) join(entry.second, choices, inputs);
+  return all;
+}
+
+}  // namespace
+
+Observations observe(const lowering::Lowered& lowered, const std::vector<InputType>& inputs) {
+  Observations all = observe_choices(lowered, inputs);
   for (size_t i = 0; i < inputs.size(); ++i) all[lowered.graph->inputs()[i + 1]] = {inputs[i], {}, false};
   return all;
 }

@@ -65,8 +65,8 @@ void Placement::decide(const Node* node) {
   if (!where.reason.empty()) {
     where.place = Place::kLibtorch;
   } else {
-    where.place = conversion::converters::FindConverter(node) || unpacks_engines_list(node) ? Place::kEngine
-                                                                                              : Place::kEvaluated;
+    where.place =
+        conversion::converters::FindConverter(node) || unpacks_engines_list(node) ? Place::kEngine : Place::kEvaluated;
   }
 }
 
@@ -75,7 +75,8 @@ bool Placement::unpacks_engines_list(const Node* node) const {
   const auto from_engine = [&](const Value* input) { return !is_tensor(input) && of(input->node()) == Place::kEngine; };
   const auto inputs = node->inputs();
   const auto outputs = node->outputs();
-  return std::any_of(inputs.begin(), inputs.end(), from_engine) && std::any_of(outputs.begin(), outputs.end(), is_tensor);
+  return std::any_of(inputs.begin(), inputs.end(), from_engine) &&
+         std::any_of(outputs.begin(), outputs.end(), is_tensor);
 }
 
 /// Why neither an engine nor an evaluator can have the node; empty if one can.
@@ -94,6 +95,7 @@ std::string Placement::hindrance(const Node* node) const {
       if (std::string text = unfit(value); !text.empty()) return text;
     }
   }
+  if (depends_on_sizes(node)) return "its result depends on sizes that are not fixed (allow_tensor_replace_int is off)";
   const auto by_values = [&](const Value* output) {
     const auto found = dependences_.find(output);
     return !holds_tensor(output->type()) && found != dependences_.end() && found->second.value;
@@ -101,6 +103,16 @@ std::string Placement::hindrance(const Node* node) const {
   const auto outputs = node->outputs();
   const bool numbers = std::any_of(outputs.begin(), outputs.end(), by_values);
   return numbers ? "its result depends on what tensors hold" : "";
+}
+
+/// Whether a number is another one with other sizes, and must stay a number.
+bool Placement::depends_on_sizes(const Node* node) const {
+  if (options_.allow_tensor_replace_int || !knowledge_.observations) return false;
+  const auto outputs = node->outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&](const Value* output) {
+    const auto seen = knowledge_.observations->find(output);
+    return seen != knowledge_.observations->end() && seen->second.by_size;
+  });
 }
 
 /// Why the value cannot be in an engine; empty if it can.

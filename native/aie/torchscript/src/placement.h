@@ -48,6 +48,7 @@ class Placement {
   void decide(const torch::jit::Node* node);
   bool follow(const torch::jit::Node* node);
   std::string hindrance(const torch::jit::Node* node) const;
+  bool depends_on_sizes(const torch::jit::Node* node) const;
   std::string unfit(const torch::jit::Value* value) const;
   std::string unfit_type(const torch::jit::Value* value) const;
   bool forced(const torch::jit::Node* node) const;

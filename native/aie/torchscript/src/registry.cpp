@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/conversion/converters/converters.h"
+#include "custom_pass.h"
 #include "log.h"
 
 namespace torch_aie::core::conversion::converters {
@@ -50,6 +51,7 @@ RegisterNodeConverters&& RegisterNodeConverters::pattern(const std::string& sche
 }
 
 const Converter* FindConverter(const torch::jit::Node* node) {
+  if (const Converter* const converter = custom_pass::converter_of(node)) return converter;
   const c10::FunctionSchema* const schema = node->maybeSchema();
   if (!schema) return nullptr;
   Registry& all = registry();

@@ -102,7 +102,8 @@ Results count(ConversionCtx* ctx, const Node* node, const Vars& args) {
 /// A number that is a tensor of the network already.
 Results same(ConversionCtx* ctx, const Node* node, const Vars& args) {
   if (!args[0].isAscendTensor()) return {};
-  const bool whole = node->kind() == c10::prim::NumToTensor || is_whole(*args[0].getAscendTensor());
+  const bool whole = node->kind() == c10::prim::NumToTensor || node->kind() == c10::aten::ScalarImplicit ||
+                     is_whole(*args[0].getAscendTensor());
   return Vars{whole ? args[0] : compute(ctx, node, "aten::Int", args[0], Var(c10::IValue(int64_t{0})))};
 }
 
@@ -124,12 +125,18 @@ Results arithmetic(ConversionCtx* ctx, const Node* node, const Vars& args) {
   const bool known = std::none_of(args.begin(), args.end(), [](const Var& arg) { return arg.isAscendTensor(); });
   if (known || !numbers) return {};
   const Var second = args.size() == 2 ? args[1] : Var(c10::IValue(int64_t{0}));
-  return Vars{compute(ctx, node, node->kind().toQualString(), args[0], second)};
+  const bool implicit = node->kind() == c10::aten::FloatImplicit;
+  return Vars{compute(ctx, node, implicit ? "aten::Float" : node->kind().toQualString(), args[0], second)};
 }
 
 const std::map<std::string_view, Evaluator>& evaluators() {
   static const std::map<std::string_view, Evaluator> table{
       {"aten::size", size},
+      {"prim::shape", size},
+      {"aten::IntImplicit", same},
+      {"aten::ScalarImplicit", same},
+      {"aten::FloatImplicit", arithmetic},
+      {"prim::abs", arithmetic},
       {"aten::len", length},
       {"aten::numel", count},
       {"prim::NumToTensor", same},
@@ -144,7 +151,7 @@ const std::map<std::string_view, Evaluator>& evaluators() {
       {"aten::remainder", arithmetic},
       {"aten::pow", arithmetic},
       {"aten::neg", arithmetic},
-      {"aten::abs", arithmetic},
+
       {"aten::sqrt", arithmetic},
       {"aten::floor", arithmetic},
       {"aten::ceil", arithmetic},

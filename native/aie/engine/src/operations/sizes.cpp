@@ -66,7 +66,7 @@ const Function kFunctions[] = {
     {"aten::remainder", remainder, [](double a, double b) -> Scalar { return a - std::floor(a / b) * b; }},
     {"aten::pow", power, [](double a, double b) -> Scalar { return std::pow(a, b); }},
     {"aten::neg", [](int64_t a, int64_t) -> Scalar { return -a; }, [](double a, double) -> Scalar { return -a; }},
-    {"aten::abs", [](int64_t a, int64_t) -> Scalar { return a < 0 ? -a : a; },
+    {"prim::abs", [](int64_t a, int64_t) -> Scalar { return a < 0 ? -a : a; },
      [](double a, double) -> Scalar { return std::abs(a); }},
     {"prim::max", [](int64_t a, int64_t b) -> Scalar { return std::max(a, b); },
      [](double a, double b) -> Scalar { return std::max(a, b); }},
