@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from torch_aie import _enums
+import sys
+
+from torch_aie import _device, _enums, _torch_npu, npu
 from torch_aie._compile import compile, export_engine, finalize, set_device  # noqa: A004 - API
 from torch_aie._enums import PrecisionPolicy, TensorFormat, dtype
+from torch_aie._import_hook import ImportHook
 from torch_aie._input import Input
 
 __all__ = [
@@ -16,5 +19,21 @@ __all__ = [
     "dtype",
     "export_engine",
     "finalize",
+    "npu",
     "set_device",
 ]
+
+
+def _register_backend() -> None:
+    from torch._dynamo import register_backend  # noqa: PLC0415 - torch._dynamo takes seconds
+
+    from torch_aie._backend import mindie  # noqa: PLC0415 - as above
+
+    register_backend(mindie, name="mindie")
+
+
+_device.install(_torch_npu)
+if "torch._dynamo" in sys.modules:
+    _register_backend()
+else:  # torch.compile imports it
+    ImportHook("torch._dynamo", after=_register_backend).put_first()

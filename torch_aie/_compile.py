@@ -2,92 +2,117 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torch_aie import _C
-from torch_aie._enums import PrecisionPolicy
-from torch_aie._input import Input
+from torch_aie import _C, _device
+from torch_aie._options import checked, profiles_of, rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["compile", "export_engine", "finalize", "set_device"]
+    from torch_aie._input import Input
 
-_DEFAULTS: Mapping[str, object] = {
-    "precision_policy": PrecisionPolicy.PREF_FP32,
-    "truncate_long_and_double": True,
-    "require_full_compilation": False,
-    "allow_tensor_replace_int": False,
-    "min_block_size": 1,
-    "default_buffer_size_vec": [500],
-    "torch_executed_ops": [],
-    "torch_executed_modules": [],
-    "soc_version": "Ascend310P3",
-    "optimization_level": 0,
-}
-_RANGES = {
-    "min_block_size": (0, 1024),
-    "optimization_level": (0, 2),
-    "default_buffer_size_vec": (1, 36864),  # MB
-}
-_IRS = ("default", "ts", "torchscript")
+__all__ = ["compile", "compiled", "export_engine", "finalize", "set_device"]
+
+_TORCHSCRIPT = ("ts", "torchscript")
+_IRS = ("default", *_TORCHSCRIPT, "dynamo", "torch_compile")
 _LAST_DEVICE = 1024
 
 
 def compile(  # noqa: A001 - the API's name
-    module: torch.jit.ScriptModule,
+    module: object,
     ir: str = "default",
     inputs: Sequence[Any] | None = None,
     **options: object,
-) -> torch.jit.ScriptModule:
+) -> Any:  # noqa: ANN401 - what it is depends on ir
     """Return a module whose `forward` runs on engines, and where no converter is, on libtorch.
 
     Parameters
     ----------
     module
-        A scripted or traced module in evaluation mode.
+        A scripted or traced module in evaluation mode; for dynamo a torch.nn.Module, a
+        torch.fx.GraphModule or a torch.export.ExportedProgram; for torch_compile a torch.nn.Module.
     ir
-        ts, torchscript or default.
+        ts or torchscript, dynamo, torch_compile; default chooses by the module, TorchScript first.
     inputs
-        One Input, or one tensor that it is taken from, for each input of the graph.
+        One Input, or one tensor that it is taken from, for each input of the graph; or a list of
+        such lists, the gears (not for dynamo). Not for torch_compile. An ExportedProgram has its own.
     **options
         precision_policy, truncate_long_and_double, require_full_compilation,
         allow_tensor_replace_int, min_block_size, default_buffer_size_vec, torch_executed_ops,
         torch_executed_modules, soc_version, optimization_level.
+
+    Returns
+    -------
+    A torch.jit.ScriptModule, and for dynamo and torch_compile a torch.nn.Module. Inputs may be on
+    the CPU or on the device npu; outputs are where the inputs were.
 
     Raises
     ------
     TypeError, ValueError
         An option or input that is not allowed, or an operator that does not convert.
     """
-    rows, chosen = _arguments(module, ir, inputs, options)
-    compiled = _C.compile(module._c, rows, chosen)  # noqa: SLF001 - the module behind Python's
+    chosen = checked(options)
+    kind = _kind(module, ir)
+    if kind == "torch_compile":
+        return _torch_compile(module, inputs, options)
+    if kind == "dynamo":
+        from torch_aie import _exported  # noqa: PLC0415 - torch.export takes a second to import
+
+        return _exported.compile_module(module, inputs, chosen)
+    return compiled(_scripted(module), profiles_of(inputs), chosen)
+
+
+def compiled(
+    module: torch.jit.ScriptModule,
+    profiles: Sequence[Sequence[Input]],
+    options: Mapping[str, object],
+) -> torch.jit.ScriptModule:
+    """Compile TorchScript; the arguments are checked."""
+    made = _C.compile(module._c, rows(profiles), dict(options))  # noqa: SLF001 - the module behind Python's
     wrap = torch.jit._recursive.wrap_cpp_module  # noqa: SLF001 - PyTorch has no public way
-    wrapped: torch.jit.ScriptModule = wrap(compiled)  # type: ignore[no-untyped-call]  # torch's
+    wrapped: torch.jit.ScriptModule = wrap(made)  # type: ignore[no-untyped-call]  # torch's
     return wrapped
 
 
-def export_engine(
-    module: torch.jit.ScriptModule,
+def export_engine(  # noqa: PLR0913 - the API
+    module: object,
     method_name: str = "forward",
     ir: str = "default",
     inputs: Sequence[Any] | None = None,
+    path: str | Path | None = None,
     **options: object,
 ) -> bytes:
-    """Return the serialized engine of a method that compiles as a whole; else as `compile`."""
-    rows, chosen = _arguments(module, ir, inputs, options)
-    engine: bytes = _C.export_engine(module._c, method_name, rows, chosen)  # noqa: SLF001 - as above
+    """Return the serialized engine of a method that compiles as a whole; else as `compile`.
+
+    With `path` it is also written to that file.
+    """
+    chosen = checked(options)
+    kind = _kind(module, ir)
+    if kind == "torch_compile":
+        msg = "ir: got 'torch_compile', allowed for export_engine are default, ts, torchscript, dynamo"
+        raise ValueError(msg)
+    if kind == "dynamo":
+        from torch_aie import _exported  # noqa: PLC0415 - torch.export takes a second to import
+
+        script, profiles = _exported.script_of(module, inputs, chosen)
+    else:
+        script, profiles = _scripted(module), profiles_of(inputs)
+    engine: bytes = _C.export_engine(script._c, method_name, rows(profiles), chosen)  # noqa: SLF001 - as above
+    if path is not None:
+        Path(path).write_bytes(engine)
     return engine
 
 
 def set_device(npu_id: int) -> None:
-    """Choose the device, 0 to 1024; every device is this machine's CPU."""
+    """Choose the device, 0 to 1024; engines of every device run on this machine's CPU."""
     if isinstance(npu_id, bool) or not isinstance(npu_id, int):
         msg = f"set_device: got {npu_id!r}, allowed are integers from 0 to {_LAST_DEVICE}"
         raise TypeError(msg)
-    _C.set_device(npu_id)
+    _device.choose(npu_id)
 
 
 def finalize() -> None:
@@ -95,55 +120,36 @@ def finalize() -> None:
     _C.finalize()
 
 
-def _arguments(
-    module: object, ir: str, inputs: Sequence[Any] | None, options: Mapping[str, object]
-) -> tuple[list[list[tuple[list[int], list[int], int]]], dict[str, object]]:
+def _kind(module: object, ir: str) -> str:
     if ir not in _IRS:
         msg = f"ir: got {ir!r}, allowed are {', '.join(_IRS)}"
         raise ValueError(msg)
+    if ir in _TORCHSCRIPT or (ir == "default" and not _is_for_dynamo(module)):
+        return "ts"
+    return "dynamo" if ir == "default" else ir
+
+
+def _is_for_dynamo(module: object) -> bool:
+    if isinstance(module, torch.jit.ScriptModule):
+        return False
+    return isinstance(module, (torch.nn.Module, torch.export.ExportedProgram))
+
+
+def _scripted(module: object) -> torch.jit.ScriptModule:
     if not isinstance(module, torch.jit.ScriptModule):
         msg = f"module: got {type(module).__name__}, allowed is torch.jit.ScriptModule: trace it"
         raise TypeError(msg)
-    if inputs is None:
-        msg = "inputs: give one Input or tensor for each input of the graph"
+    return module
+
+
+def _torch_compile(
+    module: object, inputs: object, options: Mapping[str, object]
+) -> torch.nn.Module:
+    if inputs is not None:
+        msg = "inputs: got some, allowed for ir='torch_compile' is none: calls of the module give them"
         raise ValueError(msg)
-    return _profiles(inputs), _options(options)
-
-
-def _profiles(inputs: Sequence[Any]) -> list[list[tuple[list[int], list[int], int]]]:
-    profiles = inputs if inputs and isinstance(inputs[0], (list, tuple)) else [inputs]
-    return [[_input(given).row() for given in profile] for profile in profiles]
-
-
-def _input(given: object) -> Input:
-    if isinstance(given, torch.Tensor):
-        return Input.like(given)
-    if not isinstance(given, Input):
-        msg = f"inputs: got {type(given).__name__}, allowed are Input and torch.Tensor"
+    if not isinstance(module, torch.nn.Module):
+        msg = f"module: got {type(module).__name__}, allowed is torch.nn.Module"
         raise TypeError(msg)
-    return given
-
-
-def _options(options: Mapping[str, object]) -> dict[str, object]:
-    unknown = sorted(set(options) - set(_DEFAULTS))
-    if unknown:
-        msg = f"got the option {unknown[0]!r}, allowed are {', '.join(sorted(_DEFAULTS))}"
-        raise TypeError(msg)
-    for name, value in options.items():
-        _check(name, value)
-    return {**_DEFAULTS, **options}
-
-
-def _check(name: str, value: object) -> None:
-    wanted = type(_DEFAULTS[name])
-    fits = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
-    if not fits:
-        msg = f"{name}: got {value!r}, allowed is {wanted.__name__}"
-        raise TypeError(msg)
-    if name not in _RANGES:
-        return
-    least, most = _RANGES[name]
-    for number in value if isinstance(value, list) else [value]:
-        if not isinstance(number, int) or not least <= number <= most:
-            msg = f"{name}: got {number!r}, allowed are {least} to {most}"
-            raise ValueError(msg)
+    made: torch.nn.Module = torch.compile(module, backend="mindie", options=dict(options))  # type: ignore[arg-type]  # its own options
+    return made

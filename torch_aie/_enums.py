@@ -6,7 +6,7 @@ import enum
 
 import torch
 
-__all__ = ["PrecisionPolicy", "TensorFormat", "dtype", "of_torch_dtype"]
+__all__ = ["PrecisionPolicy", "TensorFormat", "dtype", "of_torch_dtype", "to_torch_dtype"]
 
 
 class PrecisionPolicy(enum.IntEnum):
@@ -67,3 +67,12 @@ def of_torch_dtype(torch_dtype: torch.dtype) -> dtype:
         msg = f"dtype: got {torch_dtype}, allowed are {allowed}"
         raise TypeError(msg)
     return _OF_TORCH[torch_dtype]
+
+
+def to_torch_dtype(own: dtype) -> torch.dtype:
+    """Return PyTorch's type for the API's; raise TypeError for one that PyTorch does not have."""
+    for torch_dtype, candidate in _OF_TORCH.items():
+        if candidate == own:
+            return torch_dtype
+    msg = f"dtype: got {own!r}, allowed are {', '.join(kind.name for kind in _OF_TORCH.values())}"
+    raise TypeError(msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,13 +12,21 @@ from torch_aie._enums import TensorFormat, dtype, of_torch_dtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Input"]
+__all__ = ["Input", "ShapeMode"]
 
 _MOST_DIMENSIONS = 8
+_UNBOUNDED = -1
 _FORMATS = {
     torch.contiguous_format: TensorFormat.NCHW,
     torch.channels_last: TensorFormat.NHWC,
 }
+
+
+class ShapeMode(enum.StrEnum):
+    """What an Input declares: one shape, or a range of shapes."""
+
+    STATIC = "static"
+    DYNAMIC = "dynamic"
 
 
 class Input:
@@ -28,7 +37,7 @@ class Input:
     shape
         A static shape, positional or by keyword: at most 8 dimensions, none below 0.
     min_shape, max_shape
-        A range of shapes instead, both ends included.
+        A range of shapes instead, both ends included; -1 in both is a size without bounds.
     dtype
         Of PyTorch or of this package.
     format
@@ -60,14 +69,28 @@ class Input:
         if (shape is None) == (min_shape is None or max_shape is None):
             msg = "Input: give either shape, or both min_shape and max_shape"
             raise ValueError(msg)
-        self.min_shape = _checked(shape if min_shape is None else min_shape)
-        self.max_shape = _checked(shape if max_shape is None else max_shape)
+        least = 0 if shape is not None else _UNBOUNDED
+        self.min_shape = _checked(shape if min_shape is None else min_shape, least)
+        self.max_shape = _checked(shape if max_shape is None else max_shape, least)
         _check_range(self.min_shape, self.max_shape)
         self.shape = self.min_shape if shape is not None else None
-        self.shape_mode = "static" if self.min_shape == self.max_shape else "range"
-        self.dtype = of_torch_dtype(dtype) if isinstance(dtype, torch.dtype) else dtype
-        self.format = _FORMATS[format] if isinstance(format, torch.memory_format) else format
+        one = self.min_shape == self.max_shape and _UNBOUNDED not in self.min_shape
+        self.shape_mode = ShapeMode.STATIC if one else ShapeMode.DYNAMIC
+        self.dtype = _dtype(dtype)
+        self.format = _format(format)
+        if name is not None and not isinstance(name, str):
+            msg = f"Input: got {name!r} as a name, allowed are strings and None"
+            raise TypeError(msg)
         self.name = name
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        shape = (
+            f"shape={self.shape}"
+            if self.shape is not None
+            else f"min_shape={self.min_shape}, max_shape={self.max_shape}"
+        )
+        return f"Input({shape}, dtype={self.dtype.name}, format={self.format.name})"
 
     @classmethod
     def like(cls, tensor: torch.Tensor) -> Input:
@@ -79,14 +102,14 @@ class Input:
         return list(self.min_shape), list(self.max_shape), int(self.dtype)
 
 
-def _checked(shape: Sequence[int] | None) -> tuple[int, ...]:
+def _checked(shape: Sequence[int] | None, least: int) -> tuple[int, ...]:
     if not isinstance(shape, (tuple, list)):  # torch.Size is a tuple
         msg = f"Input: got {shape!r} as a shape, allowed are a tuple, a list and torch.Size"
         raise TypeError(msg)
-    wrong = [size for size in shape if not isinstance(size, int) or size < 0]
-    if wrong:
-        msg = f"Input: got dimension {wrong[0]!r} in {tuple(shape)}, allowed are integers from 0"
-        raise ValueError(msg)
+    for size in shape:
+        if not isinstance(size, int) or isinstance(size, bool) or size < least:
+            msg = f"Input: got dimension {size!r} in {tuple(shape)}, allowed are integers from {least}"
+            raise ValueError(msg)
     if len(shape) > _MOST_DIMENSIONS:
         msg = f"Input: got {len(shape)} dimensions, allowed are at most {_MOST_DIMENSIONS}"
         raise ValueError(msg)
@@ -94,6 +117,32 @@ def _checked(shape: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _check_range(least: tuple[int, ...], greatest: tuple[int, ...]) -> None:
-    if len(least) != len(greatest) or any(a > b for a, b in zip(least, greatest, strict=True)):
-        msg = f"Input: min_shape {least} is not below max_shape {greatest}"
+    if len(least) != len(greatest):
+        msg = f"Input: min_shape {least} and max_shape {greatest} differ in length"
         raise ValueError(msg)
+    for low, high in zip(least, greatest, strict=True):
+        if low > high or (low == _UNBOUNDED) != (high == _UNBOUNDED):
+            msg = (
+                f"Input: min_shape {least} is not below max_shape {greatest}:"
+                " -1, a size without bounds, stands in both"
+            )
+            raise ValueError(msg)
+
+
+def _dtype(given: object) -> dtype:
+    if isinstance(given, torch.dtype):
+        return of_torch_dtype(given)
+    if not isinstance(given, dtype):
+        msg = f"Input: got {given!r} as a dtype, allowed are torch.dtype and torch_aie.dtype"
+        raise TypeError(msg)
+    return given
+
+
+def _format(given: object) -> TensorFormat:
+    if isinstance(given, TensorFormat):
+        return given
+    if not isinstance(given, torch.memory_format) or given not in _FORMATS:
+        allowed = ", ".join(map(str, _FORMATS))
+        msg = f"Input: got {given!r} as a format, allowed are torch_aie.TensorFormat, {allowed}"
+        raise TypeError(msg)
+    return _FORMATS[given]

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "module_of.h"
 #include "npu.h"
 #include "torch_aie.h"
 
@@ -73,6 +74,7 @@ PYBIND11_MODULE(_C, module) {
   py::register_local_exception_translator(translate);
   module.def("set_device", torch_aie::set_device);
   bind_npu(module);
+  bind_module_of(module);
   module.def("finalize", torch_aie::finalize);
   module.def("compile", [](const torch::jit::Module& target, const std::vector<std::vector<InputRow>>& profiles,
                            const py::dict& options) {

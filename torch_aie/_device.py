@@ -1,0 +1,112 @@
+"""The device npu of this process: torch_npu's if it is loaded, else this package's.
+
+Importing this package gives PyTorch the name and the methods (`torch.npu`, `Tensor.npu`), and makes
+nothing. The device itself is made when it is first asked for. Until then, importing torch_npu takes
+the name and the methods back and makes its own; afterwards it is refused: PyTorch has one such
+device in a process, and cannot give it back.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import torch
+
+from torch_aie import _C
+from torch_aie._import_hook import ImportHook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+__all__ = ["choose", "index_of", "install", "is_shared", "ready"]
+
+NAME = "npu"
+_chosen = [0]  # what set_device named
+_LENT = (  # the classes that get methods
+    torch.Tensor,
+    torch.nn.Module,
+    torch.nn.utils.rnn.PackedSequence,
+    torch.storage._StorageBase,  # noqa: SLF001 - PyTorch gives it the methods
+    torch.TypedStorage,
+)
+
+
+def is_shared() -> bool:
+    """Is the device torch_npu's?"""
+    return "torch_npu" in sys.modules and not _C.owns_npu()
+
+
+def ready() -> None:
+    """Make the device, unless there is one; torch_npu's is initialised."""
+    if is_shared():
+        torch.npu.init()
+    elif not _C.owns_npu():
+        _C.register_npu()
+        _C.set_device(_chosen[0])
+        _before_torch_npu.put_first()
+
+
+def choose(npu_id: int) -> None:
+    """Make `npu_id` the current device; if none is made yet, when it is made."""
+    if is_shared():
+        torch.npu.set_device(npu_id)
+    else:
+        _C.set_device(npu_id)
+        _chosen[0] = npu_id
+
+
+def index_of(device: torch.device | str | int | None) -> int:
+    """Return the index of a device npu; the current one for None and for 'npu'."""
+    if isinstance(device, int) and not isinstance(device, bool):
+        return device
+    ready()
+    if device is None:
+        return _C.current_device()
+    given = torch.device(device)
+    if given.type != NAME:
+        msg = f"device: got {str(device)!r}, allowed are npu devices, such as 'npu:0'"
+        raise ValueError(msg)
+    return _C.current_device() if given.index is None else given.index
+
+
+def install(module: ModuleType) -> None:
+    """Give PyTorch the name, the methods and `module` as torch.npu, unless torch_npu has."""
+    if "torch_npu" in sys.modules or hasattr(torch, NAME):
+        return
+    torch.utils.rename_privateuse1_backend(NAME)
+    torch._register_device_module(NAME, module)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PyTorch's own name
+    torch.utils.generate_methods_for_privateuse1_backend()
+    original = torch._register_device_module  # noqa: SLF001 - as above
+
+    def give_way(device_type: str, module: ModuleType) -> None:
+        if torch.device(device_type).type == NAME:
+            _take_back(original)
+        original(device_type, module)  # type: ignore[no-untyped-call]
+
+    torch._register_device_module = give_way  # noqa: SLF001 - as above
+    _before_torch_npu.put_first()
+
+
+def _take_back(original: Callable[[str, ModuleType], None]) -> None:
+    """Undo `install`: the owner of the name registers it now."""
+    torch._register_device_module = original  # noqa: SLF001 - as above
+    delattr(torch, NAME)
+    del sys.modules[f"torch.{NAME}"]
+    for owner in _LENT:
+        for name in (NAME, f"is_{NAME}"):
+            if name in vars(owner):
+                delattr(owner, name)
+
+
+def _expect_not_made() -> None:
+    if _C.owns_npu():
+        msg = (
+            "torch_npu cannot be imported: the device npu of this process is torch_aie's, which made it"
+            " when it was first used, and PyTorch has one. Import torch_npu at the top of the program"
+        )
+        raise ImportError(msg, name="torch_npu")
+
+
+_before_torch_npu = ImportHook("torch_npu", before=_expect_not_made)

@@ -1,0 +1,92 @@
+"""`torch.npu` in processes without torch_npu: what PyTorch and programs ask of a device's module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from torch_aie import _C, _device
+from torch_aie.npu import (
+    Stream,
+    current_device,
+    current_stream,
+    default_stream,
+    device_count,
+    is_available,
+    set_stream,
+    stream,
+    synchronize,
+)
+
+if TYPE_CHECKING:
+    from torch_aie.npu import Device
+
+__all__ = [
+    "Stream",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device_count",
+    "empty_cache",
+    "get_amp_supported_dtype",
+    "get_rng_state",
+    "init",
+    "is_available",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "set_device",
+    "set_rng_state",
+    "set_stream",
+    "stream",
+    "synchronize",
+]
+
+def init() -> None:
+    """Make the device."""
+    _device.ready()
+
+
+_lazy_init = init  # PyTorch calls it before it first uses the device
+
+
+def is_initialized() -> bool:
+    """Is the device made?"""
+    return _C.owns_npu()
+
+
+def set_device(device: Device) -> None:
+    """Choose the current device."""
+    _device.choose(_device.index_of(device))
+
+
+def _is_in_bad_fork() -> bool:
+    return False  # the device is memory of the process
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the CPU's generator, whose numbers the device has."""
+    torch.default_generator.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def get_rng_state(device: object = None) -> torch.Tensor:
+    """Return the state of the CPU's generator."""
+    return torch.get_rng_state()
+
+
+def set_rng_state(new_state: torch.Tensor, device: object = None) -> None:
+    """Set the state of the CPU's generator."""
+    torch.set_rng_state(new_state)
+
+
+def empty_cache() -> None:
+    """Do nothing: freed memory is not kept."""
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """Return the types of autocast."""
+    return [torch.bfloat16, torch.float16]

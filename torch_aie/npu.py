@@ -1,0 +1,154 @@
+"""npu: streams of the device npu, with torch_npu's device and with this package's.
+
+An engine has computed when its call returns, on every stream: streams keep the order of torch_npu's
+operators, and of programs that name them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+
+from torch_aie import _C, _device
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "Stream",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device_count",
+    "is_available",
+    "set_stream",
+    "stream",
+    "synchronize",
+]
+
+Device = torch.device | str | int | None
+
+
+class Stream:
+    """A stream of a device.
+
+    Parameters
+    ----------
+    device
+        Such as "npu:0" or 0; None is the current device.
+    stream_id
+        The number of a stream that there is; None makes a new one.
+    """
+
+    def __init__(self, device: Device = None, stream_id: int | None = None) -> None:
+        index = _device.index_of(device)
+        if stream_id is None:
+            self._row = _C.new_stream(index)
+        elif isinstance(stream_id, int) and not isinstance(stream_id, bool):
+            self._row = (index, stream_id)
+        else:
+            msg = f"stream_id: got {stream_id!r}, allowed are integers that id() gave, and None"
+            raise TypeError(msg)
+
+    def device(self) -> torch.device:
+        """Return the device."""
+        return torch.device("npu", self._row[0])
+
+    def id(self) -> int:
+        """Return the number of the stream."""
+        return self._row[1]
+
+    def query(self) -> bool:
+        """Has all work on it ended?"""
+        return _C.query_stream(self._row)
+
+    def synchronize(self) -> None:
+        """Wait until all work on it has ended."""
+        _C.synchronize_stream(self._row)
+
+    def assign(self, other: Stream) -> None:
+        """Become another name of `other`."""
+        if not isinstance(other, Stream):
+            msg = f"assign: got {type(other).__name__}, allowed is npu.Stream"
+            raise TypeError(msg)
+        self._row = other._row
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Stream):
+            return self._row == other._row
+        if isinstance(other, torch.Stream):  # torch_npu's
+            return self._row == (other.device_index, other.stream_id)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._row)
+
+    def __repr__(self) -> str:
+        return f"npu.Stream(device='npu:{self._row[0]}', stream_id={self._row[1]})"
+
+
+def _of(stream: object) -> Stream:
+    """Return the stream; torch_npu's and PyTorch's as this class's."""
+    if isinstance(stream, Stream):
+        return stream
+    if isinstance(stream, torch.Stream):
+        return Stream(stream.device_index, stream.stream_id)
+    msg = f"stream: got {type(stream).__name__}, allowed are npu.Stream and torch.Stream"
+    raise TypeError(msg)
+
+
+@contextmanager
+def stream(stream: Stream | torch.Stream | None) -> Iterator[None]:
+    """Make `stream` the current one inside of `with`; None changes nothing."""
+    if stream is None:
+        yield
+        return
+    chosen = _of(stream)
+    before = current_stream(chosen.device())
+    set_stream(chosen)
+    try:
+        yield
+    finally:
+        set_stream(before)
+
+
+def set_stream(stream: Stream | torch.Stream) -> None:
+    """Make `stream` the current one of its device, in this thread."""
+    _C.set_stream(_of(stream)._row)  # noqa: SLF001 - of this module
+
+
+def current_stream(device: Device = None) -> Stream:
+    """Return the current stream of a device, in this thread."""
+    return Stream(*_C.current_stream(_device.index_of(device)))
+
+
+def default_stream(device: Device = None) -> Stream:
+    """Return the stream that is current where none was chosen."""
+    return Stream(*_C.default_stream(_device.index_of(device)))
+
+
+def synchronize(device: Device = None) -> None:
+    """Wait until all work on the device has ended."""
+    index = _device.index_of(device)
+    if _device.is_shared():
+        torch.npu.synchronize(index)
+    # Otherwise work ends before its call returns.
+
+
+def is_available() -> bool:
+    """Is there a device? Without torch_npu it is this machine's CPU."""
+    return not _device.is_shared() or bool(torch.npu.is_available())
+
+
+def device_count() -> int:
+    """Return how many devices there are."""
+    _device.ready()
+    return _C.device_count()
+
+
+def current_device() -> int:
+    """Return the index of the current device."""
+    _device.ready()
+    return _C.current_device()
