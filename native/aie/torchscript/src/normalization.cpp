@@ -59,19 +59,23 @@ bool is_no_op(const Node* node) {
   return false;
 }
 
-/// Those that have a copy of theirs under another name, such as absolute for abs.
-bool keeps_an_alias(const std::vector<std::string>& kept) {
-  const auto& aliases = torch::jit::getOperatorAliasMap();
-  return std::any_of(kept.begin(), kept.end(), [&](const std::string& name) {
-    return std::any_of(aliases.begin(), aliases.end(),
-                       [&](const auto& alias) { return name == alias.first.toQualString(); });
-  });
+size_t count(Graph& graph, const std::vector<std::string>& kinds) {
+  size_t number = 0;
+  for_each(graph.block(), [&](Node* node) { number += contains(kinds, node->kind().toQualString()); });
+  return number;
+}
+
+/// Whether normalization gives operators that are kept another name, as abs for absolute.
+bool renames_kept(Graph& graph, const std::vector<std::string>& kept) {
+  const std::shared_ptr<Graph> copy = graph.copy();
+  torch::jit::NormalizeOps(copy);
+  return count(*copy, kept) < count(graph, kept);
 }
 
 }  // namespace
 
 void normalize(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& kept) {
-  if (!keeps_an_alias(kept)) torch::jit::NormalizeOps(graph);
+  if (!renames_kept(*graph, kept)) torch::jit::NormalizeOps(graph);
   if (contains(kept, "aten::view")) return;
   const torch::jit::AliasDb aliases(graph);
   for_each(graph->block(), [&](Node* node) {
