@@ -25,11 +25,12 @@ __all__ = [
 
 
 def _register_backend() -> None:
-    from torch._dynamo import register_backend  # noqa: PLC0415 - torch._dynamo takes seconds
+    from torch._dynamo import list_backends, register_backend  # noqa: PLC0415 - torch._dynamo takes seconds
 
     from torch_aie._backend import mindie  # noqa: PLC0415 - as above
 
-    register_backend(mindie, name="mindie")
+    if "mindie" not in list_backends():
+        register_backend(mindie, name="mindie")
 
 
 _device.install(_torch_npu)

@@ -9,16 +9,14 @@ device in a process, and cannot give it back.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import torch
 
 from torch_aie import _C
 from torch_aie._import_hook import ImportHook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
 
 __all__ = ["choose", "index_of", "install", "is_shared", "ready"]
 
@@ -78,26 +76,46 @@ def install(module: ModuleType) -> None:
     torch.utils.rename_privateuse1_backend(NAME)
     torch._register_device_module(NAME, module)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PyTorch's own name
     torch.utils.generate_methods_for_privateuse1_backend()
-    original = torch._register_device_module  # noqa: SLF001 - as above
-
-    def give_way(device_type: str, module: ModuleType) -> None:
-        if torch.device(device_type).type == NAME:
-            _take_back(original)
-        original(device_type, module)  # type: ignore[no-untyped-call]
-
-    torch._register_device_module = give_way  # noqa: SLF001 - as above
+    _replaced.append((torch, "_register_device_module", _register_device_module))
+    _replaced.append((torch._C, "_get_accelerator", _get_accelerator))  # noqa: SLF001 - as above
+    for owner, name, ours in _replaced:
+        _original[name] = getattr(owner, name)
+        setattr(owner, name, ours)
     _before_torch_npu.put_first()
 
 
-def _take_back(original: Callable[[str, ModuleType], None]) -> None:
+_replaced: list[tuple[ModuleType, str, Callable[..., Any]]] = []
+_original: dict[str, Callable[..., Any]] = {}
+
+
+def _register_device_module(device_type: str, module: ModuleType) -> None:
+    """Give way to torch_npu, which calls this after its libraries are loaded."""
+    register = _original["_register_device_module"]
+    if torch.device(device_type).type == NAME:
+        _take_back()
+    register(device_type, module)
+
+
+def _get_accelerator(check: bool | None = None) -> torch.device:  # noqa: FBT001 - PyTorch's
+    """Answer for a device that is not made; torch_npu asks this first of all."""
+    if "torch_npu" in sys.modules:
+        _expect_not_made()
+        return torch.device(NAME)
+    ready()
+    accelerator: torch.device = _original["_get_accelerator"](check)
+    return accelerator
+
+
+def _take_back() -> None:
     """Undo `install`: the owner of the name registers it now."""
-    torch._register_device_module = original  # noqa: SLF001 - as above
+    for owner, name, _ in _replaced:
+        setattr(owner, name, _original[name])
     delattr(torch, NAME)
     del sys.modules[f"torch.{NAME}"]
-    for owner in _LENT:
+    for lent in _LENT:
         for name in (NAME, f"is_{NAME}"):
-            if name in vars(owner):
-                delattr(owner, name)
+            if name in vars(lent):
+                delattr(lent, name)
 
 
 def _expect_not_made() -> None:
