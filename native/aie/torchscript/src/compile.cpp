@@ -13,6 +13,7 @@
 #include "npu.h"
 #include "observation.h"
 #include "partition.h"
+#include "registry.h"
 #include "specialize.h"
 #include "stitching.h"
 #include "torch_aie.h"
@@ -51,6 +52,7 @@ class Partition {
  public:
   Partition(const torch::jit::Module& module, const std::string& method, const CompileOptions& options)
       : options(options), lowered(core::lowering::lower(module, method, options)) {
+    core::conversion::converters::expect_registered(*lowered.graph);
     device::move_to_host(*lowered.graph);
     inputs_ = core::conversion::input_types(*lowered.graph, options);
     make_plans();

@@ -1,6 +1,7 @@
 // engine.cpp: registers the class of engines, and the operator that runs one.
 #include "engine.h"
 
+#include <ATen/core/stack.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 #include <torch/custom_class.h>
@@ -10,7 +11,7 @@ namespace torch_aie::core::runtime {
 
 namespace {
 
-constexpr const char* kVersion = "1";
+constexpr const char* kVersion = "torch_aie engine 1";
 
 // A tensor of bytes: strings of TorchScript are UTF-8.
 using State = std::tuple<std::string, at::Tensor>;
@@ -32,9 +33,11 @@ c10::intrusive_ptr<Engine> set_state(State state) {
       std::string(static_cast<const char*>(bytes.const_data_ptr()), static_cast<size_t>(bytes.numel())));
 }
 
-std::vector<at::Tensor> execute_engine(const std::vector<at::Tensor>& inputs,
-                                       const c10::intrusive_ptr<Engine>& engine) {
-  return engine->run(inputs);
+/// Takes the inputs off the stack: an engine frees them after their last use if nobody else has them.
+void execute_engine(const c10::OperatorHandle& /*handle*/, torch::jit::Stack* stack) {
+  const auto engine = torch::jit::pop(*stack).toCustomClass<Engine>();
+  std::vector<at::Tensor> inputs = torch::jit::pop(*stack).toTensorVector();
+  torch::jit::push(*stack, engine->run(std::move(inputs)));
 }
 
 }  // namespace
@@ -43,7 +46,8 @@ TORCH_LIBRARY(torch_aie, library) {
   library.class_<Engine>("Engine").def_pickle(
       [](const c10::intrusive_ptr<Engine>& engine) { return get_state(engine); },
       [](State state) { return set_state(std::move(state)); });
-  library.def("execute_engine", execute_engine);
+  library.def("execute_engine(Tensor[] inputs, __torch__.torch.classes.torch_aie.Engine engine) -> Tensor[]",
+              torch::CppFunction::makeFromBoxedFunction<&execute_engine>());
 }
 
 }  // namespace torch_aie::core::runtime

@@ -13,13 +13,12 @@ namespace torch_aie::core::runtime {
 /// Serialized as {version, model}.
 class Engine : public torch::CustomClassHolder {
  public:
-  explicit Engine(std::string model) : model_(std::move(model)), executor_(model_) {}
+  explicit Engine(const std::string& model) : executor_(model) {}
 
-  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs) const { return executor_.Run(inputs); }
-  const std::string& model() const { return model_; }
+  std::vector<at::Tensor> run(std::vector<at::Tensor> inputs) const { return executor_.Run(std::move(inputs)); }
+  std::string model() const { return executor_.Model(); }
 
  private:
-  std::string model_;
   AscendIE::Executor executor_;
 };
 

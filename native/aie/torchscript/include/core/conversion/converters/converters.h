@@ -17,13 +17,14 @@
 namespace torch_aie::core::conversion::converters {
 
 using args = std::vector<Var>;
-/// Adds layers for one node and associates every output of it; false or an exception ends the compilation.
+/// Adds layers for one node and associates every output of it; false or an exception ends the compilation, except
+/// c10::NotImplementedError (TORCH_CHECK_NOT_IMPLEMENTED), with which the node runs on libtorch.
 using Converter = std::function<bool(ConversionCtx*, const torch::jit::Node*, args&)>;
 
 /// One registry per process: a later registration of an operator (name and overload) replaces an earlier one.
 class ASCENDIE_API RegisterNodeConverters {
  public:
-  /// Throws c10::Error for a schema that does not parse.
+  /// A schema that does not parse makes `compile` throw: this is called while libraries are loaded.
   RegisterNodeConverters&& pattern(const std::string& schema, Converter converter) &&;
   RegisterNodeConverters& pattern(const std::string& schema, Converter converter) &;
 };

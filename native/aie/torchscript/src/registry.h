@@ -1,0 +1,12 @@
+// registry.h: what went wrong while libraries of converters were loaded.
+#pragma once
+
+#include <torch/csrc/jit/ir/ir.h>
+
+namespace torch_aie::core::conversion::converters {
+
+/// Throws c10::Error for registrations that were refused: once for each of them, later only if the graph has an
+/// operator of that name. An exception during the registration itself would end the process, in dlopen.
+void expect_registered(const torch::jit::Graph& graph);
+
+}  // namespace torch_aie::core::conversion::converters
