@@ -116,7 +116,7 @@ def _main() -> int:
     parser.add_argument("--root", type=Path, default=Path("/"), help="of the links; default: /")
     arguments = parser.parse_args()
     if arguments.command == "show":
-        print(PREFIX)
+        print(PREFIX)  # noqa: T201 - the command's result
         return 0
     try:
         match arguments.command:
@@ -127,10 +127,10 @@ def _main() -> int:
             case _:
                 done = link_extension(Path.cwd())
     except OSError as error:  # a taken place, a folder that only root may write
-        print(f"python -m torch_aie.prefix: {error}", file=sys.stderr)
+        print(f"python -m torch_aie.prefix: {error}", file=sys.stderr)  # noqa: T201 - the command's
         return 1
     for place in done:
-        print(place)
+        print(place)  # noqa: T201 - the command's result
     return 0
 
 
