@@ -7,7 +7,7 @@ form in TorchScript (control flow of torch.export, changed buffers) is an error 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["script_module"]
 
-Value = torch._C.Value  # noqa: SLF001 - TorchScript's graphs have no public name
+Value = Any  # torch._C.Value, like all of TorchScript's graphs, has no complete declaration
+_c: Any = torch._C  # noqa: SLF001 - TorchScript's graphs and types are there
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 # The numbers of PyTorch's enums in TorchScript (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
@@ -91,8 +92,8 @@ class _Builder:
         self, program: torch.export.ExportedProgram, weights: dict[str, torch.Tensor]
     ) -> None:
         self.program = program
-        self.graph = torch._C.Graph()  # noqa: SLF001 - TorchScript's graphs have no public name
-        self.values: dict[Node, Any] = {}  # a value, or the values of a tuple or list
+        self.graph = _c.Graph()
+        self.values: dict[Any, Any] = {}  # a value, or the values of a tuple or list
         self.weights = {**_weights_of(program), **weights}
         self.tensors: list[torch.Tensor] = []
 
@@ -126,12 +127,12 @@ class _Builder:
 
     def _call(self, node: Node) -> None:
         if node.target is operator.getitem:
-            source, index = node.args
+            source, index = cast("tuple[Node, int]", node.args)
             self.values[node] = self._unpacked(source)[index]
         elif node.target in _INTEGER_OPERATORS:
             inputs = [self._value(argument) for argument in node.args]
             name = _INTEGER_OPERATORS[node.target]
-            self.values[node] = self._insert(name, inputs, [torch._C.IntType.get()])[0]  # noqa: SLF001 - TorchScript's types
+            self.values[node] = self._insert(name, inputs, [_c.IntType.get()])[0]
         elif isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - the type of operators
             self._operator(node, node.target)
         else:
@@ -141,12 +142,12 @@ class _Builder:
         name = target._schema.name  # noqa: SLF001 - operators have their schema there
         if name in _CHECKS:
             return
-        inputs = [self._argument(node, target, argument) for argument in _arguments(node, target)]
+        inputs = [self._argument(node, argument) for argument in _arguments(node, target)]
         types = [_type(returned.type) for returned in target._schema.returns]  # noqa: SLF001 - as above
         outputs = self._insert("aten::size" if name == _SIZE else name, inputs, types)
         self.values[node] = outputs[0] if len(outputs) == 1 else outputs
 
-    def _argument(self, node: Node, target: object, argument: tuple[Any, Any]) -> Value:
+    def _argument(self, node: Node, argument: tuple[Any, Any]) -> Value:
         declared, given = argument
         kind = str(declared.type).removeprefix("Optional[").removesuffix("]")
         if kind == "float" and isinstance(given, int):
@@ -166,10 +167,10 @@ class _Builder:
         if isinstance(given, (list, tuple)):
             values = [self._value(element) for element in given]
             types = [value.type() for value in values]
-            tensor = next((kind for kind in types if isinstance(kind, torch._C.TensorType)), None)  # noqa: SLF001 - TorchScript's types
+            tensor = next((kind for kind in types if isinstance(kind, _c.TensorType)), None)
             element = tensor or types[0]
             if any(str(kind) == "NoneType" for kind in types):
-                element = torch._C.OptionalType(tensor or torch._C.TensorType.get())  # noqa: SLF001 - as above
+                element = _c.OptionalType(tensor or _c.TensorType.get())
             return self._list(values, element)
         return self._constant(given)
 
@@ -181,7 +182,7 @@ class _Builder:
         return self.graph.insertConstant(known)
 
     def _list(self, values: Sequence[Value], element: object) -> Value:
-        kind = torch._C.ListType(element)  # noqa: SLF001 - TorchScript's types
+        kind = _c.ListType(element)
         return self._insert("prim::ListConstruct", values, [kind])[0]
 
     def _insert(self, name: str, inputs: Sequence[Value], types: Sequence[Any]) -> list[Value]:
@@ -196,15 +197,21 @@ class _Builder:
         value = self.values[node]
         if not isinstance(value, list):  # a list: its length is known from the export
             count = len(node.meta["val"])
-            tensor = torch._C.TensorType.get()  # noqa: SLF001 - TorchScript's types
+            tensor = _c.TensorType.get()
             value = self._insert("prim::ListUnpack", [value], [tensor] * count)
             self.values[node] = value
         return value
 
     def _output(self, node: Node) -> None:
-        values = [self._value(given) for given in node.args[0] if isinstance(given, torch.fx.Node)]
-        tuple_type = torch._C.TupleType([value.type() for value in values])  # noqa: SLF001 - as above
+        values = [
+            self._value(given) for given in _outputs(node) if isinstance(given, torch.fx.Node)
+        ]
+        tuple_type = _c.TupleType([value.type() for value in values])
         self.graph.registerOutput(self._insert("prim::TupleConstruct", values, [tuple_type])[0])
+
+
+def _outputs(node: Node) -> Sequence[object]:
+    return cast("Sequence[object]", node.args[0])
 
 
 def _weights_of(program: torch.export.ExportedProgram) -> dict[str, torch.Tensor]:
@@ -233,18 +240,18 @@ def _arguments(node: Node, target: torch._ops.OpOverload) -> list[tuple[Any, Any
 
 
 def _type(declared: Any) -> Any:  # noqa: ANN401 - TorchScript's types have no public name
-    return torch._C.IntType.get() if str(declared) == "SymInt" else declared  # noqa: SLF001 - as above
+    return _c.IntType.get() if str(declared) == "SymInt" else declared
 
 
 def _element_type(declared: Any) -> Any:  # noqa: ANN401 - TorchScript's types have no public name
     text = str(declared)
     if "Tensor" in text:
-        return torch._C.TensorType.get()  # noqa: SLF001 - as above
+        return _c.TensorType.get()
     if "float" in text:
-        return torch._C.FloatType.get()  # noqa: SLF001 - as above
+        return _c.FloatType.get()
     if "bool" in text:
-        return torch._C.BoolType.get()  # noqa: SLF001 - as above
-    return torch._C.IntType.get()  # noqa: SLF001 - as above
+        return _c.BoolType.get()
+    return _c.IntType.get()
 
 
 def _refuse(node: Node) -> None:

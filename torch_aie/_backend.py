@@ -46,7 +46,7 @@ class _Graph:
         self._weights = [i for i, given in enumerate(examples) if _is_weight(given)]
         self._engines: OrderedDict[tuple[Any, ...], torch.jit.ScriptModule] = OrderedDict()
 
-    def __call__(self, *args: Any) -> tuple[Any, ...]:
+    def __call__(self, *args: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the graph
         varying = [given for i, given in enumerate(args) if i not in self._weights]
         key = (
             *(_signature(given) for given in varying),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
@@ -39,7 +39,8 @@ def compile(  # noqa: A001 - the API's name
         ts or torchscript, dynamo, torch_compile; default chooses by the module, TorchScript first.
     inputs
         One Input, or one tensor that it is taken from, for each input of the graph; or a list of
-        such lists, the gears (not for dynamo). Not for torch_compile. An ExportedProgram has its own.
+        such lists, the gears (not for dynamo). Not for torch_compile; an ExportedProgram has its
+        own.
     **options
         precision_policy, truncate_long_and_double, require_full_compilation,
         allow_tensor_replace_int, min_block_size, default_buffer_size_vec, torch_executed_ops,
@@ -78,7 +79,7 @@ def compiled(
     return wrapped
 
 
-def export_engine(  # noqa: PLR0913 - the API
+def export_engine(
     module: object,
     method_name: str = "forward",
     ir: str = "default",
@@ -93,7 +94,7 @@ def export_engine(  # noqa: PLR0913 - the API
     chosen = checked(options)
     kind = _kind(module, ir)
     if kind == "torch_compile":
-        msg = "ir: got 'torch_compile', allowed for export_engine are default, ts, torchscript, dynamo"
+        msg = "ir: got 'torch_compile', allowed here are default, ts, torchscript and dynamo"
         raise ValueError(msg)
     if kind == "dynamo":
         from torch_aie import _exported  # noqa: PLC0415 - torch.export takes a second to import
@@ -146,10 +147,10 @@ def _torch_compile(
     module: object, inputs: object, options: Mapping[str, object]
 ) -> torch.nn.Module:
     if inputs is not None:
-        msg = "inputs: got some, allowed for ir='torch_compile' is none: calls of the module give them"
+        msg = "inputs: got some, allowed for ir='torch_compile' is none: calls give them"
         raise ValueError(msg)
     if not isinstance(module, torch.nn.Module):
         msg = f"module: got {type(module).__name__}, allowed is torch.nn.Module"
         raise TypeError(msg)
-    made: torch.nn.Module = torch.compile(module, backend="mindie", options=dict(options))  # type: ignore[arg-type]  # its own options
-    return made
+    made: Any = torch.compile(module, backend="mindie", options=dict(options))  # type: ignore[arg-type]  # its own options
+    return cast("torch.nn.Module", made)

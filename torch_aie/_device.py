@@ -9,16 +9,19 @@ device in a process, and cannot give it back.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils import backend_registration
 
 from torch_aie import _C
 from torch_aie._import_hook import ImportHook
 
-__all__ = ["choose", "index_of", "install", "is_shared", "ready"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+__all__ = ["choose", "index_of", "install", "is_shared", "module", "ready"]
 
 NAME = "npu"
 _chosen = [0]  # what set_device named
@@ -32,14 +35,19 @@ _LENT = (  # the classes that get methods
 
 
 def is_shared() -> bool:
-    """Is the device torch_npu's?"""
+    """Return whether the device is torch_npu's."""
     return "torch_npu" in sys.modules and not _C.owns_npu()
+
+
+def module() -> Any:  # noqa: ANN401 - torch_npu's module or ours
+    """Return torch.npu."""
+    return sys.modules[f"torch.{NAME}"]
 
 
 def ready() -> None:
     """Make the device, unless there is one; torch_npu's is initialised."""
     if is_shared():
-        torch.npu.init()
+        module().init()
     elif not _C.owns_npu():
         _C.register_npu()
         _C.set_device(_chosen[0])
@@ -49,7 +57,7 @@ def ready() -> None:
 def choose(npu_id: int) -> None:
     """Make `npu_id` the current device; if none is made yet, when it is made."""
     if is_shared():
-        torch.npu.set_device(npu_id)
+        module().set_device(npu_id)
     else:
         _C.set_device(npu_id)
         _chosen[0] = npu_id
@@ -57,25 +65,26 @@ def choose(npu_id: int) -> None:
 
 def index_of(device: torch.device | str | int | None) -> int:
     """Return the index of a device npu; the current one for None and for 'npu'."""
+    ready()
     if isinstance(device, int) and not isinstance(device, bool):
         return device
-    ready()
     if device is None:
         return _C.current_device()
     given = torch.device(device)
     if given.type != NAME:
         msg = f"device: got {str(device)!r}, allowed are npu devices, such as 'npu:0'"
         raise ValueError(msg)
-    return _C.current_device() if given.index is None else given.index
+    index: int | None = given.index
+    return _C.current_device() if index is None else index
 
 
 def install(module: ModuleType) -> None:
     """Give PyTorch the name, the methods and `module` as torch.npu, unless torch_npu has."""
     if "torch_npu" in sys.modules or hasattr(torch, NAME):
         return
-    torch.utils.rename_privateuse1_backend(NAME)
+    backend_registration.rename_privateuse1_backend(NAME)
     torch._register_device_module(NAME, module)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PyTorch's own name
-    torch.utils.generate_methods_for_privateuse1_backend()
+    backend_registration.generate_methods_for_privateuse1_backend()
     _replaced.append((torch, "_register_device_module", _register_device_module))
     _replaced.append((torch._C, "_get_accelerator", _get_accelerator))  # noqa: SLF001 - as above
     for owner, name, ours in _replaced:
@@ -121,8 +130,9 @@ def _take_back() -> None:
 def _expect_not_made() -> None:
     if _C.owns_npu():
         msg = (
-            "torch_npu cannot be imported: the device npu of this process is torch_aie's, which made it"
-            " when it was first used, and PyTorch has one. Import torch_npu at the top of the program"
+            "torch_npu cannot be imported: the device npu of this process is torch_aie's, which"
+            " made it when it was first used, and PyTorch has one of them. Import torch_npu at the"
+            " top of the program"
         )
         raise ImportError(msg, name="torch_npu")
 

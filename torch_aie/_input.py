@@ -66,7 +66,9 @@ class Input:
             raise TypeError(msg)
         if args:
             shape = args[0]
-        if (shape is None) == (min_shape is None or max_shape is None):
+        both = min_shape is not None and max_shape is not None
+        either = min_shape is not None or max_shape is not None
+        if (shape is None and not both) or (shape is not None and either):
             msg = "Input: give either shape, or both min_shape and max_shape"
             raise ValueError(msg)
         least = 0 if shape is not None else _UNBOUNDED
@@ -108,7 +110,7 @@ def _checked(shape: Sequence[int] | None, least: int) -> tuple[int, ...]:
         raise TypeError(msg)
     for size in shape:
         if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            msg = f"Input: got dimension {size!r} in {tuple(shape)}, allowed are integers from {least}"
+            msg = f"Input: got dimension {size!r} in {tuple(shape)}, allowed are from {least}"
             raise ValueError(msg)
     if len(shape) > _MOST_DIMENSIONS:
         msg = f"Input: got {len(shape)} dimensions, allowed are at most {_MOST_DIMENSIONS}"

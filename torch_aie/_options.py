@@ -78,8 +78,7 @@ def _check(name: str, value: object) -> None:
         return
     least, most = _RANGES[name]
     for number in value if isinstance(value, list) else [value]:
-        fits = isinstance(number, int) and not isinstance(number, bool)
-        if not fits or not least <= number <= most:
+        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
             msg = f"{name}: got {number!r}, allowed are {least} to {most}"
             raise ValueError(msg)
 

@@ -1,4 +1,4 @@
-"""`torch.npu` in processes without torch_npu: what PyTorch and programs ask of a device's module."""
+"""`torch.npu` without torch_npu: what PyTorch and programs ask of a device's module."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ __all__ = [
     "synchronize",
 ]
 
+
 def init() -> None:
     """Make the device."""
     _device.ready()
@@ -52,7 +53,7 @@ _lazy_init = init  # PyTorch calls it before it first uses the device
 
 
 def is_initialized() -> bool:
-    """Is the device made?"""
+    """Return whether the device is made."""
     return _C.owns_npu()
 
 
@@ -73,12 +74,15 @@ def manual_seed(seed: int) -> None:
 manual_seed_all = manual_seed
 
 
-def get_rng_state(device: object = None) -> torch.Tensor:
+def get_rng_state(device: object = None) -> torch.Tensor:  # noqa: ARG001 - PyTorch gives it
     """Return the state of the CPU's generator."""
     return torch.get_rng_state()
 
 
-def set_rng_state(new_state: torch.Tensor, device: object = None) -> None:
+def set_rng_state(
+    new_state: torch.Tensor,
+    device: object = None,  # noqa: ARG001 - PyTorch gives it
+) -> None:
     """Set the state of the CPU's generator."""
     torch.set_rng_state(new_state)
 

@@ -46,11 +46,8 @@ class Stream:
         index = _device.index_of(device)
         if stream_id is None:
             self._row = _C.new_stream(index)
-        elif isinstance(stream_id, int) and not isinstance(stream_id, bool):
-            self._row = (index, stream_id)
         else:
-            msg = f"stream_id: got {stream_id!r}, allowed are integers that id() gave, and None"
-            raise TypeError(msg)
+            self._row = (index, _checked_id(stream_id))
 
     def device(self) -> torch.device:
         """Return the device."""
@@ -61,7 +58,7 @@ class Stream:
         return self._row[1]
 
     def query(self) -> bool:
-        """Has all work on it ended?"""
+        """Return whether all work on it has ended."""
         return _C.query_stream(self._row)
 
     def synchronize(self) -> None:
@@ -87,6 +84,13 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"npu.Stream(device='npu:{self._row[0]}', stream_id={self._row[1]})"
+
+
+def _checked_id(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int):
+        msg = f"stream_id: got {given!r}, allowed are integers that id() gave, and None"
+        raise TypeError(msg)
+    return given
 
 
 def _of(stream: object) -> Stream:
@@ -133,13 +137,13 @@ def synchronize(device: Device = None) -> None:
     """Wait until all work on the device has ended."""
     index = _device.index_of(device)
     if _device.is_shared():
-        torch.npu.synchronize(index)
+        _device.module().synchronize(index)
     # Otherwise work ends before its call returns.
 
 
 def is_available() -> bool:
-    """Is there a device? Without torch_npu it is this machine's CPU."""
-    return not _device.is_shared() or bool(torch.npu.is_available())
+    """Return whether there is a device: without torch_npu it is this machine's CPU."""
+    return not _device.is_shared() or bool(_device.module().is_available())
 
 
 def device_count() -> int:
