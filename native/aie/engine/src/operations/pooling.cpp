@@ -15,6 +15,7 @@
 #include <ATen/ops/max_pool2d_with_indices.h>
 #include <ATen/ops/max_pool3d.h>
 #include <ATen/ops/max_pool3d_with_indices.h>
+#include <ATen/ops/ones_like.h>
 #include <c10/util/Exception.h>
 
 #include <limits>
@@ -50,8 +51,8 @@ Window window_of(const Call& c) {
 }
 
 /// SAME_UPPER and SAME_LOWER: as many results as strides fit into the input; an odd padding is larger at the end or at
-/// the beginning. The input is padded with what changes no maximum.
-Tensor padded(const Tensor& x, Window& window, bool at_end) {
+/// the beginning.
+Tensor padded(const Tensor& x, const Window& window, bool at_end, double value) {
   Sizes pads;
   for (size_t i = window.size.size(); i-- > 0;) {
     const int64_t size = x.size(x.dim() - static_cast<int64_t>(window.size.size() - i));
@@ -62,8 +63,7 @@ Tensor padded(const Tensor& x, Window& window, bool at_end) {
     pads.push_back(at_end ? less : missing - less);
     pads.push_back(at_end ? missing - less : less);
   }
-  window.padding.assign(window.size.size(), 0);
-  return at::constant_pad_nd(x, pads, -std::numeric_limits<double>::infinity());
+  return at::constant_pad_nd(x, pads, value);
 }
 
 Tensor max_pool(const Tensor& x, const Window& w) {
@@ -88,6 +88,22 @@ Tensor average_pool(const Tensor& x, const Window& w, bool counts_padding, std::
   }
 }
 
+/// The padded elements are zeros; they count unless `counts_padding` is false.
+Tensor same_average_pool(const Tensor& x, Window window, bool at_end, bool counts_padding) {
+  const Tensor sums = padded(x, window, at_end, 0);
+  const Tensor real = padded(at::ones_like(x), window, at_end, 0);
+  window.padding.assign(window.size.size(), 0);
+  const Tensor averages = average_pool(sums, window, true, {});
+  return counts_padding ? averages : averages / average_pool(real, window, true, {});
+}
+
+/// What is padded changes no maximum.
+Tensor same_max_pool(const Tensor& x, Window window, bool at_end) {
+  const Tensor input = padded(x, window, at_end, -std::numeric_limits<double>::infinity());
+  window.padding.assign(window.size.size(), 0);
+  return max_pool(input, window);
+}
+
 Tensor adaptive_average_pool(const Call& c) {
   const Sizes out = c.list("out", c.list("window"));
   expect_rank(out.size());
@@ -98,16 +114,17 @@ Tensor adaptive_average_pool(const Call& c) {
 Tensor pooling(const Call& c) {
   const auto kind = c.kind<PoolingKind>("kind");
   if (kind == PoolingKind::ADAPTIVE_AVERAGE) return adaptive_average_pool(c);
-  Window window = window_of(c);
+  const Window window = window_of(c);
+  const bool counts_padding = c.integer("excludes_padding", 1) == 0;
   const auto mode = c.kind<PaddingMode>("padding_mode");
   const bool same = mode == PaddingMode::SAME_UPPER || mode == PaddingMode::SAME_LOWER;
   if (kind == PoolingKind::MAX) {
-    return max_pool(same ? padded(c[0], window, mode == PaddingMode::SAME_UPPER) : c[0], window);
+    return same ? same_max_pool(c[0], window, mode == PaddingMode::SAME_UPPER) : max_pool(c[0], window);
   }
   TORCH_CHECK_VALUE(kind == PoolingKind::AVERAGE, "pooling ", c.integer("kind"), " is none of 0 to 2");
-  TORCH_CHECK_VALUE(!same, "average pooling takes the padding modes EXPLICIT_ROUND_DOWN and EXPLICIT_ROUND_UP only");
+  if (same) return same_average_pool(c[0], window, mode == PaddingMode::SAME_UPPER, counts_padding);
   const std::optional<int64_t> divisor = c.has("divisor") ? std::optional<int64_t>(c.integer("divisor")) : std::nullopt;
-  return average_pool(c[0], window, c.integer("excludes_padding", 1) == 0, divisor);
+  return average_pool(c[0], window, counts_padding, divisor);
 }
 
 Tensors max_pool_with_indices(const Call& c) {
