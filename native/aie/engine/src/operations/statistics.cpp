@@ -40,7 +40,8 @@ class Dimensions {
     dims_ = one ? std::vector<int64_t>{c.integer("dim")} : c.list("dim");
   }
   operator at::IntArrayRef() const { return dims_; }
-  operator at::OptionalIntArrayRef() const {
+  /// By its name: a conversion would prefer the list, and all and any reduce nothing over an empty one.
+  at::OptionalIntArrayRef optional() const {
     return dims_.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims_);
   }
 
@@ -83,7 +84,7 @@ Tensor norm(const Call& c) {
 /// The order is `ord` or `p`.
 Tensor vector_norm(const Call& c) {
   const at::Scalar order = c.has("ord") ? *c.scalar("ord") : c.scalar("p").value_or(2);
-  return at::linalg_vector_norm(c[0], order, at::OptionalIntArrayRef(Dimensions(c)), keep(c), type(c));
+  return at::linalg_vector_norm(c[0], order, Dimensions(c).optional(), keep(c), type(c));
 }
 
 using OverDimensions = Tensor (*)(const Tensor&, at::OptionalIntArrayRef, bool);
@@ -93,17 +94,17 @@ using WithIndex = std::tuple<Tensor, Tensor> (*)(const Tensor&, int64_t, bool);
 
 template <OverDimensions function>
 Tensors over_dimensions(const Call& c) {
-  return {function(c[0], Dimensions(c), keep(c))};
+  return {function(c[0], Dimensions(c).optional(), keep(c))};
 }
 
 template <Typed function>
 Tensors typed(const Call& c) {
-  return {function(c[0], Dimensions(c), keep(c), type(c))};
+  return {function(c[0], Dimensions(c).optional(), keep(c), type(c))};
 }
 
 template <Spread function>
 Tensors spread(const Call& c) {
-  return {function(c[0], Dimensions(c), correction(c), keep(c))};
+  return {function(c[0], Dimensions(c).optional(), correction(c), keep(c))};
 }
 
 template <WithIndex function>
@@ -146,7 +147,7 @@ const Operation kOperations[] = {
     {"Variance", 1, spread<at::var>, kFull},
     {"VarianceAndMean", 1,
      [](const Call& c) -> Tensors {
-       return pair(at::var_mean(c[0], at::OptionalIntArrayRef(Dimensions(c)), correction(c), keep(c)));
+       return pair(at::var_mean(c[0], Dimensions(c).optional(), correction(c), keep(c)));
      },
      kFull},
     {"VectorNorm", 1, [](const Call& c) -> Tensors { return {vector_norm(c)}; }, kFull},
