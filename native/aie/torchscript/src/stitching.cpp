@@ -57,7 +57,8 @@ void stitch(lowering::Lowered& lowered, const BlockPlan& plan, const std::vector
     for (Node* node : plan.libtorch[turn]) node->moveBefore(end);
     const Segment& segment = plan.segments[turn];
     if (segment.members.empty()) continue;
-    const std::string attribute = "engine_" + std::to_string(next++);
+    // Where a module is loaded without torch_aie, the error of torch.jit.load prints this name.
+    const std::string attribute = "engine_" + std::to_string(next++) + "_needs_import_torch_aie";
     lowered.module.register_attribute(attribute, c10::getCustomClassType<c10::intrusive_ptr<runtime::Engine>>(),
                                       *engine++);
     append_call(*lowered.graph, segment, attribute, end);
