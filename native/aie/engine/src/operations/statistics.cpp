@@ -77,8 +77,8 @@ Tensor norm(const Call& c) {
   const Dimensions dims(c);
   const auto found = c.attributes().find("ord");
   const bool name = found != c.attributes().end() && std::holds_alternative<std::string>(found->second);
-  if (name) return at::linalg_norm(c[0], c.text("ord"), at::OptionalIntArrayRef(dims), keep(c), type(c));
-  return at::linalg_norm(c[0], c.scalar("ord"), at::OptionalIntArrayRef(dims), keep(c), type(c));
+  if (name) return at::linalg_norm(c[0], c.text("ord"), dims.optional(), keep(c), type(c));
+  return at::linalg_norm(c[0], c.scalar("ord"), dims.optional(), keep(c), type(c));
 }
 
 /// The order is `ord` or `p`.
@@ -119,8 +119,8 @@ constexpr Precision kFull = Precision::kFull;
 
 const Operation kOperations[] = {
     {"All", 1, over_dimensions<at::all>},
-    {"AMax", 1, [](const Call& c) -> Tensors { return {at::amax(c[0], Dimensions(c), keep(c))}; }},
-    {"AMin", 1, [](const Call& c) -> Tensors { return {at::amin(c[0], Dimensions(c), keep(c))}; }},
+    {"AMax", 1, [](const Call& c) -> Tensors { return {at::amax(c[0], Dimensions(c).list(), keep(c))}; }},
+    {"AMin", 1, [](const Call& c) -> Tensors { return {at::amin(c[0], Dimensions(c).list(), keep(c))}; }},
     {"AMinMax", 1, [](const Call& c) -> Tensors { return pair(at::aminmax(c[0], one_or_all(c), keep(c))); }},
     {"Any", 1, over_dimensions<at::any>},
     {"ArgMax", 1, [](const Call& c) -> Tensors { return {at::argmax(c[0], one_or_all(c), keep(c))}; }},
@@ -131,8 +131,8 @@ const Operation kOperations[] = {
      kFull},
     {"LogSoftMax", 1, [](const Call& c) -> Tensors { return {at::log_softmax(c[0], c.integer("dim"), type(c))}; },
      kFull},
-    {"LogSumExp", 1,
-     [](const Call& c) -> Tensors { return {at::logsumexp(c[0], at::IntArrayRef(Dimensions(c)), keep(c))}; }, kFull},
+    {"LogSumExp", 1, [](const Call& c) -> Tensors { return {at::logsumexp(c[0], Dimensions(c).list(), keep(c))}; },
+     kFull},
     {"MaxWithIndex", 1, with_index<at::max>},
     {"Mean", 1, typed<at::mean>, kFull},
     {"MinWithIndex", 1, with_index<at::min>},

@@ -211,6 +211,10 @@ const auto g_others =
                  [](ConversionCtx* ctx, const Node* node, args& arguments) {
                    return binary(ctx, node, arguments, ElementWiseOperation::MIN);
                  })
+        .pattern("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+                 [](ConversionCtx* ctx, const Node* node, args& arguments) {
+                   return binary(ctx, node, arguments, ElementWiseOperation::POW);
+                 })
         .pattern("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", where)
         .pattern("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", where)
         .pattern("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", where)
