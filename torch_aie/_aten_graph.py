@@ -7,7 +7,7 @@ form in TorchScript (control flow of torch.export, changed buffers) is an error 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
@@ -82,8 +82,7 @@ def script_module(
         if spec.kind not in (OutputKind.USER_OUTPUT, OutputKind.TOKEN)
     ]
     if changed:
-        msg = f"the program changes {changed[0].target!r}: compile modules in evaluation mode"
-        raise ValueError(msg)
+        _refuse_change(changed[0].target)
     return _Builder(program, weights or {}).build()
 
 
@@ -142,10 +141,17 @@ class _Builder:
         name = target._schema.name  # noqa: SLF001 - operators have their schema there
         if name in _CHECKS:
             return
+        self._expect_constant_weights(node, target)
         inputs = [self._argument(node, argument) for argument in _arguments(node, target)]
         types = [_type(returned.type) for returned in target._schema.returns]  # noqa: SLF001 - as above
         outputs = self._insert("aten::size" if name == _SIZE else name, inputs, types)
         self.values[node] = outputs[0] if len(outputs) == 1 else outputs
+
+    def _expect_constant_weights(self, node: Node, target: torch._ops.OpOverload) -> None:
+        for declared, given in _arguments(node, target):
+            written = declared.alias_info is not None and declared.alias_info.is_write
+            if written and isinstance(given, torch.fx.Node) and given.name in self.weights:
+                _refuse_change(given.name)
 
     def _argument(self, node: Node, argument: tuple[Any, Any]) -> Value:
         declared, given = argument
@@ -254,7 +260,12 @@ def _element_type(declared: Any) -> Any:  # noqa: ANN401 - TorchScript's types h
     return _c.IntType.get()
 
 
-def _refuse(node: Node) -> None:
+def _refuse_change(name: str | None) -> NoReturn:
+    msg = f"the program changes {name!r}: compile modules in evaluation mode"
+    raise ValueError(msg)
+
+
+def _refuse(node: Node) -> NoReturn:
     trace = (node.stack_trace or "").strip().splitlines()
     where = f", from {trace[-1].strip()!r}" if trace else ""
     msg = (
