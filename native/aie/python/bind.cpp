@@ -3,6 +3,7 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,7 +23,8 @@ using InputRow = std::tuple<std::vector<int64_t>, std::vector<int64_t>, int>;
 torch_aie::Input input_of(const InputRow& row) {
   const auto& [least, greatest, number] = row;
   const auto dtype = static_cast<torch_aie::DataType>(number);
-  if (least == greatest) return {least, dtype};
+  const bool any = std::find(least.begin(), least.end(), -1) != least.end();  // a size without bounds is a range
+  if (least == greatest && !any) return {least, dtype};
   return {least, greatest, dtype};
 }
 

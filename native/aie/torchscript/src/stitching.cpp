@@ -14,16 +14,23 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-/// Appends a call of the engine, and reads its results in place of the segment's.
-void append_call(Graph& graph, const Segment& segment, const std::string& attribute, Node* end) {
+/// Appends a call of the engine, and reads its results in place of the segment's. `results` has those of the block's
+/// earlier engines by the values that they replace: later segments name these values.
+void append_call(Graph& graph, const Segment& segment, const std::string& attribute, Node* end,
+                 std::unordered_map<Value*, Value*>& results) {
   const torch::jit::WithInsertPoint here(end);
   Value* const engine = graph.insertGetAttr(graph.inputs()[0], attribute);
-  Value* const inputs = graph.insertNode(graph.createList(c10::TensorType::get(), segment.inputs))->output();
+  std::vector<Value*> operands = segment.inputs;
+  for (Value*& operand : operands) {
+    if (const auto found = results.find(operand); found != results.end()) operand = found->second;
+  }
+  Value* const inputs = graph.insertNode(graph.createList(c10::TensorType::get(), operands))->output();
   Value* const outputs = graph.insert(c10::Symbol::fromQualString("torch_aie::execute_engine"), {inputs, engine});
   Node* const unpack = graph.insertNode(graph.createListUnpack(outputs, segment.outputs.size()));
   for (size_t i = 0; i < segment.outputs.size(); ++i) {
     unpack->output(i)->setType(segment.outputs[i]->type());
     segment.outputs[i]->replaceAllUsesWith(unpack->output(i));
+    results.emplace(segment.outputs[i], unpack->output(i));
   }
 }
 
@@ -53,6 +60,7 @@ void stitch(lowering::Lowered& lowered, const BlockPlan& plan, const std::vector
   const std::vector<Node*> gone = replaced(plan);
   Node* const end = plan.block->return_node();
   auto engine = engines.begin();
+  std::unordered_map<Value*, Value*> results;
   for (size_t turn = 0; turn < plan.segments.size(); ++turn) {
     for (Node* node : plan.libtorch[turn]) node->moveBefore(end);
     const Segment& segment = plan.segments[turn];
@@ -61,7 +69,7 @@ void stitch(lowering::Lowered& lowered, const BlockPlan& plan, const std::vector
     const std::string attribute = "engine_" + std::to_string(next++) + "_needs_import_torch_aie";
     lowered.module.register_attribute(attribute, c10::getCustomClassType<c10::intrusive_ptr<runtime::Engine>>(),
                                       *engine++);
-    append_call(*lowered.graph, segment, attribute, end);
+    append_call(*lowered.graph, segment, attribute, end, results);
   }
   destroy_unused(gone);
 }
