@@ -39,7 +39,7 @@ class Dimensions {
     const bool one = std::holds_alternative<int64_t>(c.attributes().find("dim")->second);
     dims_ = one ? std::vector<int64_t>{c.integer("dim")} : c.list("dim");
   }
-  operator at::IntArrayRef() const { return dims_; }
+  at::IntArrayRef list() const { return dims_; }
   /// By its name: a conversion would prefer the list, and all and any reduce nothing over an empty one.
   at::OptionalIntArrayRef optional() const {
     return dims_.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims_);
