@@ -84,7 +84,10 @@ Tensor average_pool(const Tensor& x, const Window& w, bool counts_padding, std::
     case 2:
       return at::avg_pool2d(x, w.size, w.stride, w.padding, w.ceil, counts_padding, divisor);
     default:
-      return at::avg_pool3d(x, w.size, w.stride, w.padding, w.ceil, counts_padding, divisor);
+      // The CPU has no FP16 kernel for it.
+      return at::avg_pool3d(x.scalar_type() == at::kHalf ? x.to(at::kFloat) : x, w.size, w.stride, w.padding, w.ceil,
+                            counts_padding, divisor)
+          .to(x.scalar_type());
   }
 }
 
