@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "runtime/Inputs.h"
+
 namespace AscendIE {
 
 namespace {
@@ -149,6 +151,15 @@ void check_inputs(const std::vector<Binding>& bindings, const Tensors& given) {
                       ", allowed is ", allowed(binding));
   }
   expect_one_gear(bindings, given);
+}
+
+void CheckInputs(const std::vector<DeclaredInput>& declared, const std::vector<at::Tensor>& given) {
+  std::vector<Binding> bindings;
+  for (const DeclaredInput& input : declared) {
+    TORCH_CHECK_VALUE(!input.profiles.empty(), "input '", input.name, "' has no profile");
+    bindings.push_back({0, input.name, input.type, sizes(input.profiles[0].min).vec(), ranges_of(input.profiles)});
+  }
+  check_inputs(bindings, given);
 }
 
 }  // namespace AscendIE

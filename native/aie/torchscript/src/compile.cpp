@@ -83,6 +83,13 @@ class Partition {
     }
   }
 
+  /// Whether there is one engine, which checks all inputs of the graph.
+  bool whole() const {
+    return plans.size() == 1 && plans.front().segments.size() == 1 &&
+           plans.front().segments.front().inputs.size() == inputs_.size();
+  }
+  const std::vector<InputType>& inputs() const { return inputs_; }
+
   /// An error with everything that runs on libtorch, if the graph was to be compiled as a whole.
   void expect_whole() const {
     if (!options.require_full_compilation) return;
@@ -162,6 +169,7 @@ torch::jit::Module compile(const torch::jit::Module& module, const CompileSpec& 
     core::partition::stitch(lowered, partition.plans[i], {engines[i].begin(), engines[i].end()}, count);
   }
   if (count == 0) log(Level::kWarning, "no part of the graph runs on an engine");
+  if (!partition.whole()) core::conversion::expect_declared(*lowered.graph, partition.inputs());
   core::lowering::finish(lowered, options);
   device::follow_inputs(*lowered.graph);
   return lowered.module;

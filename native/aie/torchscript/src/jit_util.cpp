@@ -44,6 +44,15 @@ std::string nodeInfo(const torch::jit::Node* node) {
   return text;
 }
 
+AscendIE::Dims unsqueezeDims(const AscendIE::Dims& dims, int64_t pos, int64_t val) {
+  TORCH_CHECK_INDEX(pos >= 0 && pos <= dims.Size() && dims.Size() < AscendIE::Dims::MAX_DIMS, "unsqueezeDims: got ",
+                    "position ", pos, " in rank ", dims.Size(), ", allowed are 0 to the rank, which is at most ",
+                    AscendIE::Dims::MAX_DIMS - 1);
+  std::vector<int64_t> sizes = toVec(dims);
+  sizes.insert(sizes.begin() + pos, val);
+  return AscendIE::Dims(sizes);
+}
+
 AscendIE::DataType toDataType(c10::ScalarType type) {
   for (const auto& [ours, theirs] : kTypes) {
     if (theirs == type) return ours;

@@ -39,6 +39,31 @@ std::pair<AscendIE::Tensor*, AscendIE::Tensor*> operands(ConversionCtx* ctx, con
   return {a.getFreezeAscendTensor(ctx), b.getFreezeAscendTensor(ctx)};
 }
 
+AscendIE::Tensor* addPadding(ConversionCtx* ctx, const torch::jit::Node* n, AscendIE::Tensor* tensor, int nDim,
+                             bool trailing) {
+  for (int64_t rank = tensor->GetDimensions().Size(); rank < nDim; ++rank) {
+    AscendIE::BaseLayer* const layer =
+        ctx->net->AddOperation("Unsqueeze", {tensor}, {{"dim", trailing ? rank : int64_t{0}}});
+    layer->SetName((util::nodeInfo(n) + " padding").c_str());
+    tensor = layer->GetOutput(0);
+  }
+  return tensor;
+}
+
+AscendIE::Tensor* addUnpadding(ConversionCtx* ctx, const torch::jit::Node* n, AscendIE::Tensor* tensor, int nDim,
+                               bool trailing) {
+  for (int64_t rank = tensor->GetDimensions().Size(); rank > nDim; --rank) {
+    const int64_t dim = trailing ? rank - 1 : 0;
+    const int64_t size = tensor->GetDimensions()[static_cast<int32_t>(dim)];
+    TORCH_CHECK_VALUE(size == 1, "addUnpadding: dimension ", dim, " has size ", size, ", allowed is 1");
+    AscendIE::BaseLayer* const layer =
+        ctx->net->AddOperation("SelectIndex", {tensor}, {{"dim", dim}, {"index", int64_t{0}}});
+    layer->SetName((util::nodeInfo(n) + " unpadding").c_str());
+    tensor = layer->GetOutput(0);
+  }
+  return tensor;
+}
+
 int64_t wrapDim(int64_t dim, int64_t rank) {
   const int64_t least = std::max<int64_t>(rank, 1);
   TORCH_CHECK_INDEX(dim >= -least && dim < least, "Dimension out of range (expected to be in range of [", -least, ", ",
