@@ -43,6 +43,7 @@ class Row:
     operator: str
     expression: str
     inputs: tuple[Shape | str, ...] = ((2, 3, 4),)
+    traced: bool = False  # otherwise scripted
 
     def tensors(self) -> list[torch.Tensor]:
         """Return the inputs, the same ones for each row of the same inputs."""
@@ -54,7 +55,8 @@ class Row:
 
     def __str__(self) -> str:
         """Return what a test is called."""
-        return f"{self.operator} {self.expression}".replace("aten::", "")
+        lines = self.expression.replace("\n", "; ")
+        return f"{self.operator} {lines}".replace("aten::", "")
 
 
 X: Final = (2, 3, 4)
@@ -95,7 +97,6 @@ BINARY: Final = [
     Row("aten::add.Tensor", "torch.add(x, y, alpha=2)", (X, X)),
     Row("aten::sub.Scalar", "torch.sub(x, 2, alpha=3)"),
     Row("aten::rsub.Scalar", "torch.rsub(x, 2.0, alpha=0.5)"),
-    Row("aten::rsub.Tensor", "torch.ops.aten.rsub(x, y, alpha=2)", (X, X)),
     Row("aten::div.Tensor_mode", "torch.div(x, y, rounding_mode='floor')", (X, "positive")),
     Row("aten::div.Tensor_mode", "torch.div(x, y, rounding_mode='trunc')", (X, "positive")),
     Row("aten::div.Tensor_mode", "torch.div(x, y, rounding_mode=None)", (X, "positive")),
@@ -249,7 +250,7 @@ SELECTION: Final = [
     Row("aten::to.dtype", "x.to(torch.int32)"),
     Row("aten::to.device", "x.to(torch.device('cpu'), torch.int64)"),
     Row("aten::to.other", "x.to(y)", (X, "int")),
-    Row("aten::to.prim_Device", "torch.ops.aten.to(x, x.device, torch.int32)"),
+    Row("aten::to.prim_Device", "x.to(x.device) + 1"),
     Row("aten::type_as", "x.type_as(y)", (X, "int")),
     Row("aten::cat", "torch.cat([x, y], 1)", (X, (2, 1, 4))),
     Row("aten::cat", "torch.cat([x, x * 2, y], -2)", (X, (2, 1, 4))),
@@ -353,10 +354,12 @@ def _upsample() -> list[Row]:
         for kind, corners in kinds + ([("bicubic2d", ", False")] if rank == 2 else []):
             call = f"torch.ops.aten.upsample_{kind}"
             name = f"aten::upsample_{kind}"
+            mode = kind[:-2]
+            option = corners.replace(", ", ", align_corners=")
             rows += [
                 Row(name, f"{call}(x, {size}{corners}{none})", (shape,)),
                 Row(f"{name}.vec", f"{call}(x, None{corners}, {scales})", (shape,)),
-                Row(f"{name}.vec", f"{call}(x, {size}{corners}, scale_factors=None)", (shape,)),
+                Row(f"{name}.vec", f"F.interpolate(x, {size}, mode='{mode}'{option})", (shape,)),
             ]
     return rows
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import linecache
+import math
+from typing import TYPE_CHECKING, List, Optional
 
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional
 
 import torch_aie
+from tests.aie.evaluator_rows import EVALUATED
 from tests.aie.operator_rows import CONVERTED, Row
 from torch_aie import Input, PrecisionPolicy
 
@@ -17,30 +22,53 @@ if TYPE_CHECKING:
 # PyTorch calls TorchScript deprecated in each of its functions; this package is about it.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:torch.meshgrid:UserWarning"),
     pytest.mark.filterwarnings("ignore:at..frobenius_norm is deprecated:UserWarning"),
 ]
 
 
+NAMES = {"torch": torch, "F": functional, "math": math, "List": List, "Optional": Optional}
+
+
 def scripted(row: Row) -> torch.jit.ScriptModule:
-    """Return a module of one line, of a class of its own: modules of one class share methods."""
-    module: torch.jit.ScriptModule = type("Operator", (torch.jit.ScriptModule,), {})()
+    *statements, result = row.expression.split("\n")
     arguments = ", ".join("xyz"[: len(row.inputs)])
-    source = f"def forward(self, {arguments}):\n    return {row.expression}\n"
-    module.define(source.replace("F.", "torch.nn.functional."))
-    return module.eval()
+    lines = [f"def forward(self, {arguments}):", *statements, f"return {result}"]
+    source = "\n    ".join(lines) + "\n"
+    # TorchScript reads the function's source, which is in no file.
+    file = f"<{row}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names = dict(NAMES)
+    exec(compile(source, file, "exec"), names)  # noqa: S102 - a row's
+    module = type("Operator", (nn.Module,), {"forward": names["forward"]})().eval()
+    script: torch.jit.ScriptModule = torch.jit.script(module)
+    return script
+
+
+def traced(row: Row) -> torch.jit.ScriptModule:
+    class Operator(nn.Module):
+        def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+            named = dict(zip("xyz", tensors, strict=False))
+            result: torch.Tensor = eval(row.expression, NAMES, named)  # noqa: S307 - a row's
+            return result
+
+    module: torch.jit.ScriptModule
+    module = torch.jit.trace(Operator().eval(), tuple(row.tensors()))  # type: ignore[no-untyped-call]
+    return module
 
 
 def operators_in(block: torch._C.Block | torch.Graph) -> Iterator[str]:
+    """Give each node's kind, and the operator with its overload."""
     for node in block.nodes():
-        schema = node.schema()
-        yield schema.split("(")[0]
+        yield node.kind()
+        yield node.schema().split("(")[0]
         for inner in node.blocks():
             yield from operators_in(inner)
 
 
-@pytest.mark.parametrize("row", CONVERTED, ids=str)
+@pytest.mark.parametrize("row", [*CONVERTED, *EVALUATED], ids=str)
 def test_equals_torchscript(row: Row) -> None:
-    module = scripted(row)
+    module = traced(row) if row.traced else scripted(row)
     assert row.operator in set(operators_in(module.inlined_graph))
     tensors = row.tensors()
     expected = module(*tensors)

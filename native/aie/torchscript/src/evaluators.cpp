@@ -98,6 +98,8 @@ Vars run(const Evaluation& evaluation) {
   for (size_t i = 0; i < evaluation.args.size(); ++i) {
     stack.push_back(as_ivalue(evaluation[i], evaluation.node->input(i)->type()));
   }
+  // Operators of any number of arguments take the number from the stack.
+  if (evaluation.node->schema().is_vararg()) stack.emplace_back(static_cast<int64_t>(evaluation.args.size()));
   evaluation.node->getOperation()(stack);
   Vars results;
   for (c10::IValue& value : stack) results.emplace_back(std::move(value));

@@ -28,6 +28,8 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 const Operation kOperations[] = {
     {"Chunk", 1, [](const Call& c) -> Tensors { return at::chunk(c[0], c.integer("chunks"), c.integer("dim")); }},
+    // The second input in the shape and type of the first.
+    {"CopyInto", 2, [](const Call& c) -> Tensors { return {c[1].to(c[0].scalar_type()).expand(c[0].sizes())}; }},
     {"Expand", 1, [](const Call& c) -> Tensors { return {c[0].expand(c.list("size"))}; }},
     {"ExpandAs", 2, [](const Call& c) -> Tensors { return {c[0].expand_as(c[1])}; }},
     {"Flatten", 1,

@@ -90,6 +90,7 @@ const auto g_shapes =
 constexpr SchemaRow kRows[] = {
     {"aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "Chunk"},
     {"aten::constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "PadConstant"},
+    {"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "CopyInto"},
     {"aten::expand(Tensor self, int[] size, *, bool implicit=False) -> Tensor", "Expand"},
     {"aten::expand_as(Tensor self, Tensor other) -> Tensor", "ExpandAs"},
     {"aten::flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", "Flatten"},
