@@ -1,4 +1,6 @@
 // graph.cpp: a compiled graph runs on the CPU: its inputs are taken there, its outputs to the device of the inputs.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/runtime/operator.h>
 #include <torch/csrc/jit/runtime/register_ops_utils.h>
@@ -16,6 +18,7 @@ using torch::jit::Stack;
 using torch::jit::Value;
 
 constexpr const char* kToHost = "torch_aie::to_host";
+constexpr const char* kToNpu = "torch_aie::to_npu";
 constexpr const char* kFollow = "torch_aie::follow";
 
 bool has_tensors(const c10::TypePtr& type) {
@@ -53,6 +56,12 @@ void to_host_operator(Stack& stack) {
   torch::jit::push(stack, moved(value, to_host));
 }
 
+void to_npu_operator(Stack& stack) {
+  const c10::Device device = c10::impl::VirtualGuardImpl(kNpu).getDevice();
+  const IValue value = torch::jit::pop(stack);
+  torch::jit::push(stack, moved(value, [&](const at::Tensor& tensor) { return from_host(tensor, device); }));
+}
+
 void follow_operator(Stack& stack) {
   const c10::List<at::Tensor> inputs = torch::jit::pop(stack).toTensorList();
   for (const at::Tensor& input : inputs) {
@@ -66,6 +75,7 @@ void follow_operator(Stack& stack) {
 // Operators of the JIT: a type variable is no type of the dispatcher.
 const torch::jit::RegisterOperators operators({
     torch::jit::Operator("torch_aie::to_host(t value) -> t", to_host_operator, c10::AliasAnalysisKind::CONSERVATIVE),
+    torch::jit::Operator("torch_aie::to_npu(t value) -> t", to_npu_operator, c10::AliasAnalysisKind::CONSERVATIVE),
     torch::jit::Operator("torch_aie::follow(t value, Tensor[] inputs) -> t", follow_operator,
                          c10::AliasAnalysisKind::CONSERVATIVE),
 });
@@ -96,6 +106,40 @@ void move_constants(torch::jit::Block* block) {
   }
 }
 
+/// Has the operator kernels for torch_npu's device, and none for the CPU?
+bool is_only_for_npu(const Node* node) {
+  const torch::jit::Operator* const known = node->maybeOperator();
+  if (known == nullptr) return false;
+  const auto op = c10::Dispatcher::singleton().findSchema(known->schema().operator_name());
+  return op && op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1) &&
+         !op->hasKernelForDispatchKey(c10::DispatchKey::CPU) &&
+         !op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+         !op->hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd);
+}
+
+void surround(Node* node) {
+  Graph& graph = *node->owningGraph();
+  for (size_t i = 0; i < node->inputs().size(); ++i) {
+    if (!has_tensors(node->input(i)->type())) continue;
+    Node* const moved_in = create(graph, kToNpu, {node->input(i)}, node->input(i)->type());
+    moved_in->insertBefore(node);
+    node->replaceInput(i, moved_in->output());
+  }
+  for (Value* output : node->outputs()) {
+    if (!has_tensors(output->type())) continue;
+    Node* const moved_out = create(graph, kToHost, {output}, output->type());
+    moved_out->insertAfter(node);
+    output->replaceAllUsesAfterNodeWith(moved_out, moved_out->output());
+  }
+}
+
+void surround_npu_nodes(torch::jit::Block* block) {
+  for (auto node = block->nodes().begin(); node != block->nodes().end(); ++node) {
+    for (torch::jit::Block* inner : node->blocks()) surround_npu_nodes(inner);
+    if (is_only_for_npu(*node)) surround(*node);
+  }
+}
+
 /// Returns the graph's tensors among its inputs, before they are moved.
 std::vector<Value*> take_inputs(Graph& graph) {
   std::vector<Value*> tensors;
@@ -111,7 +155,10 @@ std::vector<Value*> take_inputs(Graph& graph) {
 
 }  // namespace
 
-void move_to_host(Graph& graph) { move_constants(graph.block()); }
+void move_to_host(Graph& graph) {
+  move_constants(graph.block());
+  surround_npu_nodes(graph.block());
+}
 
 void follow_inputs(Graph& graph) {
   const std::vector<Value*> inputs = take_inputs(graph);

@@ -36,7 +36,8 @@ ASCENDIE_API at::Tensor to_host(const at::Tensor& tensor);
 /// A tensor of the CPU on `device`, with the same memory if the device is this one.
 ASCENDIE_API at::Tensor from_host(const at::Tensor& tensor, c10::Device device);
 
-/// Constants of the graph on a device npu are moved to the CPU, where all of the graph runs.
+/// Constants of the graph on a device npu are moved to the CPU, where all of the graph runs, but for operators that
+/// torch_npu alone has: their inputs are taken to the device, and their outputs back.
 void move_to_host(torch::jit::Graph& graph);
 /// Inputs of the graph are taken to the CPU, and outputs to the device of the inputs.
 void follow_inputs(torch::jit::Graph& graph);
