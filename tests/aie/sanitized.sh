@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/aie/sanitized.sh [FOLDER]: network_test.cpp and libascendie under AddressSanitizer and
+# tests/aie/sanitized.sh [FOLDER]: the native tests and libascendie under AddressSanitizer and
 # UndefinedBehaviorSanitizer, in a build folder of their own (minutes). Exits with 0 if every check holds.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -11,11 +11,13 @@ flags="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno
 cmake -S "$root/native/aie" -B "$build" -G Ninja -DCMAKE_PREFIX_PATH="$torch" -DCMAKE_BUILD_TYPE=None \
   -DCMAKE_CXX_FLAGS="$flags" >"$build.log"
 ninja -C "$build" -j"${JOBS:-2}" ascendie
-# shellcheck disable=SC2086 # the flags are several words
-g++ -std=c++17 $flags -I"$root/native/aie/engine/include" "$root/tests/aie/network_test.cpp" \
-  -o "$build/network_test" -L"$build/engine" -L"$torch/lib" -Wl,-rpath,"$build/engine:$torch/lib" -lascendie
-for check in $(sed -n 's/^ *{"\([a-z_0-9]*\)", [a-z_0-9]*},*$/\1/p' "$root/tests/aie/network_test.cpp"); do
-  # libtorch's own static objects are not freed.
-  ASAN_OPTIONS=detect_leaks=0 "$build/network_test" "$check" || { echo "$check failed" >&2; exit 1; }
-  echo "$check"
+for program in network_test runtime_test; do
+  # shellcheck disable=SC2086 # the flags are several words
+  g++ -std=c++17 $flags -I"$root/native/aie/engine/include" "$root/tests/aie/$program.cpp" \
+    -o "$build/$program" -L"$build/engine" -L"$torch/lib" -Wl,-rpath,"$build/engine:$torch/lib" -lascendie
+  for check in $(sed -n 's/^ *{"\([a-z_0-9]*\)",.*/\1/p' "$root/tests/aie/$program.cpp"); do
+    # libtorch's own static objects are not freed.
+    ASAN_OPTIONS=detect_leaks=0 "$build/$program" "$check" || { echo "$check failed" >&2; exit 1; }
+    echo "$check"
+  done
 done

@@ -158,7 +158,10 @@ PoolingLayer* Network::AddPooling(Tensor* input, PoolingKind kind, const Dims& w
 }
 
 ConcatenationLayer* Network::AddConcatenation(Tensor* const* inputs, int32_t count) noexcept {
-  return impl_->add<ConcatenationLayer>("Concatenation", {inputs, inputs + count}, {});
+  // Without tensors: the layer says that it has none.
+  const bool none = !inputs || count <= 0;
+  return impl_->add<ConcatenationLayer>(
+      "Concatenation", none ? std::vector<Tensor*>() : std::vector<Tensor*>(inputs, inputs + count), {});
 }
 
 MatrixMultiplyLayer* Network::AddMatrixMultiply(Tensor* a, MatrixOperation aOperation, Tensor* b,

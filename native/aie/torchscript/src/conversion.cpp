@@ -62,6 +62,8 @@ void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& 
 }
 
 AscendIE::Tensor* add_input(AscendIE::Network& network, const std::string& name, const InputType& input) {
+  TORCH_CHECK_VALUE(input.shape.size() <= AscendIE::Dims::MAX_DIMS, name, " has rank ", input.shape.size(),
+                    ", allowed are at most ", AscendIE::Dims::MAX_DIMS);
   const AscendIE::DataType type = util::toDataType(input.type);
   if (input.samples.empty()) return network.AddInput(name.c_str(), type, util::toDims(input.shape));
   std::vector<AscendIE::Dims> samples;

@@ -163,6 +163,8 @@ const Var* ConversionCtx::FindVar(const torch::jit::Value* value) const {
 namespace converters {
 
 Weights::Weights(ConversionCtx* /*ctx*/, const at::Tensor& tensor) : tensor_(tensor.detach().cpu().contiguous()) {
+  TORCH_CHECK_VALUE(tensor_.dim() <= AscendIE::Dims::MAX_DIMS, "the constant has rank ", tensor_.dim(),
+                    ", allowed are at most ", AscendIE::Dims::MAX_DIMS);
   data = {util::toDataType(tensor_.scalar_type()), tensor_.const_data_ptr(), static_cast<uint64_t>(tensor_.numel())};
   shape = util::toDims(tensor_.sizes());
 }

@@ -48,6 +48,8 @@ Tensor reduce(const Call& c) {
       Tensor result = c[0];
       for (int64_t& axis : axes) axis = axis < 0 ? axis + c[0].dim() : axis;
       std::sort(axes.rbegin(), axes.rend());
+      TORCH_CHECK_VALUE(std::adjacent_find(axes.begin(), axes.end()) == axes.end(), "axes ", c.list("axes"),
+                        " name one axis twice");
       for (const int64_t axis : axes) result = at::prod(result, axis, keep);
       return result;
     }

@@ -19,6 +19,7 @@ bool permute(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, const st
 }
 
 bool reshape(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& shape) {
+  TORCH_CHECK_VALUE(shape.size() <= Dims::MAX_DIMS, "rank ", shape.size(), ", allowed are at most 8");
   auto* const layer = ctx->net->AddShuffle(x);
   layer->SetReshapeDimensions(Dims(shape));
   return finish(ctx, node, layer);
