@@ -71,6 +71,16 @@ int64_t count(const Block* block) {
   return nodes;
 }
 
+/// Branches in all blocks.
+int64_t branches(const Block* block) {
+  int64_t number = 0;
+  for (const Node* node : block->nodes()) {
+    number += node->kind() == c10::prim::If;
+    for (const Block* inner : node->blocks()) number += branches(inner);
+  }
+  return number;
+}
+
 /// The rounds of loops with a constant count; 0 if there is none, or if one is too long.
 int64_t rounds(const Block* block) {
   int64_t most = 0;
@@ -94,12 +104,13 @@ int64_t rounds(const Block* block) {
 }  // namespace
 
 bool specialize(const std::shared_ptr<Graph>& graph, const partition::Observations& observations) {
+  const int64_t before = branches(graph->block());
   Numbers(graph, observations).fix();
   std::shared_ptr<Graph> same = graph;  // passes take a reference
   torch::jit::ConstantPropagation(same);
   const bool unrolled = rounds(graph->block()) > 0 && torch::jit::UnrollConstantLoops(same);
   torch::jit::EliminateDeadCode(graph);
-  return unrolled;
+  return unrolled || branches(graph->block()) < before;
 }
 
 }  // namespace torch_aie::core::lowering

@@ -7,7 +7,8 @@
 
 namespace torch_aie::core::lowering {
 
-/// True if loops were unrolled: the graph has new nodes then and must be observed again.
+/// True if loops were unrolled or branches are gone: the graph has new nodes then, or values that were seen in a branch
+/// which is never taken, and must be observed again.
 bool specialize(const std::shared_ptr<torch::jit::Graph>& graph, const partition::Observations& observations);
 
 }  // namespace torch_aie::core::lowering

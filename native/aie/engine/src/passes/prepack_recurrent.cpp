@@ -28,7 +28,7 @@ std::pair<Tensor, Tensor> packed(const Tensor& in, const Tensor& hidden, bool re
   static const auto reorder =
       c10::Dispatcher::singleton()
           .findSchemaOrThrow("mkldnn::_reorder_mkldnn_rnn_layer_weight", "")
-          .typed<Tensors(const Tensor&, const Tensor&, int64_t, bool, bool, bool, at::OptionalIntArrayRef)>();
+          .typed<Tensors(Tensor, Tensor, int64_t, bool, bool, bool, at::OptionalIntArrayRef)>();
   Tensors both =
       reorder.call(in, hidden, hidden.size(1), reverse, /*has_biases=*/true, /*batch_first=*/false, sequence);
   return {std::move(both.at(0)), std::move(both.at(1))};
