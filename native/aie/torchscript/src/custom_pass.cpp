@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/irparser.h>
 #include <torch/csrc/jit/ir/subgraph_matcher.h>
+#include <torch/csrc/jit/passes/constant_pooling.h>
 #include <torch/csrc/jit/passes/utils/subgraph_utils.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
@@ -157,6 +158,26 @@ class Merger {
   std::set<const Node*> merged_;
 };
 
+/// A match must be all that reads its constants: each reader gets its own.
+void unpool_constants(Block* block) {
+  for (Node* node : block->nodes()) {
+    for (Block* inner : node->blocks()) unpool_constants(inner);
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      Node* const constant = node->input(i)->node();
+      if (constant->kind() != c10::prim::Constant || constant->output()->uses().size() < 2) continue;
+      Node* const own = node->owningGraph()->createClone(constant, [](Value* value) { return value; });
+      own->insertBefore(node);
+      node->replaceInput(i, own->output());
+    }
+  }
+}
+
+bool has_constants(const Row& row) {
+  if (row.replaced || !row.pattern) return false;
+  const auto nodes = row.pattern->nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->kind() == c10::prim::Constant; });
+}
+
 void expand(Block* block) {
   const std::vector<Node*> nodes(block->nodes().begin(), block->nodes().end());
   for (Node* node : nodes) {
@@ -189,6 +210,8 @@ RegisterSubgraphConverters&& RegisterSubgraphConverters::pattern(const std::stri
 void merge(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& kept) {
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
+  const bool constants = std::any_of(all.rows.begin(), all.rows.end(), has_constants);
+  if (constants) unpool_constants(graph->block());
   for (auto row = static_cast<int64_t>(all.rows.size()) - 1; row >= 0; --row) {
     const Row& tried = all.rows[row];
     if (tried.replaced) continue;
@@ -196,6 +219,7 @@ void merge(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& 
                       tried.text);
     Merger(graph, *tried.pattern, row, kept).merge();
   }
+  if (constants) torch::jit::ConstantPooling(graph);
 }
 
 void expand(Graph& graph) { expand(graph.block()); }
