@@ -17,9 +17,12 @@ using torch::jit::Value;
 
 bool reads_only_shape(const Node* node) {
   static const std::set<std::string_view> kinds{
-      "aten::size",     "aten::dim",    "aten::len",   "aten::numel",   "aten::stride",   "aten::is_floating_point",
-      "prim::dtype",    "prim::device", "prim::shape", "prim::is_cuda", "prim::layout",   "aten::is_complex",
-      "aten::sym_size", "prim::type",   "aten::ndim",  "prim::requires_grad", "aten::is_contiguous",
+      "aten::size",          "aten::dim",           "aten::len",
+      "aten::numel",         "aten::stride",        "aten::is_floating_point",
+      "prim::dtype",         "prim::device",        "prim::shape",
+      "prim::is_cuda",       "prim::layout",        "aten::is_complex",
+      "aten::sym_size",      "prim::type",          "aten::ndim",
+      "prim::requires_grad", "aten::is_contiguous",
   };
   return kinds.count(node->kind().toQualString()) > 0;
 }
@@ -73,8 +76,23 @@ class Flow {
     for (size_t i = 0; i < node->outputs().size(); ++i) {
       Dependence& result = all[node->output(i)];
       for (Block* inner : node->blocks()) result |= all[inner->outputs()[i]];
-      if (chosen_by_values) result = {true, true};
+      if (!chosen_by_values) continue;
+      result |= {!have_one_shape(node, i), true};
     }
+  }
+
+  /// Whether this output of a node with branches has the same shape and type after each of them.
+  bool have_one_shape(const Node* node, size_t output) {
+    const Observed* first = nullptr;
+    for (const Block* inner : node->blocks()) {
+      const auto seen = observations_.find(inner->outputs()[output]);
+      if (seen == observations_.end() || seen->second.varies || !seen->second.tensor) return false;
+      const conversion::InputType& type = *seen->second.tensor;
+      if (!type.samples.empty() || !type.profiles.empty()) return false;
+      if (first && (first->tensor->type != type.type || first->tensor->shape != type.shape)) return false;
+      first = &seen->second;
+    }
+    return first != nullptr;
   }
 
   void loop(Node* node) {

@@ -21,15 +21,9 @@ using torch::jit::Value;
 
 /// An operator that returns its first operand if the input of this number is a constant `false` (-1: always).
 constexpr std::pair<std::string_view, int> kNoOps[] = {
-    {"aten::dropout", 2},
-    {"aten::feature_dropout", 2},
-    {"aten::alpha_dropout", 2},
-    {"aten::feature_alpha_dropout", 2},
-    {"aten::dropout_", 2},
-    {"aten::contiguous", -1},  // `view` is `reshape` by then
-    {"aten::detach", -1},
-    {"aten::alias", -1},
-    {"aten::lift_fresh", -1},
+    {"aten::dropout", 2},  {"aten::feature_dropout", 2}, {"aten::alpha_dropout", 2}, {"aten::feature_alpha_dropout", 2},
+    {"aten::dropout_", 2}, {"aten::contiguous", -1},  // `view` is `reshape` by then
+    {"aten::detach", -1},  {"aten::alias", -1},          {"aten::lift_fresh", -1},
 };
 
 void for_each(Block* block, const std::function<void(Node*)>& visit) {
