@@ -52,8 +52,8 @@ class BertLayer(nn.Module):
         """Compute one layer."""
         x = self.attention_norm(self.dropout(self.attention(x, mask)) + x)
         y: torch.Tensor = self.down(functional.gelu(self.up(x)))
-        y = self.norm(self.dropout(y) + x)
-        return y
+        normed: torch.Tensor = self.norm(self.dropout(y) + x)
+        return normed
 
 
 class BertEncoder(nn.Module):
@@ -126,7 +126,8 @@ class VisionBlock(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Compute one block."""
         x = x + self.attention(self.norm1(x))
-        return x + self.network(self.norm2(x))
+        y: torch.Tensor = x + self.network(self.norm2(x))
+        return y
 
 
 class VisionTransformer(nn.Module):
@@ -145,7 +146,9 @@ class VisionTransformer(nn.Module):
         self.patches = nn.Conv2d(3, width, 16, 16)
         self.token = nn.Parameter(torch.randn(1, 1, width))
         self.places = nn.Parameter(torch.randn(1, (image // 16) ** 2 + 1, width))
-        self.blocks = nn.Sequential(*(VisionBlock(width, heads, fused=fused) for _ in range(layers)))
+        self.blocks = nn.Sequential(
+            *(VisionBlock(width, heads, fused=fused) for _ in range(layers))
+        )
         self.norm, self.head = nn.LayerNorm(width, 1e-6), nn.Linear(width, 100)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
