@@ -244,3 +244,23 @@ def test_layer_norm(shape: tuple[int, ...], *, affine: bool) -> None:
     for parameter in norm.parameters():
         nn.init.normal_(parameter)
     expect_same(traced(norm, tensors), tensors)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("mask", ["none", "causal", "padding"])
+def test_encoder_layer_of_pytorch(mask: str, *, norm_first: bool) -> None:
+    """PyTorch runs it as one operator."""
+    torch.manual_seed(0)
+    options: Any = {"norm_first": norm_first, "batch_first": True, "activation": "gelu"}
+    layer = nn.TransformerEncoderLayer(32, 4, 48, **options)
+    tensors = (torch.randn(2, 6, 32),)
+    masks = {
+        "none": {},
+        "causal": {"src_mask": torch.ones(6, 6, dtype=torch.bool).triu(1)},
+        "padding": {"src_key_padding_mask": torch.arange(6).expand(2, 6) > 3},
+    }
+    layer.eval().requires_grad_(requires_grad=False)
+    module = traced(Function(lambda x: layer(x, **masks[mask])), tensors)
+    assert "aten::_transformer_encoder_layer_fwd" in str(module.graph)
+    for policy in TOLERANCE:
+        expect_same(module, tensors, policy)
