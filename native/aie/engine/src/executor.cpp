@@ -4,6 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
 
+#include "arena.h"
 #include "passes/passes.h"
 #include "profiles.h"
 #include "program.h"
@@ -36,9 +37,18 @@ void run_step(const Step& step, at::ScalarType compute, Tensors& values) {
   for (const uint32_t value : step.last_used) values[value].reset();
 }
 
+/// What the caller gets: memory of its own (a constant may be written), strides as PyTorch's own results have them.
+at::Tensor result_of(const Binding& output, const at::Tensor& value, at::Device device, const Program& program) {
+  const at::Tensor result = value.to(at::TensorOptions(output.type).device(device));
+  if (program.constant(output.value) && result.is_same(value)) return result.clone();
+  const bool channels_last =
+      result.is_contiguous(at::MemoryFormat::ChannelsLast) || result.is_contiguous(at::MemoryFormat::ChannelsLast3d);
+  return channels_last ? result.contiguous() : result;
+}
+
 }  // namespace
 
-Executor::Executor(std::string_view model) {
+Executor::Executor(std::string_view model) : arena_(std::make_shared<Arena>()) {
   Program program = deserialize(model);
   TORCH_CHECK_VALUE(program.types.size() == program.values, "model: types of ", program.types.size(), " values of ",
                     program.values);
@@ -55,21 +65,25 @@ Executor::Executor(std::string_view model) {
 
 Executor::~Executor() = default;
 
+std::string Executor::Model() const { return serialize(*program_); }
+
 std::vector<at::Tensor> Executor::Run(const std::vector<at::Tensor>& inputs) const {
   const at::AutoDispatchBelowAutograd no_gradients;
   const Program& program = *program_;
   check_inputs(program.inputs, inputs);
   const at::ScalarType compute = program.compute();
-  Tensors values(program.values);
+  Arena::Run memory(*arena_);
+  Tensors values(program.values);  // freed before the run of the arena ends
   for (const auto& [value, tensor] : program.constants) values[value] = tensor;
   for (size_t i = 0; i < inputs.size(); ++i) {
     values[program.inputs[i].value] = in_precision(inputs[i].to(at::kCPU), compute);
   }
   for (const Step& step : program.steps) run_step(step, compute, values);
+  memory.pause();
   const at::Device device = inputs.empty() ? at::Device(at::kCPU) : inputs.front().device();
   std::vector<at::Tensor> outputs;
   for (const Binding& output : program.outputs) {
-    outputs.push_back(values[output.value].to(at::TensorOptions(output.type).device(device)));
+    outputs.push_back(result_of(output, values[output.value], device, program));
   }
   return outputs;
 }

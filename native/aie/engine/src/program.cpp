@@ -3,6 +3,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -69,6 +70,10 @@ at::ScalarType Program::compute() const {
   return flag == BuilderFlag::FP16 || flag == BuilderFlag::MIX_FP16 ? at::kHalf : at::kFloat;
 }
 
+bool Program::constant(uint32_t value) const {
+  return std::any_of(constants.begin(), constants.end(), [&](const auto& row) { return row.first == value; });
+}
+
 Program program_of(const Network& network, BuilderFlag flag) {
   const NetworkImpl& impl = NetworkImpl::of(network);
   TORCH_CHECK_VALUE(!impl.outputs.empty(), "the network has no output: call SetAsOutput");
@@ -96,6 +101,10 @@ Program program_of(const Network& network, BuilderFlag flag) {
     program.steps.push_back(std::move(step));
   }
   for (const Tensor* output : impl.outputs) program.outputs.push_back(binding(*output, number(output)));
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    std::string& name = program.outputs[i].name;
+    if (name.empty()) name = "output_" + std::to_string(i);
+  }
   return program;
 }
 

@@ -58,9 +58,12 @@ struct Program {
   std::vector<Binding> outputs;
   std::vector<std::pair<uint32_t, at::Tensor>> constants;
   std::vector<Step> steps;
+  std::vector<uint32_t> swapped;  // derived: opaque constants that have their first two axes in the other order
 
   /// The type of all floating-point arithmetic.
   at::ScalarType compute() const;
+  /// True if the value is one of `constants`.
+  bool constant(uint32_t value) const;
 };
 
 /// Throws c10::Error for a network without outputs.

@@ -2,6 +2,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -164,12 +165,22 @@ class Reader {
   std::string_view text_;
 };
 
+/// Preparations make constants opaque: in a layout of this machine's kernels.
+at::Tensor plain(const Program& program, const std::pair<uint32_t, at::Tensor>& constant) {
+  if (!constant.second.is_mkldnn()) return constant.second;
+  const at::Tensor dense = constant.second.to_dense();
+  const auto& swapped = program.swapped;
+  return std::find(swapped.begin(), swapped.end(), constant.first) == swapped.end() ? dense : dense.transpose(0, 1);
+}
+
 }  // namespace
 
 std::string serialize(const Program& program) {
   Writer writer;
-  writer.all(program.flag, program.values, program.types, program.inputs, program.outputs, program.constants,
-             program.steps);
+  writer.all(program.flag, program.values, program.types, program.inputs, program.outputs);
+  writer(static_cast<uint64_t>(program.constants.size()));
+  for (const auto& constant : program.constants) writer(std::pair(constant.first, plain(program, constant)));
+  writer(program.steps);
   Header header{{}, kVersion, 0, checksum_of(writer.text), writer.text.size()};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) + writer.text;

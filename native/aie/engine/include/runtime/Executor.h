@@ -13,6 +13,7 @@
 
 namespace AscendIE {
 
+class Arena;
 struct Program;
 
 /// Immutable once made: any number of threads may run it.
@@ -33,6 +34,7 @@ class ASCENDIE_API Executor {
 
  private:
   std::shared_ptr<const Program> program_;
+  std::shared_ptr<Arena> arena_;
 };
 
 }  // namespace AscendIE

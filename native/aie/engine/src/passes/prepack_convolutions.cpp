@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/mkldnn_reorder_conv2d_weight.h>
 
 #include <algorithm>
 
@@ -33,12 +34,9 @@ Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input
     static const auto reorder =
         operator_of<Tensor(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
                            at::OptionalIntArrayRef)>("mkldnn::_reorder_convolution_transpose_weight");
-    return reorder.call(weight.to_mkldnn(), c.paddings, c.output_paddings, c.strides, c.dilations, c.groups, size);
+    return reorder.call(weight, c.paddings, c.output_paddings, c.strides, c.dilations, c.groups, size);
   }
-  static const auto reorder =
-      operator_of<Tensor(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, int64_t, at::OptionalIntArrayRef)>(
-          "mkldnn::_reorder_convolution_weight");
-  return reorder.call(weight.to_mkldnn(), c.paddings, c.strides, c.dilations, c.groups, size);
+  return at::mkldnn_reorder_conv2d_weight(weight.to_mkldnn(), c.paddings, c.strides, c.dilations, c.groups, size);
 }
 
 /// What a kernel needs beside the values.
@@ -116,6 +114,8 @@ class Packer {
     if (std::string_view(step.operation->name) != "Convolution" || step.kernel) return false;
     const ValueType& x = program_.types[step.inputs[0]];
     const Tensor weight = graph_.constant(step.inputs[1]);
+    // Groups of transposed convolutions have another order of axes.
+    if (attribute_is(step, "transposed", 1) && !attribute_is(step, "groups", 1, /*absent=*/1)) return false;
     if (x.shape.size() != 4 || x.shape[1] <= 0 || !weight.defined()) return false;
     const auto is_float = [&](uint32_t value) { return program_.types[value].type == at::kFloat; };
     return weight.scalar_type() == at::kFloat && std::all_of(step.inputs.begin(), step.inputs.end(), is_float);
@@ -126,6 +126,7 @@ class Packer {
     const ValueType& x = program_.types[step.inputs[0]];
     const Tensor weight = graph_.constant(step.inputs[1]).reshape(convolution.weight_shape(x.shape[1]));
     step.inputs[1] = add_constant(program_, packed(convolution, weight, x));
+    if (convolution.transposed) program_.swapped.push_back(step.inputs[1]);
     const auto is_residual = [&](uint32_t value) { return value == step.inputs[convolution.residual]; };
     const bool dies = std::any_of(step.last_used.begin(), step.last_used.end(), is_residual);
     const uint32_t bias_value = step.inputs[convolution.bias], residual = step.inputs[convolution.residual];

@@ -1,0 +1,195 @@
+"""What the engine makes of a model before it runs: fewer steps, memory by a plan."""
+
+from __future__ import annotations
+
+import gc
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+import torch_aie
+from torch_aie import Input, PrecisionPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+
+SHAPE = (2, 4, 16, 16)
+
+
+class Calls(nn.Module):
+    """A function with two convolutions of its own."""
+
+    def __init__(self, function: Callable[[Calls, torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = nn.Conv2d(4, 4, 3, padding=1)
+        self.second = nn.Conv2d(4, 4, 1, groups=2, bias=False)
+        self.up = nn.ConvTranspose2d(4, 4, 2, 2)
+        self.up_groups = nn.ConvTranspose2d(4, 4, 2, 2, groups=2)
+        self.norm = nn.BatchNorm2d(4)
+        self.norm.running_mean = self.values = torch.rand(4)
+        self.norm.running_var = torch.rand(4) + 0.5
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.function(self, x)
+
+
+def traced(module: nn.Module) -> torch.jit.ScriptModule:
+    module = module.eval().requires_grad_(requires_grad=False)
+    result: torch.jit.ScriptModule = torch.jit.trace(module, torch.rand(SHAPE))  # type: ignore[no-untyped-call]
+    return result
+
+
+def compiled(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
+    engine: torch.jit.ScriptModule = torch_aie.compile(
+        module,
+        inputs=[Input(SHAPE)],
+        precision_policy=PrecisionPolicy.FP32,
+        require_full_compilation=True,
+    )
+    return engine
+
+
+def layers_of(module: torch.jit.ScriptModule) -> list[str]:
+    """Return the names of the model's operations, in their order."""
+    model = torch_aie.export_engine(
+        module, inputs=[Input(SHAPE)], precision_policy=PrecisionPolicy.FP32
+    )
+    names = rb"Activation|Clip|Concatenation|Convolution|ElementWise|HardSwish|Scale|Unary"
+    # A step is written as its operation's name behind the name's length.
+    found = re.finditer(rb"(.)\0{7}(" + names + rb")(?=.\0{7})", model, re.DOTALL)
+    return [m[2].decode() for m in found if m[1][0] == len(m[2])]
+
+
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x + x
+
+
+def gated(x: torch.Tensor, gate: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    return gate(x) * x
+
+
+FUSED: dict[str, tuple[Callable[[Calls, torch.Tensor], torch.Tensor], list[str]]] = {
+    "batch norm": (lambda m, x: m.norm(m.first(x)), ["Convolution"]),
+    "batch norm without bias before": (lambda m, x: m.norm(m.second(x)), ["Convolution"]),
+    "batch norm behind transposed": (lambda m, x: m.norm(m.up(x)), ["Convolution"]),
+    "batch norm behind transposed groups": (lambda m, x: m.norm(m.up_groups(x)), ["Convolution"]),
+    "batch norm first": (lambda m, x: m.first(m.norm(x)), ["Scale", "Convolution"]),
+    "number": (lambda m, x: 2 - m.first(x) / 4, ["Convolution"]),
+    "relu": (lambda m, x: torch.relu(m.first(x)), ["Convolution"]),
+    "gelu": (lambda m, x: functional.gelu(m.first(x), approximate="tanh"), ["Convolution"]),
+    "leaky": (lambda m, x: functional.leaky_relu(m.up(x), 0.3), ["Convolution"]),
+    "hardtanh": (lambda m, x: functional.relu6(m.first(x) * 9), ["Convolution"]),
+    "swish": (lambda m, x: functional.silu(m.norm(m.first(x))), ["Convolution"]),
+    "sum of an input": (lambda m, x: torch.relu(m.first(x) + x), ["Convolution"]),
+    "sum of two": (lambda m, x: torch.relu(m.first(x) + m.second(x)), ["Convolution"] * 2),
+    "sum behind relu": (
+        lambda m, x: torch.relu(m.first(x)) + x,
+        ["Convolution", "ElementWise"],
+    ),
+    "sum that broadcasts": (
+        lambda m, x: m.first(x) + x[:, :, :1],
+        ["Convolution", "ElementWise"],
+    ),
+    "sum with itself": (
+        lambda m, x: doubled(m.first(x)),
+        ["Convolution", "ElementWise"],
+    ),
+    "result that is read twice": (
+        lambda m, x: gated(m.first(x), torch.relu),
+        ["Convolution", "Activation", "ElementWise"],
+    ),
+    "residual that is read later": (
+        lambda m, x: gated(torch.relu(m.first(x)), lambda y: torch.relu(m.second(y) + y)),
+        ["Convolution", "Convolution", "ElementWise"],
+    ),
+    "residual that is shown by a view": (
+        lambda m, x: gated(m.first(x), lambda y: (m.second(y) + y.flatten(1).view(SHAPE)) + y),
+        ["Convolution", "Convolution", "ElementWise"],
+    ),
+    "scale along another axis": (
+        lambda m, x: m.first(x) * torch.arange(16.0),
+        ["Convolution", "ElementWise"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_fusion_keeps_values(name: str) -> None:
+    function, layers = FUSED[name]
+    module = traced(Calls(function))
+    x = torch.rand(SHAPE) - 0.5
+    given = x.clone()
+    engine = compiled(module)
+    for _ in range(3):
+        torch.testing.assert_close(engine(x), module(x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(x, given, atol=0, rtol=0)  # no step wrote into the input
+    assert layers_of(module) == layers
+
+
+def test_constants_are_folded() -> None:
+    def function(m: Calls, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.exp(torch.relu(m.values)).view(1, 4, 1, 1)
+
+    module = traced(Calls(function))
+    x = torch.rand(SHAPE)
+    torch.testing.assert_close(compiled(module)(x), module(x), atol=1e-6, rtol=1e-6)
+    assert layers_of(module) == ["ElementWise"]
+
+
+def deep(m: Calls, x: torch.Tensor) -> torch.Tensor:
+    y = torch.relu(m.first(x))
+    for _ in range(6):
+        y = torch.relu(m.second(m.first(y)) + y)
+    return torch.cat([y, m.up(y)[:, :, :16, :16]], 1)
+
+
+def test_results_outlive_later_runs() -> None:
+    """Runs take memory from one block again and again: what was returned is not in it."""
+    module = traced(Calls(deep))
+    engine = compiled(module)
+    inputs = [torch.rand(SHAPE) for _ in range(6)]
+    results = [engine(x) for x in inputs]
+    for x, result in zip(inputs, results, strict=True):
+        torch.testing.assert_close(result, module(x), atol=1e-5, rtol=1e-5)
+
+
+def test_threads_run_one_engine_at_once() -> None:
+    module = traced(Calls(deep))
+    engine = compiled(module)
+    inputs = [torch.rand(SHAPE) for _ in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(engine, inputs))
+    for x, result in zip(inputs, results, strict=True):
+        torch.testing.assert_close(result, module(x), atol=1e-5, rtol=1e-5)
+
+
+def test_results_outlive_the_engine() -> None:
+    module = traced(Calls(deep))
+    x = torch.rand(SHAPE)
+    result = compiled(module)(x)
+    gc.collect()
+    torch.testing.assert_close(result, module(x), atol=1e-5, rtol=1e-5)
+
+
+def test_result_that_is_a_constant_belongs_to_the_caller() -> None:
+    module = traced(Calls(lambda m, x: m.values.exp() + x.new_zeros(4)))
+    engine = compiled(module)
+    x = torch.rand(SHAPE)
+    wanted = module(x).clone()
+    engine(x).zero_()
+    torch.testing.assert_close(engine(x), wanted, atol=1e-6, rtol=1e-6)
+
+
+def test_results_are_contiguous_as_pytorchs() -> None:
+    module = traced(Calls(lambda m, x: torch.relu(m.first(x))))
+    x = torch.rand(SHAPE)
+    assert compiled(module)(x).stride() == module(x).stride()
