@@ -80,7 +80,8 @@ def index_of(device: torch.device | str | int | None) -> int:
 
 def install(module: ModuleType) -> None:
     """Give PyTorch the name, the methods and `module` as torch.npu, unless torch_npu has."""
-    if "torch_npu" in sys.modules or hasattr(torch, NAME):
+    taken = torch._C._get_privateuse1_backend_name() not in ("privateuseone", NAME)  # noqa: SLF001 - PyTorch has no public way
+    if taken or "torch_npu" in sys.modules or hasattr(torch, NAME):
         return
     backend_registration.rename_privateuse1_backend(NAME)
     torch._register_device_module(NAME, module)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PyTorch's own name

@@ -72,12 +72,13 @@ void follow_operator(Stack& stack) {
   }
 }
 
-// Operators of the JIT: a type variable is no type of the dispatcher.
+// Operators of the JIT: a type variable is no type of the dispatcher. Results may be the inputs themselves.
 const torch::jit::RegisterOperators operators({
-    torch::jit::Operator("torch_aie::to_host(t value) -> t", to_host_operator, c10::AliasAnalysisKind::CONSERVATIVE),
-    torch::jit::Operator("torch_aie::to_npu(t value) -> t", to_npu_operator, c10::AliasAnalysisKind::CONSERVATIVE),
-    torch::jit::Operator("torch_aie::follow(t value, Tensor[] inputs) -> t", follow_operator,
-                         c10::AliasAnalysisKind::CONSERVATIVE),
+    torch::jit::Operator("torch_aie::to_host(t(a) value) -> t(a)", to_host_operator,
+                         c10::AliasAnalysisKind::FROM_SCHEMA),
+    torch::jit::Operator("torch_aie::to_npu(t(a) value) -> t(a)", to_npu_operator, c10::AliasAnalysisKind::FROM_SCHEMA),
+    torch::jit::Operator("torch_aie::follow(t(a) value, Tensor[] inputs) -> t(a)", follow_operator,
+                         c10::AliasAnalysisKind::FROM_SCHEMA),
 });
 
 Node* create(Graph& graph, const char* name, std::vector<Value*> inputs, const c10::TypePtr& type) {
