@@ -160,6 +160,34 @@ void slices_have_strides_of_either_sign() {
   EXPECT(e.has_error("axis 3 of size 6: elements 0 to 6 are asked for"));
 }
 
+void layers_do_not_need_themselves() {
+  Example e;
+  auto* const first = e.net->AddElementWise(e.x, e.x, ElementWiseOperation::ADD);
+  Tensor* const second = e.net->AddUnary(first->GetOutput(0), UnaryOperation::NEG)->GetOutput(0);
+  first->SetInput(1, second);
+  e.net->SetAsOutput(second);
+  EXPECT(e.builder->BuildModel(e.net.get(), {}).size == 0);
+  EXPECT(e.has_error("needs its own output"));
+}
+
+void shapes_may_be_tensors() {
+  Computed slice({2, 4});
+  auto* const part = slice.net->AddSlice(slice.x, {0, 0}, {0, 0}, {1, 1});
+  part->SetInput(1, slice.numbers({1, 1}));
+  part->SetInput(2, slice.numbers({1, 2}));
+  EXPECT(near(slice.of(part->GetOutput(0)), {5, 6}));
+  Computed shuffle({2, 2});
+  auto* const reshaped = shuffle.net->AddShuffle(shuffle.x);
+  reshaped->SetInput(1, shuffle.numbers({4}));
+  EXPECT(reshaped->GetOutput(0)->GetDimensions() == Dims{4});
+  Computed fill({1});
+  auto* const filled = fill.net->AddFill({});
+  filled->SetInput(0, fill.numbers({3}));
+  filled->SetInput(1, fill.reals({}, {5}));
+  filled->SetInput(2, fill.reals({}, {-1}));
+  EXPECT(near(fill.of(filled->GetOutput(0)), {5, 4, 3}));
+}
+
 void gathers_have_three_modes() {
   Computed rows({3, 2});
   EXPECT(near(rows.of(rows.net->AddGather(rows.x, rows.numbers({2, 0}), 0)->GetOutput(0)), {4, 5, 0, 1}));
@@ -311,6 +339,8 @@ const Checks kChecks{
     {"models_are_built_from_what_outputs_need", models_are_built_from_what_outputs_need},
     {"top_k_has_values_and_indices", top_k_has_values_and_indices},
     {"slices_have_strides_of_either_sign", slices_have_strides_of_either_sign},
+    {"layers_do_not_need_themselves", layers_do_not_need_themselves},
+    {"shapes_may_be_tensors", shapes_may_be_tensors},
     {"gathers_have_three_modes", gathers_have_three_modes},
     {"scatters_replace_elements", scatters_replace_elements},
     {"scales_belong_to_tensors_channels_or_elements", scales_belong_to_tensors_channels_or_elements},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "impl.h"
 #include "profiles.h"
@@ -50,19 +51,59 @@ void expect_own_type(const LayerImpl& layer) {
   }
 }
 
-std::set<const LayerImpl*> needed_layers(const NetworkImpl& network) {
-  std::set<const Tensor*> wanted(network.outputs.begin(), network.outputs.end());
-  std::set<const LayerImpl*> needed;
-  for (auto layer = network.layers.rbegin(); layer != network.layers.rend(); ++layer) {
-    const LayerImpl& impl = LayerImpl::of(**layer);
-    for (const Tensor& output : impl.outputs) {
-      if (!wanted.count(&output)) continue;
-      needed.insert(&impl);
-      wanted.insert(impl.inputs.begin(), impl.inputs.end());
+/// The layers that outputs need, each after those that it needs itself: SetInput may name a layer that was added later.
+class Needed {
+ public:
+  explicit Needed(const NetworkImpl& network) {
+    for (const auto& layer : network.layers) {
+      const LayerImpl& impl = LayerImpl::of(*layer);
+      for (const Tensor& output : impl.outputs) makers_[&output] = &impl;
+    }
+    for (const Tensor* output : network.outputs) visit(output);
+    // Again, in the order in which they were added, where that is possible.
+    const std::set<const LayerImpl*> needed = std::exchange(done_, {});
+    layers.clear();
+    for (const auto& layer : network.layers) {
+      const LayerImpl& impl = LayerImpl::of(*layer);
+      if (needed.count(&impl)) visit(&impl.outputs.front());
     }
   }
-  return needed;
-}
+
+  std::vector<const LayerImpl*> layers;
+
+ private:
+  struct Visit {
+    const LayerImpl* layer;
+    size_t next = 0;  // the input to look at
+  };
+
+  void enter(const Tensor* tensor) {
+    const auto maker = makers_.find(tensor);
+    if (maker == makers_.end() || done_.count(maker->second)) return;
+    TORCH_CHECK_VALUE(open_.insert(maker->second).second, "layer '", maker->second->name, "' needs its own output");
+    path_.push_back({maker->second});
+  }
+
+  void visit(const Tensor* tensor) {
+    enter(tensor);
+    while (!path_.empty()) {
+      Visit& top = path_.back();
+      if (top.next < top.layer->inputs.size()) {
+        enter(top.layer->inputs[top.next++]);
+        continue;
+      }
+      layers.push_back(top.layer);
+      done_.insert(top.layer);
+      open_.erase(top.layer);
+      path_.pop_back();
+    }
+  }
+
+  std::map<const Tensor*, const LayerImpl*> makers_;
+  std::set<const LayerImpl*> done_;
+  std::set<const LayerImpl*> open_;
+  std::vector<Visit> path_;
+};
 
 }  // namespace
 
@@ -79,14 +120,12 @@ Program program_of(const Network& network, BuilderFlag flag) {
   TORCH_CHECK_VALUE(!impl.outputs.empty(), "the network has no output: call SetAsOutput");
   TORCH_CHECK_VALUE(flag != BuilderFlag::QINT8, "BuilderFlag QINT8 is not supported, allowed are FP16, FP32, ",
                     "MIX_FP32_WITH_FP16, MIX_FP16");
-  const std::set<const LayerImpl*> needed = needed_layers(impl);
   Program program;
   Numbers number(program);
   program.flag = flag;
   for (const Tensor* input : impl.inputs) program.inputs.push_back(binding(*input, number(input)));
-  for (const auto& layer : impl.layers) {
-    const LayerImpl& from = LayerImpl::of(*layer);
-    if (!needed.count(&from)) continue;
+  for (const LayerImpl* const layer : Needed(impl).layers) {
+    const LayerImpl& from = *layer;
     expect_own_type(from);
     if (!from.operation) {
       const Tensor& output = from.outputs.front();

@@ -8,7 +8,6 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "operations/tables.h"
 
@@ -17,14 +16,6 @@ namespace AscendIE {
 namespace {
 
 using at::Tensor;
-
-/// The attribute, or the values of operand `index` if the layer has it.
-std::vector<int64_t> list_or_operand(const Call& c, const char* name, size_t index) {
-  if (index >= c.operands().size()) return c.list(name);
-  const Tensor values = c[index].to(at::kCPU, at::kLong).contiguous();
-  TORCH_CHECK_VALUE(values.dim() == 1, name, " has rank ", values.dim(), ", allowed is 1");
-  return {values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()};
-}
 
 /// `size` elements from `start` on, each `stride` after the one before it; a stride of 0 repeats one element.
 Tensor slice_axis(const Tensor& x, int64_t axis, int64_t start, int64_t size, int64_t stride) {
@@ -40,9 +31,9 @@ Tensor slice_axis(const Tensor& x, int64_t axis, int64_t start, int64_t size, in
 }
 
 Tensor slice(const Call& c) {
-  const std::vector<int64_t> start = list_or_operand(c, "start", 1);
-  const std::vector<int64_t> size = list_or_operand(c, "size", 2);
-  const std::vector<int64_t> stride = list_or_operand(c, "stride", 3);
+  const std::vector<int64_t> start = c.list("start");
+  const std::vector<int64_t> size = c.list("size");
+  const std::vector<int64_t> stride = c.list("stride");
   const auto rank = static_cast<size_t>(c[0].dim());
   TORCH_CHECK_VALUE(start.size() == rank && size.size() == rank && stride.size() == rank,
                     "start, size and stride have ", start.size(), ", ", size.size(), " and ", stride.size(),
@@ -121,7 +112,7 @@ Tensor scatter(const Call& c) {
 /// start + index * step along the last axis. Operands, if there are any: dimensions, start, step.
 Tensor fill(const Call& c) {
   const Tensors& given = c.operands();
-  const std::vector<int64_t> dims = list_or_operand(c, "dims", 0);
+  const std::vector<int64_t> dims = c.list("dims");
   TORCH_CHECK_VALUE(dims.size() == 1, "LINSPACE fills rank ", dims.size(), ", allowed is 1");
   const at::ScalarType type = c.has("type") ? c.type("type") : given.size() > 1 ? c[1].scalar_type() : at::kFloat;
   const Tensor indices = at::arange(dims[0], at::TensorOptions(type));
