@@ -19,12 +19,12 @@ graph(%x : Tensor, %scale : Tensor, %offset : Tensor, %alpha : int, %low : int, 
   return (%clamped))IR";
 
 // The constant is the pattern's.
-constexpr const char* kTwice = R"IR(
+constexpr const char* kSum = R"IR(
 graph(%x : Tensor):
-  %two : int = prim::Constant[value=2]()
+  %one : int = prim::Constant[value=1]()
   %positive : Tensor = aten::relu(%x)
-  %twice : Tensor = aten::mul(%positive, %two)
-  return (%twice))IR";
+  %sum : Tensor = aten::add(%positive, %x, %one)
+  return (%sum))IR";
 
 bool quantize(ConversionCtx* ctx, const Node* n, args& arguments) {
   const double scale = arguments[1].unwrapToAtTensor().item<double>();
@@ -42,8 +42,8 @@ bool negate(ConversionCtx* ctx, const Node* n, args& arguments) {
 
 const auto g_patterns = torch_aie::core::custom_pass::RegisterSubgraphConverters()
                             .pattern(kQuantize, quantize)
-                            .pattern(kTwice, [](ConversionCtx*, const Node*, args&) { return false; })
-                            .pattern(kTwice, negate);
+                            .pattern(kSum, [](ConversionCtx*, const Node*, args&) { return false; })
+                            .pattern(kSum, negate);
 
 const bool g_broken = [] {
   if (std::getenv("BROKEN_PATTERN")) {
