@@ -145,3 +145,9 @@ def test_policy_is_what_sums_are_rounded_to(policy: PrecisionPolicy, exact: bool
     result = compiled(module, [given], policy)(given)
     assert result.dtype == torch.float32
     assert (result.item() == 2049) == exact
+
+
+def test_rank_above_eight_is_refused() -> None:
+    module = scripted(Row("", "x.reshape([1, 1, 1, 1, 1, 1, 2, 3, 1])"))
+    with pytest.raises(ValueError, match="rank 9, allowed are at most 8"):
+        compiled(module, [FLOAT], PrecisionPolicy.FP32)
