@@ -56,7 +56,7 @@ _INTEGER_OPERATORS: dict[Callable[..., Any], str] = {
 }
 # Checks of sizes, made by torch.export: compiled inputs are checked against their declaration.
 _CHECKS = ("aten::_assert_scalar", "aten::_assert_tensor_metadata", "aten::sym_constrain_range")
-_SIZE = "aten::sym_size"
+_RENAMED = {"aten::sym_size": "aten::size", "aten::lift_fresh_copy": "aten::clone"}
 
 
 def script_module(
@@ -143,8 +143,10 @@ class _Builder:
             return
         self._expect_constant_weights(node, target)
         inputs = [self._argument(node, argument) for argument in _arguments(node, target)]
+        if name == "aten::lift_fresh_copy":
+            inputs.append(self._constant(None))  # the memory format of clone
         types = [_type(returned.type) for returned in target._schema.returns]  # noqa: SLF001 - as above
-        outputs = self._insert("aten::size" if name == _SIZE else name, inputs, types)
+        outputs = self._insert(_RENAMED.get(name, name), inputs, types)
         self.values[node] = outputs[0] if len(outputs) == 1 else outputs
 
     def _expect_constant_weights(self, node: Node, target: torch._ops.OpOverload) -> None:

@@ -14,6 +14,7 @@ from torch.export.graph_signature import InputKind
 
 from torch_aie._aten_graph import script_module
 from torch_aie._compile import compiled
+from torch_aie._exported import expect_options
 from torch_aie._input import Input
 from torch_aie._options import checked
 
@@ -31,7 +32,9 @@ def mindie(
     options: Mapping[str, object] | None = None,
 ) -> _Graph:
     """Return what runs a graph of TorchDynamo; the options are those of torch_aie.compile."""
-    return _Graph(graph, examples, checked(options or {}))
+    chosen = checked(options or {})
+    expect_options(chosen)
+    return _Graph(graph, examples, chosen)
 
 
 class _Graph:

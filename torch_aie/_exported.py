@@ -18,7 +18,7 @@ from torch_aie._options import profiles_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["CompiledProgram", "compile_module", "script_of"]
+__all__ = ["CompiledProgram", "compile_module", "expect_options", "script_of"]
 
 # Sizes 0 and 1 have a meaning of their own in torch.export: examples of other sizes stand for all.
 _LEAST_EXAMPLE = 2
@@ -103,9 +103,7 @@ def program_of(
     module: object, inputs: Sequence[Any] | None, options: Mapping[str, object]
 ) -> torch.export.ExportedProgram:
     """Export the module, or take it as it is."""
-    if options["optimization_level"]:
-        msg = f"optimization_level: got {options['optimization_level']}, allowed for dynamo is 0"
-        raise ValueError(msg)
+    expect_options(options)
     if isinstance(module, torch.export.ExportedProgram):
         return module
     if not isinstance(module, torch.nn.Module) or isinstance(module, torch.jit.ScriptModule):
@@ -120,6 +118,14 @@ def program_of(
     dynamic = shapes if any(shapes) else None
     with torch.no_grad():
         return torch.export.export(module, examples, dynamic_shapes=dynamic)
+
+
+def expect_options(options: Mapping[str, object]) -> None:
+    """Raise ValueError for options that exported programs do not have."""
+    for name in ("optimization_level", "torch_executed_modules"):
+        if options[name]:
+            msg = f"{name}: got {options[name]!r}, allowed for dynamo and torch_compile is none"
+            raise ValueError(msg)
 
 
 def _script(

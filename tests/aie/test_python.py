@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import io
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -147,6 +148,25 @@ def test_torch_compile_sees_changed_parameters(model: Model) -> None:
     check(compiled, changed, torch.rand(SHAPE))
 
 
+@pytest.mark.parametrize("size", [5, -1])
+def test_sizes_that_vary(size: int) -> None:
+    class Sizes(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = x.reshape(x.shape[0] * x.shape[1], -1) + torch.tensor([1.0, 2.0])
+            return y.sum(1) * x.shape[0]
+
+    given = Input(min_shape=(min(size, 1), 3, 2), max_shape=(size, 3, 2))
+    compiled = torch_aie.compile(
+        Sizes(), ir="dynamo", inputs=[given], allow_tensor_replace_int=True
+    )
+    for rows in (1, 2, 5):
+        x = torch.rand(rows, 3, 2)
+        torch.testing.assert_close(compiled(x), Sizes()(x))
+    if size == 5:
+        with pytest.raises(RuntimeError, match="got"):
+            compiled(torch.rand(6, 3, 2))
+
+
 def test_saved_program(model: Model) -> None:
     file = io.BytesIO()
     torch.save(dynamo(model), file)
@@ -178,6 +198,7 @@ def test_other_arguments_than_exported(model: Model) -> None:
         ({"inputs": [Input(SHAPE), [Input(SHAPE)]]}, TypeError, "lists beside inputs"),
         ({"inputs": "x"}, TypeError, "inputs: got str"),
         ({"optimization_level": 1}, ValueError, "optimization_level: got 1, allowed for dynamo"),
+        ({"torch_executed_modules": ["a.B"]}, ValueError, "torch_executed_modules: got"),
         ({"torch_executed_ops": [1]}, TypeError, "torch_executed_ops: got 1"),
         ({"ir": "torch_compile"}, ValueError, "inputs: got some"),
         ({"ir": "ts"}, TypeError, "module: got Model"),
@@ -231,3 +252,21 @@ def test_names() -> None:
     assert (given.dtype, given.format) == (torch_aie.dtype.INT64, TensorFormat.NHWC)
     assert mindietorch.compile is torch_aie.compile
     assert mindietorch.npu.Stream is torch_aie.npu.Stream
+
+
+@pytest.mark.twin
+@pytest.mark.skipif("torch_npu" not in sys.modules, reason="its operators: torch_npu is not loaded")
+def test_operator_that_torch_npu_alone_has() -> None:
+    class Gelu(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y: torch.Tensor = torch.ops.npu.fast_gelu(x * 2)
+            return y + 1
+
+    x = torch.rand(SHAPE, device="npu:0")
+    traced = torch.jit.trace(Gelu().eval(), x)  # type: ignore[no-untyped-call]
+    compiled = torch_aie.compile(traced, inputs=[Input(SHAPE)])
+    assert str(compiled.graph).count("torch_aie::execute_engine") == 2
+    for given in (x, x.cpu()):
+        result = compiled(given)
+        assert result.device == given.device
+        torch.testing.assert_close(result.cpu(), traced(x).cpu())
