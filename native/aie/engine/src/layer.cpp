@@ -20,11 +20,7 @@ struct SizeInput {
 };
 
 constexpr SizeInput kSizeInputs[] = {
-    {"Fill", 0, "dims"},
-    {"Shuffle", 1, "reshape"},
-    {"Slice", 1, "start"},
-    {"Slice", 2, "size"},
-    {"Slice", 3, "stride"},
+    {"Fill", 0, "dims"}, {"Shuffle", 1, "reshape"}, {"Slice", 1, "start"}, {"Slice", 2, "size"}, {"Slice", 3, "stride"},
 };
 
 }  // namespace
