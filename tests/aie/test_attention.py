@@ -17,7 +17,11 @@ from torch_aie import Input, PrecisionPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),
+    # PyTorch's own modules compare sizes in Python.
+    pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning"),
+]
 
 Tensor = torch.Tensor
 Tensors = tuple[Tensor, ...]
