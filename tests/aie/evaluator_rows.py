@@ -10,7 +10,7 @@ from typing import Final
 from tests.aie.operator_rows import Row
 
 # Types that TorchScript does not look through.
-OPTIONAL: Final = "y = torch.jit.annotate(List[Optional[torch.Tensor]], [x, None])[0]"
+OPTIONAL: Final = "y = torch.jit.annotate(list[Optional[torch.Tensor]], [x, None])[0]"
 PAIR: Final = "t = [(x + 1, x * 2)][0]"
 
 CONTAINERS: Final = [
@@ -62,6 +62,8 @@ PROPERTIES: Final = [
 _N: Final = "x.size(0)"  # an integer, 2
 _F: Final = "(x.size(0) + 0.5)"
 
+COMPARISONS: Final = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
 ARITHMETIC: Final = [
     Row("aten::add.int", f"x * ({_N} + 3)"),
     Row("aten::sub.int", f"x * ({_N} - 3)"),
@@ -100,7 +102,7 @@ ARITHMETIC: Final = [
     Row("aten::ne.str", f"x * int('{{}}'.format({_N}) != '2')"),
     *(
         Row(f"aten::{name}.{kind}", f"x * int({left} {sign} {right})")
-        for name, sign in zip("eq ne lt le gt ge".split(), "== != < <= > >=".split(), strict=True)
+        for name, sign in COMPARISONS.items()
         for kind, left, right in (
             ("int", _N, 2),
             ("float", _F, 2.5),
@@ -135,7 +137,7 @@ CREATED: Final = [
     Row("aten::tensor", "torch.tensor([1.5, 2.5, 3.5, 4.5]) * x"),
     Row("aten::tensor.int", "torch.tensor(x.size(0)) * x"),
     Row("aten::tensor.float", "torch.tensor(2.5) * x"),
-    Row("aten::eye", "torch.eye(4) + x"),
+    Row("aten::eye.m", "torch.eye(3, 4) + x"),
     Row("aten::linspace", "torch.linspace(0, 1, 4) + x"),
     Row("aten::clone", "x.clone() + 1"),
     Row("aten::copy_", "y = torch.zeros_like(x)\ny.copy_(x)\ny + 1"),

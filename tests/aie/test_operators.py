@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, Optional
 
 import pytest
 import torch
@@ -14,6 +14,7 @@ from torch.nn import functional
 import torch_aie
 from tests.aie.evaluator_rows import EVALUATED
 from tests.aie.operator_rows import CONVERTED, Row
+from tests.aie.other_rows import OTHERS
 from torch_aie import Input, PrecisionPolicy
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ pytestmark = [
 ]
 
 
-NAMES = {"torch": torch, "F": functional, "math": math, "List": List, "Optional": Optional}
+TOLERANCE = {PrecisionPolicy.FP32: 1e-5, PrecisionPolicy.FP16: 2e-2}
+NAMES = {"torch": torch, "F": functional, "math": math, "Optional": Optional}
 
 
 def scripted(row: Row) -> torch.jit.ScriptModule:
@@ -66,8 +68,7 @@ def operators_in(block: torch._C.Block | torch.Graph) -> Iterator[str]:
             yield from operators_in(inner)
 
 
-@pytest.mark.parametrize("row", [*CONVERTED, *EVALUATED], ids=str)
-def test_equals_torchscript(row: Row) -> None:
+def check(row: Row, policy: PrecisionPolicy) -> None:
     module = traced(row) if row.traced else scripted(row)
     assert row.operator in set(operators_in(module.inlined_graph))
     tensors = row.tensors()
@@ -75,7 +76,19 @@ def test_equals_torchscript(row: Row) -> None:
     compiled = torch_aie.compile(
         module,
         inputs=[Input(tuple(x.shape), dtype=x.dtype) for x in tensors],
-        precision_policy=PrecisionPolicy.FP32,
+        precision_policy=policy,
         require_full_compilation=True,
     )
-    torch.testing.assert_close(compiled(*tensors), expected, atol=1e-5, rtol=1e-5, equal_nan=True)
+    near = TOLERANCE[policy]
+    torch.testing.assert_close(compiled(*tensors), expected, atol=near, rtol=near, equal_nan=True)
+
+
+@pytest.mark.parametrize("policy", TOLERANCE, ids=lambda policy: policy.name)
+@pytest.mark.parametrize("row", [*CONVERTED, *OTHERS], ids=str)
+def test_converter_equals_torchscript(row: Row, policy: PrecisionPolicy) -> None:
+    check(row, policy)
+
+
+@pytest.mark.parametrize("row", EVALUATED, ids=str)
+def test_evaluator_equals_torchscript(row: Row) -> None:
+    check(row, PrecisionPolicy.FP32)
