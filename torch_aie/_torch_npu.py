@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,6 +21,8 @@ from torch_aie.npu import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_aie.npu import Device
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "current_device",
     "current_stream",
     "default_stream",
+    "device",
     "device_count",
     "empty_cache",
     "get_amp_supported_dtype",
@@ -60,6 +64,17 @@ def is_initialized() -> bool:
 def set_device(device: Device) -> None:
     """Choose the current device."""
     _device.choose(_device.index_of(device))
+
+
+@contextmanager
+def device(device: Device) -> Iterator[None]:
+    """Make `device` the current one inside of `with`."""
+    index, before = _device.index_of(device), current_device()
+    _C.set_device(index)
+    try:
+        yield
+    finally:
+        _C.set_device(before)
 
 
 def _is_in_bad_fork() -> bool:

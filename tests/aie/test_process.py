@@ -29,7 +29,7 @@ x = torch.tensor([-1.0, 2.0])
 """
 
 OWN_DEVICE = """
-import sys
+import io
 assert not torch_aie._C.owns_npu(), "made by the import"
 torch_aie.set_device(3)
 y = compiled(x.to("npu"))
@@ -44,6 +44,11 @@ print(a.clone().untyped_storage().nbytes(), a.numpy(force=True).shape)
 event = torch.Event("npu")
 event.record()
 print(event.query(), torch.npu.current_device())
+file = io.BytesIO()
+torch.save(y, file)
+for place in (None, "cpu"):
+    file.seek(0)
+    print(torch.load(file, map_location=place))
 print(torch.npu.current_stream() == torch.npu.default_stream())
 for wrong in ("npu:8", "npu:-1"):
     try:
@@ -63,6 +68,8 @@ npu:3 [0.0, 2.0] npu:1 True 8
 torch.Size([3, 3]) torch.Size([4, 3])
 48 (4, 3)
 True 3
+tensor([0., 2.], device='npu:3')
+tensor([0., 2.])
 True
 device npu:8: there is none, allowed are npu:0 to npu:7
 Invalid device string: 'npu:-1'
