@@ -255,6 +255,25 @@ def test_arithmetic() -> None:
     compare(module, model, images((2, 3), (30, 9), (20, 4), (10, 7)))
 
 
+class Pieces(nn.Module):
+    """How many there are depends on a size: a layer has one number of outputs."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        last: Tensor = torch.relu(x).split(2)[-1]
+        return last + 1
+
+
+def test_what_no_layer_has_for_several_sizes() -> None:
+    model = Pieces()
+    calls = images((2, 3), (5, 3), (8, 3))
+    inputs = [Input(min_shape=(2, 3), max_shape=(8, 3))]
+    module = torch_aie.compile(
+        scripted(model, calls[0], "script"), inputs=inputs, allow_tensor_replace_int=True
+    )
+    assert "aten::split" in str(module.graph)
+    compare(module, model, calls)
+
+
 def test_saved(tmp_path: Path) -> None:
     model = Attention().eval()
     calls = words((2, 9), (4, 20))

@@ -49,7 +49,7 @@ Tensors operands_of(const LayerImpl& layer, const std::set<size_t>& sizes, size_
     const Inferred& input = TensorImpl::of(*layer.inputs[i]).at(choice);
     if (input.value.defined()) values.push_back(input.value);
     TORCH_CHECK_VALUE(!sizes.count(i) || input.value.defined(), "input ", i,
-                      " gives a size: it has to depend on shapes and constants only");
+                      " gives a size: it has to depend on sizes of the inputs and on constants only");
     operands.push_back(sizes.count(i) ? input.value : input.meta);
   }
   return values.size() == layer.inputs.size() ? values : operands;
@@ -89,7 +89,9 @@ std::vector<std::vector<Inferred>> infer_all(const LayerImpl& layer) {
   std::vector<std::vector<Inferred>> outputs;
   for (size_t choice = 0; choice < choices_of(layer); ++choice) {
     const Tensors results = infer_choice(layer, operands_of(layer, sizes, choice));
-    outputs.resize(std::max(outputs.size(), results.size()));
+    TORCH_CHECK_VALUE(choice == 0 || outputs.size() == results.size(), "got ", outputs.size(), " outputs, and ",
+                      results.size(), " with other sizes of the inputs");
+    outputs.resize(results.size());
     for (size_t i = 0; i < results.size(); ++i) outputs[i].push_back(inferred(results[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) expect_alike(outputs[i], i);

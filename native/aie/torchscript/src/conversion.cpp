@@ -3,6 +3,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <string_view>
+
 #include "core/conversion/converters/converters.h"
 #include "evaluators.h"
 
@@ -30,6 +32,16 @@ void expect_no_error(const ConversionCtx& ctx, const std::string& where) {
   if (ctx.net->GetErrorsNum() > 0) TORCH_CHECK_VALUE(false, where, ": ", ctx.net->GetErrorByIndex(0));
 }
 
+// Words of the engine's errors that are about a layer which it cannot have for several sizes.
+constexpr std::string_view kSizes = "sizes of the inputs";
+
+/// Such a node is libtorch's.
+void expect_sizes_fit(const ConversionCtx& ctx, const Node* node, const std::string& where) {
+  if (ctx.net->GetErrorsNum() == 0) return;
+  const std::string error = ctx.net->GetErrorByIndex(0);
+  if (error.find(kSizes) != std::string::npos) throw Declined(node, where + ": " + error);
+}
+
 converters::args arguments_of(const ConversionCtx& ctx, const Node* node) {
   converters::args arguments;
   for (const torch::jit::Value* input : node->inputs()) {
@@ -54,6 +66,7 @@ void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& 
     TORCH_CHECK_VALUE(false, where, ": ", e.what());
   }
   TORCH_CHECK_VALUE(converted, where, ": its converter returned false");
+  expect_sizes_fit(ctx, node, where);
   expect_no_error(ctx, where);
   for (const torch::jit::Value* output : node->outputs()) {
     TORCH_CHECK_VALUE(ctx.FindVar(output), where, ": its converter associated nothing with the output %",
