@@ -13,6 +13,7 @@ from torch.nn import functional
 
 import torch_aie
 from tests.aie.evaluator_rows import EVALUATED
+from tests.aie.listed_operators import CONVERTERS, EVALUATORS
 from tests.aie.operator_rows import CONVERTED, Row
 from tests.aie.other_rows import OTHERS
 from torch_aie import Input, PrecisionPolicy
@@ -92,3 +93,10 @@ def test_converter_equals_torchscript(row: Row, policy: PrecisionPolicy) -> None
 @pytest.mark.parametrize("row", EVALUATED, ids=str)
 def test_evaluator_equals_torchscript(row: Row) -> None:
     check(row, PrecisionPolicy.FP32)
+
+
+def test_every_listed_operator_has_a_row() -> None:
+    converters = {row.operator.removeprefix("aten::") for row in [*CONVERTED, *OTHERS]}
+    evaluators = {row.operator.split(".")[0] for row in EVALUATED}
+    assert CONVERTERS - {name.split(".")[0] for name in converters} == set()
+    assert EVALUATORS - evaluators == set()
