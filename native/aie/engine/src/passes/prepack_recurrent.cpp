@@ -25,10 +25,9 @@ constexpr int64_t kLstmMode = 2;  // of at::mkldnn_rnn_layer
 constexpr int kThreadsForDirections = 4;
 
 std::pair<Tensor, Tensor> packed(const Tensor& in, const Tensor& hidden, bool reverse, at::IntArrayRef sequence) {
-  static const auto reorder =
-      c10::Dispatcher::singleton()
-          .findSchemaOrThrow("mkldnn::_reorder_mkldnn_rnn_layer_weight", "")
-          .typed<Tensors(Tensor, Tensor, int64_t, bool, bool, bool, at::OptionalIntArrayRef)>();
+  static const auto reorder = c10::Dispatcher::singleton()
+                                  .findSchemaOrThrow("mkldnn::_reorder_mkldnn_rnn_layer_weight", "")
+                                  .typed<Tensors(Tensor, Tensor, int64_t, bool, bool, bool, at::OptionalIntArrayRef)>();
   Tensors both =
       reorder.call(in, hidden, hidden.size(1), reverse, /*has_biases=*/true, /*batch_first=*/false, sequence);
   return {std::move(both.at(0)), std::move(both.at(1))};
