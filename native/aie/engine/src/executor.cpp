@@ -67,7 +67,7 @@ Executor::~Executor() = default;
 
 std::string Executor::Model() const { return serialize(*program_); }
 
-std::vector<at::Tensor> Executor::Run(const std::vector<at::Tensor>& inputs) const {
+std::vector<at::Tensor> Executor::Run(std::vector<at::Tensor> inputs) const {
   const at::AutoDispatchBelowAutograd no_gradients;
   const Program& program = *program_;
   check_inputs(program.inputs, inputs);
@@ -78,9 +78,10 @@ std::vector<at::Tensor> Executor::Run(const std::vector<at::Tensor>& inputs) con
   for (size_t i = 0; i < inputs.size(); ++i) {
     values[program.inputs[i].value] = in_precision(inputs[i].to(at::kCPU), compute);
   }
+  const at::Device device = inputs.empty() ? at::Device(at::kCPU) : inputs.front().device();
+  inputs.clear();
   for (const Step& step : program.steps) run_step(step, compute, values);
   memory.pause();
-  const at::Device device = inputs.empty() ? at::Device(at::kCPU) : inputs.front().device();
   std::vector<at::Tensor> outputs;
   for (const Binding& output : program.outputs) {
     outputs.push_back(result_of(output, values[output.value], device, program));

@@ -45,6 +45,10 @@ void check(const CompileOptions& options) {
   expect_in(options.min_block_size, kLargestBlock, "min_block_size");
   TORCH_CHECK_VALUE(options.optimization_level >= 0 && options.optimization_level <= 2, "optimization_level: got ",
                     options.optimization_level, ", allowed are 0, 1, 2");
+  for (const std::string& name : options.torch_executed_ops) {
+    TORCH_CHECK_VALUE(name.find("::") != std::string::npos, "torch_executed_ops: got '", name,
+                      "', allowed are names of operators such as aten::relu");
+  }
 }
 
 /// A method's graph, what is known of it, and who runs what.

@@ -14,6 +14,7 @@
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
 #include "custom_pass.h"
+#include "lists.h"
 #include "log.h"
 #include "modules.h"
 #include "normalization.h"
@@ -48,6 +49,7 @@ Lowered lower(const torch::jit::Module& module, const std::string& method, const
       module, method == "forward" ? std::vector<std::string>{} : std::vector<std::string>{method});
   auto graph = frozen.get_method(method).graph();
   torch::jit::Inline(*graph);
+  append_extensions(graph->block());
   torch::jit::RemoveListMutation(graph);
   torch::jit::EliminateExceptions(graph);
   simplify(graph);
@@ -63,8 +65,11 @@ Lowered lower(const torch::jit::Module& module, const std::string& method, const
 void finish(Lowered& lowered, const torchscript::CompileOptions& options) {
   custom_pass::expand(*lowered.graph);
   torch::jit::EliminateDeadCode(lowered.graph);
-  // Engines are optimized in any case: the levels are about the graph around them.
-  if (options.optimization_level >= 1) torch::jit::OptimizeFrozenGraph(lowered.graph, /*optimize_numerics=*/true);
+  // Engines are optimized in any case: the levels are about the graph around them. Level 1 merges operators without
+  // other rounding, level 2 also computes weights anew (of a convolution and the normalization behind it).
+  if (options.optimization_level >= 1) {
+    torch::jit::OptimizeFrozenGraph(lowered.graph, /*optimize_numerics=*/options.optimization_level >= 2);
+  }
   lowered.graph->lint();
 }
 

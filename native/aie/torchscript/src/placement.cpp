@@ -61,6 +61,7 @@ void Placement::enter(Block* block) {
 
 void Placement::decide(const Node* node) {
   Where& where = places_[node];
+  if (node->kind() == c10::prim::DictConstruct) return;  // on libtorch for no reason: it only holds results
   where.reason = hindrance(node);
   if (!where.reason.empty()) {
     where.place = Place::kLibtorch;
@@ -140,14 +141,15 @@ std::string Placement::unfit_type(const Value* value) const {
   return kept ? "has the dtype Double, and truncate_long_and_double is off" : "";
 }
 
+/// Lowering gives operators in place the names of the others.
 bool Placement::forced(const Node* node) const {
   const auto& names = options_.torch_executed_ops;
   if (names.empty()) return false;
   const std::string kind = node->kind().toQualString();
-  if (std::find(names.begin(), names.end(), kind) != names.end()) return true;
   const c10::FunctionSchema* const schema = node->maybeSchema();
-  if (!schema || schema->overload_name().empty()) return false;
-  return std::find(names.begin(), names.end(), c10::str(kind, ".", schema->overload_name())) != names.end();
+  const std::string overload = schema ? c10::str(kind, ".", schema->overload_name()) : kind;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return name == kind || name == overload || name == kind + "_"; });
 }
 
 bool Placement::in_forced_module(const Node* node) const {

@@ -5,7 +5,6 @@
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
 #include <dlfcn.h>
-#include <torch/csrc/jit/frontend/error_report.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 
 #include "core/conversion/converters/converters.h"
 #include "custom_pass.h"
@@ -92,7 +92,7 @@ void register_converter(const std::string& schema, Converter converter, const vo
     add(schema, std::move(converter), library);
   } catch (const c10::Error& e) {
     refuse(schema, library, e.what_without_backtrace());
-  } catch (const torch::jit::ErrorReport& e) {
+  } catch (const std::runtime_error& e) {  // of the parser
     refuse(schema, library, e.what());
   }
 }

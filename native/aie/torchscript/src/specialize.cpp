@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/passes/constant_propagation.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/loop_unrolling.h>
+#include <torch/csrc/jit/passes/remove_mutation.h>
 
 #include <algorithm>
 
@@ -109,6 +110,10 @@ bool specialize(const std::shared_ptr<Graph>& graph, const partition::Observatio
   std::shared_ptr<Graph> same = graph;  // passes take a reference
   torch::jit::ConstantPropagation(same);
   const bool unrolled = rounds(graph->block()) > 0 && torch::jit::UnrollConstantLoops(same);
+  if (unrolled) {
+    torch::jit::RemoveListMutation(same);
+    torch::jit::RemoveTensorMutation(same);
+  }
   torch::jit::EliminateDeadCode(graph);
   return unrolled || branches(graph->block()) < before;
 }

@@ -29,8 +29,9 @@ class ASCENDIE_API Executor {
   /// Lives as long as the executor.
   const Program& GetProgram() const { return *program_; }
 
-  /// Inputs must have the declared count, shapes and types; throws c10::Error otherwise.
-  std::vector<at::Tensor> Run(const std::vector<at::Tensor>& inputs) const;
+  /// Inputs must have the declared count, shapes and types; throws c10::Error otherwise. Those that are moved in are
+  /// freed after their last use.
+  std::vector<at::Tensor> Run(std::vector<at::Tensor> inputs) const;
 
  private:
   std::shared_ptr<const Program> program_;
