@@ -136,7 +136,8 @@ enum class UnaryOperation {
 
 enum class TopKOperation { MAX, MIN };
 
-/// DEFAULT takes slices along an axis; ELEMENT takes an index for each element of the output; ND takes tuples of indices.
+/// DEFAULT takes slices along an axis; ELEMENT takes an index for each element of the output; ND takes tuples of
+/// indices.
 enum class GatherOperation { DEFAULT, ELEMENT, ND };
 
 /// What a scale belongs to: the whole tensor, each channel, each element.

@@ -24,8 +24,9 @@ class ASCENDIE_API Network : NoCopy {
 
   /// A dimension of -1 is known at run time only.
   Tensor* AddInput(const char* name, DataType type, const Dims& dims) noexcept;
-  /// Several shapes: one profile with a range, or gears, as many for each input: all inputs fit the same one. Layers are
-  /// inferred with samples of the shapes, as many for each input; without samples, with those that the profiles name.
+  /// Several shapes: one profile with a range, or gears, as many for each input: all inputs fit the same one. Layers
+  /// are inferred with samples of the shapes, as many for each input; without samples, with those that the profiles
+  /// name.
   Tensor* AddInput(const char* name, DataType type, const std::vector<DimsRange>& profiles,
                    const std::vector<Dims>& samples) noexcept;
   void SetAsOutput(Tensor* tensor) noexcept;
@@ -96,7 +97,8 @@ class ASCENDIE_API Network : NoCopy {
                                               MatrixOperation bOperation) noexcept {
     return AddMatrixMultiply(a, aOperation, b, bOperation);
   }
-  PoolingLayer* AddPoolingLayer(Tensor* input, PoolingKind kind, const Dims& window, const Dims& out = Dims()) noexcept {
+  PoolingLayer* AddPoolingLayer(Tensor* input, PoolingKind kind, const Dims& window,
+                                const Dims& out = Dims()) noexcept {
     return AddPooling(input, kind, window, out);
   }
   ReduceLayer* AddReduceLayer(Tensor* input, ReduceOperation operation, const std::vector<int64_t>& axes,
