@@ -113,7 +113,7 @@ FUSED: dict[str, tuple[Callable[[Calls, torch.Tensor], torch.Tensor], list[str]]
     ),
     "residual that is shown by a view": (
         lambda m, x: gated(m.first(x), lambda y: (m.second(y) + y.flatten(1).view(SHAPE)) + y),
-        ["Convolution", "Convolution", "ElementWise"],
+        ["Convolution", "Convolution", "ElementWise", "ElementWise"],
     ),
     "scale along another axis": (
         lambda m, x: m.first(x) * torch.arange(16.0),

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),
+    # Sizes become constants in traced modules, which is what is wanted here.
+    pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning"),
+]
 
 Inputs = tuple[torch.Tensor, ...]
 TOLERANCE = {PrecisionPolicy.FP32: 1e-4, PrecisionPolicy.FP16: 2e-2}

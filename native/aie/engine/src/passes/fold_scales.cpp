@@ -24,7 +24,7 @@ struct Affine {
 
 /// The constant as one value per channel, if it broadcasts to (N, channels, ...) without a change along other axes.
 Tensor per_channel(const Tensor& constant, int64_t rank, int64_t channels) {
-  if (!constant.defined() || !constant.is_floating_point()) return {};
+  if (!constant.defined() || constant.scalar_type() == at::kBool) return {};
   if (constant.numel() == 1 && constant.dim() <= rank) return constant.reshape({1}).expand({channels});
   const int64_t axis = constant.dim() - rank + 1;  // of the channels
   if (axis < 0 || constant.dim() > rank || constant.numel() != channels || constant.size(axis) != channels) return {};
@@ -47,7 +47,7 @@ std::optional<Affine> element_wise(const Graph& graph, const Step& step, int64_t
       return left.defined() ? Affine{x, -at::ones({channels}, constant.options()), constant} : Affine{x, {}, -constant};
     case ElementWiseOperation::DIV:
       if (left.defined()) return {};
-      return Affine{x, constant.reciprocal(), {}};
+      return Affine{x, constant.to(at::kDouble).reciprocal(), {}};
     default:
       return {};
   }
@@ -119,7 +119,8 @@ class Folder {
     const bool alone = !convolution.residual && convolution.then.empty();
     if (!alone || !weight.defined() || (convolution.bias && !bias.defined()) || kernel_rank != rank - 2) return false;
     const int64_t channels = program_.types[before->inputs[0]].shape.at(1);
-    if (channels <= 0 || program_.types[before->outputs[0]].shape != shape) return false;
+    const ValueType& type = program_.types[before->outputs[0]];
+    if (channels <= 0 || type.shape != shape || type.type != program_.types[step.outputs[0]].type) return false;
     absorb(step, *before, convolution, *affine, channels);
     return true;
   }
@@ -128,11 +129,13 @@ class Folder {
     Tensor weight = graph_.constant(before.inputs[1]);
     Tensor bias =
         convolution.bias ? graph_.constant(before.inputs[2]) : at::zeros({convolution.maps}, weight.options());
+    // A number may be of another type than what it is multiplied with.
     if (affine.scale.defined()) {
-      weight = scaled_weight(convolution, weight, channels, affine.scale);
-      bias = bias * affine.scale;
+      const Tensor factors = affine.scale.to(weight.scalar_type());
+      weight = scaled_weight(convolution, weight, channels, factors);
+      bias = bias * factors;
     }
-    if (affine.shift.defined()) bias = bias + affine.shift;
+    if (affine.shift.defined()) bias = bias + affine.shift.to(weight.scalar_type());
     step.operation = before.operation;
     step.attributes = before.attributes;
     step.inputs = {before.inputs[0], affine.scale.defined() ? add_constant(program_, weight) : before.inputs[1],

@@ -8,19 +8,13 @@ namespace AscendIE {
 namespace {
 
 constexpr Pass kOptimizations[] = {
-    {"fold_constants", fold_constants},
-    {"fold_scales", fold_scales},
-    {"fuse_convolutions", fuse_convolutions},
-    {"fuse_attention", fuse_attention},
-    {"fuse_linears", fuse_linears},
-    {"merge_linears", merge_linears},
+    {"fold_constants", fold_constants}, {"fold_scales", fold_scales},   {"fuse_convolutions", fuse_convolutions},
+    {"fuse_attention", fuse_attention}, {"fuse_linears", fuse_linears}, {"merge_linears", merge_linears},
 };
 
 constexpr Pass kPreparations[] = {
-    {"cast_constants", cast_constants},
-    {"prepack_convolutions", prepack_convolutions},
-    {"prepack_linears", prepack_linears},
-    {"prepack_recurrent", prepack_recurrent},
+    {"cast_constants", cast_constants},   {"prepack_convolutions", prepack_convolutions},
+    {"prepack_linears", prepack_linears}, {"prepack_recurrent", prepack_recurrent},
     {"mix_precision", mix_precision},  // last: the others have kernels of their own
 };
 
