@@ -259,7 +259,7 @@ class Pieces(nn.Module):
     """How many there are depends on a size: a layer has one number of outputs."""
 
     def forward(self, x: Tensor) -> Tensor:
-        last: Tensor = torch.relu(x).split(2)[-1]
+        last: Tensor = torch.split(torch.relu(x), 2)[-1]
         return last + 1
 
 
