@@ -1,4 +1,8 @@
 // tests/aie/converters.cpp: converters that fail, and one that replaces a built-in.
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+
 #include "core/conversion/converters/converters.h"
 
 namespace {
@@ -17,5 +21,21 @@ const auto g_converters =
           ctx->AssociateValueAndVar(n->outputs()[0], Var(layer->GetOutput(0)));
           return true;
         });
+
+bool declines(ConversionCtx*, const Node*, args&) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "not with these arguments");
+  return true;
+}
+
+converters::RegisterNodeConverters refused() {
+  converters::RegisterNodeConverters all;
+  if (!std::getenv("REFUSED_CONVERTERS")) return all;
+  all.pattern("aten::tan(Tensor self -> Tensor", declines);
+  all.pattern("aten::atan(Tensor self) -> Tensor", nullptr);
+  all.pattern("aten::ceil(Tensor self) -> Tensor", declines);
+  return all;
+}
+
+const auto g_refused = refused();
 
 }  // namespace
