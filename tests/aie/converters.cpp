@@ -1,9 +1,9 @@
 // tests/aie/converters.cpp: converters that fail, and one that replaces a built-in.
+#include "core/conversion/converters/converters.h"
+
 #include <c10/util/Exception.h>
 
 #include <cstdlib>
-
-#include "core/conversion/converters/converters.h"
 
 namespace {
 
