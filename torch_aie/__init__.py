@@ -25,16 +25,16 @@ __all__ = [
 
 
 def _register_backend() -> None:
-    from torch._dynamo import list_backends, register_backend  # noqa: PLC0415 - torch._dynamo takes seconds
+    from torch._dynamo import register_backend  # noqa: PLC0415 - torch._dynamo takes seconds
 
     from torch_aie._backend import mindie  # noqa: PLC0415 - as above
 
-    if "mindie" not in list_backends():
-        register_backend(mindie, name="mindie")
+    register_backend(mindie, name="mindie")
 
 
 _device.install(_torch_npu)
 if "torch._dynamo" in sys.modules:
-    _register_backend()
+    if "mindie" not in sys.modules["torch._dynamo"].list_backends():
+        _register_backend()
 else:  # torch.compile imports it
     ImportHook("torch._dynamo", after=_register_backend).put_first()

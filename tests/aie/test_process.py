@@ -169,6 +169,14 @@ def test_log_settings_that_are_not_allowed(with_torch_npu: Done, told: str) -> N
     assert told in with_torch_npu.stderr
 
 
+def test_compilers_of_torch_are_imported_after_torch_aie() -> None:
+    """torch._inductor (torch.profiler needs it) imports torch._dynamo in its middle."""
+    done = run(
+        "import torch, torch_aie, torch._inductor\nprint('mindie' in torch._dynamo.list_backends())"
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_module_that_is_loaded_without_torch_aie(tmp_path: Path) -> None:
     module = torch.jit.script(torch.nn.ReLU().eval())
     path = tmp_path / "relu.pt"
