@@ -1,4 +1,7 @@
-"""Converters of a user's library: they replace built-in ones, and what they do wrong is told."""
+"""Converters of a user's library, of operators and of subgraphs, and what they do wrong.
+
+Scripts run in processes of their own, as nothing takes a converter back, without torch_npu.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,7 @@ SOURCE = Path(__file__).with_name("converters.cpp")
 PREFIX = Path(torch_aie.__file__).parent
 TORCH = Path(torch.__file__).parent
 
-# In a process of its own: nothing takes a converter back.
-SCRIPT = """
-import sys
-import torch
-import torch_aie
-
-torch.ops.load_library(sys.argv[1])
-
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return torch.{operator}(x)
-
-
-module = torch.jit.trace(Model().eval(), torch.ones(2))
-print(torch_aie.compile(module, inputs=[torch.ones(2)])(torch.ones(2)).tolist())
-"""
+Done = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +33,55 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def run(script: str, library: Path, **environment: str) -> Done:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, library],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(PREFIX.parent),
+            "TORCH_AIE_LOG_LEVEL": "warn",
+            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+OUTCOMES = """
+import sys
+import torch
+import torch_aie
+
+torch.ops.load_library(sys.argv[1])
+
+
+class Model(torch.nn.Module):
+    def __init__(self, operator):
+        super().__init__()
+        self.operator = operator
+
+    def forward(self, x):
+        return self.operator(x)
+
+
+for name in ("erf", "sin", "exp"):
+    module = torch.jit.trace(Model(getattr(torch, name)).eval(), torch.ones(2))
+    try:
+        compiled = torch_aie.compile(module, inputs=[torch.ones(2)])
+    except ValueError as error:
+        print(name, repr(str(error)))
+    else:
+        print(name, compiled(torch.ones(2)).tolist())
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(library: Path) -> Done:
+    return run(OUTCOMES, library)
+
+
 @pytest.mark.build
 @pytest.mark.parametrize(
     ("operator", "expected"),
@@ -54,18 +90,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("erf", "its converter returned false"),
         ("sin", "its converter associated nothing with the output %"),
         ("exp", "[-1.0, -1.0]"),
-        ("exp", "the converter of aten::exp is replaced by a later one, of "),
     ],
 )
-def test_converter(library: Path, operator: str, expected: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(operator=operator), library],
-        env={**os.environ, "PYTHONPATH": str(PREFIX.parent), "TORCH_AIE_LOG_LEVEL": "warn"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert expected in done.stdout + done.stderr
+def test_converter(outcomes: Done, operator: str, expected: str) -> None:
+    lines = dict(line.split(" ", 1) for line in outcomes.stdout.splitlines())
+    assert expected in lines[operator]
+
+
+@pytest.mark.build
+def test_replaced_converter_is_told(outcomes: Done) -> None:
+    assert "the converter of aten::exp is replaced by a later one, of " in outcomes.stderr
 
 
 # What is wrong with a registration is told once, and again when the operator is compiled.
@@ -103,18 +137,7 @@ for operator in (torch.relu, torch.relu, torch.tan, torch.erf, torch.ceil, torch
 
 @pytest.mark.build
 def test_registrations_that_are_refused(library: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", REFUSED, library],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(PREFIX.parent),
-            "REFUSED_CONVERTERS": "1",
-            "TORCH_AIE_LOG_LEVEL": "error",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(REFUSED, library, REFUSED_CONVERTERS="1", TORCH_AIE_LOG_LEVEL="error")
     first, second, tan, erf, ceil, last = done.stdout.splitlines()
     for text in (
         "the converter of 'aten::tan(Tensor self -> Tensor', of ",
@@ -146,3 +169,71 @@ def test_library_that_lacks_a_symbol(tmp_path: Path) -> None:
     module = torch.jit.script(torch.nn.ReLU().eval())
     compiled = torch_aie.compile(module, inputs=[torch.ones(2)])
     assert torch.equal(compiled(-torch.ones(2)), torch.zeros(2))
+
+
+PATTERNS = """
+import sys
+import torch
+import torch_aie
+
+torch.ops.load_library(sys.argv[1])
+X = torch.tensor([-1.0, 0.3, 2.0])
+
+
+class Quantize(torch.nn.Module):
+    def forward(self, x):
+        scale = torch.tensor(10.0, dtype=torch.double)
+        offset = torch.tensor(1.0, dtype=torch.double)
+        return (x * scale + offset).round_().clamp(-128, 127)
+
+
+class Sum(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) + x + x * 2
+
+
+class ReadTwice(torch.nn.Module):
+    def forward(self, x):
+        y = torch.relu(x)
+        return y + x + y
+
+
+def show(name, model, **options):
+    try:
+        module = torch_aie.compile(torch.jit.trace(model.eval(), X), inputs=[X], **options)
+    except Exception as e:
+        print(name, type(e).__name__, str(e).splitlines()[0])
+        return
+    out = module(X)
+    left = "torch_aie::subgraph" in str(module.graph)
+    print(name, out.dtype, [round(v, 4) for v in out.tolist()], left)
+
+
+show("quantize", Quantize(), require_full_compilation=True)
+show("sum", Sum())
+show("kept", Sum(), torch_executed_ops=["aten::relu"])
+show("small", Sum(), min_block_size=100)
+show("read", ReadTwice())
+"""
+
+
+@pytest.mark.build
+def test_patterns(library: Path) -> None:
+    text = run(PATTERNS, library, TORCH_AIE_LOG_PRINT_TO_STDOUT="1").stdout
+    lines = dict(line.split(" ", 1) for line in text.splitlines() if line.split(" ")[0].isalpha())
+    # clamp(round(10 x + 1)) as int8; the in-place rounding is not in the way.
+    assert lines["quantize"] == "torch.int8 [-9, 4, 21] False"
+    # -x in place of relu(x) + x; what is added to it stays.
+    assert lines["sum"] == "torch.float32 [-1.0, 0.3, 2.0] False"
+    # What the operators compute: relu is kept, the block is too small, its result is read twice.
+    assert lines["kept"] == "torch.float32 [-3.0, 1.2, 8.0] False"
+    assert lines["small"] == lines["kept"]
+    assert lines["read"] == "torch.float32 [-1.0, 0.9, 6.0] False"
+    assert "the converter of a subgraph is replaced by a later one" in text
+
+
+@pytest.mark.build
+def test_broken_pattern(library: Path) -> None:
+    lines = run(PATTERNS, library, BROKEN_PATTERN="1").stdout.splitlines()
+    expected = "ValueError a pattern of RegisterSubgraphConverters is not valid:"
+    assert any(line.startswith(f"quantize {expected}") for line in lines)
