@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 import math
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 import pytest
@@ -100,3 +102,15 @@ def test_every_listed_operator_has_a_row() -> None:
     evaluators = {row.operator.split(".")[0] for row in EVALUATED}
     assert CONVERTERS - {name.split(".")[0] for name in converters} == set()
     assert EVALUATORS - evaluators == set()
+
+
+def test_each_layer_has_one_row() -> None:
+    # The engine takes the first row of a name: a second one would be dead.
+    tables = Path(__file__).parents[2] / "native" / "aie" / "engine" / "src" / "operations"
+    rows = [
+        name
+        for table in tables.glob("*.cpp")
+        for name in re.findall(r'^    \{"(\w+)", \d+,', table.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert len(rows) > 100
+    assert sorted(rows) == sorted(set(rows))

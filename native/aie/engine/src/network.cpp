@@ -28,7 +28,7 @@ Attribute list(const Dims& dims) { return std::vector<int64_t>(dims.begin(), dim
 std::string wrong_name(const char* name) {
   const std::string_view text = name ? name : "";
   if (text.empty()) return "is empty";
-  if (text.size() > kLongestName) return "has more than 4096 characters";
+  if (text.size() > kLongestName) return "has more than " + std::to_string(kLongestName) + " characters";
   const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   return std::any_of(text.begin(), text.end(), control) ? "has control characters" : "";
 }

@@ -67,6 +67,7 @@
 #include <ATen/ops/where.h>
 #include <c10/util/Exception.h>
 
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -126,10 +127,7 @@ Tensor clip(const Call& c) {
 }
 
 /// Bounds are operands: `min` and `max` are their numbers.
-Tensor clamp(const Call& c) {
-  const auto bound = [&](const char* name) { return c.has(name) ? std::optional(c[c.integer(name)]) : std::nullopt; };
-  return at::clamp(c[0], bound("min"), bound("max"));
-}
+Tensor clamp(const Call& c) { return at::clamp(c[0], optional_input(c, "min"), optional_input(c, "max")); }
 
 Tensor lerp(const Call& c) {
   return c.has("weight") ? at::lerp(c[0], c[1], *c.scalar("weight")) : at::lerp(c[0], c[1], c[2]);
@@ -138,8 +136,7 @@ Tensor lerp(const Call& c) {
 at::Scalar value(const Call& c) { return c.scalar("value").value_or(1); }
 
 Tensor nan_to_num(const Call& c) {
-  const auto number = [&](const char* name) { return c.has(name) ? std::optional(c.real(name)) : std::nullopt; };
-  return at::nan_to_num(c[0], number("nan"), number("posinf"), number("neginf"));
+  return at::nan_to_num(c[0], optional_real(c, "nan"), optional_real(c, "posinf"), optional_real(c, "neginf"));
 }
 
 const Operation kOperations[] = {

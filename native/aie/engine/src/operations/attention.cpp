@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -30,10 +31,8 @@ Tensor attention(const Call& c) {
   const auto four = [&](const Tensor& x) { return three && x.dim() == 3 ? x.unsqueeze(0) : x; };
   std::optional<Tensor> mask;
   if (c.operands().size() > 3) mask = four(c[3]);
-  std::optional<double> factor;
-  if (c.has("factor")) factor = c.real("factor");
   const Tensor seen = at::scaled_dot_product_attention(four(q), four(k), four(v), mask, 0, c.integer("causal") != 0,
-                                                       factor, c.integer("grouped") != 0);
+                                                       optional_real(c, "factor"), c.integer("grouped") != 0);
   return three ? seen.squeeze(0) : seen;
 }
 

@@ -3,8 +3,7 @@
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/instance_norm.h>
 
-#include <optional>
-
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -12,11 +11,6 @@ namespace AscendIE {
 namespace {
 
 using at::Tensor;
-
-/// Attributes of optional tensors have the number of their input.
-std::optional<Tensor> optional_input(const Call& c, const char* name) {
-  return c.has(name) ? std::optional(c[static_cast<size_t>(c.integer(name))]) : std::nullopt;
-}
 
 /// The running statistics of the module stay as they are: an engine only reads them.
 Tensor instance_norm(const Call& c) {

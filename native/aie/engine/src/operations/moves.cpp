@@ -12,8 +12,7 @@
 #include <ATen/ops/tril.h>
 #include <ATen/ops/triu.h>
 
-#include <optional>
-
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -22,16 +21,11 @@ namespace {
 
 using at::Tensor;
 
-std::optional<int64_t> optional(const Call& c, const char* name) {
-  return c.has(name) ? std::optional(c.integer(name)) : std::nullopt;
-}
-
 Tensors meshgrid(const Call& c) { return at::meshgrid(c.operands(), c.has("indexing") ? c.text("indexing") : "ij"); }
 
 /// A value is for the mode constant only.
 Tensor pad(const Call& c, const std::string& mode) {
-  const std::optional<double> value = c.has("value") ? std::optional(c.real("value")) : std::nullopt;
-  return at::pad(c[0], c.list(c.has("pad") ? "pad" : "padding"), mode, value);
+  return at::pad(c[0], c.list(c.has("pad") ? "pad" : "padding"), mode, optional_real(c, "value"));
 }
 
 const Operation kOperations[] = {
@@ -47,7 +41,9 @@ const Operation kOperations[] = {
      [](const Call& c) -> Tensors { return {at::pixel_unshuffle(c[0], c.integer("downscale_factor"))}; }},
     {"Repeat", 1, [](const Call& c) -> Tensors { return {c[0].repeat(c.list("repeats"))}; }},
     {"RepeatInterleave", 1,
-     [](const Call& c) -> Tensors { return {at::repeat_interleave(c[0], c.integer("repeats"), optional(c, "dim"))}; }},
+     [](const Call& c) -> Tensors {
+       return {at::repeat_interleave(c[0], c.integer("repeats"), optional_integer(c, "dim"))};
+     }},
     {"Roll", 1, [](const Call& c) -> Tensors { return {at::roll(c[0], c.list("shifts"), c.list("dims"))}; }},
     {"Stack", 1, [](const Call& c) -> Tensors { return {at::stack(c.operands(), c.integer("dim"))}; }},
     {"Tile", 1, [](const Call& c) -> Tensors { return {at::tile(c[0], c.list("dims"))}; }},

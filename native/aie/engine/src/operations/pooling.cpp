@@ -20,6 +20,7 @@
 
 #include <limits>
 
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -126,8 +127,7 @@ Tensor pooling(const Call& c) {
   }
   TORCH_CHECK_VALUE(kind == PoolingKind::AVERAGE, "pooling ", c.integer("kind"), " is none of 0 to 2");
   if (same) return same_average_pool(c[0], window, mode == PaddingMode::SAME_UPPER, counts_padding);
-  const std::optional<int64_t> divisor = c.has("divisor") ? std::optional<int64_t>(c.integer("divisor")) : std::nullopt;
-  return average_pool(c[0], window, counts_padding, divisor);
+  return average_pool(c[0], window, counts_padding, optional_integer(c, "divisor"));
 }
 
 Tensors max_pool_with_indices(const Call& c) {

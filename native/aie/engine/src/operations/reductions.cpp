@@ -9,6 +9,7 @@
 #include <ATen/ops/std.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/topk.h>
+#include <c10/core/WrapDimMinimal.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ Tensor reduce(const Call& c) {
       return at::std(c[0], axes, /*unbiased=*/true, keep);
     case ReduceOperation::PROD: {
       Tensor result = c[0];
-      for (int64_t& axis : axes) axis = axis < 0 ? axis + c[0].dim() : axis;
+      for (int64_t& axis : axes) axis = c10::maybe_wrap_dim(axis, c[0].dim());
       std::sort(axes.rbegin(), axes.rend());
       TORCH_CHECK_VALUE(std::adjacent_find(axes.begin(), axes.end()) == axes.end(), "axes ", c.list("axes"),
                         " name one axis twice");

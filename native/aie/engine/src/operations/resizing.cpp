@@ -10,6 +10,7 @@
 
 #include <optional>
 
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -25,8 +26,7 @@ constexpr int64_t kHighestRank = 3;
 Scales scales(const Call& c, int64_t rank) {
   Scales result;
   for (int64_t i = 0; i < rank; ++i) {
-    const std::string name = "scale_" + std::to_string(i);
-    result.push_back(c.has(name) ? std::optional(c.real(name)) : std::nullopt);
+    result.push_back(optional_real(c, "scale_" + std::to_string(i)));
   }
   return result;
 }

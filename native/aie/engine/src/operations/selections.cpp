@@ -5,6 +5,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/WrapDimMinimal.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -47,10 +48,7 @@ Tensor slice(const Call& c) {
 }
 
 int64_t axis_of(const Call& c, int64_t absent = 0) {
-  const int64_t axis = c.integer("axis", absent);
-  const int64_t rank = c[0].dim();
-  TORCH_CHECK_INDEX(axis >= -rank && axis < rank, "axis ", axis, " is none of ", -rank, " to ", rank - 1);
-  return axis < 0 ? axis + rank : axis;
+  return c10::maybe_wrap_dim(c.integer("axis", absent), c[0].dim(), /*wrap_scalar=*/false);
 }
 
 /// The numbers, in a flat tensor, of the slices that tuples of indices name; a tuple's length is the indices' last

@@ -23,6 +23,7 @@
 #include <ATen/ops/var.h>
 #include <ATen/ops/var_mean.h>
 
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -55,9 +56,8 @@ std::optional<at::ScalarType> type(const Call& c) {
   return c.has("dtype") ? std::optional(c.type("dtype")) : std::nullopt;
 }
 
-std::optional<int64_t> one_or_all(const Call& c) {
-  return c.has("dim") ? std::optional(c.integer("dim")) : std::nullopt;
-}
+/// One dimension, or none for all.
+std::optional<int64_t> one_or_all(const Call& c) { return optional_integer(c, "dim"); }
 
 /// What is taken from the number of elements before a variance divides by it.
 std::optional<at::Scalar> correction(const Call& c) {

@@ -72,8 +72,8 @@ std::optional<Affine> scale(const Graph& graph, const Step& step, int64_t rank, 
 }
 
 std::optional<Affine> affine_of(const Graph& graph, const Step& step, int64_t rank, int64_t channels) {
-  if (std::string_view(step.operation->name) == "ElementWise") return element_wise(graph, step, rank, channels);
-  if (std::string_view(step.operation->name) == "Scale") return scale(graph, step, rank, channels);
+  if (is(step, "ElementWise")) return element_wise(graph, step, rank, channels);
+  if (is(step, "Scale")) return scale(graph, step, rank, channels);
   return {};
 }
 

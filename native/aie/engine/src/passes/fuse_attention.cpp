@@ -8,12 +8,6 @@ namespace AscendIE {
 
 namespace {
 
-bool is(const Step* step, std::string_view operation) { return step && step->operation->name == operation; }
-
-bool is_kind(const Step& step, ElementWiseOperation kind) {
-  return attribute_is(step, "kind", static_cast<int64_t>(kind));
-}
-
 bool transposes(const Step& product, std::string_view side) {
   return attribute_is(product, side, static_cast<int64_t>(MatrixOperation::TRANSPOSE));
 }
@@ -52,7 +46,7 @@ class Fuser {
   size_t rank(uint32_t value) const { return program_.types[value].shape.size(); }
 
   bool fuse(Step& step) {
-    if (!is(&step, "MatrixMultiply") || !attribute_is(step, "a", 0) || !attribute_is(step, "b", 0)) return false;
+    if (!is(step, "MatrixMultiply") || !attribute_is(step, "a", 0) || !attribute_is(step, "b", 0)) return false;
     const Step* const softmax = graph_.fusible(step.inputs[0], "SoftMax");
     const size_t dimensions = rank(step.inputs[0]);
     // at::scaled_dot_product_attention has a fast kernel for batches of heads.
@@ -78,7 +72,7 @@ class Fuser {
     if (!transposes(*product, "b")) {
       take_factor(scores.keys, scores.factor);
       const Step* const shuffle = graph_.producer(scores.keys);
-      if (!is(shuffle, "Shuffle") || !exchanges_last(*shuffle)) return {};
+      if (!shuffle || !is(*shuffle, "Shuffle") || !exchanges_last(*shuffle)) return {};
       scores.keys = shuffle->inputs[0];
     }
     take_factor(scores.queries, scores.factor);
@@ -90,7 +84,7 @@ class Fuser {
   /// If the value is a sum of scores and a mask, it becomes the scores.
   void take_mask(uint32_t& value, Scores& scores) const {
     const Step* const sum = graph_.fusible(value, "ElementWise");
-    if (!sum || !is_kind(*sum, ElementWiseOperation::ADD)) return;
+    if (!sum || !is_element_wise(*sum, ElementWiseOperation::ADD)) return;
     for (const size_t side : {0, 1}) {
       const uint32_t mask = sum->inputs[1 - side];
       const size_t dimensions = rank(mask);
@@ -112,8 +106,8 @@ class Fuser {
   void take_factor(uint32_t& value, double& factor) const {
     const Step* const step = graph_.fusible(value, "ElementWise");
     if (!step) return;
-    const bool product = is_kind(*step, ElementWiseOperation::MUL);
-    if (!product && !is_kind(*step, ElementWiseOperation::DIV)) return;
+    const bool product = is_element_wise(*step, ElementWiseOperation::MUL);
+    if (!product && !is_element_wise(*step, ElementWiseOperation::DIV)) return;
     for (const size_t side : product ? std::vector<size_t>{0, 1} : std::vector<size_t>{0}) {
       const at::Tensor number = graph_.constant(step->inputs[1 - side]);
       if (!number.defined() || number.dim() != 0) continue;

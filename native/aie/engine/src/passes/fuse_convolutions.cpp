@@ -18,10 +18,9 @@ struct Function {
 std::optional<Function> function_of(const Step& step) {
   const Tensors none;
   const Call call(none, step.attributes, {});
-  const std::string_view operation = step.operation->name;
-  if (operation == "Clip") return Function{"hardtanh", call.real("low"), call.real("high")};
-  if (operation == "HardSwish") return Function{"hardswish"};
-  if (operation != "Activation") return {};
+  if (is(step, "Clip")) return Function{"hardtanh", call.real("low"), call.real("high")};
+  if (is(step, "HardSwish")) return Function{"hardswish"};
+  if (!is(step, "Activation")) return {};
   switch (call.kind<ActivationKind>("kind")) {
     case ActivationKind::RELU:
       return Function{"relu"};
@@ -43,11 +42,6 @@ std::optional<Function> function_of(const Step& step) {
     default:
       return {};
   }
-}
-
-bool is_sum(const Step& step) {
-  return std::string_view(step.operation->name) == "ElementWise" &&
-         attribute_is(step, "kind", static_cast<int64_t>(ElementWiseOperation::ADD));
 }
 
 bool is_known(const ValueType& type) {
@@ -83,7 +77,7 @@ class Fuser {
   }
 
   bool fuse_sum(Step& step) {
-    if (!is_sum(step) || step.inputs[0] == step.inputs[1]) return false;
+    if (!is_element_wise(step, ElementWiseOperation::ADD) || step.inputs[0] == step.inputs[1]) return false;
     const ValueType& type = program_.types[step.outputs[0]];
     // The later of two convolutions: the earlier one's result is there in any case.
     for (const size_t side : {1, 0}) {

@@ -11,12 +11,6 @@ namespace {
 constexpr ActivationKind kActivations[] = {ActivationKind::RELU, ActivationKind::SIGMOID, ActivationKind::TANH,
                                            ActivationKind::SWISH, ActivationKind::GELU};
 
-bool is(const Step& step, std::string_view operation) { return step.operation->name == operation; }
-
-bool is_sum(const Step& step) {
-  return is(step, "ElementWise") && attribute_is(step, "kind", static_cast<int64_t>(ElementWiseOperation::ADD));
-}
-
 bool fuses(const Step& activation) {
   return std::any_of(std::begin(kActivations), std::end(kActivations),
                      [&](ActivationKind kind) { return attribute_is(activation, "kind", static_cast<int64_t>(kind)); });
@@ -30,7 +24,7 @@ class Fuser {
     for (Step& step : program_.steps) {
       if (is(step, "MatrixMultiply")) {
         start(step);
-      } else if (is_sum(step) && (fuse_sum(step, 0) || fuse_sum(step, 1))) {
+      } else if (is_element_wise(step, ElementWiseOperation::ADD) && (fuse_sum(step, 0) || fuse_sum(step, 1))) {
         graph_.update();
       } else if (is(step, "Activation") && fuse_activation(step)) {
         graph_.update();

@@ -28,7 +28,7 @@ at::Tensor Graph::constant(uint32_t value) const {
 
 Step* Graph::fusible(uint32_t value, std::string_view operation) const {
   Step* const step = producers_[value];
-  return step && step->operation->name == operation && step->outputs.size() == 1 && used_once(value) ? step : nullptr;
+  return step && is(*step, operation) && step->outputs.size() == 1 && used_once(value) ? step : nullptr;
 }
 
 uint32_t add_value(Program& program, ValueType type) {
@@ -62,6 +62,12 @@ void remove_unused(Program& program) {
   std::reverse(kept.begin(), kept.end());
   program.steps = std::move(kept);
   std::erase_if(program.constants, [&](const auto& constant) { return wanted.count(constant.first) == 0; });
+}
+
+bool is(const Step& step, std::string_view operation) { return step.operation->name == operation; }
+
+bool is_element_wise(const Step& step, ElementWiseOperation kind) {
+  return is(step, "ElementWise") && attribute_is(step, "kind", static_cast<int64_t>(kind));
 }
 
 bool attribute_is(const Step& step, std::string_view name, int64_t value, int64_t absent) {

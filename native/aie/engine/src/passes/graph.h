@@ -41,6 +41,9 @@ uint32_t add_value(Program& program, ValueType type);
 void replace_value(Program& program, uint32_t from, uint32_t to);
 /// Steps and constants that no output needs.
 void remove_unused(Program& program);
+/// Whether the step is of the operation of that name.
+bool is(const Step& step, std::string_view operation);
+bool is_element_wise(const Step& step, ElementWiseOperation kind);
 /// True if the step has an attribute of that name and value; an attribute that is absent has the value `absent`.
 bool attribute_is(const Step& step, std::string_view name, int64_t value, int64_t absent = 0);
 

@@ -39,17 +39,16 @@ class Merger {
  private:
   /// Readers take a part of the merged result as well as a tensor of its own: they only give it another shape.
   bool can_merge(const Step& step) const {
-    if (step.operation->name != std::string_view("Linear") || !attribute_is(step, "residual", 0) ||
-        step.attributes.count("activation") || graph_.output(step.outputs[0])) {
+    if (!is(step, "Linear") || !attribute_is(step, "residual", 0) || step.attributes.count("activation") ||
+        graph_.output(step.outputs[0])) {
       return false;
     }
     for (size_t i = 1; i < step.inputs.size(); ++i) {
       if (!graph_.used_once(step.inputs[i]) || !graph_.constant(step.inputs[i]).defined()) return false;
     }
     const auto& users = graph_.users(step.outputs[0]);
-    return !users.empty() && std::all_of(users.begin(), users.end(), [](const Step* user) {
-      return user->operation->name == std::string_view("Shuffle");
-    });
+    return !users.empty() &&
+           std::all_of(users.begin(), users.end(), [](const Step* user) { return is(*user, "Shuffle"); });
   }
 
   uint32_t joined(const Group& group, size_t input, int64_t axis) {
