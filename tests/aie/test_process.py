@@ -60,6 +60,8 @@ try:
 except ImportError as error:
     print(error)
 print(compiled(torch.ones(2, device="npu:0")).device)
+kept = {"torch_executed_ops": ["aten::absent", "aten::relu"], "torch_executed_modules": ["Absent"]}
+torch_aie.compile(module, inputs=[torch_aie.Input((2,))], **kept)
 """
 
 OWN_DEVICE_OUTPUT = """\
@@ -154,6 +156,16 @@ def test_log_file(without_torch_npu: Done, home: Path) -> None:
     line = path.read_text(encoding="utf-8").splitlines()[0]
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+ \[torch_aie\] info: ", line)
     assert "[torch_aie]" not in without_torch_npu.stderr
+
+
+def test_names_that_nothing_in_the_graph_has(without_torch_npu: Done, home: Path) -> None:
+    assert not without_torch_npu.returncode, without_torch_npu.stderr
+    (path,) = (home / "ascend/log/torch_aie_log").iterdir()
+    text = path.read_text(encoding="utf-8")
+    told = "torch_executed_ops: nothing in the graph is 'aten::absent', there are: aten::relu"
+    assert f"{told}\n" in text
+    assert "torch_executed_modules: nothing in the graph is 'Absent', there are: " in text
+    assert text.count("nothing in the graph is") == 2
 
 
 @pytest.mark.twin

@@ -136,12 +136,14 @@ class Cells(nn.Module):
         return self.gru(h, c), c
 
 
+@pytest.mark.parametrize("way", ["script", "trace"])
 @pytest.mark.parametrize("bias", [False, True])
-def test_cells(*, bias: bool) -> None:
+def test_cells(way: str, *, bias: bool) -> None:
     torch.manual_seed(0)
     tensors = (torch.randn(3, 6), torch.randn(3, 8), torch.randn(3, 8))
     # A trace has what PyTorch's CPU kernel of a cell does, in place: script keeps the cell.
-    module = torch.jit.script(Cells(bias=bias).eval().requires_grad_(requires_grad=False))
+    cells = Cells(bias=bias).eval().requires_grad_(requires_grad=False)
+    module = torch.jit.script(cells) if way == "script" else traced(cells, tensors)
     whole = compiled(module, tensors)
     torch.testing.assert_close(whole(*tensors), module(*tensors), atol=1e-4, rtol=0)
 

@@ -8,6 +8,7 @@
 #include "conversion.h"
 #include "engine.h"
 #include "inputs.h"
+#include "kept.h"
 #include "log.h"
 #include "lowering.h"
 #include "npu.h"
@@ -57,6 +58,7 @@ class Partition {
   Partition(const torch::jit::Module& module, const std::string& method, const CompileOptions& options)
       : options(options), lowered(core::lowering::lower(module, method, options)) {
     core::conversion::converters::expect_registered(*lowered.graph);
+    core::partition::warn_of_unknown_names(*lowered.graph, options);
     device::move_to_host(*lowered.graph);
     inputs_ = core::conversion::input_types(*lowered.graph, options);
     make_plans();
@@ -112,11 +114,25 @@ class Partition {
   /// Runs the graph, which is needed only if a part of it stays on libtorch: operators of users may have a converter
   /// and nothing else.
   void learn() {
+    if (core::conversion::choices(inputs_) == 2) look_between();
     do {
       observations_ = core::partition::observe(lowered, inputs_);
     } while (core::lowering::specialize(lowered.graph, observations_));
     knowledge_.observations = &observations_;
     make_plans();
+  }
+
+  /// A size inside of the graph that is the same at both ends of a range may be another between them. Not all models
+  /// take the sizes between.
+  void look_between() {
+    std::vector<InputType> more = core::conversion::with_third_choice(inputs_);
+    if (core::conversion::choices(more) == 2) return;  // gears
+    try {
+      core::partition::observe(lowered, more);
+      inputs_ = std::move(more);
+    } catch (const c10::Error& e) {
+      log(Level::kInfo, "sizes between the ends of the range are not looked at: ", e.what_without_backtrace());
+    }
   }
 
   void make_plans() {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "conversion.h"
 #include "core/util/prelude.h"
 #include "evaluator_tables.h"
 #include "sizes.h"
@@ -80,8 +81,8 @@ Vars results_of(const Evaluation& evaluation) {
     if (auto sizes = evaluate_sizes(evaluation.ctx, node, evaluation.args)) return *std::move(sizes);
   }
   if (const Evaluator evaluate = evaluator_of(node)) return evaluate(evaluation);
-  TORCH_CHECK_TYPE(!has_tensor(evaluation.args),
-                   "an argument is not known until the model runs, and this operator has no layer");
+  TORCH_CHECK_NOT_IMPLEMENTED(!has_tensor(evaluation.args),
+                              "an argument is not known until the model runs, and this operator has no layer");
   return run(evaluation);
 }
 
@@ -128,6 +129,8 @@ void evaluate(ConversionCtx* ctx, const Node* node) {
   Vars results;
   try {
     results = results_of({ctx, node, args});
+  } catch (const c10::NotImplementedError& e) {
+    throw Declined(node, util::nodeInfo(node) + ": " + e.what_without_backtrace());
   } catch (const c10::Error& e) {
     TORCH_CHECK_VALUE(false, util::nodeInfo(node), ": ", e.what_without_backtrace());
   }

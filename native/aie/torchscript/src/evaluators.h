@@ -9,7 +9,8 @@ namespace torch_aie::core::conversion {
 
 /// Whether an engine can take the node in; a node with a tensor among its outputs only if it is a constant or a list.
 bool is_evaluable(const torch::jit::Node* node);
-/// Associates the node's outputs; throws c10::Error that names the node.
+/// Associates the node's outputs; throws c10::Error that names the node, or Declined where a value is known only when
+/// the model runs.
 void evaluate(ConversionCtx* ctx, const torch::jit::Node* node);
 
 }  // namespace torch_aie::core::conversion

@@ -119,7 +119,25 @@ void forget_equal_samples(InputType& type) {
   type.profiles.clear();
 }
 
+/// A shape between two, with odd sizes where it can: most of what depends on sizes is seen with odd ones.
+Shape between(const Shape& low, const Shape& high) {
+  Shape shape = low;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    shape[i] += (high[i] - low[i]) / 2;
+    if (shape[i] % 2 == 0 && shape[i] + 1 < high[i]) ++shape[i];
+  }
+  return shape;
+}
+
 }  // namespace
+
+std::vector<InputType> with_third_choice(std::vector<InputType> inputs) {
+  for (InputType& input : inputs) {
+    const bool range = input.profiles.size() == 1 && input.samples.size() == 2;
+    if (range) input.samples.push_back(between(input.samples[0], input.samples[1]));
+  }
+  return inputs;
+}
 
 std::vector<InputType> input_types(const torch::jit::Graph& graph, const torchscript::CompileOptions& options) {
   check(graph, options);

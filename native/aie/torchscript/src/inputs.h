@@ -13,6 +13,9 @@ namespace torch_aie::core::conversion {
 /// One for each input of the graph behind the module; throws c10::Error for a declaration that the graph cannot have.
 std::vector<InputType> input_types(const torch::jit::Graph& graph, const torchscript::CompileOptions& options);
 
+/// The same with a third choice of the sizes of a range, between its ends.
+std::vector<InputType> with_third_choice(std::vector<InputType> inputs);
+
 /// How many choices of sizes a graph is looked at with: 1 if no input has several shapes.
 size_t choices(const std::vector<InputType>& inputs);
 /// The shape of an input with one choice of sizes.

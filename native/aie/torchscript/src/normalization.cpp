@@ -66,10 +66,52 @@ bool renames_kept(Graph& graph, const std::vector<std::string>& kept) {
   return count(*copy, kept) < count(graph, kept);
 }
 
+/// Whether the value is a piece that an unsafe_chunk or unsafe_split made, and nobody reads the whole any more.
+bool is_own_piece(const Value* value) {
+  if (value->node()->kind() != c10::prim::ListUnpack) return false;
+  const Value* const list = value->node()->input(0);
+  const std::string_view maker = list->node()->kind().toQualString();
+  const bool unsafe = maker == "aten::unsafe_chunk" || maker == "aten::unsafe_split";
+  return unsafe && list->uses().size() == 1 && list->node()->input(0)->uses().size() == 1;
+}
+
+/// The operator that gives what this one writes into its first operand; null if there is none.
+Node* without_writing(Graph& graph, Node* node) {
+  const std::string name = node->kind().toQualString();
+  const c10::FunctionSchema* const schema = node->maybeSchema();
+  if (!schema || !schema->is_mutable() || name.back() != '_' || node->outputs().size() != 1) return nullptr;
+  Node* const pure = graph.create(c10::Symbol::fromQualString(name.substr(0, name.size() - 1)), node->inputs(), 1);
+  pure->copyMetadata(node);
+  pure->output()->copyMetadata(node->output());
+  pure->insertBefore(node);
+  if (pure->maybeSchema()) return pure;
+  pure->destroy();
+  return nullptr;
+}
+
+/// Pieces that are changed in place, as traced cells do it: no pass of PyTorch's sees that they are nobody else's.
+void do_not_write_pieces(Graph& graph) {
+  for_each(graph.block(), [&](Node* node) {
+    if (node->inputs().empty() || !is_own_piece(node->input(0))) return;
+    Value* const piece = node->input(0);
+    const auto& uses = piece->uses();
+    const bool first = std::all_of(uses.begin(), uses.end(), [&](const torch::jit::Use& use) {
+      const bool beside = use.user->owningBlock() == piece->node()->owningBlock();
+      return beside && (use.user == node ? use.offset == 0 : use.user->isAfter(node));
+    });
+    Node* const pure = first ? without_writing(graph, node) : nullptr;
+    if (!pure) return;
+    piece->replaceAllUsesAfterNodeWith(node, pure->output());
+    node->output()->replaceAllUsesWith(pure->output());
+    node->destroy();
+  });
+}
+
 }  // namespace
 
 void normalize(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& kept) {
   if (!renames_kept(*graph, kept)) torch::jit::NormalizeOps(graph);
+  do_not_write_pieces(*graph);
   if (contains(kept, "aten::view")) return;
   const torch::jit::AliasDb aliases(graph);
   for_each(graph->block(), [&](Node* node) {

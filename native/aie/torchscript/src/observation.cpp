@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "inputs.h"
+#include "late_numbers.h"
 #include "log.h"
 
 namespace torch_aie::core::partition {
@@ -224,6 +225,7 @@ Observations observe_choices(const lowering::Lowered& lowered, const std::vector
     }
   }
   for (auto& entry : all) join(entry.second, choices, inputs);
+  mark_late_numbers(*lowered.graph, all);
   return all;
 }
 

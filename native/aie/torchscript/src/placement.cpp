@@ -8,7 +8,7 @@
 #include "core/conversion/converters/converters.h"
 #include "core/util/prelude.h"
 #include "evaluators.h"
-#include "modules.h"
+#include "kept.h"
 
 namespace torch_aie::core::partition {
 
@@ -87,8 +87,8 @@ std::string Placement::hindrance(const Node* node) const {
   const bool converted = conversion::converters::FindConverter(node);
   const bool evaluable = !converted && conversion::is_evaluable(node);
   if (touches_written(node)) return "it has to do with what is changed in place";
-  if (forced(node)) return "torch_executed_ops";
-  if (converted && in_forced_module(node)) return "torch_executed_modules";
+  if (is_kept(node, options_)) return "torch_executed_ops";
+  if (converted && is_in_kept_module(node, options_)) return "torch_executed_modules";
   if (knowledge_.declined.count(node)) return "its converter declined these arguments";
   if (!converted && !evaluable) return "it has no converter";
   for (const auto values : {node->inputs(), at::ArrayRef<const Value*>(node->outputs())}) {
@@ -139,26 +139,6 @@ std::string Placement::unfit_type(const Value* value) const {
   const bool number = observed.tensor->shape.empty();
   const bool kept = observed.tensor->type == at::kDouble && !number && !options_.truncate_long_and_double;
   return kept ? "has the dtype Double, and truncate_long_and_double is off" : "";
-}
-
-/// Lowering gives operators in place the names of the others.
-bool Placement::forced(const Node* node) const {
-  const auto& names = options_.torch_executed_ops;
-  if (names.empty()) return false;
-  const std::string kind = node->kind().toQualString();
-  const c10::FunctionSchema* const schema = node->maybeSchema();
-  const std::string overload = schema ? c10::str(kind, ".", schema->overload_name()) : kind;
-  return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return name == kind || name == overload || name == kind + "_"; });
-}
-
-bool Placement::in_forced_module(const Node* node) const {
-  const auto& names = options_.torch_executed_modules;
-  if (names.empty()) return false;
-  const std::vector<std::string> classes = lowering::classes_of(node);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return std::find(classes.begin(), classes.end(), lowering::class_name(name)) != classes.end();
-  });
 }
 
 bool Placement::touches_written(const Node* node) const {

@@ -51,8 +51,6 @@ class Placement {
   bool depends_on_sizes(const torch::jit::Node* node) const;
   std::string unfit(const torch::jit::Value* value) const;
   std::string unfit_type(const torch::jit::Value* value) const;
-  bool forced(const torch::jit::Node* node) const;
-  bool in_forced_module(const torch::jit::Node* node) const;
   bool touches_written(const torch::jit::Node* node) const;
   bool has_effects(const torch::jit::Node* node) const;
   bool comes_in(const torch::jit::Value* value, const torch::jit::Node* user) const;

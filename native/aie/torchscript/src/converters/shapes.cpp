@@ -89,6 +89,7 @@ const auto g_shapes =
 
 constexpr SchemaRow kRows[] = {
     {"aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "Chunk"},
+    {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "Chunk"},
     {"aten::constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "PadConstant"},
     {"aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "CopyInto"},
     {"aten::expand(Tensor self, int[] size, *, bool implicit=False) -> Tensor", "Expand"},
