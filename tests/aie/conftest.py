@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import opwright.twin  # noqa: F401
+import opwright.twin  # noqa: F401 - the twin loads, unless the environment says otherwise
 
 # isort: split
 import torch

@@ -5,7 +5,10 @@
 #include <torch/csrc/jit/runtime/operator.h>
 #include <torch/csrc/jit/runtime/register_ops_utils.h>
 
+#include <optional>
+
 #include "npu.h"
+#include "types.h"
 
 namespace torch_aie::device {
 
@@ -20,12 +23,6 @@ using torch::jit::Value;
 constexpr const char* kToHost = "torch_aie::to_host";
 constexpr const char* kToNpu = "torch_aie::to_npu";
 constexpr const char* kFollow = "torch_aie::follow";
-
-bool has_tensors(const c10::TypePtr& type) {
-  if (type->isSubtypeOf(*c10::TensorType::get())) return true;
-  const auto contained = type->containedTypes();
-  return std::any_of(contained.begin(), contained.end(), has_tensors);
-}
 
 /// The value with each tensor in it moved; containers are made anew.
 template <class Move>
@@ -87,12 +84,12 @@ Node* create(Graph& graph, const char* name, std::vector<Value*> inputs, const c
   return node;
 }
 
-c10::optional<IValue> on_host(const IValue& constant) {
+std::optional<IValue> on_host(const IValue& constant) {
   if (constant.isDevice() && constant.toDevice().type() == kNpu) return c10::Device(at::kCPU);
   if (constant.isTensor() && constant.toTensor().defined() && constant.toTensor().device().type() == kNpu) {
     return to_host(constant.toTensor());
   }
-  return c10::nullopt;
+  return std::nullopt;
 }
 
 void move_constants(torch::jit::Block* block) {
@@ -100,7 +97,7 @@ void move_constants(torch::jit::Block* block) {
     for (torch::jit::Block* inner : node->blocks()) move_constants(inner);
     if (node->kind() != torch::jit::prim::Constant) continue;
     const auto value = torch::jit::toIValue(node->output());
-    const auto replacement = value ? on_host(*value) : c10::nullopt;
+    const auto replacement = value ? on_host(*value) : std::nullopt;
     if (!replacement) continue;
     const torch::jit::WithInsertPoint here(node);
     node->output()->replaceAllUsesWith(node->owningGraph()->insertConstant(*replacement));
@@ -121,13 +118,13 @@ bool is_only_for_npu(const Node* node) {
 void surround(Node* node) {
   Graph& graph = *node->owningGraph();
   for (size_t i = 0; i < node->inputs().size(); ++i) {
-    if (!has_tensors(node->input(i)->type())) continue;
+    if (!core::holds_tensor(node->input(i)->type())) continue;
     Node* const moved_in = create(graph, kToNpu, {node->input(i)}, node->input(i)->type());
     moved_in->insertBefore(node);
     node->replaceInput(i, moved_in->output());
   }
   for (Value* output : node->outputs()) {
-    if (!has_tensors(output->type())) continue;
+    if (!core::holds_tensor(output->type())) continue;
     Node* const moved_out = create(graph, kToHost, {output}, output->type());
     moved_out->insertAfter(node);
     output->replaceAllUsesAfterNodeWith(moved_out, moved_out->output());
@@ -145,7 +142,7 @@ void surround_npu_nodes(torch::jit::Block* block) {
 std::vector<Value*> take_inputs(Graph& graph) {
   std::vector<Value*> tensors;
   for (Value* input : graph.inputs().slice(1)) {  // the first is the module
-    if (!has_tensors(input->type())) continue;
+    if (!core::holds_tensor(input->type())) continue;
     if (input->type()->isSubtypeOf(*c10::TensorType::get())) tensors.push_back(input);
     Node* const node = create(graph, kToHost, {input}, input->type());
     graph.prependNode(node);
@@ -167,7 +164,7 @@ void follow_inputs(Graph& graph) {
   Node* const list = graph.appendNode(graph.createList(c10::TensorType::get(), inputs));
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     Value* const output = graph.outputs()[i];
-    if (!has_tensors(output->type())) continue;
+    if (!core::holds_tensor(output->type())) continue;
     Node* const node = create(graph, kFollow, {output, list->output()}, output->type());
     graph.appendNode(node);
     graph.return_node()->replaceInput(i, node->output());

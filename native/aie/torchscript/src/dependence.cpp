@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "types.h"
+
 namespace torch_aie::core::partition {
 
 namespace {
@@ -25,12 +27,6 @@ bool reads_only_shape(const Node* node) {
       "prim::requires_grad", "aten::is_contiguous",
   };
   return kinds.count(node->kind().toQualString()) > 0;
-}
-
-bool holds_tensor(const c10::TypePtr& type) {
-  if (type->isSubtypeOf(*c10::TensorType::get())) return true;
-  const auto contained = type->containedTypes();
-  return std::any_of(contained.begin(), contained.end(), holds_tensor);
 }
 
 /// Numbers of these types are operands; sizes, dimensions and flags are of other types.

@@ -19,7 +19,7 @@ using AscendIE::DataType;
 
 Attribute type_attribute(const Var& dtype, DataType absent) {
   if (dtype.isNone()) return static_cast<int64_t>(absent);
-  return static_cast<int64_t>(util::toDataType(static_cast<c10::ScalarType>(dtype.unwrapToInt())));
+  return static_cast<int64_t>(util::toDataType(dtype.unwrapToScalarType()));
 }
 
 Attribute number_attribute(const Var& var, std::vector<AscendIE::Tensor*>& inputs) {

@@ -1,4 +1,5 @@
 // evaluators_properties.cpp: what is known of tensors without their values, and numbers made of it.
+#include <c10/core/WrapDimMinimal.h>
 #include <c10/util/Exception.h>
 
 #include <numeric>
@@ -25,9 +26,7 @@ Vars sizes(const Evaluation& e) { return {Var(c10::IValue(shape_of(e[0])))}; }
 Vars size(const Evaluation& e) {
   const std::vector<int64_t> shape = shape_of(e[0]);
   const auto rank = static_cast<int64_t>(shape.size());
-  const int64_t dim = e[1].unwrapToInt();
-  TORCH_CHECK_INDEX(dim >= -rank && dim < rank, "dimension ", dim, " is none of ", -rank, " to ", rank - 1);
-  return {number(shape[dim < 0 ? dim + rank : dim])};
+  return {number(shape[c10::maybe_wrap_dim(e[1].unwrapToInt(), rank, /*wrap_scalar=*/false)])};
 }
 
 Vars length(const Evaluation& e) {

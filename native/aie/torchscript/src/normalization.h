@@ -12,7 +12,7 @@ namespace torch_aie::core::lowering {
 /// Aliases get the name of their operator, old view operators that of reshape; `kept` names stay.
 void normalize(const std::shared_ptr<torch::jit::Graph>& graph, const std::vector<std::string>& kept);
 
-/// Dropout in evaluation, contiguous, detach, clones of what nobody changes; `kept` names stay.
+/// Dropout in evaluation, contiguous, detach and their like, of what nobody changes; `kept` names stay.
 void remove_no_ops(const std::shared_ptr<torch::jit::Graph>& graph, const std::vector<std::string>& kept);
 
 }  // namespace torch_aie::core::lowering

@@ -1,7 +1,7 @@
 // sizes.cpp: a layer for each size that is not fixed, and for each step of arithmetic on one.
 #include "sizes.h"
 
-#include <c10/util/Exception.h>
+#include <c10/core/WrapDimMinimal.h>
 
 #include <algorithm>
 #include <map>
@@ -68,16 +68,11 @@ bool fixed(const Tensor& x) {
   return std::all_of(dims.begin(), dims.end(), [](int64_t size) { return size >= 0; });
 }
 
-int64_t wrapped(int64_t dim, int64_t rank) {
-  TORCH_CHECK_INDEX(dim >= -rank && dim < rank, "dimension ", dim, " is none of ", -rank, " to ", rank - 1);
-  return dim < 0 ? dim + rank : dim;
-}
-
 Results size(ConversionCtx* ctx, const Node* node, const Vars& args) {
   if (!args[0].isAscendTensor() || fixed(*args[0].getAscendTensor())) return {};
   Tensor* const x = args[0].getAscendTensor();
   const int64_t rank = x->GetDimensions().Size();
-  if (args.size() > 1) return Vars{size_of(ctx, node, x, wrapped(args[1].unwrapToInt(), rank))};
+  if (args.size() > 1) return Vars{size_of(ctx, node, x, c10::maybe_wrap_dim(args[1].unwrapToInt(), rank))};
   Vars sizes;
   for (int64_t i = 0; i < rank; ++i) sizes.push_back(size_of(ctx, node, x, i));
   return Vars{Var(std::move(sizes))};
@@ -85,8 +80,7 @@ Results size(ConversionCtx* ctx, const Node* node, const Vars& args) {
 
 Results length(ConversionCtx* ctx, const Node* node, const Vars& args) {
   if (!args[0].isAscendTensor() || fixed(*args[0].getAscendTensor())) return {};
-  return Vars{
-      size_of(ctx, node, args[0].getAscendTensor(), wrapped(0, args[0].getAscendTensor()->GetDimensions().Size()))};
+  return Vars{size_of(ctx, node, args[0].getAscendTensor(), 0)};  // a tensor without dimensions is fixed
 }
 
 Results count(ConversionCtx* ctx, const Node* node, const Vars& args) {
@@ -151,7 +145,6 @@ const std::map<std::string_view, Evaluator>& evaluators() {
       {"aten::remainder", arithmetic},
       {"aten::pow", arithmetic},
       {"aten::neg", arithmetic},
-
       {"aten::sqrt", arithmetic},
       {"aten::floor", arithmetic},
       {"aten::ceil", arithmetic},

@@ -82,7 +82,7 @@ int64_t branches(const Block* block) {
   return number;
 }
 
-/// The rounds of loops with a constant count; 0 if there is none, or if one is too long.
+/// The most rounds of a loop with a constant count; 0 if there is none, -1 if one is too long.
 int64_t rounds(const Block* block) {
   int64_t most = 0;
   for (const Node* node : block->nodes()) {

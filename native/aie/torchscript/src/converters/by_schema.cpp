@@ -77,9 +77,7 @@ class Collected {
     return integer(var, inputs);
   }
 
-  static int64_t data_type(const Var& var) {
-    return static_cast<int64_t>(util::toDataType(static_cast<c10::ScalarType>(var.unwrapToInt())));
-  }
+  static int64_t data_type(const Var& var) { return static_cast<int64_t>(util::toDataType(var.unwrapToScalarType())); }
 
   void add_optional(const std::string& name, const c10::Type& type, const Var& var) {
     if (var.isNone()) return;

@@ -26,8 +26,7 @@ Converter to(size_t dtype, size_t device = 0) {
     if (device != 0) expect_own_device(arguments.at(device));
     AscendIE::Tensor* const x = tensor(ctx, arguments);
     if (dtype == 0 || arguments.at(dtype).isNone()) return finish(ctx, node, x);
-    const auto type = static_cast<c10::ScalarType>(arguments[dtype].unwrapToInt());
-    return cast(ctx, node, x, util::toDataType(type));
+    return cast(ctx, node, x, util::toDataType(arguments[dtype].unwrapToScalarType()));
   };
 }
 

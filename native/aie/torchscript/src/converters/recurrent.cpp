@@ -28,14 +28,16 @@ bool finish_all(ConversionCtx* ctx, const Node* node, AscendIE::BaseLayer* layer
   return true;
 }
 
-/// `kind`: RecurrentKind of the engine: LSTM, GRU, tanh, ReLU.
-Converter recurrent(int64_t kind) {
+/// The numbers of the engine's kinds (RecurrentKind in engine/src/operations/recurrent.h).
+enum Kind : int64_t { kLstm, kGru, kTanh, kRelu };
+
+Converter recurrent(Kind kind) {
   return [kind](ConversionCtx* ctx, const Node* node, args& arguments) {
     TORCH_CHECK_VALUE(!arguments[6].unwrapToBool(), "the layer is in training: call eval() on the module");
     std::vector<Tensor*> inputs;
     for (size_t i = 0; i < 3; ++i) append(ctx, inputs, arguments[i]);
     auto* const layer = ctx->net->AddOperation("Recurrent", inputs,
-                                               {{"kind", kind},
+                                               {{"kind", int64_t{kind}},
                                                 {"biases", int64_t{arguments[3].unwrapToBool()}},
                                                 {"layers", arguments[4].unwrapToInt()},
                                                 {"bidirectional", int64_t{arguments[7].unwrapToBool()}},
@@ -59,19 +61,19 @@ const auto g_recurrent =
         .pattern(
             "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
             "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
-            recurrent(0))
+            recurrent(kLstm))
         .pattern(
             "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
             "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-            recurrent(1))
+            recurrent(kGru))
         .pattern(
             "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
             "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-            recurrent(2))
+            recurrent(kTanh))
         .pattern(
             "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
             "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
-            recurrent(3))
+            recurrent(kRelu))
         .pattern(
             "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
             "Tensor? b_hh=None) -> (Tensor, Tensor)",

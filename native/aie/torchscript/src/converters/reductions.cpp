@@ -19,7 +19,7 @@ AscendIE::Tensor* cast(ConversionCtx* ctx, AscendIE::Tensor* x, c10::ScalarType 
 /// The input in the type that argument `i` asks for.
 AscendIE::Tensor* typed(ConversionCtx* ctx, args& arguments, size_t i) {
   AscendIE::Tensor* const x = tensor(ctx, arguments);
-  return arguments.at(i).isNone() ? x : cast(ctx, x, static_cast<c10::ScalarType>(arguments[i].unwrapToInt()));
+  return arguments.at(i).isNone() ? x : cast(ctx, x, arguments[i].unwrapToScalarType());
 }
 
 /// PyTorch adds integers up in INT64 unless it is told otherwise; the layer keeps the input's type.

@@ -25,13 +25,6 @@ constexpr const char* kScales[] = {"scales_d", "scales_h", "scales_w"};
 
 bool has_corners(const Mode& mode) { return std::string(mode.mode) != "nearest"; }
 
-std::vector<double> doubles(const Var& list) {
-  if (!list.isList()) return list.getIValue().toDoubleVector();
-  std::vector<double> values;
-  for (const Var& item : list.getList()) values.push_back(item.unwrapToDouble());
-  return values;
-}
-
 bool resize(ConversionCtx* ctx, const Node* node, args& arguments, const Mode& mode, bool vector) {
   std::vector<AscendIE::Tensor*> inputs{tensor(ctx, arguments)};
   Attributes attributes{{"mode", std::string(mode.mode)}};
@@ -40,7 +33,7 @@ bool resize(ConversionCtx* ctx, const Node* node, args& arguments, const Mode& m
   if (has_corners(mode)) attributes["align_corners"] = int64_t{arguments[next++].unwrapToBool()};
   const auto set_scale = [&](size_t i, double scale) { attributes["scale_" + std::to_string(i)] = scale; };
   if (vector && !arguments[next].isNone()) {
-    const std::vector<double> scales = doubles(arguments[next]);
+    const std::vector<double> scales = arguments[next].unwrapToDoubleVector();
     for (size_t i = 0; i < scales.size(); ++i) set_scale(i, scales[i]);
   }
   for (size_t i = 0; !vector && next + i < arguments.size(); ++i) {
