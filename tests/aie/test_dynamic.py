@@ -190,6 +190,22 @@ def test_outside(
     compare(module, model, [(x, y)])  # the module goes on
 
 
+class Residual(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(x) + x
+
+
+def test_inputs_are_checked_before_libtorch_runs() -> None:
+    # The engine takes the input, and what libtorch makes of it.
+    module = torch_aie.compile(
+        scripted(Residual(), (torch.randn(4, 3),), "script"),
+        inputs=[Input((4, 3))],
+        torch_executed_ops=["aten::relu"],
+    )
+    with pytest.raises(RuntimeError, match=r"input 'x[.\d]*': got shape \[5, 3\]"):
+        module(torch.zeros(5, 3))
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [

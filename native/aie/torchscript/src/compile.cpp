@@ -89,13 +89,14 @@ class Partition {
     }
   }
 
-  /// Whether there is one engine that takes all inputs of the graph, and so checks them.
+  /// Whether there is one engine that takes the inputs of the graph and nothing else, and so checks them.
   bool whole() const {
     if (plans.size() != 1 || plans.front().segments.size() != 1) return false;
     const std::vector<Value*>& taken = plans.front().segments.front().inputs;
     const auto all = lowered.graph->inputs().slice(1);
-    return std::all_of(all.begin(), all.end(),
-                       [&](Value* input) { return std::find(taken.begin(), taken.end(), input) != taken.end(); });
+    return taken.size() == all.size() && std::all_of(all.begin(), all.end(), [&](Value* input) {
+             return std::find(taken.begin(), taken.end(), input) != taken.end();
+           });
   }
   const std::vector<InputType>& inputs() const { return inputs_; }
 

@@ -15,6 +15,7 @@
 #include "core/util/prelude.h"
 #include "evaluator_tables.h"
 #include "sizes.h"
+#include "types.h"
 
 namespace torch_aie::core::conversion {
 
@@ -44,13 +45,7 @@ Evaluator evaluator_of(const Node* node) {
   return found == all.end() ? nullptr : found->second;
 }
 
-bool holds_tensor(const c10::TypePtr& type) {
-  if (type->isSubtypeOf(*c10::TensorType::get())) return true;
-  const auto contained = type->containedTypes();
-  return std::any_of(contained.begin(), contained.end(), [](const auto& inner) { return holds_tensor(inner); });
-}
-
-bool holds_tensor(at::ArrayRef<const torch::jit::Value*> values) {
+bool hold_tensors(at::ArrayRef<const torch::jit::Value*> values) {
   return std::any_of(values.begin(), values.end(), [](const auto* value) { return holds_tensor(value->type()); });
 }
 
@@ -116,7 +111,7 @@ bool is_evaluable(const Node* node) {
   const c10::FunctionSchema* const schema = node->maybeSchema();
   if (schema && schema->is_mutable()) return false;
   if (evaluator_of(node)) return true;
-  return schema && !node->isNondeterministic() && !holds_tensor(node->inputs()) && !holds_tensor(node->outputs());
+  return schema && !node->isNondeterministic() && !hold_tensors(node->inputs()) && !hold_tensors(node->outputs());
 }
 
 void evaluate(ConversionCtx* ctx, const Node* node) {

@@ -9,6 +9,7 @@
 #include "core/util/prelude.h"
 #include "evaluators.h"
 #include "kept.h"
+#include "types.h"
 
 namespace torch_aie::core::partition {
 
@@ -26,12 +27,6 @@ bool engine_has(at::ScalarType type) {
 }
 
 }  // namespace
-
-bool holds_tensor(const c10::TypePtr& type) {
-  if (type->isSubtypeOf(*c10::TensorType::get())) return true;
-  const auto contained = type->containedTypes();
-  return std::any_of(contained.begin(), contained.end(), holds_tensor);
-}
 
 Placement::Placement(const std::shared_ptr<torch::jit::Graph>& graph, const torchscript::CompileOptions& options,
                      const Knowledge& knowledge)

@@ -71,6 +71,4 @@ class Placement {
   std::set<const torch::jit::Node*> ordered_;
 };
 
-bool holds_tensor(const c10::TypePtr& type);
-
 }  // namespace torch_aie::core::partition
