@@ -16,7 +16,8 @@ import torch_aie
 from torch_aie import Input, PrecisionPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 
@@ -152,6 +153,32 @@ def deep(m: Calls, x: torch.Tensor) -> torch.Tensor:
     return torch.cat([y, m.up(y)[:, :, :16, :16]], 1)
 
 
+def test_memory_is_planned_before_the_first_call() -> None:
+    module = nn.Sequential(*[nn.Conv2d(8, 8, 3, padding=1) for _ in range(3)])
+    x = torch.rand(2, 8, 32, 32)
+    script: torch.jit.ScriptModule = torch.jit.trace(  # type: ignore[no-untyped-call]
+        module.eval().requires_grad_(requires_grad=False), x
+    )
+    engine = torch_aie.compile(script, inputs=[x], precision_policy=PrecisionPolicy.FP32)
+    with torch.profiler.profile(profile_memory=True) as profile:
+        engine(x)
+    taken = [e.cpu_memory_usage for e in profile.events() if "_convolution_" in e.name]
+    assert taken == [0, 0, 0]  # all results are in the engine's block
+
+
+def test_model_that_does_not_take_zeros_is_planned_by_a_run() -> None:
+    module = Calls(lambda _, x: torch.div(torch.arange(1, 8193), x, rounding_mode="floor") * 2 + 1)
+    numbers = torch.arange(1, 8193)
+    script: torch.jit.ScriptModule = torch.jit.trace(module.eval(), numbers)  # type: ignore[no-untyped-call]
+    engine = torch_aie.compile(
+        script, inputs=[numbers], truncate_long_and_double=True, require_full_compilation=True
+    )
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        engine(numbers * 0)
+    for x in (numbers, numbers + 1, numbers):
+        torch.testing.assert_close(engine(x), script(x))
+
+
 def test_results_outlive_later_runs() -> None:
     """Runs take memory from one block again and again: what was returned is not in it."""
     module = traced(Calls(deep))
@@ -170,6 +197,107 @@ def test_threads_run_one_engine_at_once() -> None:
         results = list(pool.map(engine, inputs))
     for x, result in zip(inputs, results, strict=True):
         torch.testing.assert_close(result, module(x), atol=1e-5, rtol=1e-5)
+
+
+@pytest.fixture
+def threads() -> Iterator[Callable[[int], None]]:
+    """Set this thread's number of threads; afterwards it is what it was."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def reorders(call: Callable[[], object], capfd: pytest.CaptureFixture[str]) -> int:
+    """Return how many tensors oneDNN brings into another layout in a call."""
+    capfd.readouterr()
+    on = torch.backends.mkldnn.VERBOSE_ON
+    with torch.backends.mkldnn.verbose(on):  # type: ignore[no-untyped-call]
+        call()
+    lines = capfd.readouterr().out.splitlines()
+    assert any("exec,cpu,convolution" in line for line in lines)
+    return sum("exec,cpu,reorder" in line for line in lines)
+
+
+class Wide(nn.Module):
+    """A convolution of ResNet-50, for which oneDNN wants other weights with 1 thread than with 4.
+
+    With AVX-512 at least: on other machines it may want the same.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.wide = nn.Conv2d(256, 1024, 1)
+        self.groups = nn.Conv2d(1024, 1024, 3, padding=1, groups=32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.groups(self.wide(x)))
+
+
+def wide_engine() -> tuple[torch.jit.ScriptModule, torch.Tensor, torch.Tensor]:
+    """Return a model that was compiled for four threads, an input, and its result."""
+    module = Wide().eval().requires_grad_(requires_grad=False)
+    x = torch.rand(1, 256, 14, 14)
+    script: torch.jit.ScriptModule = torch.jit.trace(module, x)  # type: ignore[no-untyped-call]
+    torch.set_num_threads(4)
+    engine: torch.jit.ScriptModule = torch_aie.compile(
+        script, inputs=[x], precision_policy=PrecisionPolicy.FP32, require_full_compilation=True
+    )
+    return engine, x, module(x)
+
+
+def test_weights_follow_the_number_of_threads(
+    threads: Callable[[int], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine, x, wanted = wide_engine()
+    for count in (4, 1, 2, 4, 1):
+        threads(count)
+        for _ in range(8):  # each time it takes more runs until they follow
+            torch.testing.assert_close(engine(x), wanted, atol=1e-5, rtol=1e-5)
+        assert reorders(lambda: engine(x), capfd) == 0
+
+
+def test_weights_stay_where_numbers_of_threads_take_turns(
+    threads: Callable[[int], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine, x, _ = wide_engine()
+    counts = []
+    for number in range(24):
+        threads(1 + 3 * (number % 2))
+        counts.append(reorders(lambda: engine(x), capfd))
+    threads(1)  # the first run packed for one thread, and no later one for four
+    assert max(counts[2:]) <= 1
+    assert reorders(lambda: engine(x), capfd) == 0
+
+
+def test_saved_weights_are_the_same_in_any_layout(
+    threads: Callable[[int], None], tmp_path: Path
+) -> None:
+    engine, x, wanted = wide_engine()
+    files = []
+    for count in (4, 1):
+        threads(count)
+        torch.testing.assert_close(engine(x), wanted, atol=1e-5, rtol=1e-5)
+        files.append(tmp_path / f"{count}.pt")
+        engine.save(str(files[-1]))
+    first, second = (torch.jit.load(str(f))(x) for f in files)  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(first, second, atol=0, rtol=0)
+    torch.testing.assert_close(first, wanted, atol=1e-5, rtol=1e-5)
+
+
+def test_threads_of_different_numbers_run_one_engine_at_once(
+    threads: Callable[[int], None],
+) -> None:
+    engine, x, wanted = wide_engine()
+
+    def run(count: int) -> list[torch.Tensor]:
+        threads(count)  # of this thread of the pool
+        return [engine(x) for _ in range(12)]
+
+    with ThreadPoolExecutor(4) as pool:
+        for results in pool.map(run, [1, 2, 4, 1]):
+            for result in results:
+                torch.testing.assert_close(result, wanted, atol=1e-5, rtol=1e-5)
 
 
 def test_results_outlive_the_engine() -> None:

@@ -3,6 +3,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -97,6 +98,8 @@ class RunAllocator final : public c10::Allocator {
       // Never freed: tensors may live until the process ends.
       auto* const made = new RunAllocator(*c10::GetCPUAllocator());
       c10::SetCPUAllocator(made, kPriority);
+      // Every tensor of the process is freed here: a child must not get the mutex locked by a thread that it has not.
+      pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); });
       return made;
     }();
     return *allocator;
@@ -183,10 +186,11 @@ void Arena::Run::pause() {
 }
 
 Arena::Run::~Run() {
+  const bool complete = t_recorder != &recorder_;  // otherwise an error ended the run
   pause();
   const std::lock_guard lock(arena_.mutex_);
   if (block_) arena_.idle_.push_back(std::move(block_));
-  if (recorder_ && !arena_.plan_) arena_.plan_ = std::make_shared<const MemoryPlan>(recorder_->plan());
+  if (recorder_ && complete && !arena_.plan_) arena_.plan_ = std::make_shared<const MemoryPlan>(recorder_->plan());
 }
 
 }  // namespace AscendIE

@@ -2,12 +2,16 @@
 #include "runtime/Executor.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
+
+#include <algorithm>
 
 #include "arena.h"
 #include "passes/passes.h"
 #include "profiles.h"
 #include "program.h"
+#include "weights.h"
 
 namespace AscendIE {
 
@@ -46,9 +50,33 @@ at::Tensor result_of(const Binding& output, const at::Tensor& value, at::Device 
   return channels_last ? result.contiguous() : result;
 }
 
+/// True if the shape of every value is known.
+bool fixed(const Program& program) {
+  return std::all_of(program.types.begin(), program.types.end(), [](const ValueType& type) {
+    return std::all_of(type.shape.begin(), type.shape.end(), [](int64_t size) { return size >= 0; });
+  });
+}
+
+/// Runs the model once, so that its memory is planned before the first call.
+void rehearse(const Executor& executor) {
+  Tensors inputs;
+  for (const Binding& input : executor.GetProgram().inputs) inputs.push_back(at::zeros(input.shape, input.type));
+  try {
+    executor.Run(std::move(inputs));
+  } catch (const c10::Error&) {
+    // Models need not take zeros (divisions of integers): then the first run that succeeds plans.
+  }
+}
+
 }  // namespace
 
-Executor::Executor(std::string_view model) : arena_(std::make_shared<Arena>()) {
+struct Executor::Shared {
+  explicit Shared(std::shared_ptr<Program> program) : weights(std::move(program)) {}
+  Weights weights;
+  Arena arena;
+};
+
+Executor::Executor(std::string_view model) {
   Program program = deserialize(model);
   TORCH_CHECK_VALUE(program.types.size() == program.values, "model: types of ", program.types.size(), " values of ",
                     program.values);
@@ -60,21 +88,25 @@ Executor::Executor(std::string_view model) : arena_(std::make_shared<Arena>()) {
   for (const Binding& binding : program.inputs) check(binding.value, program);
   for (const Binding& binding : program.outputs) check(binding.value, program);
   prepare(program);
-  program_ = std::make_shared<const Program>(std::move(program));
+  const auto made = std::make_shared<Program>(std::move(program));
+  program_ = made;
+  shared_ = std::make_shared<Shared>(made);
+  if (fixed(*made)) rehearse(*this);
 }
 
 Executor::~Executor() = default;
 
-std::string Executor::Model() const { return serialize(*program_); }
+std::string Executor::Model() const { return serialize(shared_->weights.snapshot()); }
 
 std::vector<at::Tensor> Executor::Run(std::vector<at::Tensor> inputs) const {
   const at::AutoDispatchBelowAutograd no_gradients;
   const Program& program = *program_;
   check_inputs(program.inputs, inputs);
   const at::ScalarType compute = program.compute();
-  Arena::Run memory(*arena_);
-  Tensors values(program.values);  // freed before the run of the arena ends
-  for (const auto& [value, tensor] : program.constants) values[value] = tensor;
+  Tensors constants(program.values);
+  shared_->weights.give(constants);  // may pack them again: not in the memory of the run
+  Arena::Run memory(shared_->arena);
+  Tensors values = std::move(constants);  // freed before the run of the arena ends
   for (size_t i = 0; i < inputs.size(); ++i) {
     values[program.inputs[i].value] = in_precision(inputs[i].to(at::kCPU), compute);
   }

@@ -50,6 +50,12 @@ struct Step {
   Kernel kernel = {};                    // derived: runs the step instead of `operation`
 };
 
+/// A constant in a layout that depends on the number of threads.
+struct Packed {
+  uint32_t value;
+  std::function<at::Tensor(const at::Tensor& packed)> pack;  // for at::get_num_threads(), from any of the layouts
+};
+
 struct Program {
   BuilderFlag flag = BuilderFlag::FP32;
   uint32_t values = 0;
@@ -59,6 +65,7 @@ struct Program {
   std::vector<std::pair<uint32_t, at::Tensor>> constants;
   std::vector<Step> steps;
   std::vector<uint32_t> swapped;  // derived: opaque constants that have their first two axes in the other order
+  std::vector<Packed> packed;     // derived
 
   /// The type of all floating-point arithmetic.
   at::ScalarType compute() const;

@@ -13,7 +13,6 @@
 
 namespace AscendIE {
 
-class Arena;
 struct Program;
 
 /// Immutable once made: any number of threads may run it.
@@ -35,7 +34,8 @@ class ASCENDIE_API Executor {
 
  private:
   std::shared_ptr<const Program> program_;
-  std::shared_ptr<Arena> arena_;
+  struct Shared;  // by the runs
+  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace AscendIE

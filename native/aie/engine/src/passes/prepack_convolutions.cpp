@@ -27,6 +27,7 @@ c10::TypedOperatorHandle<Function> operator_of(const char* name, const char* ove
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Function>();
 }
 
+/// `weight` is plain, or packed already if it is not transposed.
 Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input) {
   const bool known = std::all_of(input.shape.begin(), input.shape.end(), [](int64_t size) { return size >= 0; });
   const at::OptionalIntArrayRef size = known ? at::OptionalIntArrayRef(input.shape) : std::nullopt;
@@ -36,7 +37,8 @@ Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input
                            at::OptionalIntArrayRef)>("mkldnn::_reorder_convolution_transpose_weight");
     return reorder.call(weight, c.paddings, c.output_paddings, c.strides, c.dilations, c.groups, size);
   }
-  return at::mkldnn_reorder_conv2d_weight(weight.to_mkldnn(), c.paddings, c.strides, c.dilations, c.groups, size);
+  return at::mkldnn_reorder_conv2d_weight(weight.is_mkldnn() ? weight : weight.to_mkldnn(), c.paddings, c.strides,
+                                          c.dilations, c.groups, size);
 }
 
 /// What a kernel needs beside the values.
@@ -123,10 +125,15 @@ class Packer {
 
   void pack(Step& step) {
     Convolution convolution(step.attributes, step.inputs.size());
-    const ValueType& x = program_.types[step.inputs[0]];
+    const ValueType x = program_.types[step.inputs[0]];
     const Tensor weight = graph_.constant(step.inputs[1]).reshape(convolution.weight_shape(x.shape[1]));
     step.inputs[1] = add_constant(program_, packed(convolution, weight, x));
-    if (convolution.transposed) program_.swapped.push_back(step.inputs[1]);
+    if (convolution.transposed) {
+      program_.swapped.push_back(step.inputs[1]);
+    } else {
+      program_.packed.push_back(
+          {step.inputs[1], [convolution, x](const Tensor& now) { return packed(convolution, now, x); }});
+    }
     const auto is_residual = [&](uint32_t value) { return value == step.inputs[convolution.residual]; };
     const bool dies = std::any_of(step.last_used.begin(), step.last_used.end(), is_residual);
     const uint32_t bias_value = step.inputs[convolution.bias], residual = step.inputs[convolution.residual];

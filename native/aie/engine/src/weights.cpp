@@ -1,0 +1,61 @@
+// weights.cpp
+#include "weights.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace AscendIE {
+
+namespace {
+
+// Threads of different numbers that run one engine in turn must not make it repack for each of them: each time it
+// needs twice as many runs in succession, at most so many.
+constexpr int kMostPatience = 64;
+
+bool same_layout(const at::Tensor& a, const at::Tensor& b) {
+  static const auto layout = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow("mkldnn::_get_mkldnn_serialized_md", "")
+                                 .typed<at::Tensor(const at::Tensor&)>();
+  return layout.call(a).equal(layout.call(b));
+}
+
+}  // namespace
+
+Weights::Weights(std::shared_ptr<Program> program)
+    : program_(std::move(program)), packed_for_(at::get_num_threads()), wanted_(packed_for_) {}
+
+void Weights::give(Tensors& values) {
+  const std::lock_guard lock(mutex_);
+  adapt(at::get_num_threads());
+  for (const auto& [value, tensor] : program_->constants) values[value] = tensor;
+}
+
+Program Weights::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return *program_;
+}
+
+void Weights::adapt(int threads) {
+  if (std::exchange(wanted_, threads) != threads) runs_ = 0;
+  runs_ = std::min(runs_ + 1, kMostPatience);
+  if (threads == packed_for_ || runs_ < patience_) return;
+  repack();
+  packed_for_ = threads;
+  patience_ = std::min(2 * patience_, kMostPatience);
+}
+
+/// One after the other, so that no more than one weight is in memory twice.
+void Weights::repack() {
+  for (const auto& [value, pack] : program_->packed) {
+    const auto is_value = [number = value](const auto& constant) { return constant.first == number; };
+    const auto constant = std::find_if(program_->constants.begin(), program_->constants.end(), is_value);
+    if (constant == program_->constants.end()) continue;  // no step reads it
+    at::Tensor tensor = pack(constant->second);
+    if (!same_layout(tensor, constant->second)) constant->second = std::move(tensor);
+  }
+}
+
+}  // namespace AscendIE
