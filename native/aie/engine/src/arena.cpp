@@ -98,7 +98,7 @@ class RunAllocator final : public c10::Allocator {
       // Never freed: tensors may live until the process ends.
       auto* const made = new RunAllocator(*c10::GetCPUAllocator());
       c10::SetCPUAllocator(made, kPriority);
-      // Every tensor of the process is freed here: a child must not get the mutex locked by a thread that it has not.
+      // A process may fork while another thread is in a run: the child must not find the mutex locked for ever.
       pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); });
       return made;
     }();
