@@ -117,6 +117,20 @@ def test_types_are_pytorchs(expression: str, tensors: list[torch.Tensor]) -> Non
     torch.testing.assert_close(result, module(*tensors), atol=1e-5, rtol=1e-5, equal_nan=True)
 
 
+@pytest.mark.parametrize("number", [1.5, 2])
+@pytest.mark.parametrize("x", [INT32, BOOL, FLOAT.half()])
+def test_numbers_of_traced_modules(x: torch.Tensor, number: float) -> None:
+    """Tracing makes tensors of them; PyTorch marks those as numbers."""
+
+    class Times(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * number
+
+    module: torch.jit.ScriptModule = torch.jit.trace(Times().eval(), x)  # type: ignore[no-untyped-call]
+    result = compiled(module, [x], PrecisionPolicy.FP32)(x)
+    torch.testing.assert_close(result, module(x))
+
+
 # A pole, and a number that FP16 does not have.
 LOST = ("torch.tan(x)", "torch.masked_fill(x, y, -1e9)")
 

@@ -8,15 +8,21 @@ namespace torch_aie::core::conversion::converters {
 
 namespace {
 
+/// Tracing makes tensors of Python's numbers, which stay numbers in what type a result has.
+bool is_number(const c10::IValue& value) {
+  return !value.isTensor() || value.toTensor().unsafeGetTensorImpl()->is_wrapped_number();
+}
+
 /// A Python number takes the tensor's type, unless it is of a higher kind (int with 0.5: float).
 AscendIE::Tensor* number_like(ConversionCtx* ctx, const Var& number, const AscendIE::Tensor& other) {
-  const c10::IValue& value = number.getIValue();
-  const bool wrapped = !value.isTensor();
-  if (!wrapped || other.GetType() == AscendIE::DataType::UNKNOWN) return number.getFreezeAscendTensor(ctx);
+  if (!is_number(number.getIValue()) || other.GetType() == AscendIE::DataType::UNKNOWN) {
+    return number.getFreezeAscendTensor(ctx);
+  }
   const c10::ScalarType type = util::toScalarType(other.GetType());
   const at::Tensor scalar = number.unwrapToAtTensor();
   const bool higher = (scalar.is_floating_point() && !c10::isFloatingType(type)) || type == at::kBool;
-  return Var(c10::IValue(higher ? scalar : scalar.to(type))).getFreezeAscendTensor(ctx);
+  const c10::ScalarType own = scalar.is_floating_point() ? at::kFloat : scalar.scalar_type();
+  return Var(c10::IValue(scalar.to(higher ? own : type))).getFreezeAscendTensor(ctx);
 }
 
 }  // namespace
