@@ -57,6 +57,19 @@ class Branches(nn.Module):
         return a + b
 
 
+class Raises(nn.Module):
+    """Two branches that raise share one condition; what else reads it is not theirs."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        bad = bool((x.sum() > 1000).item())
+        if bad:
+            raise ValueError
+        y = x * 2
+        if bad:
+            raise TypeError
+        return y + int(bad)
+
+
 class ShapeBranch(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         if x.dim() == 3 and x.size(0) % 2 == 0:
@@ -150,6 +163,7 @@ class Complex(nn.Module):
     ("model", "shape", "engines", "options"),
     [
         (Branches(), (4, 4), 2, {}),
+        (Raises(), (4, 4), 1, {}),
         (ShapeBranch(), (2, 3, 4), 1, {"require_full_compilation": True}),
         (ShapeBranch(), (3, 3, 4), 1, {"require_full_compilation": True}),
         (ValueBranch(), (4, 4), 4, {}),

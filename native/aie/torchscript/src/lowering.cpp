@@ -10,10 +10,10 @@
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/passes/lower_tuples.h>
 #include <torch/csrc/jit/passes/peephole.h>
-#include <torch/csrc/jit/passes/remove_exceptions.h>
 #include <torch/csrc/jit/passes/remove_mutation.h>
 
 #include "custom_pass.h"
+#include "exceptions.h"
 #include "lists.h"
 #include "log.h"
 #include "modules.h"
@@ -51,7 +51,7 @@ Lowered lower(const torch::jit::Module& module, const std::string& method, const
   torch::jit::Inline(*graph);
   append_extensions(graph->block());
   torch::jit::RemoveListMutation(graph);
-  torch::jit::EliminateExceptions(graph);
+  leave_out_exceptions(*graph);
   simplify(graph);
   normalize(graph, options.torch_executed_ops);
   torch::jit::RemoveTensorMutation(graph);

@@ -2,6 +2,7 @@
 #include "core/conversion/converters/converter_util.h"
 
 #include <c10/core/ScalarType.h>
+#include <c10/core/WrapDimMinimal.h>
 #include <c10/util/Exception.h>
 
 namespace torch_aie::core::conversion::converters {
@@ -70,11 +71,6 @@ AscendIE::Tensor* addUnpadding(ConversionCtx* ctx, const torch::jit::Node* n, As
   return tensor;
 }
 
-int64_t wrapDim(int64_t dim, int64_t rank) {
-  const int64_t least = std::max<int64_t>(rank, 1);
-  TORCH_CHECK_INDEX(dim >= -least && dim < least, "Dimension out of range (expected to be in range of [", -least, ", ",
-                    least - 1, "], but got ", dim, ")");
-  return dim < 0 ? dim + least : dim;
-}
+int64_t wrapDim(int64_t dim, int64_t rank) { return c10::maybe_wrap_dim(dim, rank); }
 
 }  // namespace torch_aie::core::conversion::converters
