@@ -4,8 +4,10 @@
 #include <ATen/core/TensorBody.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/Dims.h"
@@ -13,6 +15,14 @@
 #include "operation.h"
 
 namespace AscendIE {
+
+struct NetworkImpl;
+
+/// For messages: control characters as escapes; `in_quotes` has quotes around.
+std::string escaped(std::string_view name);
+std::string in_quotes(std::string_view name);
+/// Empty for a shape that is not too long.
+std::string too_long(const Dims& dims);
 
 /// What is known of a tensor with one choice of the inputs' sizes.
 struct Inferred {
@@ -23,6 +33,7 @@ struct Inferred {
 Inferred inferred(const at::Tensor& result);
 
 struct TensorImpl {
+  const NetworkImpl* network = nullptr;  // its owner
   std::string name;
   at::Tensor meta;  // shape (with the first choice of sizes) and type; undefined while its layer has an error
   std::vector<Inferred> choices;       // one if the sizes of the inputs do not matter
@@ -40,15 +51,24 @@ struct TensorImpl {
 };
 
 struct LayerImpl {
+  const NetworkImpl* network = nullptr;  // its owner
+  std::string kind;
   std::string name;
+  bool named = false;                    // by SetName
   const Operation* operation = nullptr;  // null: a constant
   Attributes attributes;
   std::vector<Tensor*> inputs;
-  std::deque<Tensor> outputs;  // their addresses last
+  std::deque<Tensor> outputs;                               // their addresses last
+  std::map<std::string, std::string, std::less<>> refused;  // errors of setters, by what they set
+  std::string cause;                                        // of the error, without the layer
   std::string error;
 
   static LayerImpl& of(const BaseLayer& layer) { return *layer.impl_; }
   void infer() noexcept;
+  void add_output();
+  void fail(std::string why);
+  /// The error of what sets `part`; it goes when the part is set again: `why` is empty.
+  void refuse(std::string_view part, const std::string& why);
 };
 
 struct NetworkImpl {
@@ -57,6 +77,7 @@ struct NetworkImpl {
   std::vector<Tensor*> inputs;
   std::vector<Tensor*> outputs;
   std::vector<std::string> call_errors;
+  std::string build_error;  // of the last BuildModel
 
   static NetworkImpl& of(const Network& network) { return *network.impl_; }
   std::vector<const std::string*> errors() const;

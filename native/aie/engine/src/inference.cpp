@@ -121,22 +121,28 @@ void TensorImpl::set(std::vector<Inferred> inferred) {
 }
 
 void LayerImpl::infer() noexcept {
-  if (!operation) return;
+  if (!operation) {
+    // A constant, or none of this engine's layers: an error of its own stays.
+    if (!refused.empty() && cause.empty()) fail(refused.begin()->second);
+    return;
+  }
   for (Tensor& output : outputs) TensorImpl::of(output).meta.reset();
+  cause.clear();
   error.clear();
+  if (!refused.empty()) return fail(refused.begin()->second);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) {
-      error = std::string(operation->name) + ": input " + std::to_string(i) + " is null";
-      return;
+    if (!inputs[i]) return fail("input " + std::to_string(i) + " is null");
+    if (TensorImpl::of(*inputs[i]).network != network) {
+      return fail("input " + std::to_string(i) + " is a tensor of another network");
     }
     if (!TensorImpl::of(*inputs[i]).meta.defined()) return;  // the layer before has the error
   }
   try {
     std::vector<std::vector<Inferred>> results = infer_all(*this);
-    while (outputs.size() < results.size()) outputs.emplace_back(std::make_shared<TensorImpl>());
+    while (outputs.size() < results.size()) add_output();
     for (size_t i = 0; i < results.size(); ++i) TensorImpl::of(outputs[i]).set(std::move(results[i]));
   } catch (const c10::Error& e) {
-    error = std::string(operation->name) + ": " + e.what_without_backtrace();
+    fail(e.what_without_backtrace());
   }
 }
 

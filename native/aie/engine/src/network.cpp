@@ -5,8 +5,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <initializer_list>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "impl.h"
 #include "profiles.h"
@@ -23,7 +27,14 @@ Attribute integer(Kind value) {
   return static_cast<int64_t>(value);
 }
 
+/// Of a Dims that is too long the layer has an error: expect_short.
 Attribute list(const Dims& dims) { return std::vector<int64_t>(dims.begin(), dims.end()); }
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
 
 std::string wrong_name(const char* name) {
   const std::string_view text = name ? name : "";
@@ -34,6 +45,7 @@ std::string wrong_name(const char* name) {
 }
 
 at::Tensor copy(const Dims& dims, const WeightsBuf& values) {
+  TORCH_CHECK_VALUE(!dims.TooLong(), too_long(dims));
   const at::IntArrayRef sizes(dims.Data(), dims.Size());
   at::Tensor tensor = at::empty(sizes, scalar_type(values.type));
   TORCH_CHECK_VALUE(static_cast<uint64_t>(tensor.numel()) == values.count, "got ", values.count,
@@ -43,19 +55,46 @@ at::Tensor copy(const Dims& dims, const WeightsBuf& values) {
   return tensor;
 }
 
+void expect_short(const std::vector<DimsRange>& profiles, const std::vector<Dims>& samples) {
+  const auto expect = [](const Dims& dims) { TORCH_CHECK_VALUE(!dims.TooLong(), too_long(dims)); };
+  for (const DimsRange& range : profiles) {
+    expect(range.min);
+    expect(range.max);
+  }
+  for (const Dims& sample : samples) expect(sample);
+}
+
+template <class Layer>
+Layer* refuse(Layer* layer, const char* part, const std::string& why) {
+  if (why.empty()) return layer;
+  LayerImpl& impl = LayerImpl::of(*layer);
+  impl.refuse(part, why);
+  impl.infer();
+  return layer;
+}
+
+/// The layer, with an error if a shape that it got is too long.
+template <class Layer>
+Layer* expect_short(Layer* layer, std::initializer_list<std::pair<const char*, const Dims*>> shapes) {
+  for (const auto& [part, dims] : shapes) refuse(layer, part, too_long(*dims));
+  return layer;
+}
+
 }  // namespace
 
 template <class Layer>
 Layer* NetworkImpl::add(const char* operation, std::vector<Tensor*> operands, Attributes attributes) {
   auto impl = std::make_shared<LayerImpl>();
-  impl->name = std::string(operation) + "_" + std::to_string(layers.size());
+  impl->network = this;
+  impl->kind = operation;
+  impl->name = impl->kind + "_" + std::to_string(layers.size());
   impl->operation = find_operation(operation);
   if (!impl->operation && std::strcmp(operation, kConstant) != 0) {
-    impl->error = std::string(operation) + ": this engine has no layer of that name";
+    impl->fail("this engine has no layer of that name");
   }
   impl->attributes = std::move(attributes);
   impl->inputs = std::move(operands);
-  impl->outputs.emplace_back(std::make_shared<TensorImpl>());
+  impl->add_output();
   impl->infer();
   auto layer = std::make_unique<Layer>(std::move(impl));
   Layer* const result = layer.get();
@@ -71,7 +110,7 @@ Tensor* NetworkImpl::constant(const Dims& dims, const WeightsBuf& values) {
     output.constant = copy(dims, values);
     output.set({inferred(output.constant)});
   } catch (const c10::Error& e) {
-    impl.error = std::string("Constant: ") + e.what_without_backtrace();
+    impl.fail(e.what_without_backtrace());
   }
   return layer->GetOutput(0);
 }
@@ -83,6 +122,7 @@ std::vector<const std::string*> NetworkImpl::errors() const {
     const std::string& error = LayerImpl::of(*layer).error;
     if (!error.empty()) result.push_back(&error);
   }
+  if (!build_error.empty()) result.push_back(&build_error);
   return result;
 }
 
@@ -96,16 +136,20 @@ Tensor* Network::AddInput(const char* name, DataType type, const Dims& dims) noe
 Tensor* Network::AddInput(const char* name, DataType type, const std::vector<DimsRange>& profiles,
                           const std::vector<Dims>& samples) noexcept {
   auto impl = std::make_shared<TensorImpl>();
+  impl->network = impl_.get();
   impl->name = name ? name : "";
   impl->input = true;
   try {
     const std::string wrong = wrong_name(name);
     TORCH_CHECK_VALUE(wrong.empty(), "the name ", wrong);
+    const auto same = [&](const Tensor* other) { return TensorImpl::of(*other).name == impl->name; };
+    TORCH_CHECK_VALUE(std::none_of(impl_->inputs.begin(), impl_->inputs.end(), same), "another input has this name");
+    expect_short(profiles, samples);
     impl->profiles = profiles;
     impl->set(choices_of(profiles, samples, scalar_type(type)));
     for (const Tensor* other : impl_->inputs) expect_as_many_choices(*impl, TensorImpl::of(*other));
   } catch (const c10::Error& e) {
-    impl_->call_errors.push_back("AddInput(" + impl->name + "): " + e.what_without_backtrace());
+    impl_->call_errors.push_back("AddInput(" + in_quotes(impl->name) + "): " + e.what_without_backtrace());
   }
   impl_->inputs.push_back(&impl_->tensors.emplace_back(std::move(impl)));
   return impl_->inputs.back();
@@ -116,7 +160,12 @@ void Network::SetAsOutput(Tensor* tensor) noexcept {
     impl_->call_errors.emplace_back("SetAsOutput: the tensor is null");
     return;
   }
-  TensorImpl::of(*tensor).output = true;
+  TensorImpl& impl = TensorImpl::of(*tensor);
+  if (impl.network != impl_.get()) {
+    impl_->call_errors.push_back("SetAsOutput(" + in_quotes(impl.name) + "): it is a tensor of another network");
+    return;
+  }
+  impl.output = true;
   impl_->outputs.push_back(tensor);
 }
 
@@ -147,14 +196,16 @@ ConvolutionLayer* Network::AddConvolution(Tensor* input, int32_t outMaps, const 
   // The groups are set later, and with them the weights' shape: it is derived when the layer is run.
   std::vector<Tensor*> operands{input, impl_->constant({static_cast<int64_t>(weights.count)}, weights)};
   if (bias.count) operands.push_back(impl_->constant({outMaps}, bias));
-  return impl_->add<ConvolutionLayer>("Convolution", std::move(operands),
-                                      {{"maps", integer(outMaps)}, {"kernel", list(kernel)}});
+  return expect_short(impl_->add<ConvolutionLayer>("Convolution", std::move(operands),
+                                                   {{"maps", integer(outMaps)}, {"kernel", list(kernel)}}),
+                      {{"kernel", &kernel}});
 }
 
 PoolingLayer* Network::AddPooling(Tensor* input, PoolingKind kind, const Dims& window, const Dims& out) noexcept {
   Attributes attributes{{"kind", integer(kind)}, {"window", list(window)}};
   if (!out.Empty()) attributes["out"] = list(out);
-  return impl_->add<PoolingLayer>("Pooling", {input}, std::move(attributes));
+  return expect_short(impl_->add<PoolingLayer>("Pooling", {input}, std::move(attributes)),
+                      {{"window", &window}, {"out", &out}});
 }
 
 ConcatenationLayer* Network::AddConcatenation(Tensor* const* inputs, int32_t count) noexcept {
@@ -189,8 +240,10 @@ CastLayer* Network::AddCast(Tensor* input, DataType type) noexcept {
 }
 
 ClipLayer* Network::AddClip(Tensor* input, float low, float high) noexcept {
-  return impl_->add<ClipLayer>("Clip", {input},
-                               {{"low", double{low}}, {"high", double{high}}, {"keep_type", int64_t{1}}});
+  auto* const layer =
+      impl_->add<ClipLayer>("Clip", {input}, {{"low", double{low}}, {"high", double{high}}, {"keep_type", int64_t{1}}});
+  const bool ordered = !(low > high);
+  return refuse(layer, "low", ordered ? "" : "got " + text_of(low) + " above high, which is " + text_of(high));
 }
 
 CumsumLayer* Network::AddCumsum(Tensor* input, int64_t axis) noexcept {
@@ -198,7 +251,8 @@ CumsumLayer* Network::AddCumsum(Tensor* input, int64_t axis) noexcept {
 }
 
 FillLayer* Network::AddFill(const Dims& dims, FillOperation operation) noexcept {
-  return impl_->add<FillLayer>("Fill", {}, {{"dims", list(dims)}, {"kind", integer(operation)}});
+  return expect_short(impl_->add<FillLayer>("Fill", {}, {{"dims", list(dims)}, {"kind", integer(operation)}}),
+                      {{"dims", &dims}});
 }
 
 GatherLayer* Network::AddGather(Tensor* data, Tensor* indices, int64_t axis, GatherOperation mode) noexcept {
@@ -214,7 +268,9 @@ NormalizationLayer* Network::AddNormalization(Tensor* input, Tensor* scale, Tens
 }
 
 QuantizeLayer* Network::AddQuantize(Tensor* input, double scale) noexcept {
-  return impl_->add<QuantizeLayer>("Quantize", {input}, {{"scale", scale}});
+  auto* const layer = impl_->add<QuantizeLayer>("Quantize", {input}, {{"scale", scale}});
+  const bool allowed = std::isfinite(scale) && scale != 0;
+  return refuse(layer, "scale", allowed ? "" : "got " + text_of(scale) + ", allowed are finite numbers other than 0");
 }
 
 ScaleLayer* Network::AddScaleNd(Tensor* input, ScaleMode mode, const WeightsBuf& shift, const WeightsBuf& scale,
@@ -243,8 +299,9 @@ ShuffleLayer* Network::AddShuffle(Tensor* input) noexcept { return impl_->add<Sh
 SoftMaxLayer* Network::AddSoftMax(Tensor* input) noexcept { return impl_->add<SoftMaxLayer>("SoftMax", {input}, {}); }
 
 SliceLayer* Network::AddSlice(Tensor* input, const Dims& start, const Dims& size, const Dims& stride) noexcept {
-  return impl_->add<SliceLayer>("Slice", {input},
-                                {{"start", list(start)}, {"size", list(size)}, {"stride", list(stride)}});
+  return expect_short(impl_->add<SliceLayer>("Slice", {input},
+                                             {{"start", list(start)}, {"size", list(size)}, {"stride", list(stride)}}),
+                      {{"start", &start}, {"size", &size}, {"stride", &stride}});
 }
 
 TopKLayer* Network::AddTopK(Tensor* input, TopKOperation operation, int64_t k, int64_t axes) noexcept {

@@ -126,7 +126,7 @@ void expect_as_many_choices(const TensorImpl& input, const TensorImpl& other) {
   const bool alike = input.choices.size() == 1 || other.choices.size() <= 1 ||
                      (input.choices.size() == other.choices.size() && input.profiles.size() == other.profiles.size());
   TORCH_CHECK_VALUE(alike, "got ", input.profiles.size(), " profiles and ", input.choices.size(),
-                    " samples, but input '", other.name, "' has ", other.profiles.size(), " and ",
+                    " samples, but input ", in_quotes(other.name), " has ", other.profiles.size(), " and ",
                     other.choices.size());
 }
 

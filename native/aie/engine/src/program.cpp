@@ -35,7 +35,7 @@ class Numbers {
 
 Binding binding(const Tensor& tensor, uint32_t value) {
   const TensorImpl& impl = TensorImpl::of(tensor);
-  TORCH_CHECK_VALUE(impl.meta.defined(), "tensor '", impl.name, "' has no type");
+  TORCH_CHECK_VALUE(impl.meta.defined(), "tensor ", in_quotes(impl.name), " has no type");
   const bool asked = impl.asked != DataType::UNKNOWN;
   return {value, impl.name, asked ? scalar_type(impl.asked) : impl.meta.scalar_type(), impl.shape(),
           ranges_of(impl.profiles)};
@@ -46,8 +46,8 @@ void expect_own_type(const LayerImpl& layer) {
   for (const Tensor& output : layer.outputs) {
     const TensorImpl& impl = TensorImpl::of(output);
     TORCH_CHECK_TYPE(
-        impl.output || impl.asked == DataType::UNKNOWN || scalar_type(impl.asked) == impl.meta.scalar_type(), "layer '",
-        layer.name, "': SetType cannot change the type of a tensor inside the network: add a cast");
+        impl.output || impl.asked == DataType::UNKNOWN || scalar_type(impl.asked) == impl.meta.scalar_type(), "layer ",
+        in_quotes(layer.name), ": SetType cannot change the type of a tensor inside the network: add a cast");
   }
 }
 
@@ -80,7 +80,8 @@ class Needed {
   void enter(const Tensor* tensor) {
     const auto maker = makers_.find(tensor);
     if (maker == makers_.end() || done_.count(maker->second)) return;
-    TORCH_CHECK_VALUE(open_.insert(maker->second).second, "layer '", maker->second->name, "' needs its own output");
+    TORCH_CHECK_VALUE(open_.insert(maker->second).second, "layer ", in_quotes(maker->second->name),
+                      " needs its own output");
     path_.push_back({maker->second});
   }
 

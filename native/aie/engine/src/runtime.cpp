@@ -141,6 +141,11 @@ bool Context::SetTensorAddress(const char* name, void* data) noexcept {
 
 bool Context::SetInputShape(const char* name, const Dims& shape) noexcept {
   if (!impl_->known("SetInputShape", name)) return false;
+  if (shape.TooLong()) {
+    impl_->errors.push_back("SetInputShape('" + std::string(name) + "'): got " + std::to_string(shape.Given()) +
+                            " sizes, allowed are at most " + std::to_string(Dims::MAX_DIMS));
+    return false;
+  }
   impl_->shapes[name] = std::vector<int64_t>(shape.begin(), shape.end());
   return true;
 }

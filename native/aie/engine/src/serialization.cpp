@@ -188,14 +188,18 @@ std::string serialize(const Program& program) {
 
 Program deserialize(std::string_view text) {
   Header header{};
-  TORCH_CHECK_VALUE(text.size() >= sizeof header, "model: ", text.size(), " bytes are no model");
+  const std::string_view magic(kMagic, sizeof kMagic);
+  TORCH_CHECK_VALUE(text.size() > 0 && magic.starts_with(text.substr(0, magic.size())),
+                    "model: the bytes are no model (", text.size(), ")");
+  TORCH_CHECK_VALUE(text.size() >= sizeof header, "model: it is too short: ", text.size(), " bytes, its header has ",
+                    sizeof header);
   std::memcpy(&header, text.data(), sizeof header);
   text.remove_prefix(sizeof header);
-  TORCH_CHECK_VALUE(std::memcmp(header.magic, kMagic, sizeof kMagic) == 0, "model: the bytes are no model");
   TORCH_CHECK_VALUE(header.version == kVersion, "model: it has version ", header.version, ", this engine reads ",
                     kVersion, ": compile the module again");
-  TORCH_CHECK_VALUE(header.length == text.size() && header.checksum == checksum_of(text),
-                    "model: it is damaged (checksum)");
+  TORCH_CHECK_VALUE(header.length == text.size(), "model: it is too ", header.length > text.size() ? "short" : "long",
+                    ": ", text.size(), " bytes follow its header, which promises ", header.length);
+  TORCH_CHECK_VALUE(header.checksum == checksum_of(text), "model: it is damaged (checksum)");
   Reader reader(text);
   Program program;
   reader.all(program.flag, program.values, program.types, program.inputs, program.outputs, program.constants,

@@ -28,8 +28,16 @@ AscendIE::BuilderFlag flag_of(PrecisionPolicy policy) {
   TORCH_CHECK_VALUE(false, "precision_policy ", static_cast<int>(policy), " is none of 0 to 3");
 }
 
+/// Converters name layers by their node: it is not told twice.
+std::string error_at(const ConversionCtx& ctx, const std::string& where) {
+  std::string error = ctx.net->GetErrorByIndex(0);
+  const std::string name = " '" + where + "'";
+  const size_t found = error.find(name);
+  return where + ": " + (found == std::string::npos ? error : error.erase(found, name.size()));
+}
+
 void expect_no_error(const ConversionCtx& ctx, const std::string& where) {
-  if (ctx.net->GetErrorsNum() > 0) TORCH_CHECK_VALUE(false, where, ": ", ctx.net->GetErrorByIndex(0));
+  if (ctx.net->GetErrorsNum() > 0) TORCH_CHECK_VALUE(false, error_at(ctx, where));
 }
 
 // Words of the engine's errors that are about a layer which it cannot have for several sizes.
@@ -38,8 +46,8 @@ constexpr std::string_view kSizes = "sizes of the inputs";
 /// Such a node is libtorch's.
 void expect_sizes_fit(const ConversionCtx& ctx, const Node* node, const std::string& where) {
   if (ctx.net->GetErrorsNum() == 0) return;
-  const std::string error = ctx.net->GetErrorByIndex(0);
-  if (error.find(kSizes) != std::string::npos) throw Declined(node, where + ": " + error);
+  const std::string error = error_at(ctx, where);
+  if (error.find(kSizes) != std::string::npos) throw Declined(node, error);
 }
 
 converters::args arguments_of(const ConversionCtx& ctx, const Node* node) {

@@ -29,13 +29,15 @@ class ASCENDIE_API Network : NoCopy {
   /// name.
   Tensor* AddInput(const char* name, DataType type, const std::vector<DimsRange>& profiles,
                    const std::vector<Dims>& samples) noexcept;
+  /// Names of inputs and outputs differ; one tensor may be both, or several outputs.
   void SetAsOutput(Tensor* tensor) noexcept;
   size_t GetInputNum() const noexcept;
   size_t GetOutputNum() const noexcept;
   Tensor* GetInput(size_t index) const noexcept;
   Tensor* GetOutput(size_t index) const noexcept;
 
-  /// Errors of layers and calls, in the order of the layers.
+  /// Errors of calls, of layers in their order, and of the last BuildModel. An error names the layer's kind, and its
+  /// name if SetName gave one.
   size_t GetErrorsNum() const noexcept;
   const char* GetErrorByIndex(size_t index) const noexcept;
 

@@ -13,6 +13,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/tanh.h>
 #include <c10/util/Exception.h>
+#include <c10/util/accumulate.h>
 
 #include "operations/tables.h"
 
@@ -26,6 +27,16 @@ Tensor convolution(const Call& c) {
   const Convolution parameters(c.attributes(), c.operands().size());
   const auto operand = [&](size_t i) { return i ? c[i] : Tensor(); };
   return parameters.finish(parameters.run(c[0], c[1], operand(parameters.bias)), operand(parameters.residual));
+}
+
+void expect_fit(const Tensor& weight, const std::vector<int64_t>& shape, int64_t channels) {
+  const int64_t expected = c10::multiply_integers(shape);
+  if (weight.numel() == expected) return;
+  const int64_t per_channel = channels > 0 ? expected / channels : 0;
+  TORCH_CHECK_VALUE(per_channel <= 0 || weight.numel() % per_channel != 0, "the weights are for ",
+                    weight.numel() / per_channel, " channels, got ", channels);
+  TORCH_CHECK_VALUE(false, "got ", weight.numel(), " weights, allowed are ", expected, ", of the shape ",
+                    at::IntArrayRef(shape));
 }
 
 const Operation kOperations[] = {
@@ -88,8 +99,10 @@ Tensor Convolution::run(const Tensor& x, const Tensor& weight, const Tensor& bia
   TORCH_CHECK_VALUE(batched || x.dim() == rank + 1, "a kernel of rank ", rank, " needs an input of rank ", rank + 2,
                     ", or ", rank + 1, " without a batch, but got ", x.dim());
   const Tensor input = batched ? x : x.unsqueeze(0);
-  const Tensor result = at::convolution(input, weight.reshape(weight_shape(input.size(1))), bias_values, strides,
-                                        paddings, dilations, transposed, output_paddings, groups);
+  const std::vector<int64_t> shape = weight_shape(input.size(1));
+  expect_fit(weight, shape, input.size(1));
+  const Tensor result = at::convolution(input, weight.reshape(shape), bias_values, strides, paddings, dilations,
+                                        transposed, output_paddings, groups);
   return batched ? result : result.squeeze(0);
 }
 
