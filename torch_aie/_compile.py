@@ -91,6 +91,12 @@ def export_engine(
 
     With `path` it is also written to that file.
     """
+    if not isinstance(method_name, str):
+        msg = f"method_name: got {method_name!r}, allowed are names of methods, such as 'forward'"
+        raise TypeError(msg)
+    if path is not None and not isinstance(path, (str, Path)):
+        msg = f"path: got {path!r}, allowed are str, pathlib.Path and None"
+        raise TypeError(msg)
     chosen = checked(options)
     kind = _kind(module, ir)
     if kind == "torch_compile":
@@ -113,6 +119,9 @@ def set_device(npu_id: int) -> None:
     if isinstance(npu_id, bool) or not isinstance(npu_id, int):
         msg = f"set_device: got {npu_id!r}, allowed are integers from 0 to {_LAST_DEVICE}"
         raise TypeError(msg)
+    if not 0 <= npu_id <= _LAST_DEVICE:
+        msg = f"set_device: got {npu_id}, allowed are 0 to {_LAST_DEVICE}"
+        raise ValueError(msg)
     _device.choose(npu_id)
 
 
@@ -138,7 +147,10 @@ def _is_for_dynamo(module: object) -> bool:
 
 def _scripted(module: object) -> torch.jit.ScriptModule:
     if not isinstance(module, torch.jit.ScriptModule):
-        msg = f"module: got {type(module).__name__}, allowed is torch.jit.ScriptModule: trace it"
+        how = "trace or script it"
+        if isinstance(module, (torch.jit.ScriptFunction, torch.ScriptMethod)):
+            how = "call it in the forward of a torch.nn.Module, and script that"
+        msg = f"module: got {type(module).__name__}, allowed is torch.jit.ScriptModule: {how}"
         raise TypeError(msg)
     return module
 

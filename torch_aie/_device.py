@@ -67,6 +67,10 @@ def index_of(device: torch.device | str | int | None) -> int:
     """Return the index of a device npu; the current one for None and for 'npu'."""
     ready()
     if isinstance(device, int) and not isinstance(device, bool):
+        if not 0 <= device < _C.device_count():
+            last = _C.device_count() - 1
+            msg = f"device npu:{device}: there is none, allowed are npu:0 to npu:{last}"
+            raise ValueError(msg)
         return device
     if device is None:
         return _C.current_device()

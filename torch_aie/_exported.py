@@ -13,7 +13,7 @@ from torch_aie._aten_graph import script_module
 from torch_aie._compile import compiled
 from torch_aie._enums import to_torch_dtype
 from torch_aie._input import Input
-from torch_aie._options import profiles_of
+from torch_aie._options import DEFAULTS, profiles_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,7 +124,10 @@ def expect_options(options: Mapping[str, object]) -> None:
     """Raise ValueError for options that exported programs do not have."""
     for name in ("optimization_level", "torch_executed_modules"):
         if options[name]:
-            msg = f"{name}: got {options[name]!r}, allowed for dynamo and torch_compile is none"
+            msg = (
+                f"{name}: got {options[name]!r}, allowed for dynamo and torch_compile is"
+                f" {DEFAULTS[name]!r}"
+            )
             raise ValueError(msg)
 
 

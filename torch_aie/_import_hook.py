@@ -33,6 +33,7 @@ class ImportHook(MetaPathFinder):
         self.name = name
         self.before = before
         self.after = after
+        self._is_looking = False
 
     def put_first(self) -> None:
         """Put the hook before those that others have put first since."""
@@ -48,12 +49,24 @@ class ImportHook(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Give the module a loader that calls the functions."""
-        if fullname != self.name:
+        # A finder behind this one (torch_npu's) may ask all of them again.
+        if fullname != self.name or self._is_looking:
             return None
+        self._is_looking = True
+        try:
+            spec = self._found_by_others(fullname, path, target)
+        finally:
+            self._is_looking = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Around(spec.loader, self)
+        return spec
+
+    def _found_by_others(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> ModuleSpec | None:
         for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
-                spec.loader = _Around(spec.loader, self) if spec.loader else None
                 return spec
         return None
 

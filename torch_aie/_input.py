@@ -16,6 +16,7 @@ __all__ = ["Input", "ShapeMode"]
 
 _MOST_DIMENSIONS = 8
 _UNBOUNDED = -1
+_LARGEST_SIZE = 2**63 - 1
 _FORMATS = {
     torch.contiguous_format: TensorFormat.NCHW,
     torch.channels_last: TensorFormat.NHWC,
@@ -109,8 +110,12 @@ def _checked(shape: Sequence[int] | None, least: int) -> tuple[int, ...]:
         msg = f"Input: got {shape!r} as a shape, allowed are a tuple, a list and torch.Size"
         raise TypeError(msg)
     for size in shape:
-        if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            msg = f"Input: got dimension {size!r} in {tuple(shape)}, allowed are from {least}"
+        fits = isinstance(size, int) and not isinstance(size, bool)
+        if not fits or not least <= size <= _LARGEST_SIZE:
+            msg = (
+                f"Input: got dimension {size!r} in {tuple(shape)}, allowed are from {least} to"
+                f" {_LARGEST_SIZE}"
+            )
             raise ValueError(msg)
     if len(shape) > _MOST_DIMENSIONS:
         msg = f"Input: got {len(shape)} dimensions, allowed are at most {_MOST_DIMENSIONS}"
@@ -125,8 +130,8 @@ def _check_range(least: tuple[int, ...], greatest: tuple[int, ...]) -> None:
     for low, high in zip(least, greatest, strict=True):
         if low > high or (low == _UNBOUNDED) != (high == _UNBOUNDED):
             msg = (
-                f"Input: min_shape {least} is not below max_shape {greatest}:"
-                " -1, a size without bounds, stands in both"
+                f"Input: got {low} in min_shape {least} and {high} in max_shape {greatest}, allowed"
+                " are sizes of min_shape up to those of max_shape, or -1, without bounds, in both"
             )
             raise ValueError(msg)
 

@@ -48,6 +48,8 @@ def checked(options: Mapping[str, object]) -> dict[str, object]:
     chosen["torch_executed_ops"] = _names(chosen["torch_executed_ops"])
     for name, value in chosen.items():
         _check(name, value)
+    # In C++ it is from 1; the same is meant.
+    chosen["min_block_size"] = chosen["min_block_size"] or 1
     return chosen
 
 

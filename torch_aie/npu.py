@@ -47,7 +47,14 @@ class Stream:
         if stream_id is None:
             self._row = _C.new_stream(index)
         else:
-            self._row = (index, _checked_id(stream_id))
+            self._row = (index, _checked_id(index, stream_id))
+
+    @classmethod
+    def _of_row(cls, row: tuple[int, int]) -> Stream:
+        """Return the name of a stream that there is."""
+        named = cls.__new__(cls)
+        named._row = row  # noqa: SLF001 - of this class
+        return named
 
     def device(self) -> torch.device:
         """Return the device."""
@@ -86,11 +93,30 @@ class Stream:
         return f"npu.Stream(device='npu:{self._row[0]}', stream_id={self._row[1]})"
 
 
-def _checked_id(given: object) -> int:
+def _checked_id(index: int, given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
         msg = f"stream_id: got {given!r}, allowed are integers that id() gave, and None"
         raise TypeError(msg)
+    if not _exists(index, given):
+        msg = (
+            f"stream_id: got {given}, npu:{index} has no such stream, allowed are numbers that"
+            " id() gave, and None"
+        )
+        raise ValueError(msg)
     return given
+
+
+def _exists(index: int, number: int) -> bool:
+    """Is it the number of a stream? torch_npu reads memory that is not its own for others."""
+    if not _device.is_shared():  # they are counted from 0, the default stream
+        return 0 <= number < _C.new_stream(index)[1]
+    if number in (_C.default_stream(index)[1], _C.current_stream(index)[1]):
+        return True
+    # torch_npu gives the streams of a pool in turn: the same come again.
+    pool: set[int] = set()
+    while (one := _C.new_stream(index)[1]) not in pool:
+        pool.add(one)
+    return number in pool
 
 
 def _of(stream: object) -> Stream:
@@ -98,7 +124,7 @@ def _of(stream: object) -> Stream:
     if isinstance(stream, Stream):
         return stream
     if isinstance(stream, torch.Stream):
-        return Stream(stream.device_index, stream.stream_id)
+        return Stream._of_row((stream.device_index, stream.stream_id))  # noqa: SLF001 - of this module
     msg = f"stream: got {type(stream).__name__}, allowed are npu.Stream and torch.Stream"
     raise TypeError(msg)
 
@@ -125,12 +151,12 @@ def set_stream(stream: Stream | torch.Stream) -> None:
 
 def current_stream(device: Device = None) -> Stream:
     """Return the current stream of a device, in this thread."""
-    return Stream(*_C.current_stream(_device.index_of(device)))
+    return Stream._of_row(_C.current_stream(_device.index_of(device)))  # noqa: SLF001 - of this module
 
 
 def default_stream(device: Device = None) -> Stream:
     """Return the stream that is current where none was chosen."""
-    return Stream(*_C.default_stream(_device.index_of(device)))
+    return Stream._of_row(_C.default_stream(_device.index_of(device)))  # noqa: SLF001 - of this module
 
 
 def synchronize(device: Device = None) -> None:

@@ -2,10 +2,12 @@
 #include "core/conversion/converters/converters.h"
 
 #include <c10/util/Exception.h>
+#include <torch/library.h>
 
 #include <cstdlib>
 
 #include "core/custom_pass/custom_pass.h"
+#include "torch_aie.h"
 
 namespace {
 
@@ -35,10 +37,35 @@ converters::RegisterNodeConverters refused() {
   all.pattern("aten::tan(Tensor self -> Tensor", declines);
   all.pattern("aten::atan(Tensor self) -> Tensor", nullptr);
   all.pattern("aten::ceil(Tensor self) -> Tensor", declines);
+  all.pattern("aten::floor(Tensor self, int digits) -> Tensor", declines);
+  all.pattern("no schema", declines);
+  all.pattern("aten::cos(Tensor self -> Tensor", declines);
+  all.pattern("aten::cos(Tensor any) -> Tensor", declines);
   return all;
 }
 
 const auto g_refused = refused();
+
+at::Tensor same(const at::Tensor& x) { return x.clone(); }
+
+const auto g_same = converters::RegisterNodeConverters().pattern("aie_tests::inferred(Tensor x) -> Tensor", declines);
+
+/// What a program in C++ prints.
+std::string what_of_block_size(int64_t size) {
+  torch_aie::torchscript::CompileSpec spec;
+  spec.min_block_size = static_cast<uint64_t>(size);
+  try {
+    torch_aie::torchscript::compile(torch::jit::Module("empty"), spec);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TORCH_LIBRARY(aie_tests, library) {
+  library.def("inferred", same);
+  library.def("what_of_block_size(int size) -> str", what_of_block_size);
+}
 
 // The constants are the caller's.
 constexpr const char* kQuantize = R"IR(

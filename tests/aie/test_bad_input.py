@@ -51,8 +51,8 @@ def compiled() -> torch.jit.ScriptModule:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        (INPUTS[:1], "got 1 inputs, but the graph has 2"),
-        ([*INPUTS, Input((2,))], "got 3 inputs, but the graph has 2"),
+        (INPUTS[:1], r"^got 1 inputs, but the graph has 2: %x\.1, %y\.1$"),
+        ([*INPUTS, Input((2,))], r"^got 3 inputs, but the graph has 2: %x\.1, %y\.1$"),
         ([Input((2, 3)), INPUTS[1]], r"aten::linear.*with the shapes \[2, 3\]"),
         ([Input((2, WIDTH)), Input((5, WIDTH))], r"aten::add"),
         ([Input((2, WIDTH, 1, 1, 1)), INPUTS[1]], r"aten::linear"),
@@ -108,6 +108,37 @@ def test_run_refuses(
         compiled(*given)
     x = torch.ones(2, WIDTH)
     assert compiled(x, x).shape == (2, WIDTH)  # it goes on
+
+
+def test_inputs_that_do_not_fit_each_other() -> None:
+    """Each of them is in its range."""
+    row = Input(min_shape=(1, WIDTH), max_shape=(4, WIDTH))
+    compiled = torch_aie.compile(torch.jit.script(Model().eval()), inputs=[row, row])
+    shapes = r"an engine with the inputs '.*x.*' of shape \[2, 512\], '.*y.*' of shape \[3, 512\]"
+    with pytest.raises(RuntimeError, match=shapes):
+        compiled(torch.zeros(2, WIDTH), torch.zeros(3, WIDTH))
+    assert compiled(torch.zeros(2, WIDTH), torch.zeros(2, WIDTH)).shape == (2, WIDTH)
+
+
+def test_functions_are_no_modules() -> None:
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x + x
+
+    module = "call it in the forward of a torch.nn.Module, and script that"
+    with pytest.raises(TypeError, match=rf"module: got ScriptFunction, .*: {module}"):
+        torch_aie.compile(torch.jit.script(double), inputs=[Input((2,))])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"method_name": 5}, "method_name: got 5, allowed are names of methods"),
+        ({"path": 5}, "path: got 5, allowed are str, pathlib.Path and None"),
+    ],
+)
+def test_export_refuses(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        torch_aie.export_engine(torch.jit.script(Model().eval()), inputs=INPUTS, **given)
 
 
 def changed(module: torch.jit.ScriptModule, change: Callable[[str, bytes], bytes]) -> io.BytesIO:

@@ -157,3 +157,5 @@ def test_input_refuses(shape: tuple[int, ...], message: str) -> None:
 def test_set_device_refuses() -> None:
     with pytest.raises(ValueError, match="got 1025, allowed are 0 to 1024"):
         torch_aie.set_device(1025)
+    with pytest.raises(ValueError, match="allowed are 0 to 1024"):
+        torch_aie.set_device(2**40)

@@ -120,38 +120,79 @@ class Model(torch.nn.Module):
         return self.operator(x)
 
 
-def outcome(operator):
+def outcome(operator, *kept):
     module = torch.jit.trace(Model(operator).eval(), torch.ones(2))
     try:
-        compiled = torch_aie.compile(module, inputs=[torch.ones(2)])
+        compiled = torch_aie.compile(module, inputs=[torch.ones(2)], torch_executed_ops=kept)
     except ValueError as error:
         return str(error)
     assert torch.equal(compiled(torch.ones(2)), module(torch.ones(2)))
     return str(compiled.graph).count("execute_engine")
 
 
-for operator in (torch.relu, torch.relu, torch.tan, torch.erf, torch.ceil, torch.relu):
+for operator in (torch.relu, torch.relu, torch.tan, torch.erf, torch.ceil, torch.floor, torch.cos):
     print(repr(outcome(operator)))
+print(outcome(torch.tan, "aten::tan"), outcome(torch.relu))
 """
 
 
 @pytest.mark.build
 def test_registrations_that_are_refused(library: Path) -> None:
     done = run(REFUSED, library, REFUSED_CONVERTERS="1", TORCH_AIE_LOG_LEVEL="error")
-    first, second, tan, erf, ceil, last = done.stdout.splitlines()
+    first, second, tan, erf, ceil, floor, cos, last = done.stdout.splitlines()
+    other = "is not registered: the operator is 'aten::floor(Tensor self) -> Tensor'"
     for text in (
         "the converter of 'aten::tan(Tensor self -> Tensor', of ",
         "libconverters.so, is not registered: ",
         "the converter of 'aten::atan(Tensor self) -> Tensor', of ",
         "its function is empty",
+        "the converter of 'no schema', of ",
+        "the converter of 'aten::floor(Tensor self, int digits) -> Tensor', of ",
+        other,
     ):
         assert text in first
-        assert text in done.stderr  # while the library was loaded
-    assert (second, last) == ("1", "1")
+        assert text in done.stderr
+    assert "compile again, and only graphs with these operators are refused" in first
+    assert "aten::cos" not in first  # a later registration is right
+    assert (second, cos, last) == ("1", "0", "0 1")
+    assert other in floor
     assert "aten::tan(Tensor self -> Tensor" in tan
     assert "aten::atan" not in tan
     assert "its converter returned false" in erf
     assert ceil == "0"  # on libtorch: its converter declines
+
+
+# What a library's own operators are told, and what() of errors in C++.
+TOLD = """
+import sys
+import torch
+import torch_aie
+
+torch.ops.load_library(sys.argv[1])
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.ops.aie_tests.inferred(x)
+
+
+try:
+    module = torch.jit.trace(Model().eval(), torch.ones(2))
+    torch_aie.compile(module, inputs=[torch.ones(2)], require_full_compilation=True)
+except ValueError as error:
+    print(repr(str(error)))
+for size in (0, 1025):
+    print(repr(torch.ops.aie_tests.what_of_block_size(size)))
+"""
+
+
+@pytest.mark.build
+def test_inferred_schema_and_what_of_errors(library: Path) -> None:
+    inferred, *errors = run(TOLD, library).stdout.splitlines()
+    assert "its schema was inferred from its function" in inferred
+    assert "give m.def a schema string" in inferred
+    # No backtrace.
+    assert errors == [f"'min_block_size: got {n}, allowed are 1 to 1024'" for n in (0, 1025)]
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")

@@ -41,6 +41,23 @@ void run_step(const Step& step, at::ScalarType compute, Tensors& values) {
   for (const uint32_t value : step.last_used) values[value].reset();
 }
 
+using Shapes = std::vector<c10::DimVector>;
+
+Shapes shapes_of(const Tensors& tensors) {
+  Shapes shapes;
+  shapes.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) shapes.emplace_back(tensor.sizes());
+  return shapes;
+}
+
+std::string described(const std::vector<Binding>& inputs, const Shapes& shapes) {
+  std::string text = "an engine with the inputs";
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    text += c10::str(i == 0 ? " '" : ", '", inputs[i].name, "' of shape ", at::IntArrayRef(shapes[i]));
+  }
+  return text;
+}
+
 /// What the caller gets: memory of its own (a constant may be written), strides as PyTorch's own results have them.
 at::Tensor result_of(const Binding& output, const at::Tensor& value, at::Device device, const Program& program) {
   const at::Tensor result = value.to(at::TensorOptions(output.type).device(device));
@@ -111,8 +128,14 @@ std::vector<at::Tensor> Executor::Run(std::vector<at::Tensor> inputs) const {
     values[program.inputs[i].value] = in_precision(inputs[i].to(at::kCPU), compute);
   }
   const at::Device device = inputs.empty() ? at::Device(at::kCPU) : inputs.front().device();
+  const Shapes shapes = shapes_of(inputs);
   inputs.clear();
-  for (const Step& step : program.steps) run_step(step, compute, values);
+  try {
+    for (const Step& step : program.steps) run_step(step, compute, values);
+  } catch (c10::Error& e) {  // each input is as declared, but they may not fit each other
+    e.add_context(described(program.inputs, shapes));
+    throw;
+  }
   memory.pause();
   std::vector<at::Tensor> outputs;
   for (const Binding& output : program.outputs) {

@@ -38,12 +38,23 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-void expect_in(uint64_t value, uint64_t most, const char* option) {
-  TORCH_CHECK_VALUE(value <= most, option, ": got ", value, ", allowed are 0 to ", most);
+/// Errors about what was asked without C++'s backtrace, which programs would print with what().
+template <class Function>
+auto plainly(Function function) {
+  try {
+    return function();
+  } catch (const c10::ValueError& e) {
+    throw c10::ValueError(std::string(e.what_without_backtrace()));
+  } catch (const c10::TypeError& e) {
+    throw c10::TypeError(std::string(e.what_without_backtrace()));
+  } catch (const c10::IndexError& e) {
+    throw c10::IndexError(std::string(e.what_without_backtrace()));
+  }
 }
 
 void check(const CompileOptions& options) {
-  expect_in(options.min_block_size, kLargestBlock, "min_block_size");
+  TORCH_CHECK_VALUE(options.min_block_size >= 1 && options.min_block_size <= kLargestBlock, "min_block_size: got ",
+                    options.min_block_size, ", allowed are 1 to ", kLargestBlock);
   TORCH_CHECK_VALUE(options.optimization_level >= 0 && options.optimization_level <= 2, "optimization_level: got ",
                     options.optimization_level, ", allowed are 0, 1, 2");
   for (const std::string& name : options.torch_executed_ops) {
@@ -57,7 +68,7 @@ class Partition {
  public:
   Partition(const torch::jit::Module& module, const std::string& method, const CompileOptions& options)
       : options(options), lowered(core::lowering::lower(module, method, options)) {
-    core::conversion::converters::expect_registered(*lowered.graph);
+    core::conversion::converters::expect_registered(*lowered.graph, options);
     core::partition::warn_of_unknown_names(*lowered.graph, options);
     device::move_to_host(*lowered.graph);
     inputs_ = core::conversion::input_types(*lowered.graph, options);
@@ -171,16 +182,7 @@ class Partition {
   std::unique_ptr<core::partition::Placement> placement_;
 };
 
-}  // namespace
-
-void set_device(int id) { device::choose(id); }
-
-void finalize() { AscendIE::Finalize(); }
-
-namespace torchscript {
-
-torch::jit::Module compile(const torch::jit::Module& module, const CompileSpec& spec) {
-  CompileOptions options = spec;
+torch::jit::Module compile_options(const torch::jit::Module& module, CompileOptions options) {
   check(options);
   if (options.require_full_compilation) options.min_block_size = 1;
   Partition partition(module, "forward", options);
@@ -199,17 +201,34 @@ torch::jit::Module compile(const torch::jit::Module& module, const CompileSpec& 
   return lowered.module;
 }
 
-std::string export_engine(const torch::jit::Module& module, const std::string& method_name, const CompileSpec& spec) {
-  CompileOptions options = spec;
+std::string export_method(const torch::jit::Module& module, const std::string& method, CompileOptions options) {
   check(options);
   options.min_block_size = 1;
   options.require_full_compilation = true;
-  Partition partition(module, method_name, options);
+  Partition partition(module, method, options);
   partition.expect_whole();
   const std::vector<std::vector<EnginePtr>> engines = partition.engines();
   TORCH_CHECK_VALUE(engines.size() == 1 && engines.front().size() == 1,
                     "no operator of the graph has a converter: there is no engine to export");
   return engines.front().front()->model();
+}
+
+}  // namespace
+
+void set_device(int id) {
+  plainly([id] { device::choose(id); });
+}
+
+void finalize() { AscendIE::Finalize(); }
+
+namespace torchscript {
+
+torch::jit::Module compile(const torch::jit::Module& module, const CompileSpec& spec) {
+  return plainly([&] { return compile_options(module, spec); });
+}
+
+std::string export_engine(const torch::jit::Module& module, const std::string& method_name, const CompileSpec& spec) {
+  return plainly([&] { return export_method(module, method_name, spec); });
 }
 
 }  // namespace torchscript

@@ -40,10 +40,19 @@ void check_shape(const Input& input, size_t i) {
   }
 }
 
+std::string names_of(const torch::jit::Graph& graph) {
+  std::string names;
+  for (const torch::jit::Value* input : graph.inputs().slice(1)) {
+    names += (names.empty() ? ": %" : ", %") + input->debugName();
+  }
+  return names;
+}
+
 /// What one gear, or the only profile, says.
-void check_profile(const InputProfile& profile, const GraphInputs& all, size_t wanted) {
-  TORCH_CHECK_VALUE(profile.size() == wanted && wanted <= kMostInputs, "got ", profile.size(),
-                    " inputs, but the graph has ", wanted, ", allowed are at most ", kMostInputs);
+void check_profile(const InputProfile& profile, const GraphInputs& all, const torch::jit::Graph& graph) {
+  const size_t wanted = graph.inputs().size() - 1;  // the first is the module
+  TORCH_CHECK_VALUE(profile.size() == wanted, "got ", profile.size(), " inputs, but the graph has ", wanted,
+                    names_of(graph));
   for (size_t i = 0; i < profile.size(); ++i) {
     check_shape(profile[i], i);
     const Input& first = all.inputs.front()[i];
@@ -59,8 +68,9 @@ void check(const torch::jit::Graph& graph, const torchscript::CompileOptions& op
   const auto& profiles = options.graph_inputs.inputs;
   TORCH_CHECK_VALUE(!profiles.empty() && profiles.size() <= kMostGears, "got ", profiles.size(),
                     " profiles of inputs, allowed are 1 to ", kMostGears);
-  const size_t wanted = graph.inputs().size() - 1;  // the first is the module
-  for (const InputProfile& profile : profiles) check_profile(profile, options.graph_inputs, wanted);
+  const size_t wanted = graph.inputs().size() - 1;
+  TORCH_CHECK_VALUE(wanted <= kMostInputs, "the graph has ", wanted, " inputs, allowed are at most ", kMostInputs);
+  for (const InputProfile& profile : profiles) check_profile(profile, options.graph_inputs, graph);
   for (size_t i = 0; i < wanted; ++i) {
     const torch::jit::Value* const value = graph.inputs()[i + 1];
     TORCH_CHECK_TYPE(value->type()->isSubtypeOf(*c10::TensorType::get()), "input ", i, " (%", value->debugName(),

@@ -143,10 +143,11 @@ void run(const lowering::Lowered& lowered, const std::vector<InputType>& inputs,
   torch::jit::InterpreterState(torch::jit::Code(lowered.graph, "observation")).run(stack);
 }
 
-std::string described(const std::vector<InputType>& inputs, size_t choice) {
+std::string described(const Graph& graph, const std::vector<InputType>& inputs, size_t choice) {
   std::ostringstream text;
-  for (const InputType& input : inputs) {
-    text << " " << input.type << at::IntArrayRef(conversion::sample(input, choice));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    text << (i == 0 ? "%" : ", %") << graph.inputs()[i + 1]->debugName() << " " << inputs[i].type
+         << at::IntArrayRef(conversion::sample(inputs[i], choice));
   }
   return text.str();
 }
@@ -183,8 +184,8 @@ Observations observe(const lowering::Lowered& lowered, const std::vector<InputTy
     try {
       run(lowered, inputs, choice);
     } catch (const std::exception& e) {
-      TORCH_CHECK_VALUE(false, "the module does not run on zeros of the declared inputs (", described(inputs, choice),
-                        " ): ", e.what());
+      TORCH_CHECK_VALUE(false, "the module does not run on zeros of the declared inputs (",
+                        described(*lowered.graph, inputs, choice), "): ", e.what());
     }
   }
   run_other_branches(lowered, inputs, choice, all);

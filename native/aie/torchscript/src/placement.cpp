@@ -26,6 +26,14 @@ bool engine_has(at::ScalarType type) {
          type == at::kShort || type == at::kInt || type == at::kLong || type == at::kBool;
 }
 
+/// Of m.def("name", function): it does not say what the function writes, and PyTorch then expects the worst.
+bool has_inferred_schema(const Node* node) {
+  const torch::jit::Operator* const known = node->maybeOperator();
+  if (!known || known->aliasAnalysisKind() != c10::AliasAnalysisKind::CONSERVATIVE) return false;
+  const auto& arguments = known->schema().arguments();
+  return !arguments.empty() && arguments.front().name() == "_0";
+}
+
 }  // namespace
 
 Placement::Placement(const std::shared_ptr<torch::jit::Graph>& graph, const torchscript::CompileOptions& options,
@@ -81,7 +89,11 @@ std::string Placement::hindrance(const Node* node) const {
   if (node->kind() == c10::prim::Constant) return "";
   const bool converted = conversion::converters::FindConverter(node);
   const bool evaluable = !converted && conversion::is_evaluable(node);
-  if (touches_written(node)) return "it has to do with what is changed in place";
+  if (touches_written(node)) {
+    return has_inferred_schema(node) ? "its schema was inferred from its function, and does not say what is changed in "
+                                       "place: give m.def a schema string"
+                                     : "it has to do with what is changed in place";
+  }
   if (is_kept(node, options_)) return "torch_executed_ops";
   if (converted && is_in_kept_module(node, options_)) return "torch_executed_modules";
   if (knowledge_.declined.count(node)) return "its converter declined these arguments";

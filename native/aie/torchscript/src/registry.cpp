@@ -6,6 +6,7 @@
 #include <c10/util/StringUtil.h>
 #include <dlfcn.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
+#include <torch/csrc/jit/runtime/operator.h>
 
 #include <algorithm>
 #include <map>
@@ -16,6 +17,7 @@
 
 #include "core/conversion/converters/converters.h"
 #include "custom_pass.h"
+#include "kept.h"
 #include "log.h"
 
 namespace torch_aie::core::conversion::converters {
@@ -29,12 +31,14 @@ struct Less {
 };
 
 struct Registered {
+  c10::FunctionSchema schema;
   Converter converter;
   std::string library;
+  bool compared = false;  // with PyTorch's operator
 };
 
 struct Refused {
-  std::string name;  // of the operator, as far as it can be read
+  std::string name;  // of the operator, with its overload, as far as they can be read
   std::string message;
   bool told = false;
 };
@@ -43,6 +47,7 @@ struct Refused {
 struct Registry {
   std::mutex lock;
   std::map<c10::OperatorName, std::vector<std::unique_ptr<Registered>>, Less> converters;
+  std::vector<std::unique_ptr<Registered>> unfit;  // for their operators
   std::vector<Refused> refused;
 };
 
@@ -67,22 +72,29 @@ std::string keep_library(const void* caller) {
 
 void add(const std::string& schema, Converter converter, std::string library) {
   TORCH_CHECK_VALUE(converter, "its function is empty");
-  const c10::OperatorName name = torch::jit::parseSchema(schema).operator_name();
+  c10::FunctionSchema parsed = torch::jit::parseSchema(schema);
+  const c10::OperatorName name = parsed.operator_name();
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
+  std::erase_if(all.refused, [&](const Refused& one) { return one.name == c10::toString(name); });
   auto& registered = all.converters[name];
   if (!registered.empty()) {
     log(Level::kWarning, "the converter of ", name, " is replaced by a later one, of ", library, " (it was of ",
         registered.back()->library, ")");
   }
-  registered.push_back(std::make_unique<Registered>(std::move(converter), std::move(library)));
+  registered.push_back(
+      std::make_unique<Registered>(Registered{std::move(parsed), std::move(converter), std::move(library)}));
 }
 
-void refuse(const std::string& schema, const std::string& library, const char* why) {
-  Registry& all = registry();
-  const std::lock_guard guard(all.lock);
-  all.refused.push_back({schema.substr(0, schema.find_first_of(".(")),
-                         c10::str("the converter of '", schema, "', of ", library, ", is not registered: ", why)});
+std::string name_in(const std::string& schema) {
+  const size_t begin = schema.find_first_not_of(" \t\n");
+  if (begin == std::string::npos) return "";
+  return schema.substr(begin, schema.find_first_of("( \t\n", begin) - begin);
+}
+
+void refuse(Registry& all, const std::string& schema, const std::string& library, const std::string& why) {
+  all.refused.push_back(
+      {name_in(schema), c10::str("the converter of '", schema, "', of ", library, ", is not registered: ", why)});
   log(Level::kError, all.refused.back().message);
 }
 
@@ -91,18 +103,53 @@ void register_converter(const std::string& schema, Converter converter, const vo
   try {
     add(schema, std::move(converter), library);
   } catch (const c10::Error& e) {
-    refuse(schema, library, e.what_without_backtrace());
+    const std::lock_guard guard(registry().lock);
+    refuse(registry(), schema, library, e.what_without_backtrace());
   } catch (const std::runtime_error& e) {  // of the parser
-    refuse(schema, library, e.what());
+    const std::lock_guard guard(registry().lock);
+    refuse(registry(), schema, library, e.what());
   }
 }
 
-bool has_operator(const torch::jit::Block* block, const std::string& name) {
+bool alike(const std::vector<c10::Argument>& a, const std::vector<c10::Argument>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const c10::Argument& one, const c10::Argument& other) {
+    return *one.type() == *other.type();  // converters go by positions: names may differ
+  });
+}
+
+/// Null if PyTorch does not know the operator, yet.
+const c10::FunctionSchema* known_schema(const c10::OperatorName& name) {
+  for (const auto& known : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name.name))) {
+    if (known->schema().overload_name() == name.overload_name) return &known->schema();  // operators are never freed
+  }
+  return nullptr;
+}
+
+/// The last registration of each operator, unless it is this library's own.
+void compare_with_operators(Registry& all) {
+  static const std::string own = file_of(reinterpret_cast<const void*>(&registry));
+  for (auto& [name, registered] : all.converters) {
+    if (registered.empty() || registered.back()->compared || registered.back()->library == own) continue;
+    const c10::FunctionSchema* const known = known_schema(name);
+    if (!known) continue;
+    Registered& last = *registered.back();
+    last.compared = true;
+    if (alike(last.schema.arguments(), known->arguments()) && alike(last.schema.returns(), known->returns())) continue;
+    refuse(all, c10::str(last.schema), last.library, c10::str("the operator is '", *known, "'"));
+    all.unfit.push_back(std::move(registered.back()));
+    registered.pop_back();
+  }
+}
+
+using torchscript::CompileOptions;
+
+bool has_operator(const torch::jit::Block* block, const std::string& name, const CompileOptions& options) {
   const auto nodes = block->nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](const torch::jit::Node* node) {
     const auto blocks = node->blocks();
-    return node->kind().toQualString() == name ||
-           std::any_of(blocks.begin(), blocks.end(), [&](const auto* inner) { return has_operator(inner, name); });
+    return (node->kind().toQualString() == name && !partition::is_kept(node, options)) ||
+           std::any_of(blocks.begin(), blocks.end(),
+                       [&](const auto* inner) { return has_operator(inner, name, options); });
   });
 }
 
@@ -118,15 +165,20 @@ RegisterNodeConverters&& RegisterNodeConverters::pattern(const std::string& sche
   return std::move(*this);
 }
 
-void expect_registered(const torch::jit::Graph& graph) {
+void expect_registered(const torch::jit::Graph& graph, const CompileOptions& options) {
   std::string text;
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
+  compare_with_operators(all);
   for (Refused& one : all.refused) {
-    if (!one.told || has_operator(graph.block(), one.name)) text += "\n  " + one.message;
+    const std::string kind = one.name.substr(0, one.name.find('.'));
+    if (!one.told || has_operator(graph.block(), kind, options)) text += "\n  " + one.message;
     one.told = true;
   }
-  TORCH_CHECK_VALUE(text.empty(), "converters are missing:", text);
+  TORCH_CHECK_VALUE(text.empty(), "converters are missing:", text,
+                    "\nCorrect these registrations; a later one of the same operator takes their place. This is told "
+                    "once: compile again, and only graphs with these operators are refused, unless torch_executed_ops "
+                    "names them");
 }
 
 const Converter* FindConverter(const torch::jit::Node* node) {
@@ -136,7 +188,7 @@ const Converter* FindConverter(const torch::jit::Node* node) {
   Registry& all = registry();
   const std::lock_guard guard(all.lock);
   const auto found = all.converters.find(schema->operator_name());
-  return found == all.converters.end() ? nullptr : &found->second.back()->converter;
+  return found == all.converters.end() || found->second.empty() ? nullptr : &found->second.back()->converter;
 }
 
 }  // namespace torch_aie::core::conversion::converters

@@ -3,10 +3,13 @@
 
 #include <torch/csrc/jit/ir/ir.h>
 
+#include "torch_aie.h"
+
 namespace torch_aie::core::conversion::converters {
 
 /// Throws c10::Error for registrations that were refused: once for each of them, later only if the graph has an
-/// operator of that name. An exception during the registration itself would end the process, in dlopen.
-void expect_registered(const torch::jit::Graph& graph);
+/// operator of that name which is not to stay on libtorch. An exception during the registration itself would end the
+/// process, in dlopen; and the operator may be registered after its converter.
+void expect_registered(const torch::jit::Graph& graph, const torchscript::CompileOptions& options);
 
 }  // namespace torch_aie::core::conversion::converters
