@@ -11,7 +11,7 @@ flags="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno
 cmake -S "$root/native/aie" -B "$build" -G Ninja -DCMAKE_PREFIX_PATH="$torch" -DCMAKE_BUILD_TYPE=None \
   -DCMAKE_CXX_FLAGS="$flags" >"$build.log"
 ninja -C "$build" -j"${JOBS:-2}" ascendie
-for program in network_test runtime_test; do
+for program in network_test errors_test runtime_test; do
   # shellcheck disable=SC2086 # the flags are several words
   g++ -std=c++17 $flags -I"$root/native/aie/engine/include" "$root/tests/aie/$program.cpp" \
     -o "$build/$program" -L"$build/engine" -L"$torch/lib" -Wl,-rpath,"$build/engine:$torch/lib" -lascendie

@@ -1,4 +1,4 @@
-"""Runs network_test.cpp and runtime_test.cpp: programs in C++17, with the installed headers."""
+"""Runs the *_test.cpp here: programs in C++17, with the installed headers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import torch
 
 import torch_aie
 
-SOURCES = [Path(__file__).with_name(f"{name}_test.cpp") for name in ("network", "runtime")]
+SOURCES = [
+    Path(__file__).with_name(f"{name}_test.cpp") for name in ("network", "errors", "runtime")
+]
 CHECKS = [
     (source.stem, check)
     for source in SOURCES
