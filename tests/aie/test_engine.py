@@ -34,6 +34,7 @@ class Calls(nn.Module):
         self.second = nn.Conv2d(4, 4, 1, groups=2, bias=False)
         self.up = nn.ConvTranspose2d(4, 4, 2, 2)
         self.up_groups = nn.ConvTranspose2d(4, 4, 2, 2, groups=2)
+        self.wide = nn.Linear(128, 128)
         self.norm = nn.BatchNorm2d(4)
         self.norm.running_mean = self.values = torch.rand(4)
         self.norm.running_var = torch.rand(4) + 0.5
@@ -321,3 +322,39 @@ def test_results_are_contiguous_as_pytorchs() -> None:
     module = traced(Calls(lambda m, x: torch.relu(m.first(x))))
     x = torch.rand(SHAPE)
     assert compiled(module)(x).stride() == module(x).stride()
+
+
+BOUNDS: list[Callable[[Calls, torch.Tensor], torch.Tensor]] = [
+    lambda m, x: functional.relu6(m.first(x)),
+    lambda m, x: functional.hardtanh(m.second(x) + x, -0.5, 0.25),
+    lambda m, x: functional.hardsigmoid(m.first(x)),
+    lambda m, x: torch.sigmoid(m.up(x)),
+    lambda m, x: torch.relu(m.wide(x.reshape(16, 128))),
+]
+
+
+@pytest.mark.parametrize("function", BOUNDS)
+def test_nan_goes_through_functions(
+    function: Callable[[Calls, torch.Tensor], torch.Tensor],
+) -> None:
+    """relu behind a convolution is another matter: there optimize_for_inference loses NaN too."""
+    module = traced(Calls(function))
+    x = torch.rand(SHAPE) - 0.5
+    x[0, 1, 3, 5] = float("nan")
+    torch.testing.assert_close(compiled(module)(x), module(x), atol=1e-5, rtol=1e-5, equal_nan=True)
+
+
+def test_autocast_changes_nothing() -> None:
+    """A small product by ATen, one by oneDNN, and one of two values."""
+
+    def function(m: Calls, x: torch.Tensor) -> torch.Tensor:
+        y: torch.Tensor = m.wide(x.reshape(16, 128))
+        small: torch.Tensor = functional.linear(y, m.wide.weight[:5], m.wide.bias[:5])
+        return small + (y @ y.t())[:, :5]
+
+    module = traced(Calls(function))
+    engine = compiled(module)
+    x = torch.rand(SHAPE)
+    wanted = engine(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(engine(x), wanted, atol=0, rtol=0)

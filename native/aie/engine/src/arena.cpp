@@ -3,10 +3,11 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <unordered_map>
+
+#include "run_mutex.h"
 
 namespace AscendIE {
 
@@ -21,32 +22,22 @@ thread_local const std::shared_ptr<Recorder>* t_recorder = nullptr;
 
 }  // namespace
 
-/// Notes when each allocation is made and freed.
+/// Notes when each allocation is made and freed. `run_mutex` guards it.
 class Recorder {
  public:
   size_t allocated(size_t size) {
-    const std::lock_guard lock(mutex_);
     lifetimes_.push_back({size, events_++, SIZE_MAX});
     return lifetimes_.size() - 1;
   }
-
-  void freed(size_t number) {
-    const std::lock_guard lock(mutex_);
-    lifetimes_[number].end = events_++;
-  }
-
-  MemoryPlan plan() {
-    const std::lock_guard lock(mutex_);
-    return plan_memory(lifetimes_, events_);
-  }
+  void freed(size_t number) { lifetimes_[number].end = events_++; }
+  MemoryPlan plan() const { return plan_memory(lifetimes_, events_); }
 
  private:
-  std::mutex mutex_;
   std::vector<Lifetime> lifetimes_;
   size_t events_ = 0;
 };
 
-/// Memory with places by a plan.
+/// Memory with places by a plan. `run_mutex` guards the places.
 class Block {
  public:
   Block(std::shared_ptr<const MemoryPlan> plan, c10::Allocator& base)
@@ -61,7 +52,6 @@ class Block {
       return nullptr;
     }
     const size_t offset = plan_->offsets[number];
-    const std::lock_guard lock(mutex_);
     for (const Place& place : used_) {
       if (offset < place.offset + place.size && place.offset < offset + size) return nullptr;
     }
@@ -71,7 +61,6 @@ class Block {
 
   void free(const void* pointer) {
     const auto offset = static_cast<size_t>(static_cast<const char*>(pointer) - static_cast<char*>(memory_.get()));
-    const std::lock_guard lock(mutex_);
     std::erase_if(used_, [&](const Place& place) { return place.offset == offset; });
   }
 
@@ -83,7 +72,6 @@ class Block {
   const std::shared_ptr<const MemoryPlan> plan_;
   c10::DataPtr memory_;
   size_t next_ = 0;  // of the thread that runs
-  std::mutex mutex_;
   std::vector<Place> used_;
 };
 
@@ -98,8 +86,6 @@ class RunAllocator final : public c10::Allocator {
       // Never freed: tensors may live until the process ends.
       auto* const made = new RunAllocator(*c10::GetCPUAllocator());
       c10::SetCPUAllocator(made, kPriority);
-      // A process may fork while another thread is in a run: the child must not find the mutex locked for ever.
-      pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().mutex_.unlock(); });
       return made;
     }();
     return *allocator;
@@ -108,11 +94,9 @@ class RunAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t size) override {
     void* pointer = nullptr;
     if (t_block && size > 0) {
-      pointer = (*t_block)->allocate(size);
-      if (pointer) owned(pointer, {nullptr, *t_block, 0});
+      pointer = placed(*t_block, size);
     } else if (t_recorder && size > 0) {
-      pointer = base_.raw_allocate(size);
-      owned(pointer, {*t_recorder, nullptr, (*t_recorder)->allocated(size)});
+      pointer = recorded(*t_recorder, size);
     }
     return pointer ? c10::DataPtr(pointer, pointer, &RunAllocator::free, at::kCPU) : base_.allocate(size);
   }
@@ -130,30 +114,39 @@ class RunAllocator final : public c10::Allocator {
 
   explicit RunAllocator(c10::Allocator& base) : base_(base) {}
 
-  void owned(void* pointer, Owner owner) {
-    const std::lock_guard lock(mutex_);
-    owners_.insert_or_assign(pointer, std::move(owner));
+  void* placed(const std::shared_ptr<Block>& block, size_t size) {
+    const std::lock_guard lock(run_mutex());
+    void* const pointer = block->allocate(size);
+    if (pointer) owners_.insert_or_assign(pointer, Owner{nullptr, block, 0});
+    return pointer;
   }
 
+  void* recorded(const std::shared_ptr<Recorder>& recorder, size_t size) {
+    void* const pointer = base_.raw_allocate(size);
+    const std::lock_guard lock(run_mutex());
+    owners_.insert_or_assign(pointer, Owner{recorder, nullptr, recorder->allocated(size)});
+    return pointer;
+  }
+
+  /// The owner dies behind the lock: a block frees memory.
   Owner take(void* pointer) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(run_mutex());
     const auto found = owners_.find(pointer);
     if (found == owners_.end()) return {};
     Owner owner = std::move(found->second);
     owners_.erase(found);
+    if (owner.block) owner.block->free(pointer);
+    if (owner.recorder) owner.recorder->freed(owner.number);
     return owner;
   }
 
   static void free(void* pointer) {
     RunAllocator& self = get();
     const Owner owner = self.take(pointer);
-    if (owner.block) return owner.block->free(pointer);
-    self.base_.raw_deallocate(pointer);
-    if (owner.recorder) owner.recorder->freed(owner.number);
+    if (!owner.block) self.base_.raw_deallocate(pointer);
   }
 
   c10::Allocator& base_;
-  std::mutex mutex_;
   std::unordered_map<void*, Owner> owners_;
 };
 
@@ -162,21 +155,27 @@ class RunAllocator final : public c10::Allocator {
 Arena::Arena() { RunAllocator::get(); }
 Arena::~Arena() = default;
 
+void Arena::enter(Run& run) {
+  const std::lock_guard lock(run_mutex());
+  if (!plan_) {
+    run.recorder_ = std::make_shared<Recorder>();
+  } else if (!idle_.empty()) {
+    run.block_ = std::move(idle_.back());
+    idle_.pop_back();
+  }
+}
+
 Arena::Run::Run(Arena& arena) : arena_(arena) {
   if (t_block || t_recorder) return;  // a run inside a run
-  const std::lock_guard lock(arena.mutex_);
-  if (!arena.plan_) {
-    recorder_ = std::make_shared<Recorder>();
-  } else if (arena.plan_->total > 0) {
-    if (arena.idle_.empty()) {
-      block_ = std::make_shared<Block>(arena.plan_, RunAllocator::get().base());
-    } else {
-      block_ = std::move(arena.idle_.back());
-      arena.idle_.pop_back();
-    }
-    block_->begin();
+  arena.enter(*this);
+  // A plan stays as it is once it is made.
+  if (!recorder_ && !block_ && arena.plan_->total > 0) {
+    block_ = std::make_shared<Block>(arena.plan_, RunAllocator::get().base());
   }
-  if (block_) t_block = &block_;
+  if (block_) {
+    block_->begin();
+    t_block = &block_;
+  }
   if (recorder_) t_recorder = &recorder_;
 }
 
@@ -185,12 +184,22 @@ void Arena::Run::pause() {
   if (recorder_) t_recorder = nullptr;
 }
 
+void Arena::learn(const Recorder& shared) {
+  const Recorder seen = [&] {
+    const std::lock_guard lock(run_mutex());
+    return shared;
+  }();
+  auto plan = std::make_shared<const MemoryPlan>(seen.plan());
+  const std::lock_guard lock(run_mutex());
+  if (!plan_) plan_ = std::move(plan);
+}
+
 Arena::Run::~Run() {
   const bool complete = t_recorder != &recorder_;  // otherwise an error ended the run
   pause();
-  const std::lock_guard lock(arena_.mutex_);
+  if (recorder_ && complete) arena_.learn(*recorder_);
+  const std::lock_guard lock(run_mutex());
   if (block_) arena_.idle_.push_back(std::move(block_));
-  if (recorder_ && complete && !arena_.plan_) arena_.plan_ = std::make_shared<const MemoryPlan>(recorder_->plan());
 }
 
 }  // namespace AscendIE

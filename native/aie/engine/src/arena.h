@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "memory_plan.h"
@@ -35,13 +34,19 @@ class Arena {
     void pause();
 
    private:
+    friend class Arena;
     Arena& arena_;
     std::shared_ptr<Block> block_;
     std::shared_ptr<Recorder> recorder_;
   };
 
  private:
-  std::mutex mutex_;
+  /// Gives the run a block that is idle, or a recorder if there is no plan.
+  void enter(Run& run);
+  /// Makes the plan, unless another thread has.
+  void learn(const Recorder& recorder);
+
+  // `run_mutex` guards them.
   std::shared_ptr<const MemoryPlan> plan_;  // null until a run was recorded
   std::vector<std::shared_ptr<Block>> idle_;
 };

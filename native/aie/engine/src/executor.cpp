@@ -3,7 +3,11 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/ScalarType.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -11,6 +15,7 @@
 #include "passes/passes.h"
 #include "profiles.h"
 #include "program.h"
+#include "validation.h"
 #include "weights.h"
 
 namespace AscendIE {
@@ -19,10 +24,6 @@ namespace {
 
 at::Tensor in_precision(const at::Tensor& tensor, at::ScalarType compute) {
   return tensor.is_floating_point() ? tensor.to(compute) : tensor;
-}
-
-void check(uint32_t value, const Program& program) {
-  TORCH_CHECK_VALUE(value < program.values, "model: value ", value, " of ", program.values);
 }
 
 void run_operation(const Step& step, at::ScalarType compute, Tensors& values) {
@@ -74,15 +75,22 @@ bool fixed(const Program& program) {
   });
 }
 
-/// Runs the model once, so that its memory is planned before the first call.
-void rehearse(const Executor& executor) {
-  Tensors inputs;
-  for (const Binding& input : executor.GetProgram().inputs) inputs.push_back(at::zeros(input.shape, input.type));
-  try {
-    executor.Run(std::move(inputs));
-  } catch (const c10::Error&) {
-    // Models need not take zeros (divisions of integers): then the first run that succeeds plans.
+/// ATen's functions as a model means them: without gradients, and without autocast, which would choose their types.
+struct Plainly {
+  at::AutoDispatchBelowAutograd no_gradients;
+  c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
+};
+
+/// More than half of the machine's memory: then a run when a model is loaded may end the process.
+bool is_large(const Program& program) {
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  double bytes = 0;
+  for (const ValueType& type : program.types) {
+    double size = static_cast<double>(c10::elementSize(type.type));
+    for (const int64_t dimension : type.shape) size *= static_cast<double>(dimension);
+    bytes += size;
   }
+  return bytes > memory / 2;
 }
 
 }  // namespace
@@ -94,29 +102,45 @@ struct Executor::Shared {
 };
 
 Executor::Executor(std::string_view model) {
+  const Plainly plainly;
   Program program = deserialize(model);
-  TORCH_CHECK_VALUE(program.types.size() == program.values, "model: types of ", program.types.size(), " values of ",
-                    program.values);
-  for (const auto& constant : program.constants) check(constant.first, program);
-  for (const Step& step : program.steps) {
-    for (const uint32_t value : step.inputs) check(value, program);
-    for (const uint32_t value : step.outputs) check(value, program);
-  }
-  for (const Binding& binding : program.inputs) check(binding.value, program);
-  for (const Binding& binding : program.outputs) check(binding.value, program);
-  prepare(program);
+  validate(program);
+  undamaged([&] { prepare(program); });
   const auto made = std::make_shared<Program>(std::move(program));
   program_ = made;
   shared_ = std::make_shared<Shared>(made);
-  if (fixed(*made)) rehearse(*this);
+  if (fixed(*made)) undamaged([&] { Rehearse(); });
+}
+
+/// Runs the model once, so that its memory is planned before the first call.
+void Executor::Rehearse() {
+  if (is_large(*program_)) {
+    remark_ = "its values may need more than half of the memory, so it was not run when it was loaded";
+    return;
+  }
+  try {
+    Tensors inputs;
+    for (const Binding& input : program_->inputs) inputs.push_back(at::zeros(input.shape, input.type));
+    Compute(std::move(inputs));
+  } catch (const c10::Error& e) {
+    // Models need not take zeros (divisions of integers): then the first run that succeeds plans.
+    remark_ = std::string("it does not take zeros: ") + e.what_without_backtrace();
+  }
 }
 
 Executor::~Executor() = default;
 
-std::string Executor::Model() const { return serialize(shared_->weights.snapshot()); }
+std::string Executor::Model() const {
+  const Plainly plainly;
+  return serialize(shared_->weights.snapshot());
+}
 
 std::vector<at::Tensor> Executor::Run(std::vector<at::Tensor> inputs) const {
-  const at::AutoDispatchBelowAutograd no_gradients;
+  return undamaged([&] { return Compute(std::move(inputs)); });
+}
+
+std::vector<at::Tensor> Executor::Compute(std::vector<at::Tensor> inputs) const {
+  const Plainly plainly;
   const Program& program = *program_;
   check_inputs(program.inputs, inputs);
   const at::ScalarType compute = program.compute();

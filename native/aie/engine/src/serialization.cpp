@@ -1,5 +1,6 @@
 // serialization.cpp: models as bytes: magic, version, checksum and length of what follows, then the program.
 #include <ATen/ops/empty.h>
+#include <c10/core/ScalarType.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -91,10 +92,17 @@ class Reader {
     const uint64_t size = count();
     value.assign(take(size), size);
   }
+  void operator()(at::ScalarType& type) {
+    const auto number = get<int8_t>();
+    type = static_cast<at::ScalarType>(number);
+    const bool known = number >= 0 && number < static_cast<int8_t>(at::ScalarType::Undefined);
+    TORCH_CHECK_VALUE(known && !c10::isQIntType(type) && !c10::isBitsType(type), "model: type ",
+                      static_cast<int>(number), " is none that a tensor can have");
+  }
+  /// Grows by what was read: elements are larger in memory than in the text.
   template <class T>
   void operator()(std::vector<T>& values) {
-    values.resize(count());
-    for (T& value : values) (*this)(value);
+    for (uint64_t left = count(); left > 0; --left) values.push_back(get<T>());
   }
   void operator()(Attribute& value) {
     switch (get<uint8_t>()) {
@@ -132,9 +140,10 @@ class Reader {
   void operator()(std::pair<uint32_t, at::Tensor>& constant) {
     constant.first = get<uint32_t>();
     const auto type = get<at::ScalarType>();
-    constant.second = at::empty(get<std::vector<int64_t>>(), type);
-    const size_t size = constant.second.nbytes();
+    const auto shape = get<std::vector<int64_t>>();
+    const uint64_t size = bytes_of(shape, type);
     const char* const from = take(size);
+    constant.second = at::empty(shape, type);
     if (size) std::memcpy(constant.second.mutable_data_ptr(), from, size);
   }
   template <class... T>
@@ -148,7 +157,18 @@ class Reader {
     return value;
   }
 
+  bool at_end() const { return text_.empty(); }
+
  private:
+  /// At most as many as are left, but for shapes that have a 0.
+  uint64_t bytes_of(const std::vector<int64_t>& shape, at::ScalarType type) const {
+    uint64_t bytes = c10::elementSize(type);
+    for (const int64_t size : shape) {
+      const bool fits = size >= 0 && !__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes);
+      TORCH_CHECK_VALUE(fits, "model: a constant has shape ", at::IntArrayRef(shape));
+    }
+    return bytes;
+  }
   const char* take(size_t size) {
     TORCH_CHECK_VALUE(size <= text_.size(), "model: it ends too early");
     const char* const here = text_.data();
@@ -204,6 +224,7 @@ Program deserialize(std::string_view text) {
   Program program;
   reader.all(program.flag, program.values, program.types, program.inputs, program.outputs, program.constants,
              program.steps);
+  TORCH_CHECK_VALUE(reader.at_end(), "model: bytes are left behind its end");
   return program;
 }
 

@@ -3,9 +3,14 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/ScopeExit.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
+
+#include "run_mutex.h"
 
 namespace AscendIE {
 
@@ -28,23 +33,35 @@ Weights::Weights(std::shared_ptr<Program> program)
     : program_(std::move(program)), packed_for_(at::get_num_threads()), wanted_(packed_for_) {}
 
 void Weights::give(Tensors& values) {
-  const std::lock_guard lock(mutex_);
-  adapt(at::get_num_threads());
+  const int threads = at::get_num_threads();
+  if (begin_packing(threads)) {
+    // Also if an error ends it.
+    const auto end = c10::make_scope_exit([&] {
+      const std::lock_guard lock(run_mutex());
+      packer_ = 0;
+    });
+    repack();
+    const std::lock_guard lock(run_mutex());
+    packed_for_ = threads;
+    patience_ = std::min(2 * patience_, kMostPatience);
+  }
+  const std::lock_guard lock(run_mutex());
   for (const auto& [value, tensor] : program_->constants) values[value] = tensor;
 }
 
 Program Weights::snapshot() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(run_mutex());
   return *program_;
 }
 
-void Weights::adapt(int threads) {
+/// True if this thread is to pack. Others run with what there is meanwhile.
+bool Weights::begin_packing(int threads) {
+  const std::lock_guard lock(run_mutex());
   if (std::exchange(wanted_, threads) != threads) runs_ = 0;
   runs_ = std::min(runs_ + 1, kMostPatience);
-  if (threads == packed_for_ || runs_ < patience_) return;
-  repack();
-  packed_for_ = threads;
-  patience_ = std::min(2 * patience_, kMostPatience);
+  if (threads == packed_for_ || runs_ < patience_ || packer_ == getpid()) return false;
+  packer_ = getpid();
+  return true;
 }
 
 /// One after the other, so that no more than one weight is in memory twice.
@@ -53,8 +70,10 @@ void Weights::repack() {
     const auto is_value = [number = value](const auto& constant) { return constant.first == number; };
     const auto constant = std::find_if(program_->constants.begin(), program_->constants.end(), is_value);
     if (constant == program_->constants.end()) continue;  // no step reads it
-    at::Tensor tensor = pack(constant->second);
-    if (!same_layout(tensor, constant->second)) constant->second = std::move(tensor);
+    at::Tensor tensor = pack(constant->second);           // only this thread changes it
+    if (same_layout(tensor, constant->second)) continue;
+    const std::lock_guard lock(run_mutex());
+    std::swap(constant->second, tensor);  // the other one dies behind the lock
   }
 }
 

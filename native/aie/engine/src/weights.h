@@ -2,8 +2,9 @@
 // that have another one in each call, which can take longer than what the call computes.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
-#include <mutex>
 
 #include "program.h"
 
@@ -20,15 +21,16 @@ class Weights {
   Program snapshot() const;
 
  private:
-  void adapt(int threads);
+  bool begin_packing(int threads);
   void repack();
 
-  mutable std::mutex mutex_;
+  // `run_mutex` guards them.
   std::shared_ptr<Program> program_;  // others read it, but for the tensors of `constants`
   int packed_for_;                    // threads
   int wanted_;                        // of the last run
   int runs_ = 0;                      // in succession that wanted as many
   int patience_ = 1;                  // runs in succession after which weights follow
+  pid_t packer_ = 0;                  // the process in which a thread packs: a fork has no such thread
 };
 
 }  // namespace AscendIE

@@ -32,7 +32,14 @@ class ASCENDIE_API Executor {
   /// freed after their last use.
   std::vector<at::Tensor> Run(std::vector<at::Tensor> inputs) const;
 
+  /// Why its memory was not planned when it was loaded; empty if it was, or if shapes are not fixed.
+  const std::string& Remark() const { return remark_; }
+
  private:
+  void Rehearse();
+  std::vector<at::Tensor> Compute(std::vector<at::Tensor> inputs) const;
+
+  std::string remark_;
   std::shared_ptr<const Program> program_;
   struct Shared;  // by the runs
   std::shared_ptr<Shared> shared_;

@@ -1,6 +1,9 @@
 // passes/passes.cpp: the tables of passes.
 #include "passes/passes.h"
 
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
 #include "passes/graph.h"
 
 namespace AscendIE {
@@ -21,6 +24,7 @@ constexpr Pass kPreparations[] = {
 }  // namespace
 
 void optimize(Program& program) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);  // constants keep their types
   for (const Pass& pass : kOptimizations) {
     pass.run(program);
     remove_unused(program);

@@ -3,6 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/hardsigmoid.h>
+#include <ATen/ops/hardtanh.h>
 #include <ATen/ops/mkldnn_reorder_conv2d_weight.h>
 
 #include <algorithm>
@@ -49,7 +51,19 @@ struct Prepared {
   Scalars scalars;
   std::string then = {};
   MaybeText then_name = {}, algorithm = {};
+  bool bounds = false;  // `bound` does what follows
 };
+
+/// oneDNN's bounds make numbers of NaN, which PyTorch's keep.
+bool loses_nan(std::string_view then) { return then == "hardtanh" || then == "hardsigmoid"; }
+
+void bound(const Convolution& c, Tensor& values) {
+  if (c.then == "hardtanh") {
+    at::hardtanh_(values, c.a, c.b);
+  } else {
+    at::hardsigmoid_(values);
+  }
+}
 
 Scalars scalars_of(const Convolution& convolution) {
   Scalars scalars;
@@ -120,7 +134,22 @@ class Packer {
     if (attribute_is(step, "transposed", 1) && !attribute_is(step, "groups", 1, /*absent=*/1)) return false;
     if (x.shape.size() != 4 || x.shape[1] <= 0 || !weight.defined()) return false;
     const auto is_float = [&](uint32_t value) { return program_.types[value].type == at::kFloat; };
-    return weight.scalar_type() == at::kFloat && std::all_of(step.inputs.begin(), step.inputs.end(), is_float);
+    return is_sound(step) && weight.scalar_type() == at::kFloat &&
+           std::all_of(step.inputs.begin(), step.inputs.end(), is_float);
+  }
+
+  /// oneDNN's functions take their lists as they are. What is not sound is left to ATen, which says why.
+  bool is_sound(const Step& step) const {
+    const Convolution c(step.attributes, step.inputs.size());
+    const size_t operands = 2 + (c.bias ? 1 : 0) + (c.residual ? 1 : 0);
+    if (c.kernel.size() != 2 || step.inputs.size() != operands) return false;
+    const auto within = [](const std::vector<int64_t>& list, int64_t least) {
+      return list.size() == 2 && std::all_of(list.begin(), list.end(), [&](int64_t size) { return size >= least; });
+    };
+    const auto shape = [&](size_t input) { return program_.types[step.inputs[input]].shape; };
+    if (c.bias && shape(c.bias) != std::vector{c.maps}) return false;
+    if (c.residual && shape(c.residual) != program_.types[step.outputs[0]].shape) return false;
+    return within(c.strides, 1) && within(c.dilations, 1) && within(c.paddings, 0) && within(c.output_paddings, 0);
   }
 
   void pack(Step& step) {
@@ -139,7 +168,10 @@ class Packer {
     const uint32_t bias_value = step.inputs[convolution.bias], residual = step.inputs[convolution.residual];
     auto prepared = std::make_shared<Prepared>(convolution, step.inputs[0], step.inputs[1], bias_value, residual,
                                                step.outputs[0], dies, scalars_of(convolution));
-    if (!convolution.then.empty()) {
+    if (loses_nan(convolution.then)) {
+      prepared->bounds = true;
+      prepared->scalars = Scalars();
+    } else if (!convolution.then.empty()) {
       prepared->then = convolution.then == "gelu_tanh" ? "gelu" : convolution.then;
       prepared->then_name = prepared->then;
       if (const char* const algorithm = then_of(convolution.then).algorithm) prepared->algorithm = algorithm;
@@ -148,6 +180,7 @@ class Packer {
       const Prepared& p = *prepared;
       const MaybeTensor bias = p.convolution.bias ? MaybeTensor(values[p.bias]) : std::nullopt;
       values[p.out] = p.convolution.residual ? with_residual(p, values, bias) : plain(p, values, bias);
+      if (p.bounds) bound(p.convolution, values[p.out]);
     };
   }
 

@@ -2,6 +2,7 @@
 #include <ATen/Context.h>
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/relu.h>
 
 #include <memory>
 
@@ -39,6 +40,7 @@ struct Prepared {
   std::optional<uint32_t> bias, residual;
   const char* function = "none";
   MaybeText algorithm;
+  bool relu = false;  // ATen's: oneDNN's makes 0 of NaN
 };
 
 void name_function(const Step& step, Prepared& prepared) {
@@ -46,7 +48,7 @@ void name_function(const Step& step, Prepared& prepared) {
   if (found == step.attributes.end()) return;
   switch (static_cast<ActivationKind>(std::get<int64_t>(found->second))) {
     case ActivationKind::RELU:
-      prepared.function = "relu";
+      prepared.relu = true;
       break;
     case ActivationKind::SIGMOID:
       prepared.function = "sigmoid";
@@ -109,6 +111,8 @@ class Packer {
     if (step.operation->name != std::string_view("Linear") || step.kernel) return false;
     const Tensor weight = graph_.constant(step.inputs[1]);
     if (!weight.defined() || weight.scalar_type() != at::kFloat || weight.numel() < kSmallWeight) return false;
+    const size_t operands = 2 + size_t{attribute_is(step, "bias", 1)} + size_t{attribute_is(step, "residual", 1)};
+    if (step.inputs.size() != operands || weight.dim() != 2) return false;  // ATen says why
     const auto is_float = [&](uint32_t value) { return program_.types[value].type == at::kFloat; };
     return std::all_of(step.inputs.begin(), step.inputs.end(), is_float) && rows(step).value_or(kFewRows) >= kFewRows;
   }
@@ -126,7 +130,10 @@ class Packer {
     if (attribute_is(step, "bias", 1)) prepared->bias = step.inputs[next++];
     if (attribute_is(step, "residual", 1)) prepared->residual = step.inputs[next];
     name_function(step, *prepared);
-    step.kernel = [prepared](Tensors& values) { values[prepared->out] = AscendIE::run(*prepared, values); };
+    step.kernel = [prepared](Tensors& values) {
+      Tensor& result = values[prepared->out] = AscendIE::run(*prepared, values);
+      if (prepared->relu) at::relu_(result);
+    };
   }
 
   Program& program_;
