@@ -7,7 +7,14 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
+#include "log.h"
+
 namespace torch_aie::core::runtime {
+
+Engine::Engine(const std::string& model) : executor_(model) {
+  const std::string& remark = executor_.Remark();
+  if (!remark.empty()) log(Level::kInfo, "an engine plans its memory when it is first run: ", remark);
+}
 
 namespace {
 

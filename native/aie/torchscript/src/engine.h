@@ -13,7 +13,7 @@ namespace torch_aie::core::runtime {
 /// Serialized as {version, model}.
 class Engine : public torch::CustomClassHolder {
  public:
-  explicit Engine(const std::string& model) : executor_(model) {}
+  explicit Engine(const std::string& model);
 
   std::vector<at::Tensor> run(std::vector<at::Tensor> inputs) const { return executor_.Run(std::move(inputs)); }
   std::string model() const { return executor_.Model(); }
