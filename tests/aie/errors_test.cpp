@@ -103,6 +103,11 @@ void layers_have_so_many_inputs() {
   EXPECT(e.has_error("Constant: SetInput: got index 0, the layer has at most 0 inputs"));
   e.net->AddConcatenation(&e.x, 1)->SetInput(5000000, e.x);
   EXPECT(e.has_error("Concatenation: SetInput: got index 5000000, the layer has at most 1024 inputs"));
+  const int32_t axis = 1;
+  Example named;  // an attribute of an operation may be one of its inputs
+  auto* const sum = named.net->AddOperation("Cumsum", {named.x}, {{"axis", ValueOfInput(1)}});
+  sum->SetInput(1, named.net->AddConstant({1}, {DataType::INT32, &axis, 1})->GetOutput(0));
+  EXPECT(named.net->GetErrorsNum() == 0 && sum->GetOutput(0)->GetDimensions() == Dims{2, 4, 6, 6});
 }
 
 void shapes_have_at_most_eight_sizes() {
