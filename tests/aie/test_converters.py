@@ -277,4 +277,8 @@ def test_patterns(library: Path) -> None:
 def test_broken_pattern(library: Path) -> None:
     lines = run(PATTERNS, library, BROKEN_PATTERN="1").stdout.splitlines()
     expected = "ValueError a pattern of RegisterSubgraphConverters is not valid:"
-    assert any(line.startswith(f"quantize {expected}") for line in lines)
+    # The first compile raises it; later ones go on.
+    told = [line for line in lines if expected in line]
+    assert len(told) == 1
+    assert told[0].startswith(f"quantize {expected}")
+    assert "sum torch.float32 [-1.0, 0.3, 2.0] False" in lines

@@ -39,6 +39,7 @@ struct Row {
   std::string error;
   std::unique_ptr<Converter> converter;
   bool replaced = false;
+  bool told = false;  // that it does not parse
 };
 
 struct Registry {
@@ -213,10 +214,11 @@ void merge(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& 
   const bool constants = std::any_of(all.rows.begin(), all.rows.end(), has_constants);
   if (constants) unpool_constants(graph->block());
   for (auto row = static_cast<int64_t>(all.rows.size()) - 1; row >= 0; --row) {
-    const Row& tried = all.rows[row];
-    if (tried.replaced) continue;
+    Row& tried = all.rows[row];
+    if (tried.replaced || (!tried.pattern && tried.told)) continue;
+    tried.told = true;
     TORCH_CHECK_VALUE(tried.pattern, "a pattern of RegisterSubgraphConverters is not valid: ", tried.error, "\n",
-                      tried.text);
+                      tried.text, "\nThis is told once: the next compile goes on without it");
     Merger(graph, *tried.pattern, row, kept).merge();
   }
   if (constants) torch::jit::ConstantPooling(graph);
