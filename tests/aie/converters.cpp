@@ -48,7 +48,9 @@ const auto g_refused = refused();
 
 at::Tensor same(const at::Tensor& x) { return x.clone(); }
 
-const auto g_same = converters::RegisterNodeConverters().pattern("aie_tests::inferred(Tensor x) -> Tensor", declines);
+const auto g_same = converters::RegisterNodeConverters()
+                        .pattern("aie_tests::inferred(Tensor x) -> Tensor", declines)
+                        .pattern("aten::floor_divide.absent(Tensor self, float other) -> Tensor", declines);
 
 /// What a program in C++ prints.
 std::string what_of_block_size(int64_t size) {

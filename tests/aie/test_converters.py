@@ -102,6 +102,13 @@ def test_replaced_converter_is_told(outcomes: Done) -> None:
     assert "the converter of aten::exp is replaced by a later one, of " in outcomes.stderr
 
 
+@pytest.mark.build
+def test_overload_that_there_is_not_is_told(outcomes: Done) -> None:
+    (line,) = [line for line in outcomes.stderr.splitlines() if "is never called" in line]
+    assert "the converter of 'aten::floor_divide.absent(Tensor self, float other)" in line
+    assert "the operator is 'aten::floor_divide" in line
+
+
 # What is wrong with a registration is told once, and again when the operator is compiled.
 REFUSED = """
 import sys

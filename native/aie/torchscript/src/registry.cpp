@@ -117,12 +117,22 @@ bool alike(const std::vector<c10::Argument>& a, const std::vector<c10::Argument>
   });
 }
 
-/// Null if PyTorch does not know the operator, yet.
-const c10::FunctionSchema* known_schema(const c10::OperatorName& name) {
-  for (const auto& known : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name.name))) {
-    if (known->schema().overload_name() == name.overload_name) return &known->schema();  // operators are never freed
+/// Compares once PyTorch knows the operator; true if the converter cannot be its.
+bool is_unfit(const c10::OperatorName& name, Registered& one, std::string& why) {
+  const auto overloads = torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name.name));
+  one.compared = !overloads.empty();
+  for (const auto& known : overloads) {
+    const c10::FunctionSchema& schema = known->schema();
+    if (schema.overload_name() != name.overload_name) continue;
+    why = c10::str("the operator is '", schema, "'");
+    return !alike(one.schema.arguments(), schema.arguments()) || !alike(one.schema.returns(), schema.returns());
   }
-  return nullptr;
+  if (one.compared) {
+    log(Level::kWarning, "the converter of '", one.schema, "', of ", one.library,
+        ", is never called: the operator is '", overloads.front()->schema(), "'",
+        overloads.size() > 1 ? ", or another overload" : "");
+  }
+  return false;
 }
 
 /// The last registration of each operator, unless it is this library's own.
@@ -130,12 +140,10 @@ void compare_with_operators(Registry& all) {
   static const std::string own = file_of(reinterpret_cast<const void*>(&registry));
   for (auto& [name, registered] : all.converters) {
     if (registered.empty() || registered.back()->compared || registered.back()->library == own) continue;
-    const c10::FunctionSchema* const known = known_schema(name);
-    if (!known) continue;
     Registered& last = *registered.back();
-    last.compared = true;
-    if (alike(last.schema.arguments(), known->arguments()) && alike(last.schema.returns(), known->returns())) continue;
-    refuse(all, c10::str(last.schema), last.library, c10::str("the operator is '", *known, "'"));
+    std::string why;
+    if (!is_unfit(name, last, why)) continue;
+    refuse(all, c10::str(last.schema), last.library, why);
     all.unfit.push_back(std::move(registered.back()));
     registered.pop_back();
   }
