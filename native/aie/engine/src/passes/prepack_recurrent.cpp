@@ -118,7 +118,17 @@ class Packer {
     }
     // Blocked layouts are made for sizes.
     const std::vector<int64_t>& shape = program_.types[step.inputs[0]].shape;
-    return std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size > 0; });
+    const bool known = std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size > 0; });
+    return shape.size() == 3 && known && has_states(step, shape);
+  }
+
+  /// oneDNN does not look at the sizes of states. What does not fit is left to ATen, which says why.
+  bool has_states(const Step& step, const std::vector<int64_t>& x) const {
+    const Tensors inputs(step.inputs.size());
+    const Recurrent r = recurrent_of(Call(inputs, step.attributes, {}));
+    const Tensor hidden = plain_weight(graph_.constant(step.inputs[r.weights + 1]));
+    const std::vector<int64_t> state{r.layers * r.directions, x[r.batch_first ? 0 : 1], hidden.size(-1)};
+    return program_.types[step.inputs[1]].shape == state && program_.types[step.inputs[2]].shape == state;
   }
 
   void pack(Step& step) {
