@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "runtime/error.h"
 
@@ -18,6 +19,8 @@ struct Soc {
   uint64_t l2_cache;   // bytes
   bool aclnn_default;  // JIT compilation is off by default, so torch_npu takes the aclnn path
   bool bfloat16;
+
+  bool is_ascend950() const { return short_name == std::string_view("ascend950"); }
 };
 
 // nullptr for an unknown name. Names that start with "Ascend950" are all one chip.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 from opwright.errors import OpwrightError
 from opwright.twin.autoload import autoload_held_back
 from opwright.twin.environment import changed, twin_environment
-from opwright.twin.kernels.process import package_of_process, publish, without_processes
+from opwright.twin.kernels.process import package_of_process, publish
 from opwright.twin.kernels.registry import registry
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import LOAD_ORDER, Toolkit, installed_toolkit
@@ -72,9 +72,8 @@ def load(settings: TwinSettings) -> None:
 
 def export(settings: TwinSettings) -> None:
     """Put the twin into this process's environment, for its libraries and for child processes."""
-    inherited = without_processes(os.environ)
     packages = (package_of_process(),)
-    result = twin_environment(inherited, installed_toolkit(), settings, packages)
+    result = twin_environment(os.environ, installed_toolkit(), settings, packages)
     os.environ.update(changed(os.environ, result))
 
 

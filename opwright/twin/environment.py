@@ -18,12 +18,23 @@ if TYPE_CHECKING:
     from opwright.twin.settings import TwinSettings
     from opwright.twin.toolkit import Toolkit
 
-__all__ = ["AUTOLOAD", "GUARDED", "SWITCH", "changed", "twin_environment"]
+__all__ = [
+    "AUTOLOAD",
+    "GUARDED",
+    "PROCESS_PACKAGE",
+    "SWITCH",
+    "changed",
+    "installed_packages",
+    "twin_environment",
+]
 
 # Read by opwright.twin at import: 0 keeps it from arming.
 SWITCH = "OPWRIGHT_TWIN"
 # Read by torch at import: 0 keeps it from loading its back ends, torch_npu among them.
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+# Begins the names of folders with the kernels that one process has declared.
+PROCESS_PACKAGE = "opwright-kernels-"
 
 # Of a process with guarded memory.
 GUARDED: dict[str, str] = {
@@ -42,7 +53,9 @@ def twin_environment(
 ) -> dict[str, str]:
     """Return the base environment with the twin in it.
 
-    Applying it twice gives the same as once. Variables of unset settings keep their value.
+    Applying it twice gives the same as once. Variables of unset settings keep their value. The
+    folder of a parent's own kernels is left out: they have no reference in another process, and one
+    that it declares with other parameters would be called with its own.
 
     Parameters
     ----------
@@ -55,10 +68,16 @@ def twin_environment(
     result["ASCEND_HOME_PATH"] = result["ASCEND_TOOLKIT_HOME"] = str(toolkit.root)
     result["ASCEND_OPP_PATH"] = str(toolkit.operators)
     result["LD_LIBRARY_PATH"] = prepend([toolkit.libraries], base.get("LD_LIBRARY_PATH", ""))
-    custom = prepend(packages, base.get("ASCEND_CUSTOM_OPP_PATH", ""))
-    if custom:
+    custom = prepend(packages, os.pathsep.join(installed_packages(base)))
+    if custom or "ASCEND_CUSTOM_OPP_PATH" in base:
         result["ASCEND_CUSTOM_OPP_PATH"] = custom
     return result | choices(settings)
+
+
+def installed_packages(environ: Mapping[str, str]) -> list[str]:
+    """Return the operator packages in the path, without the folders of processes."""
+    entries = environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
+    return [entry for entry in entries if entry and PROCESS_PACKAGE not in entry]
 
 
 def choices(settings: TwinSettings) -> dict[str, str]:

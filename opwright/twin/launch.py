@@ -14,7 +14,6 @@ from opwright.errors import OpwrightError
 from opwright.twin.environment import SWITCH, twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.kernels import build_packages
-from opwright.twin.kernels.process import without_processes
 from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
@@ -100,4 +99,4 @@ def launch(
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
     """Return the environment for a process on the twin, with its user kernels built."""
     packages = build_packages(settings.kernels) if settings.kernels else ()
-    return twin_environment(without_processes(base), installed_toolkit(), settings, packages)
+    return twin_environment(base, installed_toolkit(), settings, packages)

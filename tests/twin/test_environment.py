@@ -110,6 +110,14 @@ def test_environment_twice_equals_once() -> None:
     assert twin_environment(once, TOOLKIT, TwinSettings(devices=3), packages) == once
 
 
+def test_kernels_of_a_parent_process_are_left_out() -> None:
+    base = {"ASCEND_CUSTOM_OPP_PATH": "/parents/opwright-kernels-0-12-ab:/mine"}
+    result = twin_environment(base, TOOLKIT, TwinSettings(), (Path("/own"),))
+    assert result["ASCEND_CUSTOM_OPP_PATH"] == "/own:/mine"
+    only = {"ASCEND_CUSTOM_OPP_PATH": "/parents/opwright-kernels-0-12-ab"}
+    assert not twin_environment(only, TOOLKIT, TwinSettings())["ASCEND_CUSTOM_OPP_PATH"]
+
+
 def test_environment_switches_the_twin_on_again() -> None:
     assert "OPWRIGHT_TWIN" not in twin_environment({"OPWRIGHT_TWIN": "0"}, TOOLKIT, TwinSettings())
 

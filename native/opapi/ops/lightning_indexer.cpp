@@ -2,8 +2,6 @@
 // The keys that sparse attention looks at.
 #include "sparse_attention/lightning_indexer.h"
 
-#include <string_view>
-
 #include "opapi/opapi.h"
 #include "opapi/ops/unlimited_window.h"
 #include "runtime/soc.h"
@@ -14,7 +12,7 @@ using OptionalTensor = std::optional<at::Tensor>;
 
 // What one family of chips does not take, although the others do.
 void check_950(const at::Tensor& query, const at::Tensor& weights) {
-  if (soc().short_name != std::string_view("ascend950")) return;
+  if (!soc().is_ascend950()) return;
   require(weights.scalar_type() != at::kFloat, ACLNN_ERR_PARAM_INVALID,
           "parameter 'weights' has dtype Float; on Ascend950 it must be that of parameter 'query'");
   const int64_t heads = query.dim() < 2 ? 0 : query.size(-2);

@@ -2,8 +2,6 @@
 // Attention to the keys that an indexer has selected; the computation is in sparse_attention/.
 #include "sparse_attention/sparse_flash_attention.h"
 
-#include <string_view>
-
 #include "opapi/opapi.h"
 #include "opapi/ops/unlimited_window.h"
 #include "runtime/soc.h"
@@ -28,8 +26,6 @@ void require_absorbed(int64_t attention_mode) {
 // What one family of chips does not take, although others do. The core refuses what none takes: more than 128 heads,
 // blocks that are no power of two.
 
-bool is_950() { return soc().short_name == std::string_view("ascend950"); }
-
 constexpr int64_t kMostHeads = 128;
 
 bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
@@ -47,7 +43,7 @@ void check_block_950(int64_t block) {
 void check_chip(const sparse::SparseAttentionOperands& operands, int64_t block) {
   const at::Tensor& query = operands.query;
   if (query.dim() < 2 || query.size(-2) > kMostHeads) return;
-  if (is_950()) {
+  if (soc().is_ascend950()) {
     check_block_950(block);
   } else {
     check_heads(query, is_power_of_two(query.size(-2)), "1, 2, 4, 8, 16, 32, 64 or 128");
@@ -58,7 +54,7 @@ void check_chip(const sparse::QuantizedSparseAttentionOperands& operands, int64_
   const at::Tensor &query = operands.query, &key = operands.key;
   if (query.dim() < 2 || query.size(-2) > kMostHeads) return;
   const int64_t heads = query.size(-2);
-  if (is_950()) {
+  if (soc().is_ascend950()) {
     check_heads(query, is_power_of_two(heads) || heads == 48, "1, 2, 4, 8, 16, 32, 48, 64 or 128");
     check_block_950(block);
     return;

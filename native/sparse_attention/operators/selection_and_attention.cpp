@@ -56,6 +56,12 @@ void require_quant_indexer(const SequenceOperands& operands, int64_t sparse_mode
   require_places(operands, sparse_mode);
 }
 
+void require_attention(SequenceOperands operands, int64_t sparse_mode) {
+  operands.key_lengths_name = "actual_seq_lengths_kv";
+  operands.key_layout_name = "layout_kv";
+  require_places(operands, sparse_mode);
+}
+
 at::Tensor empty(Input like, c10::SymIntArrayRef sizes, at::ScalarType dtype) {
   return at::empty_symint(sizes, like.options().dtype(dtype));
 }
@@ -94,7 +100,6 @@ at::Tensor with_whole_pages(Input tensor) {
 }
 
 // A cache of attention: a slice of columns is read where it lies.
-
 at::Tensor with_whole_rows(Input tensor) {
   return tensor.dim() > 0 && tensor.stride(-1) == 1 ? tensor : tensor.contiguous();
 }
@@ -163,6 +168,27 @@ at::Tensor quant_indexer(Input query, Input key, Input weights, Input query_scal
   return indices;
 }
 
+// The tensors of attention; that to a quantised cache has no ropes.
+struct AttentionTensors {
+  Input query, key;
+  Optional value;
+  Input indices;
+  Optional block_table, query_lengths, key_lengths, query_rope, key_rope, sinks;
+};
+
+void require_attention_on_one_device(const AttentionTensors& tensors) {
+  require_one_device({{"query", tensors.query},
+                      {"key", tensors.key},
+                      {"value", tensors.value},
+                      {"sparse_indices", tensors.indices},
+                      {"block_table", tensors.block_table},
+                      {"actual_seq_lengths_query", tensors.query_lengths},
+                      {"actual_seq_lengths_kv", tensors.key_lengths},
+                      {"query_rope", tensors.query_rope},
+                      {"key_rope", tensors.key_rope},
+                      {"sinks", tensors.sinks}});
+}
+
 using AttentionResult = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 AttentionResult new_attention(Input query, bool with_statistics) {
@@ -174,19 +200,9 @@ AttentionResult attention_meta(Input query, Input key, Optional value, Input ind
                                Optional query_lengths, Optional key_lengths, Optional query_rope, Optional key_rope,
                                int64_t, std::string query_layout, std::string key_layout, int64_t sparse_mode,
                                bool with_statistics, Optional sinks) {
-  require_one_device({{"query", query},
-                      {"key", key},
-                      {"value", value},
-                      {"sparse_indices", indices},
-                      {"block_table", block_table},
-                      {"actual_seq_lengths_query", query_lengths},
-                      {"actual_seq_lengths_kv", key_lengths},
-                      {"query_rope", query_rope},
-                      {"key_rope", key_rope},
-                      {"sinks", sinks}});
-  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
-                  "actual_seq_lengths_kv", "layout_kv"},
-                 sparse_mode);
+  require_attention_on_one_device(
+      {query, key, value, indices, block_table, query_lengths, key_lengths, query_rope, key_rope, sinks});
+  require_attention({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode);
   return new_attention(query, with_statistics);
 }
 
@@ -194,9 +210,7 @@ AttentionResult attention(Input query, Input key, Optional value, Input indices,
                           Optional query_lengths, Optional key_lengths, Optional query_rope, Optional key_rope,
                           int64_t block_size, std::string query_layout, std::string key_layout, int64_t sparse_mode,
                           bool with_statistics, Optional sinks) {
-  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
-                  "actual_seq_lengths_kv", "layout_kv"},
-                 sparse_mode);
+  require_attention({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode);
   AttentionResult result = new_attention(query, with_statistics);
   auto& [out, highest, sum] = result;
   sparse_flash_attention(
@@ -210,26 +224,15 @@ AttentionResult attention(Input query, Input key, Optional value, Input indices,
 at::Tensor kv_quant_attention_meta(Input query, Input key, Input value, Input indices, double, Optional block_table,
                                    Optional query_lengths, Optional key_lengths, int64_t, std::string query_layout,
                                    std::string key_layout, int64_t sparse_mode, Optional sinks) {
-  require_one_device({{"query", query},
-                      {"key", key},
-                      {"value", value},
-                      {"sparse_indices", indices},
-                      {"block_table", block_table},
-                      {"actual_seq_lengths_query", query_lengths},
-                      {"actual_seq_lengths_kv", key_lengths},
-                      {"sinks", sinks}});
-  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
-                  "actual_seq_lengths_kv", "layout_kv"},
-                 sparse_mode);
+  require_attention_on_one_device({query, key, value, indices, block_table, query_lengths, key_lengths, {}, {}, sinks});
+  require_attention({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode);
   return new_out(query, kLatent);
 }
 
 at::Tensor kv_quant_attention(Input query, Input key, Input value, Input indices, double scale, Optional block_table,
                               Optional query_lengths, Optional key_lengths, int64_t block_size,
                               std::string query_layout, std::string key_layout, int64_t sparse_mode, Optional sinks) {
-  require_places({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout,
-                  "actual_seq_lengths_kv", "layout_kv"},
-                 sparse_mode);
+  require_attention({query, key, query_lengths, key_lengths, block_table, query_layout, key_layout}, sparse_mode);
   at::Tensor out = new_out(query, kLatent);
   kv_quant_sparse_flash_attention({query.contiguous(), with_whole_rows(key), with_whole_rows(value),
                                    indices.contiguous(), block_table, query_lengths, key_lengths, contiguous(sinks)},

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
-from opwright.twin.environment import SWITCH
+from opwright.twin.environment import PROCESS_PACKAGE, SWITCH, installed_packages
 from opwright.twin.kernels.library import cached_package, library_of, signatures_of
 from opwright.twin.toolkit import installed_toolkit
 
@@ -36,10 +36,7 @@ __all__ = [
     "is_looked_in",
     "package_of_process",
     "publish",
-    "without_processes",
 ]
-
-PREFIX = "opwright-kernels-"
 
 
 class KernelTooLateError(OpwrightError):
@@ -63,7 +60,7 @@ class PackageConflictError(OpwrightError):
 @functools.cache
 def package_of_process() -> Path:
     """Return this process's folder, without making it."""
-    name = f"{PREFIX}{os.getuid()}-{os.getpid()}-{secrets.token_hex(4)}"
+    name = f"{PROCESS_PACKAGE}{os.getuid()}-{os.getpid()}-{secrets.token_hex(4)}"
     return Path(tempfile.gettempdir()) / name
 
 
@@ -74,19 +71,6 @@ def is_looked_in() -> bool:
     operator has a kernel of its own.
     """
     return "torch_npu" in sys.modules and os.environ.get(SWITCH) != "0"
-
-
-def without_processes(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without the folders of processes.
-
-    A child process inherits its parent's. The functions there have no reference in the child, and
-    one that the child declares with other parameters would be called with the child's.
-    """
-    result = dict(environ)
-    if path := environ.get("ASCEND_CUSTOM_OPP_PATH"):
-        entries = [entry for entry in path.split(os.pathsep) if PREFIX not in entry]
-        result["ASCEND_CUSTOM_OPP_PATH"] = os.pathsep.join(entries)
-    return result
 
 
 def publish(signatures: Iterable[AclnnSignature]) -> None:
@@ -104,8 +88,7 @@ def missing(
     signatures: Iterable[AclnnSignature], environ: Mapping[str, str]
 ) -> tuple[AclnnSignature, ...]:
     """Return the functions that no package in the path has, except the processes' own ones."""
-    entries = without_processes(environ).get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)
-    packages = [Path(entry) for entry in entries if entry]
+    packages = map(Path, installed_packages(environ))
     known = {
         found.name: (found, package) for package in packages for found in signatures_of(package)
     }
