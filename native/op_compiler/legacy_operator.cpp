@@ -1,38 +1,87 @@
 // native/op_compiler/legacy_operator.cpp
-// The legacy path (aclop): one operator by the name of its GE type. Refused with that name until the graph engine is
-// there to run it; a stub that returned 0 would leave the outputs as they were.
+// The legacy path (aclop): one operator by the name of its GE type, computed by the kernel that the graph engine has
+// for that type. The operator is checked when it is called and runs on its stream, in order.
+#include <memory>
+#include <optional>
+
 #include "acl/acl_op_compiler.h"
+#include "descriptors/tensor_desc.h"
+#include "op_compiler/legacy_description.h"
+#include "op_compiler/legacy_engine.h"
+#include "op_compiler/legacy_task.h"
 #include "runtime/consumer_thread.h"
+#include "runtime/device.h"
 
 using namespace opwright;
 
-OPWRIGHT_MARK_REFUSED(aclopCompileAndExecute);
-OPWRIGHT_MARK_REFUSED(aclopCompileAndExecuteV2);
-
 namespace {
 
-aclError refuse_operator(const char* function, const char* opType, aclrtStream stream) {
-  return call_on_stream(
-      function, stream,
-      [&] {
-        fail(ACL_ERROR_OP_NOT_FOUND, "operator type '", &out(opType, "opType", ACL_ERROR_INVALID_PARAM),
-             "' cannot run: this version of the twin has no graph engine and thus no legacy (aclop) operators. "
-             "Use a function that torch_npu maps to aclnn; if it has one, check that torch.npu.set_compile_mode("
-             "jit_compile=True) is not in effect and that tensors have no internal format");
-      },
-      arg("opType", opType));
+// One side of a call: descriptors, and the memory of each.
+struct Operands {
+  legacy::Descriptors descriptors;
+  const aclDataBuffer* const* buffers;
+};
+
+void check(const Operands& operands, const char* counted, const char* descriptors, const char* buffers) {
+  const int count = operands.descriptors.count;
+  require(count >= 0, ACL_ERROR_INVALID_PARAM, "parameter '", counted, "' is ", count, "; it must not be negative");
+  if (count == 0) return;
+  out(operands.descriptors.items, descriptors, ACL_ERROR_INVALID_PARAM);
+  out(operands.buffers, buffers, ACL_ERROR_INVALID_PARAM);
+}
+
+void add_all(legacy::OperatorTask& task, const Operands& operands, bool are_outputs) {
+  for (int i = 0; i < operands.descriptors.count; ++i) {
+    task.add(operands.descriptors.items[i], operands.buffers[i], are_outputs, i);
+  }
+}
+
+std::unique_ptr<legacy::OperatorTask> make(const char* type, const Operands& inputs, const Operands& outputs,
+                                           const aclopAttr* attributes) {
+  out(type, "opType", ACL_ERROR_INVALID_PARAM);
+  check(inputs, "numInputs", "inputDesc", "inputs");
+  check(outputs, "numOutputs", "outputDesc", "outputs");
+  std::string description = legacy::describe(type, inputs.descriptors, outputs.descriptors, attributes);
+  const uint64_t program = legacy::program_of(type, description);
+  auto task = std::make_unique<legacy::OperatorTask>(type, std::move(description), program);
+  add_all(*task, inputs, /*are_outputs=*/false);
+  add_all(*task, outputs, /*are_outputs=*/true);
+  return task;
 }
 
 }  // namespace
 
-aclError aclopCompileAndExecute(const char* opType, int, const aclTensorDesc* const[], const aclDataBuffer* const[],
-                                int, const aclTensorDesc* const[], aclDataBuffer* const[], const aclopAttr*,
-                                aclopEngineType, aclopCompileType, const char*, aclrtStream stream) {
-  return refuse_operator("aclopCompileAndExecute", opType, stream);
+aclError aclopCompileAndExecute(const char* opType, int numInputs, const aclTensorDesc* const inputDesc[],
+                                const aclDataBuffer* const inputs[], int numOutputs,
+                                const aclTensorDesc* const outputDesc[], aclDataBuffer* const outputs[],
+                                const aclopAttr* attr, aclopEngineType, aclopCompileType, const char*,
+                                aclrtStream stream) {
+  return call_on_stream(
+      "aclopCompileAndExecute", stream,
+      [&] {
+        const auto target = stream_of(stream);
+        target->submit(make(opType, {{inputDesc, numInputs}, inputs}, {{outputDesc, numOutputs}, outputs}, attr));
+      },
+      arg("opType", opType));
 }
 
-aclError aclopCompileAndExecuteV2(const char* opType, int, aclTensorDesc*[], aclDataBuffer*[], int, aclTensorDesc*[],
-                                  aclDataBuffer*[], aclopAttr*, aclopEngineType, aclopCompileType, const char*,
-                                  aclrtStream stream) {
-  return refuse_operator("aclopCompileAndExecuteV2", opType, stream);
+// Outputs whose shapes depend on values: waits for the operator, and writes the shapes back to the descriptors.
+aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
+                                  aclDataBuffer* inputs[], int numOutputs, aclTensorDesc* outputDesc[],
+                                  aclDataBuffer* outputs[], aclopAttr* attr, aclopEngineType, aclopCompileType,
+                                  const char*, aclrtStream stream) {
+  return call_on_stream(
+      "aclopCompileAndExecuteV2", stream,
+      [&] {
+        const auto target = stream_of(stream);
+        auto task = make(opType, {{inputDesc, numInputs}, inputs}, {{outputDesc, numOutputs}, outputs}, attr);
+        const auto shapes = std::make_shared<legacy::Shapes>();
+        task->reshape(shapes);
+        target->submit(std::move(task));
+        synchronize(*target, std::nullopt);
+        for (size_t i = 0; i < shapes->size(); ++i) {
+          if (outputDesc[i] != nullptr) outputDesc[i]->dims = (*shapes)[i];
+        }
+      },
+      arg("opType", opType));
 }

@@ -45,13 +45,13 @@ SCENARIO(system_parameters_belong_to_the_process_or_a_context) {
   REFUSED(aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(3), 1), ACL_ERROR_RT_PARAM_INVALID, "parameter 3");
 }
 
-SCENARIO(a_legacy_operator_is_refused_by_its_type) {
+SCENARIO(a_legacy_operator_needs_python_and_says_so) {
   REFUSED(aclopCompileAndExecute("Mul", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, ACL_ENGINE_SYS,
                                  ACL_COMPILE_SYS, nullptr, nullptr),
-          ACL_ERROR_OP_NOT_FOUND, "aclopCompileAndExecute:", "'Mul'");
+          ACL_ERROR_INTERNAL_ERROR, "aclopCompileAndExecute:", "'Mul'", "Python");
   REFUSED(aclopCompileAndExecuteV2("Add", 0, nullptr, nullptr, 0, nullptr, nullptr, nullptr, ACL_ENGINE_SYS,
                                    ACL_COMPILE_SYS, nullptr, nullptr),
-          ACL_ERROR_OP_NOT_FOUND, "aclopCompileAndExecuteV2:", "'Add'");
+          ACL_ERROR_INTERNAL_ERROR, "aclopCompileAndExecuteV2:", "'Add'", "Python");
 }
 
 SCENARIO(profiling_is_refused_and_names_the_trace) {

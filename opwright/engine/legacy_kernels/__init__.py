@@ -1,0 +1,1 @@
+"""Kernels of operator types that only legacy operators (aclop) use, by subject."""

@@ -1,0 +1,116 @@
+"""Names for the operands of legacy operators, which callers pass by position.
+
+An operand goes by its name only if the caller set one (`x0`, `x1`, … of a dynamic input, and inputs
+behind optional ones that are left out); all others stand in the order of the prototype.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.prototype import PrototypeError
+from opwright.engine.errors import KernelArgumentError
+from opwright.engine.model import Source
+from opwright.engine.prototypes import find
+from opwright.engine.table import Takes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    from opwright.aclnn.prototype import Prototype
+    from opwright.engine.model import Node
+    from opwright.engine.table import Kernel
+
+    class Named(Protocol):
+        """An operand."""
+
+        @property
+        def name(self) -> str:
+            """Its name; empty: by position."""
+
+
+__all__ = ["accepted_attributes", "named_inputs", "output_names"]
+
+
+@functools.cache
+def prototype_of(op_type: str) -> Prototype | None:
+    """Return the prototype of a type; None if there is none that can be read."""
+    try:
+        return find(op_type)
+    except PrototypeError:
+        return None
+
+
+def ports_of(op_type: str, kernel: Kernel) -> Mapping[str, bool]:
+    """Return the inputs of a type in order, and whether each is dynamic."""
+    prototype = prototype_of(op_type)
+    if prototype is None:
+        return {name: each.takes is Takes.TENSORS for name, each in kernel.inputs.items()}
+    return {port.name: port.presence == "dynamic" for port in prototype.inputs}
+
+
+def named_inputs(node: Node, kernel: Kernel, operands: Sequence[Named | None]) -> Node:
+    """Return the node with its inputs by name.
+
+    Raises
+    ------
+    KernelArgumentError
+        OPW-N003: more inputs than the type has.
+    """
+    ports = ports_of(node.type, kernel)
+    positions = in_order(ports, sum(1 for each in operands if each is None or not each.name))
+    inputs = []
+    for index, each in enumerate(operands):
+        name = (each and each.name) or next(positions, "")
+        if not name:
+            raise KernelArgumentError(
+                where=str(node), got=f"{len(operands)} inputs", allowed=[f"up to {len(ports)}"]
+            )
+        inputs.append((name, None if each is None else Source("", index)))
+    return replace(node, inputs=tuple(inputs))
+
+
+def in_order(ports: Mapping[str, bool], count: int) -> Iterator[str]:
+    """Yield names for `count` operands: a dynamic input takes what the others leave.
+
+    >>> list(in_order({"x": False, "y": True, "z": False}, 4))
+    ['x', 'y0', 'y1', 'z']
+    """
+    for name, is_dynamic in ports.items():
+        if not is_dynamic:
+            yield name
+            continue
+        rest = max(count - (len(ports) - 1), 0)
+        yield from (f"{name}{number}" for number in range(rest))
+
+
+def output_names(op_type: str, count: int) -> Sequence[str]:
+    """Return names for so many outputs."""
+    prototype = prototype_of(op_type)
+    ports = (
+        {} if prototype is None else {p.name: p.presence == "dynamic" for p in prototype.outputs}
+    )
+    names = [*in_order(ports, count)][:count]
+    return [*names, *(f"output{index}" for index in range(len(names), count))]
+
+
+def accepted_attributes(node: Node, kernel: Kernel) -> Node:
+    """Return the node without attributes that change nothing.
+
+    Those are notes of the scheduler (their names begin with _), those that the prototype lacks, and
+    those that a kernel does not take and that have the prototype's default.
+    """
+    prototype = prototype_of(node.type)
+    if prototype is None:
+        kept = {key: value for key, value in node.attributes.items() if not key.startswith("_")}
+        return replace(node, attributes=kept)
+    defaults = {each.name: each.default for each in prototype.attributes}
+    kept = {
+        key: value
+        for key, value in node.attributes.items()
+        if key in kernel.attributes or (key in defaults and value != defaults[key])
+    }
+    return replace(node, attributes=kept)
