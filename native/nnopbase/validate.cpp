@@ -1,6 +1,7 @@
 // native/nnopbase/validate.cpp
 #include "nnopbase/validate.h"
 
+#include "nnopbase/storage.h"
 #include "runtime/memory.h"
 
 namespace opwright {
@@ -44,6 +45,15 @@ size_t bytes_to(int64_t elements, aclDataType dtype) { return static_cast<size_t
 
 thread_local int operands_device = kNoOperands;
 
+// All tensors of a call lie on one device.
+void note_device(const aclTensor& tensor, const char* name) {
+  if (!memory::is_device_address(tensor.data)) return;  // host memory is allowed at present
+  const int device = memory::device_of(tensor.data);
+  require(operands_device == kNoOperands || operands_device == device, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+          "' lies on device ", device, ", but the tensors before it lie on device ", operands_device);
+  operands_device = device;
+}
+
 }  // namespace
 
 void begin_operands() noexcept { operands_device = kNoOperands; }
@@ -61,15 +71,21 @@ void validate(const aclTensor& tensor, const char* name) {
           tensor.offset, " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
   memory::checked_alias(static_cast<const char*>(tensor.data) + bytes_to(extent.first, tensor.dtype),
                         bytes_to(extent.last - extent.first + 1, tensor.dtype), name, ACLNN_ERR_PARAM_INVALID);
-  if (!memory::is_device_address(tensor.data)) return;  // host memory is allowed at present
-  const int device = memory::device_of(tensor.data);
-  require(operands_device == kNoOperands || operands_device == device, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-          "' lies on device ", device, ", but the tensors before it lie on device ", operands_device);
-  operands_device = device;
+  note_device(tensor, name);
+}
+
+void validate_storage(const aclTensor& tensor, const char* name) {
+  if (tensor.storage_bytes() == 0) return;
+  memory::checked_alias(tensor.data, tensor.storage_bytes(), name, ACLNN_ERR_PARAM_INVALID);
+  note_device(tensor, name);
 }
 
 void add_range(const aclTensor* tensor, const char* name, Access access, std::vector<MemoryRange>& ranges) {
   if (tensor == nullptr || tensor->numel() == 0) return;
+  if (!is_base_format(tensor->format)) {  // blocks hold padding too
+    ranges.push_back({tensor->data, tensor->storage_bytes(), access.read, access.written, name});
+    return;
+  }
   const Extent extent = extent_of(*tensor);
   ranges.push_back({static_cast<const char*>(tensor->data) + bytes_to(extent.first, tensor->dtype),
                     bytes_to(extent.last - extent.first + 1, tensor->dtype), access.read, access.written, name});

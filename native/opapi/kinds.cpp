@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "opapi/tiled_format.h"
 #include "runtime/memory.h"
 
 namespace opwright::opapi::kind {
@@ -23,6 +24,10 @@ StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool require
 }
 
 OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as) {
+  if (is_tiled(stored.desc->format)) {
+    at::Tensor values = unpack(*stored.desc);
+    return {values.to(as), values};
+  }
   at::Tensor memory = view_of(*stored.desc);
   if (memory.scalar_type() == as) return {std::move(memory), {}};
   at::Tensor seen = memory.to(as);
@@ -51,6 +56,10 @@ void check_shape(const OpenTensor& tensor, const StoredTensor& stored, const cha
 void close_output(const OpenTensor& tensor, const StoredTensor& stored, const char* name) {
   if (!stored.desc) return;
   check_shape(tensor, stored, name);
+  if (is_tiled(stored.desc->format)) {
+    pack(tensor.seen, *stored.desc);
+    return;
+  }
   if (tensor.memory.defined()) {
     tensor.memory.copy_(tensor.seen);
     return;
@@ -65,6 +74,8 @@ void close_output(const OpenTensor& tensor, const StoredTensor& stored, const ch
 DynamicOut::Stored DynamicOut::keep(aclTensor* tensor, const char* name) {
   if (tensor == nullptr) reject_null(name);
   validate(*tensor, name);
+  require(!is_tiled(tensor->format), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': storage format ",
+          static_cast<int>(tensor->format), " is not available for a result whose shape depends on values");
   return {*tensor, tensor};
 }
 

@@ -5,6 +5,7 @@
 
 #include "nnopbase/operand.h"
 #include "nnopbase/validate.h"
+#include "opapi/tiled_format.h"
 
 namespace opwright::opapi {
 
@@ -96,7 +97,11 @@ void validate(const aclTensor& tensor, const char* name) {
   } catch (const Error& error) {
     throw Error(error.code(), text("parameter '", name, "': ", error.text()));
   }
-  opwright::validate(tensor, name);
+  if (is_tiled(tensor.format)) {
+    validate_tiled(tensor, name);
+  } else {
+    opwright::validate(tensor, name);
+  }
 }
 
 at::Tensor view_of(const aclTensor& tensor) {
