@@ -1,0 +1,83 @@
+"""The options of the scripts in examples/training: losses on npu follow those on the CPU."""
+
+from __future__ import annotations
+
+import opwright.twin  # noqa: F401 - comes before torch
+
+# isort: split
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+import torch_npu  # noqa: F401
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SCRIPTS = Path(__file__).parents[2] / "examples" / "training"
+FILES = ("diffusion", "fused", "llama", "loop", "mixture", "models", "plain", "resnet")
+STEPS = 6
+EXACT = 1e-3
+# Fused operators round half precision in other places; batch norm of few images adds to it.
+MIXED = 5e-2
+
+pytestmark = [
+    pytest.mark.twin,
+    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
+    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
+    pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"),  # torch_npu's optimizers
+    pytest.mark.filterwarnings("ignore:Device do not support double dtype"),  # its GradScaler
+    pytest.mark.filterwarnings("ignore:Non finite check and unscale on NPU device"),
+]
+
+
+@pytest.fixture(scope="module")
+def script() -> Iterator[Callable[[str], Any]]:
+    """Import a script by its name; all are forgotten afterwards."""
+    sys.path.insert(0, str(SCRIPTS))
+    yield importlib.import_module
+    sys.path.remove(str(SCRIPTS))
+    for name in FILES:
+        sys.modules.pop(name, None)
+
+
+def losses(module: Any, device: str, options: list[str]) -> torch.Tensor:  # noqa: ANN401 - a script
+    """Train as the script does, and give the loss of each step."""
+    chosen = module.options().parse_args(
+        ["--device", device, "--steps", f"{STEPS}", "--rate", "1e-2", *options]
+    )
+    trainer, batches, *_ = module.prepare(chosen)
+    trainer.run(batches)
+    return torch.stack(trainer.losses).float().cpu()
+
+
+@pytest.mark.parametrize(
+    ("command", "tolerance"),
+    [
+        ("llama --packed --recompute", EXACT),
+        ("llama --amp bfloat16 --optimizer fused", MIXED),
+        ("llama --amp float16", MIXED),
+        ("mixture --optimizer foreach", EXACT),
+        ("mixture --amp bfloat16", MIXED),
+        ("diffusion --amp bfloat16 --optimizer fused", MIXED),
+        ("diffusion --amp float16 --optimizer foreach", MIXED),
+        ("resnet --amp float16", MIXED),
+        ("resnet --channels-last --optimizer foreach", EXACT),
+        ("resnet --optimizer fused", EXACT),
+    ],
+)
+def test_losses_follow_the_cpu(
+    script: Callable[[str], Any], command: str, tolerance: float
+) -> None:
+    name, *options = command.split()
+    npu, cpu = (losses(script(name), device, options) for device in ("npu", "cpu"))
+    torch.testing.assert_close(npu, cpu, rtol=0, atol=tolerance)
+    assert npu[-1] < npu[0]
+
+
+def test_scripts_import_nothing_of_opwright() -> None:
+    texts = [(SCRIPTS / f"{name}.py").read_text(encoding="utf-8") for name in FILES]
+    assert not [text for text in texts if "opwright" in text]
