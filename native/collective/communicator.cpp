@@ -1,29 +1,165 @@
 // native/collective/communicator.cpp
-// Communicators: refused.
-#include "collective/refuse.h"
+#include "collective/communicator.h"
 
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommActivateCommMemory, (HcclComm, void*, size_t, size_t, aclrtDrvMemHandle, uint64_t))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommDeactivateCommMemory, (HcclComm, void*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommDeregister, (HcclComm, void*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommDestroy, (HcclComm))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommExchangeMem, (HcclComm, void*, uint32_t*, uint32_t))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommInitAll, (uint32_t, int32_t*, HcclComm*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommInitClusterInfoConfig, (const char*, uint32_t, HcclCommConfig*, HcclComm*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommInitRootInfo, (uint32_t, const HcclRootInfo*, uint32_t, HcclComm*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommInitRootInfoConfig,
-                           (uint32_t, const HcclRootInfo*, uint32_t, const HcclCommConfig*, HcclComm*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommInitRootInfoScalable, (uint32_t, uint32_t, const HcclRootInfo*, uint32_t, uint32_t,
-                                                          const HcclCommConfig*, HcclComm*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommRegister, (HcclComm, void*, uint64_t, void**, uint32_t))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommResume, (HcclComm))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommSetMemoryRange, (HcclComm, void*, size_t, size_t, uint64_t))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommSymWinDeregister, (CommSymWindow))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommSymWinRegister, (HcclComm, void*, uint64_t, CommSymWindow*, uint32_t))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommUnsetMemoryRange, (HcclComm, void*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCommWorkingDevNicSet, (HcclComm, uint32_t*, bool*, uint32_t))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclCreateSubCommConfig,
-                           (HcclComm*, uint32_t, uint32_t*, uint64_t, uint32_t, HcclCommConfig*, HcclComm*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclGetCommAsyncError, (HcclComm, HcclResult*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclGetCommName, (HcclComm, char*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclGetRootInfo, (HcclRootInfo*))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclGetRootInfoScalable, (HcclRootInfo*))
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "runtime/gil.h"
+
+namespace opwright::collective {
+namespace {
+
+constexpr std::chrono::milliseconds kDrain(5000);  // for tasks that are still in their streams at the end
+constexpr std::chrono::seconds kLongWait(60);
+constexpr int kSlice = 500;  // milliseconds between two looks at the clock
+
+Fd make_event() {
+  Fd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!fd.open()) fail_call("eventfd");
+  return fd;
+}
+
+std::deque<Link> make_links(Links links) {
+  std::deque<Link> made;
+  for (uint32_t peer = 0; peer < links.size(); ++peer) made.emplace_back(std::move(links[peer]), peer);
+  return made;
+}
+
+}  // namespace
+
+Handles<Communicator>& communicators() {
+  static auto* const instance = new Handles<Communicator>("communicator", HCCL_E_PARA);
+  return *instance;
+}
+
+Communicator::Communicator(std::string identity, std::string name, uint32_t rank, Links links, Limit limit)
+    : identity_(std::move(identity)),
+      name_(std::move(name)),
+      rank_(rank),
+      limit_(limit),
+      wake_(make_event()),
+      links_(make_links(std::move(links))) {}
+
+Communicator::~Communicator() = default;
+
+void Communicator::begin(Agreement& agreement) {
+  require_usable();
+  if (agreement.call != Call::kPointToPoint) agreement.number = ++number_;
+}
+
+void Communicator::fail(const Agreement& agreement, const Error& error) {
+  const std::string reason = text(error.text(), " (rank ", rank_, " of ", size(), " of communicator '", name_, "', in ",
+                                  agreement.shown(), ")");
+  for (Link& link : links_) link.end(Kind::kFailure, reason);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  failure_ = Error(error.code(), reason);
+}
+
+std::optional<Error> Communicator::failure() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
+}
+
+void Communicator::require_usable() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_) {
+    opwright::fail(failure_->code(), "communicator '", name_,
+                   "' has failed before and cannot be used again: ", failure_->text());
+  }
+  require(!closing_, HCCL_E_PARA, "communicator '", name_, "' has been destroyed");
+}
+
+bool Communicator::closing() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return closing_;
+}
+
+void Communicator::used_by(const std::shared_ptr<Stream>& stream) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& known : streams_) {
+    if (known.lock() == stream) return;
+  }
+  streams_.push_back(stream);
+}
+
+void Communicator::wake() noexcept {
+  const uint64_t one = 1;
+  (void)!write(wake_.number(), &one, sizeof(one));
+}
+
+void Communicator::destroy() {
+  std::vector<std::weak_ptr<Stream>> streams;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_) streams = streams_;
+  }
+  const auto end = std::chrono::steady_clock::now() + kDrain;
+  for (const auto& known : streams) {
+    const auto stream = known.lock();
+    if (stream == nullptr || Stream::current() != nullptr) continue;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    stream->wait(std::max(left, std::chrono::milliseconds(0)));
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closing_ = true;
+  }
+  wake();
+  const GilRelease released;
+  const std::lock_guard<std::mutex> lock(running_);  // a call that waits for another rank gives up at once
+  if (failure()) return;                             // the others know
+  for (Link& link : links_) link.end(Kind::kFarewell, std::string());
+}
+
+void Exchange::send(uint32_t peer, const void* data, size_t bytes) { send(peer, agreement_, data, bytes); }
+void Exchange::receive(uint32_t peer, void* target, size_t bytes) { receive(peer, agreement_, target, bytes); }
+
+void Exchange::send(uint32_t peer, const Agreement& agreement, const void* data, size_t bytes) {
+  communicator_.links_[peer].send(Kind::kData, agreement, data, bytes);
+}
+
+void Exchange::receive(uint32_t peer, const Agreement& agreement, void* target, size_t bytes) {
+  communicator_.links_[peer].receive({agreement, target, bytes});
+}
+
+void Exchange::finish() {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<pollfd> entries;
+  while (true) {
+    entries.assign(1, {communicator_.wake_.number(), POLLIN, 0});
+    for (Link& link : communicator_.links_) {
+      if (link.idle()) continue;
+      link.advance();
+      if (link.idle()) continue;
+      const int events = (link.readable() ? POLLIN : 0) | (link.wants_write() ? POLLOUT : 0);
+      entries.push_back({link.number(), static_cast<short>(events), 0});
+    }
+    if (entries.size() == 1) return;
+    require(!communicator_.closing(), HCCL_E_PARA, "the communicator was destroyed while this call waited for rank ",
+            waiting_for());
+    if (deadline_.passed()) {
+      fail(HCCL_E_TIMEOUT, "rank ", waiting_for(), " did not take part within ", communicator_.limit_->count(),
+           " s (HCCL_EXEC_TIMEOUT): it is stuck, or does not make this call");
+    }
+    if (!told_ && std::chrono::steady_clock::now() - start > kLongWait) tell_of_long_wait();
+    poll(entries.data(), entries.size(), deadline_.left(kSlice));
+  }
+}
+
+std::string Exchange::waiting_for() const {
+  std::string list;
+  for (const Link& link : communicator_.links_) {
+    if (!link.idle()) list += text(list.empty() ? "" : ", ", link.peer());
+  }
+  return list;
+}
+
+void Exchange::tell_of_long_wait() {
+  told_ = true;
+  const std::string line = text("opwright: rank ", rank(), " of communicator '", communicator_.name(), "' has waited ",
+                                kLongWait.count(), " s for rank ", waiting_for(), " in ", agreement_.shown(), "\n");
+  (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace opwright::collective

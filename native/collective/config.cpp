@@ -30,5 +30,5 @@ HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue configValue) {
       arg("config", config), arg("value", configValue.value)));
 }
 
-// The number of fields of HcclCommConfig that communicators heed: none, as there are no communicators.
-uint32_t HcclGetCommConfigCapability() { return 0; }
+// All fields are read; those about buffers, algorithms, networks and retries have nothing to change on a CPU.
+uint32_t HcclGetCommConfigCapability() { return HCCL_COMM_CONFIG_RESERVED; }

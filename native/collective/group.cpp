@@ -1,10 +1,19 @@
 // native/collective/group.cpp
-// libhcomm, groups of collective calls and symmetric memory: refused.
+// libhcomm: groups of calls. Symmetric memory is refused.
+#include "collective/operation.h"
 #include "collective/refuse.h"
 
-OPWRIGHT_REFUSE_COLLECTIVE(HcclGroupEnd, (void))
-OPWRIGHT_REFUSE_COLLECTIVE(HcclGroupStart, (void))
+using namespace opwright;
+
+HcclResult HcclGroupStart() {
+  return static_cast<HcclResult>(call("HcclGroupStart", [] { collective::begin_group(); }));
+}
+
+HcclResult HcclGroupEnd() {
+  return static_cast<HcclResult>(call("HcclGroupEnd", [] { collective::end_group(); }));
+}
+
 OPWRIGHT_REFUSE_WITH(HcommResult, HcommMemAlloc, (void**, size_t), HCCL_E_NOT_SUPPORT,
-                     "this version has no symmetric memory between ranks; allocate with torch.empty(..., device='npu')")
+                     OPWRIGHT_NO_REMOTE_MEMORY "; allocate with torch.empty(..., device='npu')")
 OPWRIGHT_REFUSE_WITH(HcommResult, HcommMemFree, (void*), HCCL_E_NOT_SUPPORT,
-                     "this version has no symmetric memory between ranks; allocate with torch.empty(..., device='npu')")
+                     OPWRIGHT_NO_REMOTE_MEMORY "; allocate with torch.empty(..., device='npu')")

@@ -1,11 +1,12 @@
 // native/collective/refuse.h
-// The form of a collective function that this version does not have.
+// The form of a collective function that the twin does not have.
 #pragma once
 
 #include "hccl/hccl.h"
 #include "runtime/call.h"
 
-#define OPWRIGHT_REFUSE_COLLECTIVE(NAME, PARAMS)                                                                \
-  OPWRIGHT_REFUSE_WITH(HcclResult, NAME, PARAMS, HCCL_E_NOT_SUPPORT,                                            \
-                       "this version has no collectives (HCCL); run without torch.distributed, or communicate " \
-                       "CPU tensors with its gloo backend")
+#define OPWRIGHT_NO_REMOTE_MEMORY \
+  "a rank cannot reach the memory of another rank, which is another process; use send, recv and the collectives"
+
+#define OPWRIGHT_REFUSE_COLLECTIVE(NAME, PARAMS, WHY) \
+  OPWRIGHT_REFUSE_WITH(HcclResult, NAME, PARAMS, HCCL_E_NOT_SUPPORT, WHY)

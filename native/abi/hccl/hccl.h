@@ -8,6 +8,7 @@
 extern "C" {
 
 // Communicators
+HcclResult HcclCommInitClusterInfo(const char* clusterInfo, uint32_t rank, HcclComm* comm);
 HcclResult HcclCommActivateCommMemory(HcclComm comm, void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
                                       uint64_t flags);
 HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void* virPtr);
@@ -33,6 +34,8 @@ HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* r
                                    uint32_t subCommRankId, HcclCommConfig* config, HcclComm* subComm);
 HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError);
 HcclResult HcclGetCommName(HcclComm comm, char* commName);
+HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank);
+HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize);
 HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo);
 HcclResult HcclGetRootInfoScalable(HcclRootInfo* rootInfo);
 
@@ -50,6 +53,7 @@ HcclResult HcclAlltoAllV(const void* sendBuf, const void* sendCounts, const void
                          HcclComm comm, aclrtStream stream);
 HcclResult HcclAlltoAllVC(const void* sendBuf, const void* sendCountMatrix, HcclDataType sendType, const void* recvBuf,
                           HcclDataType recvType, HcclComm comm, aclrtStream stream);
+HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
 HcclResult HcclBatchSendRecv(HcclSendRecvItem* sendRecvInfo, uint32_t itemNum, HcclComm comm, aclrtStream stream);
 HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataType, uint32_t root, HcclComm comm,
                          aclrtStream stream);

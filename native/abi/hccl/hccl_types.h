@@ -3,6 +3,7 @@
 // any number.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "acl/acl_base.h"
@@ -12,7 +13,13 @@ typedef enum : int32_t {
   HCCL_E_PARA = 1,
   HCCL_E_PTR = 2,
   HCCL_E_INTERNAL = 4,
-  HCCL_E_NOT_SUPPORT = 5
+  HCCL_E_NOT_SUPPORT = 5,
+  HCCL_E_NOT_FOUND = 6,
+  HCCL_E_UNAVAIL = 7,
+  HCCL_E_SYSCALL = 8,
+  HCCL_E_TIMEOUT = 9,
+  HCCL_E_OPEN_FILE_FAILURE = 10,
+  HCCL_E_REMOTE = 21
 } HcclResult;
 typedef int32_t HcommResult;
 
@@ -51,6 +58,53 @@ union HcclConfigValue {
 
 typedef void* HcclComm;
 typedef void* CommSymWindow;
-typedef struct HcclRootInfoDef HcclRootInfo;
-typedef struct HcclCommConfigDef HcclCommConfig;
-typedef struct HcclSendRecvItemDef HcclSendRecvItem;
+
+constexpr uint32_t HCCL_ROOT_INFO_BYTES = 4108;
+constexpr uint32_t COMM_NAME_MAX_LENGTH = 128;
+constexpr uint32_t HCCL_COMM_CONFIG_MAGIC_WORD = 0xf0f0f0f0;
+
+typedef struct HcclRootInfoDef {
+  char internal[HCCL_ROOT_INFO_BYTES];
+} HcclRootInfo;
+
+// A caller that was built with older headers has fewer fields: `size` tells how many bytes there are.
+typedef struct HcclCommConfigDef {
+  size_t size;
+  uint32_t magicWord;
+  uint32_t version;
+  uint64_t reserved;
+  uint32_t hcclBufferSize;
+  uint32_t hcclDeterministic;
+  char hcclCommName[COMM_NAME_MAX_LENGTH];
+  char hcclUdi[128];
+  uint32_t hcclOpExpansionMode;
+  uint32_t hcclRdmaTrafficClass;
+  uint32_t hcclRdmaServiceLevel;
+  uint32_t hcclWorldRankID;
+  uint64_t hcclJobID;
+  uint8_t aclGraphZeroCopyEnable;
+  int32_t hcclExecTimeOut;  // seconds; 0 for ever, -1 not set
+  char hcclAlgo[1600];
+  char hcclRetryEnable[50];
+  char hcclRetryParams[128];
+  char hcclBufferName[128];
+  uint32_t hcclQos;
+  uint64_t hcclSymWinMaxMemSizePerRank;
+} HcclCommConfig;
+static_assert(offsetof(HcclCommConfig, hcclCommName) == 32 && offsetof(HcclCommConfig, hcclExecTimeOut) == 316 &&
+                  offsetof(HcclCommConfig, hcclQos) == 2228 && sizeof(HcclCommConfig) == 2240,
+              "HcclCommConfig has CANN's layout");
+
+// What HcclGetCommConfigCapability counts: the fields of HcclCommConfig that the library reads.
+constexpr uint32_t HCCL_COMM_CONFIG_RESERVED = 12;
+
+typedef enum : int32_t { HCCL_SEND = 0, HCCL_RECV = 1 } HcclSendRecvType;
+
+typedef struct HcclSendRecvItemDef {
+  HcclSendRecvType sendRecvType;
+  void* buf;
+  uint64_t count;
+  HcclDataType dataType;
+  uint32_t remoteRank;
+} HcclSendRecvItem;
+static_assert(sizeof(HcclSendRecvItem) == 32, "HcclSendRecvItem has CANN's layout");

@@ -1,0 +1,210 @@
+// native/collective/rendezvous.cpp
+#include "collective/rendezvous.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "hccl/hccl_types.h"
+#include "runtime/error.h"
+#include "runtime/gil.h"
+
+namespace opwright::collective {
+namespace {
+
+constexpr uint32_t kMagic = 0x6f706831;  // "oph1"
+constexpr int kSlice = 200;              // milliseconds between two looks at the clock
+constexpr std::chrono::seconds kReply(30);
+constexpr std::chrono::milliseconds kRetry(10);
+
+struct Join {
+  uint32_t magic;
+  uint32_t ranks;
+  uint32_t rank;
+};
+
+// What follows: the sockets if `code` is HCCL_SUCCESS, a text of `size` bytes otherwise.
+struct Reply {
+  int32_t code;
+  uint32_t size;
+};
+
+// The side that waits for everybody.
+class Host {
+ public:
+  Host(Fd listener, Limit limit) : listener_(std::move(listener)), deadline_(limit), limit_(limit) {}
+
+  void run() noexcept {
+    try {
+      while (missing() > 0) step();
+      listener_ = Fd();  // the name is free for another round before anybody goes on
+      std::vector<Links> links = connect_all(static_cast<uint32_t>(guests_.size()));
+      for (size_t rank = 0; rank < guests_.size(); ++rank) welcome(guests_[rank], links[rank]);
+    } catch (const Error& error) {
+      for (const Fd& guest : guests_) turn_away(guest, error);
+    }
+  }
+
+ private:
+  // Everybody is missing as long as nobody has said how many there are.
+  size_t missing() const {
+    if (guests_.empty()) return 1;
+    size_t count = 0;
+    for (const Fd& guest : guests_) count += guest.open() ? 0 : 1;
+    return count;
+  }
+
+  void step() {
+    if (deadline_.passed()) {
+      fail(HCCL_E_TIMEOUT, "rank ", names(false), " of ", guests_.size(), " did not call the communicator's ",
+           "initialisation within ", limit_->count(), " s (HCCL_CONNECT_TIMEOUT); rank ", names(true), " did");
+    }
+    std::vector<pollfd> entries{{listener_.number(), POLLIN, 0}};
+    for (const Fd& guest : guests_) entries.push_back({guest.number(), POLLIN, 0});  // negative ones are skipped
+    if (poll(entries.data(), entries.size(), deadline_.left(kSlice)) <= 0) return;
+    for (size_t i = 1; i < entries.size(); ++i) {
+      require(entries[i].revents == 0, HCCL_E_REMOTE, "the process of rank ", i - 1, " ended while rank ", names(false),
+              " had not yet called the communicator's initialisation");
+    }
+    if (entries[0].revents != 0) admit(accept_from(listener_));
+  }
+
+  void admit(Fd guest) {
+    Join join{};
+    if (!guest.open() || !read_all(guest, &join, sizeof(join), Deadline(kReply)) || join.magic != kMagic) return;
+    if (guests_.empty()) guests_.resize(join.ranks);
+    try {
+      require(join.ranks == guests_.size(), HCCL_E_PARA, "rank ", join.rank, " says that there are ", join.ranks,
+              " ranks, others say ", guests_.size());
+      require(!guests_.at(join.rank).open(), HCCL_E_PARA, "two processes say that they are rank ", join.rank);
+    } catch (const Error& error) {
+      turn_away(guest, error);
+      throw;
+    }
+    guests_[join.rank] = std::move(guest);
+  }
+
+  static void welcome(const Fd& guest, const Links& links) {
+    const Reply reply{HCCL_SUCCESS, 0};
+    const Deadline soon(kReply);
+    std::vector<Fd> open;
+    for (const Fd& link : links) {
+      if (link.open()) open.emplace_back(dup(link.number()));
+    }
+    if (write_all(guest, &reply, sizeof(reply), soon)) hand_over(guest, open, soon);
+  }
+
+  static void turn_away(const Fd& guest, const Error& error) {
+    if (!guest.open()) return;
+    const Reply reply{error.code(), static_cast<uint32_t>(error.text().size())};
+    const Deadline soon(kReply);
+    if (write_all(guest, &reply, sizeof(reply), soon)) write_all(guest, error.text().data(), reply.size, soon);
+  }
+
+  std::string names(bool present) const {
+    std::string list;
+    for (size_t rank = 0; rank < guests_.size(); ++rank) {
+      if (guests_[rank].open() == present) list += text(list.empty() ? "" : ", ", rank);
+    }
+    return list;
+  }
+
+  Fd listener_;
+  std::vector<Fd> guests_;  // by rank
+  const Deadline deadline_;
+  const Limit limit_;
+};
+
+void host(Fd listener) {
+  std::thread([listener = std::move(listener), limit = connect_limit()]() mutable {
+    Host(std::move(listener), limit).run();
+  }).detach();  // it ends with its deadline at the latest, and touches nothing of the rest of the process
+}
+
+// The links, or nothing if the host closed the connection without an answer.
+std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank) {
+  const Join request{kMagic, ranks, rank};
+  const Limit limit = connect_limit();
+  const Deadline deadline(limit ? Limit(*limit + kReply) : Limit());  // the host's own deadline tells more
+  Reply reply{};
+  if (!write_all(fd, &request, sizeof(request), deadline) || !read_all(fd, &reply, sizeof(reply), deadline)) {
+    return std::nullopt;
+  }
+  if (reply.code != HCCL_SUCCESS) {
+    std::string message(reply.size, '\0');
+    if (!read_all(fd, message.data(), message.size(), deadline)) return std::nullopt;
+    throw Error(reply.code, message);
+  }
+  std::vector<Fd> received(ranks - 1);
+  if (!take_over(fd, received, deadline)) return std::nullopt;
+  Links links;
+  for (uint32_t peer = 0; peer < ranks; ++peer) {
+    links.push_back(peer == rank ? Fd() : std::move(received[peer - (peer > rank ? 1 : 0)]));
+  }
+  return links;
+}
+
+void require_rank(uint32_t ranks, uint32_t rank) {
+  require(ranks >= 1 && ranks <= kMostRanks, HCCL_E_PARA, "a communicator of ", ranks,
+          " ranks is not possible; allowed: 1 to ", kMostRanks);
+  require(rank < ranks, HCCL_E_PARA, "rank ", rank, " does not exist in a communicator of ", ranks, " ranks");
+}
+
+}  // namespace
+
+std::string open_rendezvous() {
+  static std::atomic<uint32_t> count{0};
+  const std::string name = text("opwright-hccl-", getpid(), "-", count.fetch_add(1), "-", std::random_device{}());
+  Fd listener = listen_at(name);
+  require(listener.open(), HCCL_E_INTERNAL, "the socket name '", name, "' is in use");
+  host(std::move(listener));
+  return name;
+}
+
+Links meet(const std::string& name, uint32_t ranks, uint32_t rank) {
+  require_rank(ranks, rank);
+  const GilRelease released;
+  const Fd fd = connect_to(name);
+  require(
+      fd.open(), HCCL_E_REMOTE, "nobody waits at '", name,
+      "': the process that made the root information has ended, its time is over (HCCL_CONNECT_TIMEOUT), or it runs "
+      "on another machine or in another network namespace, which the twin's collectives do not reach");
+  auto links = join(fd, ranks, rank);
+  require(links.has_value(), HCCL_E_REMOTE, "the process that made the root information ended before all of the ",
+          ranks, " ranks were connected");
+  return std::move(*links);
+}
+
+Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank) {
+  require_rank(ranks, rank);
+  const GilRelease released;
+  const Deadline deadline(connect_limit());
+  while (true) {
+    if (Fd listener = listen_at(name); listener.open()) host(std::move(listener));
+    // Refused or closed: that host had all its ranks. Another round begins.
+    if (const Fd fd = connect_to(name); fd.open()) {
+      if (auto links = join(fd, ranks, rank)) return std::move(*links);
+    }
+    require(!deadline.passed(), HCCL_E_TIMEOUT, "the ", ranks, " ranks did not meet at '", name,
+            "' within HCCL_CONNECT_TIMEOUT");
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+std::vector<Links> connect_all(uint32_t ranks) {
+  std::vector<Links> all(ranks);
+  for (Links& links : all) links.resize(ranks);
+  for (uint32_t low = 0; low < ranks; ++low) {
+    for (uint32_t high = low + 1; high < ranks; ++high) {
+      auto [first, second] = connected_pair();
+      all[low][high] = std::move(first);
+      all[high][low] = std::move(second);
+    }
+  }
+  return all;
+}
+
+}  // namespace opwright::collective

@@ -1,0 +1,170 @@
+// native/collective/socket.cpp
+#include "collective/socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "hccl/hccl_types.h"
+#include "runtime/error.h"
+
+namespace opwright::collective {
+namespace {
+
+constexpr int kBacklog = 256;
+constexpr int kSlice = 1000;  // milliseconds
+
+struct Address {
+  sockaddr_un value{};
+  socklen_t size = 0;
+};
+
+// The first byte of an abstract name is zero; its length ends it.
+Address address_of(const std::string& name) {
+  Address address;
+  address.value.sun_family = AF_UNIX;
+  require(name.size() + 1 <= sizeof(address.value.sun_path), HCCL_E_PARA, "the socket name '", name, "' is too long");
+  std::memcpy(address.value.sun_path + 1, name.data(), name.size());
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+const sockaddr* plain(const Address& address) { return reinterpret_cast<const sockaddr*>(&address.value); }
+
+Fd make_socket() {
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.open()) fail_call("socket");
+  return fd;
+}
+
+bool wait_for(const Fd& fd, short events, const Deadline& deadline) {
+  while (!deadline.passed()) {
+    pollfd entry{fd.number(), events, 0};
+    if (poll(&entry, 1, deadline.left(kSlice)) > 0) return true;
+  }
+  return false;
+}
+
+// True when the call that answered -1 shall be made again after a wait.
+bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+// A message of one byte and one descriptor.
+struct Parcel {
+  char byte = 0;
+  iovec content{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+
+  Parcel() {
+    header.msg_iov = &content;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+  }
+};
+
+}  // namespace
+
+Fd::~Fd() {
+  if (open()) close(number_);
+}
+
+void fail_call(const char* what) { fail(HCCL_E_SYSCALL, what, ": ", std::strerror(errno)); }
+
+std::pair<Fd, Fd> connected_pair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) fail_call("socketpair");
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+Fd listen_at(const std::string& name) {
+  Fd fd = make_socket();
+  const Address address = address_of(name);
+  if (bind(fd.number(), plain(address), address.size) != 0) {
+    if (errno == EADDRINUSE) return Fd();
+    fail_call("bind");
+  }
+  if (listen(fd.number(), kBacklog) != 0) fail_call("listen");
+  return fd;
+}
+
+Fd connect_to(const std::string& name) {
+  Fd fd = make_socket();
+  const Address address = address_of(name);
+  int answer;
+  do {
+    answer = connect(fd.number(), plain(address), address.size);
+  } while (answer != 0 && errno == EINTR);
+  if (answer == 0) return fd;
+  if (errno == ECONNREFUSED || errno == ENOENT) return Fd();
+  fail_call("connect");
+}
+
+Fd accept_from(const Fd& listener) { return Fd(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC)); }
+
+bool write_all(const Fd& fd, const void* data, size_t size, const Deadline& deadline) {
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t count = send(fd.number(), next, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0) {
+      next += count;
+      size -= static_cast<size_t>(count);
+    } else if (!again() || !wait_for(fd, POLLOUT, deadline)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool read_all(const Fd& fd, void* data, size_t size, const Deadline& deadline) {
+  char* next = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t count = recv(fd.number(), next, size, MSG_DONTWAIT);
+    if (count > 0) {
+      next += count;
+      size -= static_cast<size_t>(count);
+    } else if (count == 0 || !again() || !wait_for(fd, POLLIN, deadline)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool hand_over(const Fd& fd, const std::vector<Fd>& descriptors, const Deadline& deadline) {
+  for (const Fd& descriptor : descriptors) {
+    Parcel parcel;
+    cmsghdr* const part = CMSG_FIRSTHDR(&parcel.header);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof(int));
+    const int number = descriptor.number();
+    std::memcpy(CMSG_DATA(part), &number, sizeof(number));
+    while (sendmsg(fd.number(), &parcel.header, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+      if (!again() || !wait_for(fd, POLLOUT, deadline)) return false;
+    }
+  }
+  return true;
+}
+
+bool take_over(const Fd& fd, std::vector<Fd>& descriptors, const Deadline& deadline) {
+  for (Fd& descriptor : descriptors) {
+    Parcel parcel;
+    ssize_t count;
+    while ((count = recvmsg(fd.number(), &parcel.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) != 1) {
+      if (count == 0 || !again() || !wait_for(fd, POLLIN, deadline)) return false;
+    }
+    const cmsghdr* const part = CMSG_FIRSTHDR(&parcel.header);
+    if (part == nullptr || part->cmsg_type != SCM_RIGHTS) return false;
+    int number;
+    std::memcpy(&number, CMSG_DATA(part), sizeof(number));
+    descriptor = Fd(number);
+  }
+  return true;
+}
+
+}  // namespace opwright::collective
