@@ -3,6 +3,7 @@
 #   make demo    build the sample operators, run them on the twin, show what happened
 #   make test    linters, native tests, Python tests
 #   make setup   only the set-up     make native   only the native libraries
+#   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make lint | format | bench | clean
 #
 # On a machine whose package index gives CUDA builds of torch, name one with CPU builds:
@@ -29,7 +30,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'examples/torch_aie_cumsum/*.cpp'
 
-.PHONY: demo test setup native native-tests lint format bench clean
+.PHONY: demo test setup native native-tests conformance lint format bench clean
 .DEFAULT_GOAL := test
 
 demo: setup
@@ -82,6 +83,9 @@ native-tests: $(STAMPS)/python
 	}
 	build asan address,undefined
 	build tsan thread
+
+conformance: setup
+	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv
 
 lint: setup
 	@echo "[5/5] ruff, mypy, clang-format"

@@ -1,0 +1,75 @@
+"""The ledger: which cases are expected to fail, and why. It is checked both ways.
+
+`ledger.toml` holds tables `[[expected]]` with
+
+* `reason`: `torch_npu` (torch_npu itself does not support it, on a real device either), `twin`
+  (the twin lacks it), or `numerics` (both results are right within what the hardware promises);
+* `why`: one sentence;
+* `cases`: patterns `entry/dtype/check`, each part a comma-separated list of shell patterns.
+
+Every case that a pattern matches has to fail; a case that fails has to be matched.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Case
+
+LEDGER = Path(__file__).with_name("ledger.toml")
+
+Reason: TypeAlias = Literal["torch_npu", "twin", "numerics"]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Cases that fail for one reason."""
+
+    reason: Reason
+    why: str
+    cases: tuple[str, ...]
+
+    def matches(self, case: Case) -> bool:
+        """Tell whether one of the patterns is about this case."""
+        return any(match(pattern, case) for pattern in self.cases)
+
+
+def match(pattern: str, case: Case) -> bool:
+    """Tell whether a pattern is about a case."""
+    parts = pattern.split("/")
+    if len(parts) != 3:
+        message = (
+            f"the ledger's pattern {pattern!r} has {len(parts)} parts; it must be entry/dtype/check"
+        )
+        raise ValueError(message)
+    names = (case.entry, case.dtype, case.check)
+    return all(
+        any(fnmatchcase(name, choice) for choice in part.split(","))
+        for name, part in zip(names, parts, strict=True)
+    )
+
+
+def read(path: Path = LEDGER) -> list[Expected]:
+    """Read the ledger.
+
+    Raises
+    ------
+    ValueError
+        For a reason that is none.
+    """
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("expected", [])
+    for entry in entries:
+        if entry["reason"] not in {"torch_npu", "twin", "numerics"}:
+            message = f"{path.name}: reason {entry['reason']!r} must be torch_npu, twin or numerics"
+            raise ValueError(message)
+    return [Expected(entry["reason"], entry["why"], tuple(entry["cases"])) for entry in entries]
+
+
+def lookup(ledger: list[Expected], case: Case) -> Expected | None:
+    """Return the entry that expects a case to fail."""
+    return next((entry for entry in ledger if entry.matches(case)), None)
