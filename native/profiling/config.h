@@ -1,5 +1,5 @@
 // native/profiling/config.h
-// What a caller wants profiled. Made and destroyed for real, although profiling itself is refused (control.cpp).
+// What a caller wants profiled.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "profiling/recorder.h"
 #include "runtime/consumer_thread.h"
 #include "runtime/gil.h"
 #include "runtime/settings.h"
@@ -95,6 +96,7 @@ void Stream::submit(TaskPtr task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+    if (profiling::recording()) profiling::note_launch(*this, submitted_.load() + 1, task->name());
     queue_.push(std::move(task));
     submitted_.fetch_add(1);
     wake = asleep_;
@@ -155,6 +157,8 @@ void Stream::execute(Task& task) noexcept {
   const double end = trace::now();
   busy_.store(busy_.load(std::memory_order_relaxed) + (end - begin), std::memory_order_relaxed);
   if (trace::enabled()) {
+    // In sync mode nothing was submitted.
+    if (profiling::recording()) profiling::note_task(*this, sync_ ? 0 : completed_.load() + 1, task, begin, end);
     const std::string args = task.trace_args();
     trace::write("task", task.name(), begin, end, text("\"stream\":", id_, args.empty() ? "" : ",", args));
   }

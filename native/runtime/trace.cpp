@@ -11,15 +11,20 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
+#include "profiling/recorder.h"
 #include "runtime/settings.h"
+#include "runtime/trace_switch.h"
 
 namespace opwright::trace {
 
 std::atomic<bool> enabled_flag{false};
 
 namespace {
+
+std::atomic<bool> has_file{false};
 
 constexpr size_t kFlushBytes = 1 << 16;
 
@@ -93,9 +98,13 @@ const bool opened = [] {
     if (settings().trace_file.empty()) return false;
     file();
     enabled_flag.store(true);
+    has_file.store(true);
     std::atexit([] { close(); });
     // A child neither owns the file nor may wait for the lock that another thread held at the fork.
-    pthread_atfork(nullptr, nullptr, [] { enabled_flag.store(false); });
+    pthread_atfork(nullptr, nullptr, [] {
+      has_file.store(false);
+      enabled_flag.store(false);
+    });
     return true;
   } catch (const Error& error) {
     std::fprintf(stderr, "opwright: %s\n", error.what());  // the program goes on without a trace
@@ -132,19 +141,22 @@ std::string quote(const std::string& value) {
 }
 
 void name_this_thread(const std::string& name) {
-  if (!enabled()) return;
+  if (!has_file.load()) return;
   file().append(text("{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":", getpid(), ",\"tid\":", thread_id(),
                      ",\"args\":{\"name\":", quote(name), "}}"));
 }
 
 void write(const char* category, const std::string& name, double begin, double end, const std::string& args) noexcept {
+  if (profiling::recording() && std::strcmp(category, "call") == 0) profiling::note_call(name, begin, end);
+  if (!has_file.load(std::memory_order_relaxed)) return;
   try {
     char times[96];
     std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", begin, end - begin);
     file().append(text("{\"name\":", quote(name), ",\"cat\":\"", category, "\",\"ph\":\"X\",", times,
                        ",\"pid\":", getpid(), ",\"tid\":", thread_id(), ",\"args\":{", args, "}}"));
   } catch (const std::bad_alloc&) {
-    enabled_flag.store(false);  // no memory for the trace: stop tracing rather than the program
+    has_file.store(false);  // no memory for the trace: stop tracing rather than the program
+    enabled_flag.store(profiling::recording());
   }
 }
 
@@ -157,8 +169,11 @@ void Span::add_error(int code) noexcept {
   }
 }
 
+void listen(bool on) noexcept { enabled_flag.store(on || has_file.load()); }
+
 void close() noexcept {
-  enabled_flag.store(false);
+  has_file.store(false);
+  enabled_flag.store(profiling::recording());
   file().close();
 }
 

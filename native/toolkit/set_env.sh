@@ -25,6 +25,12 @@ _opwright_prepend() {
 
 _opwright_prepend "$_opwright_root/lib64"
 
+# torch_npu's profiler looks for msprof there.
+case ":$PATH:" in
+  *":$_opwright_root/tools/profiler/bin:"*) ;;
+  *) export PATH="$_opwright_root/tools/profiler/bin:$PATH" ;;
+esac
+
 # C programs that link to libopapi need libtorch, which lives in the torch of the python3 on PATH.
 _opwright_torch=$(python3 -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")' 2>/dev/null)
 if [ -n "$_opwright_torch" ]; then

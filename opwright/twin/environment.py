@@ -7,6 +7,7 @@ Pure functions on mappings; who changes a real environment is `activation` (this
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from opwright.twin.settings import GRAPH_COMPILER, GUARD, MEMORY
@@ -32,6 +33,9 @@ __all__ = [
 SWITCH = "OPWRIGHT_TWIN"
 # Read by torch at import: 0 keeps it from loading its back ends, torch_npu among them.
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+# The Python that the toolkit's commands run in.
+PYTHON = "OPWRIGHT_PYTHON"
 
 # Begins the names of folders with the kernels that one process has declared.
 PROCESS_PACKAGE = "opwright-kernels-"
@@ -67,6 +71,9 @@ def twin_environment(
     result.pop(SWITCH, None)
     result["ASCEND_HOME_PATH"] = result["ASCEND_TOOLKIT_HOME"] = str(toolkit.root)
     result["ASCEND_OPP_PATH"] = str(toolkit.operators)
+    # torch_npu's profiler looks for msprof there.
+    result["PATH"] = prepend([toolkit.tools], base.get("PATH", os.defpath))
+    result[PYTHON] = sys.executable
     result["LD_LIBRARY_PATH"] = prepend([toolkit.libraries], base.get("LD_LIBRARY_PATH", ""))
     custom = prepend(packages, os.pathsep.join(installed_packages(base)))
     if custom or "ASCEND_CUSTOM_OPP_PATH" in base:

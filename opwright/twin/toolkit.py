@@ -27,6 +27,7 @@ LOAD_ORDER = (
     "libc_sec.so",
     "libascend_protobuf.so",
     "libascendcl.so",
+    "libmsprofiler.so",
     "libruntime.so",
     "libascend_hal.so",
     "libascend_dump.so",
@@ -42,7 +43,15 @@ LOAD_ORDER = (
 )
 
 # Folders and files besides the libraries that torch_npu and builds against CANN ask for.
-PARTS = ("opp", "runtime", "compiler", "include", "ascend_toolkit_install.info", "set_env.sh")
+PARTS = (
+    "opp",
+    "runtime",
+    "compiler",
+    "include",
+    "tools",
+    "ascend_toolkit_install.info",
+    "set_env.sh",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,11 @@ class Toolkit:
     def libraries(self) -> Path:
         """Folder of the shared libraries."""
         return self.root / "lib64"
+
+    @property
+    def tools(self) -> Path:
+        """Folder of the toolkit's commands."""
+        return self.root / "tools" / "profiler" / "bin"
 
     @property
     def operators(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,10 @@ def test_load_order_has_each_library_after_those_it_links_to() -> None:
 
 
 def test_environment_names_the_toolkit() -> None:
-    assert twin_environment({}, TOOLKIT, TwinSettings()) == {
+    assert twin_environment({"PATH": "/bin"}, TOOLKIT, TwinSettings()) == {
         "ASCEND_HOME_PATH": "/twin",
+        "PATH": "/twin/tools/profiler/bin:/bin",
+        "OPWRIGHT_PYTHON": sys.executable,
         "ASCEND_TOOLKIT_HOME": "/twin",
         "ASCEND_OPP_PATH": "/twin/opp",
         "LD_LIBRARY_PATH": "/twin/lib64",
@@ -58,6 +61,7 @@ def test_environment_carries_every_setting() -> None:
     )
     result = twin_environment({}, TOOLKIT, settings)
     assert {name: value for name, value in result.items() if name.startswith("OPWRIGHT_")} == {
+        "OPWRIGHT_PYTHON": sys.executable,
         "OPWRIGHT_SOC": "Ascend910B2",
         "OPWRIGHT_DEVICES": "4",
         "OPWRIGHT_MEMORY": str(1 << 30),
@@ -84,9 +88,9 @@ def test_guarded_memory_fills_what_malloc_gives() -> None:
 
 
 def test_unset_settings_leave_the_environment_alone() -> None:
-    base = {"OPWRIGHT_SOC": "Ascend310P3", "PATH": "/bin"}
+    base = {"OPWRIGHT_SOC": "Ascend310P3", "HOME": "/me"}
     result = twin_environment(base, TOOLKIT, TwinSettings())
-    assert (result["OPWRIGHT_SOC"], result["PATH"]) == ("Ascend310P3", "/bin")
+    assert (result["OPWRIGHT_SOC"], result["HOME"]) == ("Ascend310P3", "/me")
 
 
 def test_trace_file_must_be_in_a_folder(tmp_path: Path) -> None:

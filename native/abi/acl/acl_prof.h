@@ -8,6 +8,7 @@ typedef struct aclprofConfig aclprofConfig;
 typedef struct aclprofStepInfo aclprofStepInfo;
 typedef struct aclprofAicoreEvents aclprofAicoreEvents;
 typedef int aclprofAicoreMetrics;
+typedef int aclprofConfigType;
 typedef int aclprofStepTag;
 
 #pragma GCC visibility push(default)
@@ -22,8 +23,13 @@ void aclprofDestroyStepInfo(aclprofStepInfo* stepinfo);
 aclError aclprofFinalize(void);
 aclError aclprofGetStepTimestamp(aclprofStepInfo* stepInfo, aclprofStepTag tag, aclrtStream stream);
 aclError aclprofInit(const char* profilerResultPath, size_t length);
+aclError aclprofGetSupportedFeatures(size_t* featuresSize, void** featuresData);
+aclError aclprofMarkEx(const char* msg, size_t msgLen, aclrtStream stream);
+aclError aclprofRegisterDeviceCallback(void);
+aclError aclprofSetConfig(aclprofConfigType configType, const char* config, size_t configLength);
 aclError aclprofStart(const aclprofConfig* profilerConfig);
 aclError aclprofStop(const aclprofConfig* profilerConfig);
+aclError aclprofWarmup(const aclprofConfig* profilerConfig);
 
 }  // extern "C"
 #pragma GCC visibility pop

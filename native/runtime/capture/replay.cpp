@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 
+#include "profiling/recorder.h"
 #include "runtime/capture/condition.h"
 #include "runtime/capture/task_group.h"
 #include "runtime/settings.h"
@@ -160,7 +161,11 @@ class Launch {
     failed_.store(true);
   }
 
-  void write_trace(const Task& task, size_t lane, double begin) const {
+  void write_trace(Task& task, size_t lane, double begin) const {
+    if (profiling::recording()) {
+      profiling::note_replayed(graph_.device(), graph_.lanes[lane].stream, static_cast<uint64_t>(graph_.id()), task,
+                               begin, trace::now());
+    }
     const std::string args = task.trace_args();
     trace::write(
         "replay", task.name(), begin, trace::now(),

@@ -1,21 +1,17 @@
-"""Storage formats: native/opapi/ops/format.cpp."""
+"""Base storage formats: native/opapi/ops/format.cpp; the others: features/test_tiled_formats.py."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
 
 import pytest
 import torch
 import torch_npu
 
-from tests.twin.aclnn_calls import AclnnError, acl_tensor, ascendcl, call, find
+from tests.twin.aclnn_calls import AclnnError, acl_tensor, call, find
 from tests.twin.ops.compare import agree
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ND, NCHW, NHWC, FRACTAL_NZ = 2, 0, 1, 29
+ND, NCHW, NHWC = 2, 0, 1
 
 
 @pytest.mark.parametrize("target", [ND, NCHW, NHWC])
@@ -25,21 +21,6 @@ def test_base_formats_keep_the_values(target: int) -> None:
     assert torch_npu.get_npu_format(cast) == target
     agree(cast, x)
     agree(cast + 1, x + 1)
-
-
-@pytest.fixture
-def internal_formats() -> Iterator[None]:
-    torch_npu.npu.config.allow_internal_format = True
-    yield
-    torch_npu.npu.config.allow_internal_format = False
-
-
-@pytest.mark.usefixtures("internal_formats")
-def test_a_tiled_format_is_refused() -> None:
-    x = torch.randn(32, 32, device="npu")
-    torch_npu.npu_format_cast(x, FRACTAL_NZ)  # torch_npu tries the legacy operator next
-    with pytest.raises(RuntimeError, match="internal format"):
-        torch_npu.npu.synchronize()
 
 
 def size_and_format(x: torch.Tensor, target: int) -> tuple[int, list[int], int]:
@@ -55,9 +36,6 @@ def size_and_format(x: torch.Tensor, target: int) -> tuple[int, list[int], int]:
 def test_size_and_format() -> None:
     x = torch.randn(2, 3, 4, device="npu")
     assert size_and_format(x, ND) == (0, [2, 3, 4], ND)
-    assert size_and_format(x, FRACTAL_NZ)[0] == 161002
-    message: bytes = ascendcl.aclGetRecentErrMsg()
-    assert b"storage format 29 is a tiled layout" in message
 
 
 def test_cast_copies() -> None:
