@@ -46,9 +46,7 @@ def script() -> Iterator[Callable[[str], Any]]:
 
 def losses(module: Any, device: str, options: list[str]) -> torch.Tensor:  # noqa: ANN401 - a script
     """Train as the script does, and give the loss of each step."""
-    chosen = module.options().parse_args(
-        ["--device", device, "--steps", f"{STEPS}", "--rate", "1e-2", *options]
-    )
+    chosen = module.options().parse_args(["--device", device, "--steps", f"{STEPS}", *options])
     trainer, batches, *_ = module.prepare(chosen)
     trainer.run(batches)
     return torch.stack(trainer.losses).float().cpu()

@@ -2,6 +2,7 @@
 // Convolutions of 1, 2 and 3 spatial dimensions, and the patch extraction they are built from. cubeMathType is a hint
 // for the device's matrix unit.
 #include "opapi/opapi.h"
+#include "opapi/ops/float16_products.h"
 
 namespace {
 
@@ -30,8 +31,8 @@ void convolution(const at::Tensor& input, const at::Tensor& weight, const std::o
                  at::IntArrayRef output_padding, int64_t groups, at::Tensor& output) {
   const bool unbatched = input.dim() == weight.dim() - 1;
   const Padded padded = pad(unbatched ? input.unsqueeze(0) : input, padding, weight.dim() - 2);
-  const at::Tensor result =
-      at::convolution(padded.input, weight, bias, stride, padded.padding, dilation, transposed, output_padding, groups);
+  const at::Tensor result = at::convolution(for_product(padded.input), for_product(weight), for_product(bias), stride,
+                                            padded.padding, dilation, transposed, output_padding, groups);
   assign(output, unbatched && output.dim() == input.dim() ? result.squeeze(0) : result);
 }
 
@@ -41,8 +42,8 @@ void convolution_backward(const at::Tensor& grad, const at::Tensor& input, const
                           c10::ArrayRef<uint8_t> output_mask, at::Tensor& grad_input, at::Tensor& grad_weight,
                           at::Tensor& grad_bias) {
   const auto [by_input, by_weight, by_bias] =
-      at::convolution_backward(grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
-                               groups, mask<3>(output_mask));
+      at::convolution_backward(for_product(grad), for_product(input), for_product(weight), bias_sizes, stride, padding,
+                               dilation, transposed, output_padding, groups, mask<3>(output_mask));
   if (by_input.defined()) assign(grad_input, by_input);
   if (by_weight.defined()) assign(grad_weight, by_weight);
   if (by_bias.defined()) assign(grad_bias, by_bias);
@@ -51,8 +52,8 @@ void convolution_backward(const at::Tensor& grad, const at::Tensor& input, const
 // One filter (or a few) per input channel.
 void depthwise(const at::Tensor& self, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, at::Tensor& out) {
-  assign(out, at::convolution(self, weight, bias, stride, padding, dilation, false, at::DimVector(padding.size(), 0),
-                              self.size(1)));
+  assign(out, at::convolution(for_product(self), for_product(weight), for_product(bias), stride, padding, dilation,
+                              false, at::DimVector(padding.size(), 0), self.size(1)));
 }
 
 void conv_tbc_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight,

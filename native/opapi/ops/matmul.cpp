@@ -2,14 +2,16 @@
 // Products of matrices and vectors. cubeMathType (a hint for the matrix unit) has no meaning here; the WeightNz
 // siblings are the same functions for a weight that is stored in blocks, which no tensor is on a CPU.
 #include "opapi/opapi.h"
+#include "opapi/ops/float16_products.h"
 
 namespace {
 
-// The dtypes may differ (half-precision factors, float output): the product is computed in their common dtype.
+// The dtypes may differ (half-precision factors, float output): the product is computed in their common dtype, that of
+// float16 in float32.
 at::ScalarType common_dtype(const at::Tensor& out, std::initializer_list<const at::Tensor*> operands) {
   at::ScalarType dtype = out.scalar_type();
   for (const at::Tensor* operand : operands) dtype = at::promote_types(dtype, operand->scalar_type());
-  return dtype;
+  return product_dtype(dtype);
 }
 
 std::vector<int64_t> concat(at::IntArrayRef head, std::initializer_list<int64_t> tail) {
@@ -80,7 +82,7 @@ void dot(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   require(!self.is_complex(), ACLNN_ERR_PARAM_INVALID,
           "complex numbers: torch's dot and vdot both arrive here, and only "
           "one of them conjugates");
-  assign(out, at::dot(self, other));
+  assign(out, at::dot(for_product(self), for_product(other)));
 }
 
 using AddProduct = at::Tensor& (*)(at::Tensor& out, const at::Tensor& self, const at::Tensor& first,
