@@ -15,7 +15,10 @@ class RecordTask final : public Task {
  public:
   explicit RecordTask(std::shared_ptr<Completion> completion) : completion_(std::move(completion)) {}
   ~RecordTask() override { completion_->finish(); }
-  void run() override { completion_->finish(); }
+  void run() override {
+    const Stream* const worker = Stream::current();  // none in sync mode, where calls report what they failed with
+    completion_->finish(worker != nullptr ? worker->failure() : std::nullopt);
+  }
   const char* name() const noexcept override { return "aclrtRecordEvent"; }
   bool is_bookkeeping() const noexcept override { return true; }
 
@@ -25,10 +28,11 @@ class RecordTask final : public Task {
 
 }  // namespace
 
-void Completion::finish() {
+void Completion::finish(std::optional<Failure> failure) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (finished_) return;
   finished_ = true;
+  failure_ = std::move(failure);
   time_ = trace::now();
   changed_.notify_all();
 }
@@ -36,6 +40,16 @@ void Completion::finish() {
 bool Completion::finished() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return finished_;
+}
+
+bool Completion::succeeded() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return finished_ && !failure_;
+}
+
+void Completion::require_success() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_ && !failure_->reported->load()) throw Inherited{*failure_};
 }
 
 bool Completion::wait(Stream::Timeout timeout) const {
@@ -122,10 +136,12 @@ void Event::make_wait(const std::shared_ptr<Stream>& stream) {
          "it. Record it on a captured stream, or use an external event");
   }
   std::shared_ptr<Completion> completion = last();
-  if (completion == nullptr || completion->finished()) return;
+  if (completion == nullptr || completion->succeeded()) return;
   if (completion->stream() == stream) return;  // its own order already holds
-  stream->submit(make_bookkeeping("aclrtStreamWaitEvent",
-                                  [completion = std::move(completion)] { completion->wait(std::nullopt); }));
+  stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [completion = std::move(completion)] {
+    completion->wait(std::nullopt);
+    completion->require_success();
+  }));
 }
 
 void Event::reset(const std::shared_ptr<Stream>& stream) {

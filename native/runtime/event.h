@@ -22,8 +22,12 @@ class OPWRIGHT_API Completion {
  public:
   explicit Completion(std::weak_ptr<Stream> stream) : stream_(std::move(stream)) {}
 
-  void finish();
+  // `failure` is what the stream has failed with before this point.
+  void finish(std::optional<Failure> failure = std::nullopt);
   bool finished() const;
+  bool succeeded() const;
+  // Throws the failure that the stream had here, if nobody has reported it.
+  void require_success() const;
   // False when the timeout passed first. Gives the GIL up.
   bool wait(Stream::Timeout timeout) const;
   // Microseconds on the steady clock; 0 before it has finished.
@@ -36,6 +40,7 @@ class OPWRIGHT_API Completion {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool finished_ = false;
+  std::optional<Failure> failure_;
   double time_ = 0;
 };
 

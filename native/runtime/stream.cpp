@@ -129,7 +129,15 @@ std::optional<Failure> Stream::take_failure() {
   if (!failed()) return std::nullopt;
   const std::lock_guard<std::mutex> lock(mutex_);
   failed_.store(false);
-  return std::exchange(failure_, std::nullopt);
+  std::optional<Failure> taken = std::exchange(failure_, std::nullopt);
+  if (taken && taken->reported->exchange(true)) return std::nullopt;
+  return taken;
+}
+
+std::optional<Failure> Stream::failure() const {
+  if (!failed()) return std::nullopt;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
 }
 
 void Stream::abort_pending() {
@@ -146,6 +154,10 @@ void Stream::execute(Task& task) noexcept {
   const Stream* const outer_stream = std::exchange(running_on, this);
   try {
     task.run();
+  } catch (const Inherited& inherited) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!failure_) failure_ = inherited.failure;
+    failed_.store(true);
   } catch (...) {
     const int code = record_current_exception(task.name());
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -18,10 +18,17 @@
 
 namespace opwright {
 
-// The first error of an asynchronous task, kept until a synchronizing call reports it.
+// The first error of an asynchronous task, kept until a synchronizing call reports it. Streams that wait for the failed
+// one get it as well, since what they were to use is not there; it is reported once all the same.
 struct Failure {
   int code;
   std::string text;  // starts with the task's name
+  std::shared_ptr<std::atomic<bool>> reported = std::make_shared<std::atomic<bool>>(false);
+};
+
+// Thrown by a task that waits for another stream: that stream's failure becomes the failure of this one.
+struct Inherited {
+  Failure failure;
 };
 
 enum class FailureMode { kContinue, kStop };
@@ -55,6 +62,8 @@ class OPWRIGHT_API Stream {
   // The pending failure, which is thereby reported.
   std::optional<Failure> take_failure();
   bool failed() const noexcept { return failed_.load(); }
+  // The pending failure, which stays.
+  std::optional<Failure> failure() const;
 
   // Drops tasks that have not started; the running one finishes.
   void abort_pending();
