@@ -1,6 +1,8 @@
 // native/op_compiler/legacy_task.cpp
 #include "op_compiler/legacy_task.h"
 
+#include <algorithm>
+
 #include "descriptors/data_buffer.h"
 #include "descriptors/tensor_desc.h"
 #include "op_compiler/legacy_description.h"
@@ -21,6 +23,9 @@ size_t storage_bytes(const aclTensorDesc& desc) {
   return bytes;
 }
 
+// Operators that touch only a view of an operand: torch_npu passes an address within the memory, and the size of all.
+bool takes_views(const std::string& type) { return type == "ViewCopy" || type == "AsStrided"; }
+
 }  // namespace
 
 OperatorTask::OperatorTask(std::string type, std::string description, uint64_t program)
@@ -39,7 +44,8 @@ void OperatorTask::add(const aclTensorDesc* desc, const aclDataBuffer* buffer, b
             " bytes of memory, but its descriptor needs ", operand.bytes);
     if (operand.bytes == 0 || memory::is_device_address(data)) {
       const std::string what = text(side, index, " of '", type_, "'");
-      if (operand.bytes != 0) memory::checked_alias(data, operand.bytes, what.c_str(), ACL_ERROR_INVALID_PARAM);
+      const size_t reached = takes_views(type_) ? std::min<size_t>(operand.bytes, 1) : operand.bytes;
+      if (reached != 0) memory::checked_alias(data, reached, what.c_str(), ACL_ERROR_INVALID_PARAM);
       operand.address = data;
     } else {
       require(!is_output && data != nullptr, ACL_ERROR_INVALID_PARAM, side, index, " of '", type_,

@@ -178,14 +178,9 @@ class LegacyOperator:
             for index, each in enumerate(self.inputs)
             if each is not None
         }
-        # There are no gradients here.
-        below = torch._C._AutoDispatchBelowAutograd()  # noqa: SLF001 - there is no public guard
-        try:
-            with torch.no_grad():
-                results = call_kernel(self.with_values(tensors), tensors)
-                return self.answer(results, tensors, addresses[count:], reshape=reshape)
-        finally:
-            del below
+        with torch.no_grad():
+            results = call_kernel(self.with_values(tensors), tensors)
+            return self.answer(results, tensors, addresses[count:], reshape=reshape)
 
     def with_values(self, tensors: Mapping[Source, torch.Tensor]) -> Call:
         """Return the call with the inputs whose values the kernel wants."""

@@ -61,14 +61,19 @@ def named_inputs(node: Node, kernel: Kernel, operands: Sequence[Named | None]) -
         OPW-N003: more inputs than the type has.
     """
     ports = ports_of(node.type, kernel)
-    positions = in_order(ports, sum(1 for each in operands if each is None or not each.name))
-    inputs = []
+    positions = [*in_order(ports, len(operands))]
+    inputs: list[tuple[str, Source | None]] = []
+    place = 0  # an operand without a name stands behind the one before it
     for index, each in enumerate(operands):
-        name = (each and each.name) or next(positions, "")
-        if not name:
+        name = "" if each is None else each.name
+        # torch_npu writes some names in capitals.
+        name = name if name in ports else name.lower()
+        if not name and place >= len(positions):
             raise KernelArgumentError(
                 where=str(node), got=f"{len(operands)} inputs", allowed=[f"up to {len(ports)}"]
             )
+        name = name or positions[place]
+        place = positions.index(name) + 1 if name in positions else place + 1
         inputs.append((name, None if each is None else Source("", index)))
     return replace(node, inputs=tuple(inputs))
 

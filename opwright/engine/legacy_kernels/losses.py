@@ -1,0 +1,285 @@
+"""Losses and their gradients. `reduction` is none, mean, batchmean or sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch.nn import functional
+
+from opwright.engine.legacy_kernels.gradient import gradients
+from opwright.engine.legacy_kernels.table import legacy_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+aten = torch.ops.aten
+
+Two = tuple[torch.Tensor, torch.Tensor]
+
+
+def reduced(loss: torch.Tensor, reduction: str) -> torch.Tensor:
+    """Return what a reduction makes of the losses of elements."""
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return loss.sum()
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "batchmean":
+        return loss.sum() / loss.shape[0] if loss.dim() else loss
+    message = f"reduction '{reduction}' is not available; available are none, mean, batchmean, sum"
+    raise NotImplementedError(message)
+
+
+def gradient(
+    loss: Callable[[torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    outer: torch.Tensor,
+    reduction: str,
+) -> torch.Tensor:
+    """Return the gradient of a reduced loss by its first operand."""
+
+    def whole(operand: torch.Tensor) -> torch.Tensor:
+        return reduced(loss(operand), reduction)
+
+    shape = x.shape if reduction == "none" else ()
+    wide = outer.expand(shape) if outer.numel() != 1 else outer.reshape(()).expand(shape)
+    return gradients(whole, [x], wide.to(x.dtype))[0]
+
+
+@legacy_kernel("BinaryCrossEntropy")
+def binary_cross_entropy(
+    x: torch.Tensor,
+    y: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    *,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """Cross entropy of probabilities."""
+    return reduced(functional.binary_cross_entropy(x, y, weight, reduction="none"), reduction)
+
+
+@legacy_kernel("BinaryCrossEntropyGrad")
+def binary_cross_entropy_grad(
+    x: torch.Tensor,
+    y: torch.Tensor,
+    grad_output: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    *,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """Gradient of BinaryCrossEntropy."""
+    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    outer = grad_output if reduction == "none" else grad_output.reshape(())
+    return cast("torch.Tensor", aten.binary_cross_entropy_backward(outer, x, y, weight, code))
+
+
+@legacy_kernel("SigmoidCrossEntropyWithLogitsV2")
+def sigmoid_cross_entropy_with_logits_v2(
+    predict: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    pos_weight: torch.Tensor | None = None,
+    *,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """Cross entropy of logits."""
+    loss = functional.binary_cross_entropy_with_logits(
+        predict, target, weight, reduction="none", pos_weight=pos_weight
+    )
+    return reduced(loss, reduction)
+
+
+@legacy_kernel("SigmoidCrossEntropyWithLogitsGradV2")
+def sigmoid_cross_entropy_with_logits_grad_v2(
+    predict: torch.Tensor,
+    target: torch.Tensor,
+    dout: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    pos_weight: torch.Tensor | None = None,
+    *,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """Gradient of SigmoidCrossEntropyWithLogitsV2."""
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return functional.binary_cross_entropy_with_logits(
+            x, target, weight, reduction="none", pos_weight=pos_weight
+        )
+
+    outer = dout.flatten()[:1] if reduction != "none" else dout  # torch_npu spreads a scalar
+    return gradient(loss, predict, outer, reduction)
+
+
+@legacy_kernel("KLDiv")
+def kl_div(
+    x: torch.Tensor, target: torch.Tensor, *, reduction: str, log_target: bool = False
+) -> torch.Tensor:
+    """Kullback-Leibler divergence of log-probabilities."""
+    return reduced(functional.kl_div(x, target, reduction="none", log_target=log_target), reduction)
+
+
+@legacy_kernel("KlDivLossGrad")
+def kl_div_loss_grad(
+    grad: torch.Tensor,
+    input: torch.Tensor,  # noqa: A002 - the prototype's name
+    target: torch.Tensor,
+    *,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> torch.Tensor:
+    """Gradient of the divergence."""
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        return functional.kl_div(x, target, reduction="none", log_target=log_target)
+
+    return gradient(loss, input, grad, reduction)
+
+
+@legacy_kernel("LpLoss")
+def lp_loss(
+    predict: torch.Tensor, label: torch.Tensor, *, p: int, reduction: str = "mean"
+) -> torch.Tensor:
+    """Powers of differences; only the first is available."""
+    if p != 1:
+        message = f"p = {p} is not available; available is 1"
+        raise NotImplementedError(message)
+    return reduced((predict - label).abs(), reduction)
+
+
+@legacy_kernel("L1LossGrad")
+def l1_loss_grad(
+    grads: torch.Tensor, predict: torch.Tensor, label: torch.Tensor, *, reduction: str = "mean"
+) -> torch.Tensor:
+    """Gradient of the mean of distances."""
+    return gradient(lambda x: (x - label).abs(), predict, grads, reduction)
+
+
+def smooth_l1(x: torch.Tensor, label: torch.Tensor, sigma: float) -> torch.Tensor:
+    """Return the distances, squared below sigma."""
+    return functional.smooth_l1_loss(x, label, reduction="none", beta=sigma)
+
+
+@legacy_kernel("SmoothL1LossV2")
+def smooth_l1_loss_v2(
+    predict: torch.Tensor, label: torch.Tensor, *, sigma: float = 1.0, reduction: str = "mean"
+) -> torch.Tensor:
+    """Distances, squared below sigma."""
+    return reduced(smooth_l1(predict, label, sigma), reduction)
+
+
+@legacy_kernel("SmoothL1LossGradV2")
+def smooth_l1_loss_grad_v2(
+    predict: torch.Tensor,
+    label: torch.Tensor,
+    dout: torch.Tensor,
+    *,
+    sigma: float = 1.0,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """Gradient of SmoothL1LossV2."""
+    return gradient(lambda x: smooth_l1(x, label, sigma), predict, dout, reduction)
+
+
+def soft_margin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return log(1 + exp(-x * y))."""
+    return functional.soft_margin_loss(x, y, reduction="none")
+
+
+@legacy_kernel("SoftMarginLoss")
+def soft_margin_loss(
+    input_x: torch.Tensor, input_y: torch.Tensor, *, reduction: str = "mean"
+) -> torch.Tensor:
+    """Logistic loss of two classes."""
+    return reduced(soft_margin(input_x, input_y), reduction)
+
+
+@legacy_kernel("SoftMarginLossGrad")
+def soft_margin_loss_grad(
+    predict: torch.Tensor, label: torch.Tensor, dout: torch.Tensor, *, reduction: str = "mean"
+) -> torch.Tensor:
+    """Gradient of SoftMarginLoss."""
+    return gradient(lambda x: soft_margin(x, label), predict, dout, reduction)
+
+
+@legacy_kernel("SoftmaxCrossEntropyWithLogits")
+def softmax_cross_entropy_with_logits(features: torch.Tensor, labels: torch.Tensor) -> Two:
+    """Cross entropy of each row, and its gradient."""
+    log = functional.log_softmax(features.float(), -1)
+    loss = -(log * labels).sum(-1)
+    return loss.to(features.dtype), (log.exp() - labels).to(features.dtype)
+
+
+@legacy_kernel("MultilabelMarginLoss")
+def multilabel_margin_loss(
+    x: torch.Tensor, target: torch.Tensor, *, reduction: str = "mean"
+) -> Two:
+    """Margins between the classes of a row and the others, and which the classes are."""
+    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    loss, is_target = aten.multilabel_margin_loss_forward(x, target.long(), code)
+    return loss, is_target
+
+
+@legacy_kernel("CTCLossV2")
+def ctc_loss_v2(
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: torch.Tensor,
+    target_lengths: torch.Tensor,
+    *,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Two:
+    """Connectionist temporal classification; answers the table of the recursion as well.
+
+    torch_npu adds the number of classes to `blank`, once for each step of the longest target.
+    """
+    del reduction
+    classes = log_probs.shape[-1]
+    loss, alpha = aten._ctc_loss(  # noqa: SLF001 - its name
+        log_probs,
+        targets,
+        input_lengths.long(),
+        target_lengths.long(),
+        blank % classes,
+        zero_infinity,
+    )
+    # The table that torch_npu provides is a whole number of blocks wide.
+    wanted = -(-(2 * (blank // classes) + 1) // 8) * 8
+    return loss, functional.pad(alpha, (0, max(wanted - alpha.shape[-1], 0)))
+
+
+@legacy_kernel("CTCLossV2Grad")
+def ctc_loss_v2_grad(
+    grad_out: torch.Tensor,
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: torch.Tensor,
+    target_lengths: torch.Tensor,
+    neg_log_likelihood: torch.Tensor,
+    log_alpha: torch.Tensor,
+    *,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    """Gradient of CTCLossV2."""
+    del reduction
+    lengths = target_lengths.long()
+    width = 2 * int(lengths.max()) + 1
+    return cast(
+        "torch.Tensor",
+        aten._ctc_loss_backward(  # noqa: SLF001 - its name
+            grad_out,
+            log_probs,
+            targets,
+            input_lengths.long(),
+            lengths,
+            neg_log_likelihood,
+            log_alpha[..., :width].contiguous(),
+            blank % log_probs.shape[-1],
+            zero_infinity,
+        ),
+    )
