@@ -277,16 +277,19 @@ def iou(
     eps: float = 1.0,
     aligned: bool = False,
 ) -> torch.Tensor:
-    """Overlap of all pairs, by the union or (iof) by the area of the second; eps avoids 0/0."""
+    """Overlap of all pairs, by the union or (iof) by the area of the second.
+
+    In areas each side counts as eps longer, as the values in torch_npu's documentation show.
+    """
     if aligned or mode not in ("iou", "iof"):
         message = f"mode '{mode}' with aligned={aligned} is not available"
         raise NotImplementedError(message)
-    first, second = (sides(each.t(), trans=False) for each in (bboxes, gtboxes))
+    first, second = (sides(widened(each).t(), trans=False) for each in (bboxes, gtboxes))
     a, b = paired(first, second, is_cross=True)
-    intersection, union = overlap_of(a, b)
-    area = (b[2] - b[0]) * (b[3] - b[1])
-    divisor = union if mode == "iou" else area.expand_as(union)
-    return (intersection / (divisor + eps)).to(bboxes.dtype)
+    intersection, _ = overlap_of(a, b)
+    own, area = ((each[2] - each[0] + eps) * (each[3] - each[1] + eps) for each in (a, b))
+    divisor = own + area - intersection if mode == "iou" else area.expand_as(intersection)
+    return (intersection / divisor).to(bboxes.dtype)
 
 
 def suppressed(boxes: torch.Tensor, threshold: float) -> torch.Tensor:
