@@ -3,13 +3,13 @@
 // Sequence lengths and the block table's meaning come from the host; updates of captured graphs replace them.
 #include <limits>
 
-#include "opapi/ops/attention.h"
+#include "opapi/ops/inference_attention.h"
 #include "opapi/ops/max_workspace.h"
 #include "opapi/ops/sequences.h"
 
-namespace {
+namespace opwright::opapi::attention::inference {
 
-using namespace opapi::attention;
+namespace {
 
 // ---- keys and values
 
@@ -57,30 +57,6 @@ at::Tensor keys_of(const Keys& keys, const OptionalTensor& block_table, int64_t 
 }
 
 // ---- the operator
-
-struct Unavailable {
-  const OptionalTensor& tensor;
-  const char* name;
-};
-
-struct Operands {
-  const at::Tensor& query;
-  const std::vector<at::Tensor>&key, &value;
-  const OptionalTensor &pse, &mask, &block_table, &query_padding, &key_padding, &key_prefix, &value_prefix, &query_rope,
-      &key_rope, &sink;
-  at::OptionalIntArrayRef query_lengths, key_lengths, prefix_length;
-};
-
-struct Options {
-  int64_t heads;
-  double scale;
-  Sparsity sparsity;
-  const std::string& layout;
-  int64_t key_heads;
-  int64_t page_size;
-  bool wants_lse;
-  int64_t pse_type = 0;
-};
 
 void check_operands(const Operands& operands, const Options& options, at::ArrayRef<Unavailable> unavailable) {
   for (const Unavailable& one : unavailable) {
@@ -151,7 +127,7 @@ Masking masking_of(const Operands& operands, const Options& options, bool packed
   const int64_t mode = options.sparsity.mode;
   require(0 <= mode && mode <= 4, ACLNN_ERR_PARAM_INVALID, "parameter 'sparseMode' is ", mode,
           "; available are 0 to 4");
-  const bool single = queries == 1 && !packed && !operands.query_rope;
+  const bool single = options.decodes && queries == 1 && !packed && !operands.query_rope;
   if (single) masking.sparsity.mode = 1;
   if (single || mode <= 1) {
     require(single || mode == 0 || operands.mask, ACLNN_ERR_PARAM_INVALID,
@@ -224,18 +200,19 @@ struct Call {
   Masking masking;
 };
 
-std::vector<Span> query_spans(const Operands& operands, const at::Tensor& query, bool packed) {
+std::vector<Span> query_spans(const Operands& operands, const Options& options, const at::Tensor& query, bool packed) {
   constexpr const char* kName = "actualSeqLengths";
   if (packed) return packed_spans(operands.query_lengths, query.size(2), kName);
   // A single query is never padding.
-  const auto lengths = query.size(2) == 1 ? at::OptionalIntArrayRef() : operands.query_lengths;
+  const bool single = options.decodes && query.size(2) == 1;
+  const auto lengths = single ? at::OptionalIntArrayRef() : operands.query_lengths;
   return padded_spans(lengths, query.size(0), query.size(2), operands.query_padding, kName);
 }
 
 Call call_of(const Operands& operands, const Options& options, const Layout& layout) {
   const bool packed = is_packed(layout.input);
   const at::Tensor query = by_head(operands.query, layout.input, options.heads, "query");
-  std::vector<Span> queries = query_spans(operands, query, packed);
+  std::vector<Span> queries = query_spans(operands, options, query, packed);
   const auto batches = static_cast<int64_t>(queries.size());
   std::vector<Span> keys = key_spans(operands, layout, batches, options.key_heads, options.page_size);
   require(keys.size() == queries.size(), ACLNN_ERR_PARAM_INVALID, "there are lengths of ", batches,
@@ -290,6 +267,8 @@ at::Tensor lse_of(const Call& call, at::Tensor& softmax_lse) {
   return view;
 }
 
+}  // namespace
+
 void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable> unavailable, at::Tensor& out,
             at::Tensor& softmax_lse) {
   constexpr float kNoResult = std::numeric_limits<float>::infinity();
@@ -318,7 +297,13 @@ void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable>
   }
 }
 
-const OptionalTensor kNone;
+}  // namespace opwright::opapi::attention::inference
+
+namespace {
+
+using opapi::attention::inference::attend;
+
+const std::optional<at::Tensor> kNone;
 
 }  // namespace
 

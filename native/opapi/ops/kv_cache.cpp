@@ -1,45 +1,18 @@
 // native/opapi/ops/kv_cache.cpp
-// Writes into caches of keys and values, which lie as [B, N, S, D] or in pages; `slot` counts tokens over all pages. A
-// slot below 0 is not written.
+// Writes into caches of keys and values, which lie as [B, N, S, D] or in pages, and reads from such.
 #include <algorithm>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/paged_cache.h"
 
 namespace {
+
+using namespace opapi::paged;
 
 using OptionalTensor = std::optional<at::Tensor>;
 
 constexpr int64_t kBlockBytes = 32;  // of the innermost dimension of a cache in blocks (NZ)
 
 at::Tensor computed(const at::Tensor& tensor) { return tensor.to(at::kFloat); }
-
-// ---- pages
-
-// A view of a cache as [pages, page size, ...] whose rows take one token's values in the shape of the other dimensions.
-struct Pages {
-  at::Tensor tokens;
-};
-
-void write(Pages pages, const at::Tensor& values, const at::Tensor& slots, const char* name) {
-  const int64_t size = pages.tokens.size(1);
-  const at::Tensor used = slots.ge(0).nonzero().squeeze(1);
-  const at::Tensor slot = slots.index_select(0, used);
-  if (slot.numel() == 0) return;
-  const auto highest = slot.max().item<int64_t>();
-  require(highest < pages.tokens.size(0) * size, ACLNN_ERR_PARAM_INVALID, "slot ", highest, " is beyond the ",
-          pages.tokens.size(0), " pages of ", size, " tokens of '", name, "'");
-  at::DimVector shape(pages.tokens.sizes().slice(1));
-  shape[0] = slot.size(0);
-  const at::Tensor rows = values.index_select(0, used).to(pages.tokens.scalar_type()).reshape(shape);
-  pages.tokens.index_put_({slot.floor_divide(size), slot.remainder(size)}, rows);
-}
-
-// [pages, page size, N, D], or, if `heads_first`, [pages, N, page size, D].
-Pages plain_pages(const at::Tensor& cache, bool heads_first) { return {heads_first ? cache.transpose(1, 2) : cache}; }
-
-// Blocks of the joined heads, [pages, N * D / block, page size, block], or of each, [pages, N, D / block, page size,
-// block].
-Pages block_pages(const at::Tensor& cache) { return {cache.movedim(-2, 1)}; }
 
 // ---- scattering finished keys and values
 
@@ -57,9 +30,9 @@ void scatter(const at::Tensor& tokens, at::Tensor& cache, const at::Tensor& slot
   require(cache.dim() == 4 || (blocks && cache.dim() == 5), ACLNN_ERR_PARAM_INVALID, "the cache of '", name,
           "' has shape ", cache.sizes(), "; it must have 4 dimensions, or 5 in mode PA_NZ");
   const Pages pages = blocks ? block_pages(cache) : plain_pages(cache, heads_first);
-  const int64_t room = c10::multiply_integers(pages.tokens.sizes().slice(2));
-  require(room == tokens.size(1) * tokens.size(2), ACLNN_ERR_PARAM_INVALID, "the cache of '", name, "' has shape ",
-          cache.sizes(), " with ", room, " values for each token; '", name, "' has shape ", tokens.sizes());
+  require(room(pages) == tokens.size(1) * tokens.size(2), ACLNN_ERR_PARAM_INVALID, "the cache of '", name,
+          "' has shape ", cache.sizes(), " with ", room(pages), " values for each token; '", name, "' has shape ",
+          tokens.sizes());
   write(pages, tokens, slots, name);
 }
 
@@ -78,6 +51,51 @@ void require_usual(at::OptionalIntArrayRef strides, at::OptionalIntArrayRef offs
   };
   check(strides, 1, "strides");
   check(offsets, 0, "offsets");
+}
+
+// ---- gathering
+
+// Rows of tokens in the order of their sequences, for the pages that a sequence has; what a page is missing for is 0.
+void gather(const Pages& pages, const at::Tensor& table, const at::Tensor& lengths, const OptionalTensor& offsets,
+            at::Tensor& out, const char* name) {
+  require(room(pages) * out.size(0) == out.numel(), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ",
+          out.sizes(), "; the cache has ", room(pages), " values for each token");
+  const int64_t size = pages.tokens.size(1), width = table.size(1);
+  int64_t start = 0;
+  for (int64_t i = 0; i < table.size(0); ++i) {
+    const int64_t length = std::min(lengths.select(0, i).item<int64_t>(), out.size(0) - start);
+    if (length <= 0) continue;
+    const int64_t first = offsets ? offsets->select(0, i).item<int64_t>() / size : 0;
+    const at::Tensor token = at::arange(length);
+    const at::Tensor entry = token.floor_divide(size).add_(first);
+    const at::Tensor page = table.select(0, i).index_select(0, entry.clamp(0, width - 1));
+    const at::Tensor missing = entry.ge(width).logical_or_(page.lt(0)).logical_or_(page.ge(pages.tokens.size(0)));
+    at::Tensor rows = pages.tokens.index({page.masked_fill(missing, 0), token.remainder(size)}).flatten(1);
+    rows.masked_fill_(missing.unsqueeze(1), 0);
+    at::Tensor target = out.narrow(0, start, length);
+    target.copy_(rows.view(target.sizes()));
+    start += length;
+  }
+}
+
+Pages pages_of(const at::Tensor& cache, const std::string& mode) {
+  require(mode.empty() || mode == "Norm" || mode == "PA_NZ", ACLNN_ERR_PARAM_INVALID, "parameter 'cacheMode' is '",
+          mode, "'; available are Norm and PA_NZ");
+  require(cache.dim() == 4, ACLNN_ERR_PARAM_INVALID, "a cache has shape ", cache.sizes(),
+          "; it must have 4 dimensions");
+  return mode == "PA_NZ" ? block_pages(cache) : plain_pages(cache);
+}
+
+void gather_both(const at::Tensor& key_cache, const at::Tensor& value_cache, const at::Tensor& table,
+                 const at::Tensor& lengths, at::Tensor& key, at::Tensor& value, const OptionalTensor& offsets,
+                 const std::string& mode, bool are_sums) {
+  require(table.dim() == 2 && table.size(1) > 0 && lengths.dim() == 1 &&
+              lengths.size(0) == table.size(0) + (are_sums ? 1 : 0),
+          ACLNN_ERR_PARAM_INVALID, "blockTables and seqLens have shapes ", table.sizes(), " and ", lengths.sizes(),
+          "; they must be [B, pages] and [B], or [B + 1] for sums");
+  const at::Tensor counts = are_sums ? lengths.diff() : lengths;
+  gather(pages_of(key_cache, mode), table, counts, offsets, key, "keyRef");
+  gather(pages_of(value_cache, mode), table, counts, offsets, value, "valueRef");
 }
 
 // ---- normalised and rotated keys
@@ -253,3 +271,16 @@ ACLNN(
     if (value && value->numel() > 0) {
       scatter(*value, valueCacheRef, slotMapping, cacheModeOptional, scatterModeOptional, "value");
     })
+// The mode has no effect, as documented: [pages, page size, N, D].
+ACLNN(ScatterPaCache,
+      (In, key)(Ref, keyCacheRef)(Index, slotMapping)(OptIn, compressLensOptional)(OptIn, compressSeqOffsetOptional)(
+          OptIn, seqLensOptional)(Text, cacheMode),
+      refuse_compression({{compressLensOptional, "compressLens"},
+                          {compressSeqOffsetOptional, "compressSeqOffset"},
+                          {seqLensOptional, "seqLens"}});
+      scatter(key, keyCacheRef, slotMapping, "Norm", "None", "key"))
+ACLNN(GatherPaKvCache,
+      (In, keyCache)(In, valueCache)(Index, blockTables)(Index, seqLens)(Ref, keyRef)(Ref, valueRef)(
+          OptIndex, seqOffsetOptional)(Text, cacheMode)(Bool, isSeqLensCumsum),
+      gather_both(keyCache, valueCache, blockTables, seqLens, keyRef, valueRef, seqOffsetOptional, cacheMode,
+                  isSeqLensCumsum))

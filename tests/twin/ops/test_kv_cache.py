@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BATCH, LENGTH, PAGES, PAGE = 2, 5, 7, 4
+NO = False
 ROPE, VALUE = 64, 96
 HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 
@@ -278,3 +279,66 @@ def test_no_tokens() -> None:
     inputs = [each.to("npu") for each in (kv, normal(VALUE), cos, cos, index_for("Norm")[:, :0])]
     V2(*inputs, *on_npu, cache_mode="Norm")
     agree(on_npu, caches)
+
+
+# ---- npu_scatter_pa_cache, npu_gather_pa_kv_cache
+
+
+@HALVES
+def test_scatter_keys(dtype: torch.dtype) -> None:
+    """Keys alone, in plain pages."""
+    key, cache, mapping = (
+        normal(9, 2, 32, dtype=dtype),
+        normal(PAGES, PAGE, 2, 32, dtype=dtype, seed=3),
+        slots(9),
+    )
+    on_npu = cache.to("npu")
+    torch.ops.npu.npu_scatter_pa_cache(key.to("npu"), mapping.to("npu"), key_cache=on_npu)
+    agree(on_npu, scattered(key, cache, mapping, "Norm"))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int8], ids=str)
+@pytest.mark.parametrize("sums", [True, False])
+@pytest.mark.parametrize("offset", [True, False])
+def test_gather(dtype: torch.dtype, *, sums: bool, offset: bool) -> None:
+    """Page by page; what a table does not have is 0, what is not asked for stays."""
+    caches = [
+        normal(PAGES, PAGE, 2, width, seed=i).mul(9).to(dtype) for i, width in ((0, 6), (1, 8))
+    ]
+    table = torch.tensor([[3, 1, 5], [6, -1, 2], [0, 4, 99]], dtype=torch.int32)
+    lengths, offsets = [7, 10, 9], [5, 0, 4]
+    on_npu, expected = [], []
+    for cache in caches:
+        rows = normal(28, 2, cache.size(3), seed=5).mul(9).to(dtype)
+        on_npu.append(rows.to("npu"))
+        rows = rows.clone()
+        row = 0
+        for i, length in enumerate(lengths):
+            for token in range(length):
+                entry = token // PAGE + (offsets[i] // PAGE if offset else 0)
+                page = int(table[i, entry]) if entry < 3 else -1
+                rows[row] = cache[page, token % PAGE] if 0 <= page < PAGES else 0
+                row += 1
+        expected.append(rows)
+    counts = torch.tensor([0, *lengths]).cumsum(0) if sums else torch.tensor(lengths)
+    torch_npu.npu_gather_pa_kv_cache(
+        *(cache.to("npu") for cache in caches),
+        table.to("npu"),
+        counts.int().to("npu"),
+        *on_npu,
+        seq_offset=torch.tensor(offsets, dtype=torch.int32).to("npu") if offset else None,
+        is_seq_lens_cumsum=sums,
+    )
+    agree(on_npu, expected)
+
+
+def test_gather_from_blocks() -> None:
+    """What C programs can do beside: pages in blocks of 16 values."""
+    cache = normal(PAGES, 4, PAGE, 16)
+    table = torch.tensor([[3, 1]], dtype=torch.int32).to("npu")
+    key, value = (torch.zeros(6, 64, dtype=torch.float16, device="npu") for _ in range(2))
+    lengths = torch.tensor([6], dtype=torch.int32).to("npu")
+    on_npu = cache.to("npu")
+    call("aclnnGatherPaKvCache", on_npu, on_npu, table, lengths, key, value, None, "PA_NZ", NO)
+    rows = cache[[3, 1]].transpose(1, 2).reshape(-1, 64)[:6]
+    agree([key, value], [rows, rows])
