@@ -1,0 +1,188 @@
+"""RMS normalisation with quantized results: native/opapi/ops/norm_quantization.cpp."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.ops.compare import agree, rejects
+from tests.twin.ops.low_bits import E2M1, E4M3, E5M2, Format, microscaled, pairs, stored
+from tests.twin.ops.samples import some
+from tests.twin.ops.test_quantization import unpacked
+
+HALVES = (torch.float16, torch.bfloat16)
+EPS = 1e-6
+
+
+def normalized(x: torch.Tensor, gamma: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    wide = x.float()
+    rstd = (wide.pow(2).mean(-1, keepdim=True) + EPS).rsqrt()
+    return wide * rstd * gamma.float(), rstd
+
+
+def int8(values: torch.Tensor) -> torch.Tensor:
+    return values.round().clamp(-128, 127).to(torch.int8)
+
+
+def near(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Halves may round either way after float32 arithmetic in another order."""
+    assert actual.dtype == expected.dtype
+    assert (actual.cpu().int() - expected.int()).abs().max() <= 1
+
+
+@pytest.mark.parametrize("divide", [True, False])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_add_rms_norm_quant(dtype: torch.dtype, divide: bool) -> None:  # noqa: FBT001 - as above
+    x1, x2 = some((3, 5, 24), dtype), some((3, 5, 24), dtype, 0, 3)
+    gamma, beta = some((24,), dtype, 1, 3), some((24,), dtype)
+    scales = some((24,), torch.float32, 1, 9) / 64 if divide else some((24,), torch.float32, 1, 9)
+    offset = some((24,), torch.int32)
+    y1, y2, x = torch_npu.npu_add_rms_norm_quant(
+        x1.to("npu"),
+        x2.to("npu"),
+        gamma.to("npu"),
+        scales.to("npu"),
+        offset.to("npu"),
+        beta.to("npu"),
+        scales2=scales[:1].to("npu"),
+        zero_points2=None,
+        epsilon=EPS,
+        div_mode=divide,
+    )
+    values = normalized(x1 + x2, gamma)[0] + beta.float()
+    scaled = values / scales if divide else values * scales
+    near(y1, int8(scaled + offset))
+    near(y2, int8(values / scales[:1] if divide else values * scales[:1]))
+    agree(x, x1 + x2)
+
+
+def test_rms_norm_quant() -> None:
+    x, gamma, beta = (some(shape, torch.float16) for shape in ((4, 32), (32,), (32,)))
+    scale, offset = torch.tensor([0.03]).half(), torch.tensor([3], dtype=torch.int8)
+    values = normalized(x, gamma)[0] + beta.float()
+    expected = values / scale.float() + 3
+    args = [tensor.to("npu") for tensor in (x, gamma, beta, scale, offset)]
+    near(torch_npu.npu_rms_norm_quant(*args, EPS), int8(expected))
+    packed = torch_npu.npu_rms_norm_quant(
+        x.to("npu"),
+        gamma.to("npu"),
+        beta.to("npu"),
+        (scale * 30).to("npu"),
+        offset.to("npu"),
+        EPS,
+        dst_dtype=torch.quint4x2,
+    )
+    four = (values / (scale * 30).float() + 3).round().clamp(-8, 7).to(torch.int8)
+    near(unpacked(packed).to(torch.int8), four)
+
+
+def test_rms_norm_quant_of_nan_is_zero() -> None:
+    x = torch.ones(1, 16).half()
+    scale, offset = torch.tensor([float("nan")]).half(), torch.tensor([3], dtype=torch.int8)
+    args = [tensor.to("npu") for tensor in (x, x[0], x[0], scale, offset)]
+    assert not torch_npu.npu_rms_norm_quant(*args, EPS).cpu().any()
+
+
+@pytest.mark.parametrize("to", [None, E4M3, E5M2])
+def test_rms_norm_quant_v2(to: Format | None) -> None:
+    x, gamma = some((4, 32), torch.bfloat16), some((32,), torch.bfloat16)
+    scale = torch.tensor([3.0])
+    values = normalized(x, gamma)[0] * 3
+    y, _ = torch_npu.npu_rms_norm_quant_v2(
+        x.to("npu"),
+        gamma.to("npu"),
+        scale.to("npu"),
+        epsilon=EPS,
+        div_mode=False,
+        dst_dtype=None if to is None else to.code,
+    )
+    if to is None:
+        near(y, int8(values))
+    else:
+        dtype = torch.float8_e4m3fn if to is E4M3 else torch.float8_e5m2
+        torch.testing.assert_close(y.cpu().float(), values.to(dtype).float(), rtol=0.13, atol=0)
+
+
+@pytest.mark.parametrize("mask", [None, (True, True), (False, True), (True, False)])
+def test_add_rms_norm_dynamic_quant(mask: tuple[bool, bool] | None) -> None:
+    x1, x2 = some((2, 3, 16), torch.float16), some((2, 3, 16), torch.float16, 0, 3)
+    gamma, smooth = some((16,), torch.float16, 1, 3), some((16,), torch.float16, 1, 3)
+    first, second = mask or (True, True)
+    result = torch_npu.npu_add_rms_norm_dynamic_quant(
+        x1.to("npu"),
+        x2.to("npu"),
+        gamma.to("npu"),
+        smooth_scale1=smooth.to("npu") if first else None,
+        smooth_scale2=(smooth * 2).to("npu") if second else None,
+        epsilon=EPS,
+        output_mask=mask,
+    )
+    values = normalized(x1 + x2, gamma)[0]
+    for wanted, y, scale, factor in ((first, 0, 3, smooth), (second, 1, 4, smooth * 2)):
+        if wanted:
+            smoothed = values * factor.float()
+            expected = smoothed.abs().amax(-1) / 127
+            torch.testing.assert_close(result[scale].cpu(), expected)
+            near(result[y], int8(smoothed / expected.unsqueeze(-1)))
+    agree(result[2], x1 + x2)
+
+
+def test_add_rms_norm_dynamic_quant_to_four_bits() -> None:
+    x, gamma = some((4, 16), torch.bfloat16), torch.ones(16).bfloat16()
+    result = torch_npu.npu_add_rms_norm_dynamic_quant(
+        x.to("npu"), x.to("npu"), gamma.to("npu"), epsilon=EPS, y_dtype=torch_npu.int4
+    )
+    values = normalized(x + x, gamma)[0]
+    scale = values.abs().amax(-1, keepdim=True) / 7
+    near(unpacked(result[0]).to(torch.int8), (values / scale).round().to(torch.int8))
+
+
+@pytest.mark.parametrize("to", [E2M1, E4M3])
+def test_rms_norm_dynamic_mx_quant(to: Format) -> None:
+    x, gamma, beta = (some(shape, torch.bfloat16) for shape in ((3, 70), (70,), (70,)))
+    y, scale, _ = torch_npu.npu_rms_norm_dynamic_mx_quant(
+        x.to("npu"), gamma.to("npu"), beta=beta.to("npu"), epsilon=EPS, dst_type=to.code
+    )
+    values, rstd = normalized(x, gamma)
+    numbers, codes = microscaled(values + beta.float(), -1, to)
+    assert (stored(y, to) == numbers).float().mean() > 0.99
+    agree(scale.cpu().view(torch.uint8), pairs(codes, -1))
+    y, total, scale, _ = torch_npu.npu_add_rms_norm_dynamic_mx_quant(
+        x.to("npu"),
+        torch.zeros_like(x).to("npu"),
+        gamma.to("npu"),
+        beta=beta.to("npu"),
+        epsilon=EPS,
+        dst_type=to.code,
+    )
+    assert (stored(y, to) == numbers).float().mean() > 0.99
+    agree(total, x)
+    assert rstd.shape == (3, 1)
+
+
+def test_rms_norm_backward_quant() -> None:
+    x, dy = some((6, 16), torch.float32), some((6, 16), torch.float32, 1, 4)
+    gamma = some((16,), torch.float32, 1, 3).requires_grad_()
+    leaf = x.clone().requires_grad_()
+    value, rstd = normalized(leaf, gamma)
+    grads = torch.autograd.grad(value, (leaf, gamma), dy)
+    scale, offset = torch.tensor([0.02]), torch.tensor([2], dtype=torch.int32)
+    dx, dgamma = torch.ops.npu._npu_rms_norm_backward_quant(  # noqa: SLF001 - as torch_npu calls it
+        dy.to("npu"),
+        x.to("npu"),
+        rstd.detach().to("npu"),
+        gamma.detach().to("npu"),
+        scale.to("npu"),
+        offset_x=offset.to("npu"),
+    )
+    near(dx, int8(grads[0] / 0.02 + 2))
+    torch.testing.assert_close(dgamma.cpu(), grads[1])
+
+
+def test_refusals() -> None:
+    x, gamma = some((4, 16), torch.float16), torch.ones(16).half()
+    quant = torch_npu.npu_add_rms_norm_dynamic_quant
+    rejects(
+        "smoothScale2Optional", quant, x, x, gamma, smooth_scale2=gamma, output_mask=(True, False)
+    )

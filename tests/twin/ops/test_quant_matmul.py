@@ -1,0 +1,387 @@
+"""Products of quantized matrices: native/opapi/ops/quant_matmul*.cpp, deq_scale.cpp."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.aclnn_calls import call, int64s, nnopbase
+from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.low_bits import E2M1, E4M3, Format, float4, hifloat8, microscaled
+from tests.twin.ops.samples import some
+from tests.twin.ops.test_quantization import packed
+
+HALVES = (torch.float16, torch.bfloat16)
+
+
+def whole(shape: tuple[int, ...], low: int = -9, high: int = 10) -> torch.Tensor:
+    return some(shape, torch.int8, low, high)
+
+
+def acl_float4(packed_pairs: torch.Tensor) -> ctypes.c_void_p:
+    """An aclTensor that counts numbers, from bytes with two of them each."""
+    rows, count = packed_pairs.shape
+    handle = nnopbase.aclCreateTensor(
+        int64s([rows, 2 * count]),
+        ctypes.c_uint64(2),
+        40,
+        int64s([2 * count, 1]),
+        ctypes.c_int64(0),
+        2,
+        int64s([2 * rows * count]),
+        ctypes.c_uint64(1),
+        ctypes.c_void_p(packed_pairs.data_ptr()),
+    )
+    return ctypes.c_void_p(handle)
+
+
+def product(x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+    return x1.double() @ x2.double()
+
+
+def close(actual: object, expected: torch.Tensor) -> None:
+    assert isinstance(actual, torch.Tensor)
+    rounding = {torch.float16: 1e-3, torch.bfloat16: 8e-3, torch.float32: 1e-5}[actual.dtype]
+    torch.testing.assert_close(
+        actual.cpu().double(), expected.to(actual.dtype).double(), rtol=rounding, atol=rounding
+    )
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("bias", [None, torch.int32, torch.float32])
+def test_scales_of_rows_and_columns(dtype: torch.dtype, bias: torch.dtype | None) -> None:
+    x1, x2 = whole((5, 33)), whole((33, 7))
+    columns, rows = some((7,), torch.float32, 1, 3) / 99, some((5,), torch.float32, 1, 3)
+    add = None if bias is None else some((7,), bias, -9, 10)
+    actual = run_on_npu(
+        torch_npu.npu_quant_matmul,
+        x1,
+        x2,
+        columns,
+        pertoken_scale=rows,
+        bias=add,
+        output_dtype=dtype,
+    )
+    sums = product(x1, x2)
+    if add is not None and bias == torch.int32:
+        sums = sums + add
+    expected = sums * columns * rows[:, None]
+    close(actual, expected if add is None or bias == torch.int32 else expected + add)
+
+
+def test_one_scale_and_transposed_operands() -> None:
+    x1, x2 = whole((2, 33, 5)).transpose(1, 2), whole((7, 33)).t()
+    scale = torch.tensor([0.125])
+    actual = run_on_npu(torch_npu.npu_quant_matmul, x1, x2, scale, output_dtype=torch.bfloat16)
+    close(actual, product(x1, x2) * 0.125)
+
+
+@pytest.mark.parametrize("rounded", [0, 1])
+def test_packed_scales(rounded: int) -> None:
+    scale, offset = torch.rand(9) + 0.01, torch.linspace(-300, 300, 9)
+    bits = scale.view(torch.int32).long()
+    if rounded:
+        bits = bits + 0xFFF + ((bits >> 13) & 1)
+    expected = (bits & 0xFFFFE000) | (1 << 46)
+    trans = torch_npu.npu_trans_quant_param
+    agree(trans(scale.to("npu"), None, rounded), expected)
+    shift = offset.round().clamp(-256, 255).long() & 0x1FF
+    agree(trans(scale.to("npu"), offset.to("npu"), rounded), expected | (shift << 37))
+
+
+def test_packed_scale_multiplies() -> None:
+    x1, x2 = whole((4, 16)), whole((16, 8))
+    scale, bias = torch.full((8,), 0.25), some((8,), torch.int32)
+    deq = torch_npu.npu_trans_quant_param(scale.to("npu"))
+    actual = torch_npu.npu_quant_matmul(
+        x1.to("npu"), x2.to("npu"), deq, bias=bias.to("npu"), output_dtype=torch.float16
+    )
+    close(actual, (product(x1, x2) + bias) * 0.25)
+    offset = torch.full((8,), 3.0)
+    expected = (product(x1, x2) * 0.25 + 3).round().clamp(-128, 127).to(torch.int8)
+    agree(
+        torch_npu.npu_quant_matmul(x1.to("npu"), x2.to("npu"), deq, offset=offset.to("npu")),
+        expected,
+    )
+    agree(
+        torch_npu.npu_quant_matmul(
+            x1.to("npu"),
+            x2.to("npu"),
+            torch_npu.npu_trans_quant_param(scale.to("npu"), offset.to("npu")),
+        ),
+        expected,
+    )
+
+
+def test_sums_alone() -> None:
+    x1, x2 = whole((4, 1024), -128, 127), whole((1024, 8), -128, 127)
+    actual = run_on_npu(torch_npu.npu_quant_matmul, x1, x2, torch.ones(1), output_dtype=torch.int32)
+    agree(actual, product(x1, x2).int())
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_four_bits(by_row: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    x1, x2 = whole((5, 16), -8, 8), whole((16, 24), -8, 8)
+    rows = some((5,), torch.float32, 1, 3)
+    second = packed(x2.t()).contiguous().t() if by_row else packed(x2)
+    scale = torch.tensor([0.5])
+    actual = run_on_npu(
+        torch_npu.npu_quant_matmul,
+        packed(x1),
+        second,
+        scale,
+        pertoken_scale=rows,
+        output_dtype=torch.float16,
+    )
+    close(actual, product(x1, x2) * 0.5 * rows[:, None])
+
+
+def test_four_bits_with_offsets_of_groups() -> None:
+    x1, x2 = whole((5, 512), -8, 8), whole((512, 8), -8, 8)
+    rows, scale = some((5, 1), torch.float32, 1, 3), some((2, 8), torch.float32, 1, 3) / 64
+    offset = some((2, 8), torch.float16, -3, 4).round()
+    actual = run_on_npu(
+        torch_npu.npu_quant_matmul,
+        packed(x1),
+        packed(x2),
+        scale,
+        offset=offset,
+        pertoken_scale=rows,
+        output_dtype=torch.bfloat16,
+        group_sizes=[0, 0, 256],
+    )
+    weight = (x2.double() - offset.repeat_interleave(256, 0)) * scale.repeat_interleave(256, 0)
+    close(actual, x1.double() @ weight * rows)
+
+
+def test_eight_by_four_bits() -> None:
+    x1, x2 = whole((5, 512)), whole((512, 8), -8, 8)
+    rows, scale = some((5, 1), torch.float32, 1, 3), torch.full((2, 8), 0.125)
+    scale[1] = 0.25
+    y_offset = some((8,), torch.float32)
+    deq = torch_npu.npu_trans_quant_param(scale.flatten().to("npu")).view(2, 8)
+    actual = torch_npu.npu_quant_matmul(
+        x1.to("npu"),
+        packed(x2).to("npu"),
+        deq,
+        offset=y_offset.to("npu"),
+        pertoken_scale=rows.to("npu"),
+        output_dtype=torch.bfloat16,
+        group_sizes=[0, 0, 256],
+    )
+    weight = x2.double() * scale.repeat_interleave(256, 0)
+    close(actual, (x1.double() @ weight + y_offset) * rows)
+
+
+@pytest.mark.parametrize("block_rows", [1, 128])
+def test_blocks(block_rows: int) -> None:
+    x1, x2 = whole((256, 256)), whole((384, 256))
+    scale1 = torch.rand(256 // block_rows, 2) + 0.5
+    scale2 = torch.rand(3, 2) + 0.5
+    actual = torch_npu.npu_quant_matmul(
+        x1.to("npu"),
+        x2.to("npu").t(),
+        scale2.to("npu").t(),
+        pertoken_scale=scale1.to("npu"),
+        output_dtype=torch.bfloat16,
+        group_sizes=[block_rows, 128, 128],
+    )
+    left = x1.double() * scale1.repeat_interleave(block_rows, 0).repeat_interleave(128, 1)
+    right = x2.double() * scale2.repeat_interleave(128, 0).repeat_interleave(128, 1)
+    close(actual, left @ right.t())
+
+
+@pytest.mark.parametrize("to", [E4M3, E2M1])
+def test_microscaled(to: Format) -> None:
+    x1, x2 = torch.randn(6, 96).bfloat16(), torch.randn(10, 96).bfloat16()
+    (y1, scale1), (y2, scale2) = (
+        torch_npu.npu_dynamic_mx_quant(x.to("npu"), dst_type=to.code) for x in (x1, x2)
+    )
+    code = to.code if to.nibbles else None
+    actual = torch_npu.npu_quant_matmul(
+        y1,
+        y2.t(),
+        scale2.transpose(0, 1),
+        pertoken_scale=scale1,
+        output_dtype=torch.float32,
+        x1_dtype=code,
+        x2_dtype=code,
+        pertoken_scale_dtype=torch_npu.float8_e8m0fnu,
+        scale_dtype=torch_npu.float8_e8m0fnu,
+        group_sizes=[1, 1, 32],
+    )
+    left, right = (
+        numbers.double() * torch.exp2(codes.double() - 127).repeat_interleave(32, -1)
+        for numbers, codes in (microscaled(x, -1, to) for x in (x1, x2))
+    )
+    close(actual, left @ right.t())
+
+
+def test_hifloat8() -> None:
+    codes = torch.arange(0, 96, dtype=torch.uint8).view(4, 24)
+    values = torch.tensor([hifloat8(int(code)) for code in codes.flatten()]).view(4, 24)
+    actual = torch_npu.npu_quant_matmul(
+        codes.to("npu"),
+        codes.to("npu").t(),
+        torch.ones(1).to("npu"),
+        pertoken_scale=torch.ones(1).to("npu"),
+        output_dtype=torch.float32,
+        x1_dtype=torch_npu.hifloat8,
+        x2_dtype=torch_npu.hifloat8,
+    )
+    close(actual, values.double() @ values.double().t())
+
+
+@pytest.mark.parametrize("approximate", ["gelu_erf", "gelu_tanh"])
+def test_with_gelu(approximate: str) -> None:
+    x1, x2 = whole((5, 16)), whole((16, 8))
+    rows, columns = some((5,), torch.float32, 1, 3) / 99, some((8,), torch.bfloat16, 1, 3)
+    actual = run_on_npu(
+        torch_npu.npu_quant_matmul_gelu, x1, x2, rows, columns, approximate=approximate
+    )
+    values = product(x1, x2) * columns.double() * rows[:, None]
+    name = "tanh" if approximate == "gelu_tanh" else "none"
+    close(actual, torch.nn.functional.gelu(values, approximate=name))
+
+
+def test_sum_of_products() -> None:
+    x1, x2 = whole((3, 5, 16)), whole((3, 16, 8))
+    rows, columns = some((3, 5), torch.float32, 1, 3), some((8,), torch.bfloat16, 1, 3)
+    out = torch.zeros(5, 8, dtype=torch.bfloat16).to("npu")
+    call(
+        "aclnnQuantMatmulReduceSumWeightNz",
+        x1.to("npu"),
+        x2.to("npu"),
+        rows.to("npu"),
+        columns.to("npu"),
+        None,
+        None,
+        None,
+        None,
+        None,
+        False,  # noqa: FBT003 - as C programs call it
+        False,  # noqa: FBT003
+        -1,
+        [0],
+        False,  # noqa: FBT003
+        out,
+    )
+    close(out, (product(x1, x2) * rows[..., None]).sum(0) * columns.double())
+
+
+def test_added_in_place() -> None:
+    x1, x2 = torch.randn(64, 6).bfloat16(), torch.randn(64, 8).bfloat16()
+    (y1, scale1), (y2, scale2) = (
+        torch_npu.npu_dynamic_mx_quant(x.to("npu"), axis=0, dst_type=E4M3.code) for x in (x1, x2)
+    )
+    out = torch.ones(6, 8)
+    device = out.to("npu")
+    torch_npu.npu_add_quant_matmul_(
+        device,
+        y1.t(),
+        y2,
+        scale2,
+        x1_scale=scale1.transpose(0, 1),
+        x1_scale_dtype=torch_npu.float8_e8m0fnu,
+        x2_scale_dtype=torch_npu.float8_e8m0fnu,
+        group_sizes=[1, 1, 32],
+    )
+    left, right = (
+        numbers.double() * torch.exp2(codes.double() - 127).repeat_interleave(32, 0)
+        for numbers, codes in (microscaled(x, 0, E4M3) for x in (x1, x2))
+    )
+    close(device, out + left.t() @ right)
+
+
+@pytest.mark.parametrize("split", [1, 2])
+def test_transposed_batches(split: int) -> None:
+    x1, x2 = torch.randn(5, 4, 64), torch.randn(4, 64, 8)
+    left, right = x1.to(torch.float8_e4m3fn), x2.to(torch.float8_e4m3fn)
+    rows, columns = torch.rand(5) + 0.5, torch.rand(8) + 0.5
+    actual = torch_npu.npu_transpose_quant_batchmatmul(
+        left.view(torch.uint8).to("npu").view(torch.float8_e4m3fn),
+        right.view(torch.uint8).to("npu").view(torch.float8_e4m3fn),
+        dtype=torch.bfloat16,
+        x1_scale=rows.to("npu"),
+        x2_scale=columns.to("npu"),
+        perm_x1=[1, 0, 2],
+        perm_x2=[0, 1, 2],
+        perm_y=[1, 0, 2],
+        batch_split_factor=split,
+    )
+    expected = torch.einsum("mbk,bkn->mbn", left.double(), right.double())
+    expected = expected * rows[:, None, None] * columns
+    if split > 1:
+        expected = expected.reshape(5, split, -1).transpose(0, 1)
+    close(actual, expected)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.parametrize("static", [False, True])
+def test_quantized_on_the_way(smooth: bool, static: bool) -> None:  # noqa: FBT001
+    x, weight = some((5, 16), torch.float16), whole((32, 16))
+    scale = some((32,), torch.float32, 1, 3)
+    factor = some((16,), torch.float16, 1, 3) if smooth else None
+    given = torch.tensor([0.05]) if static else None
+    out = torch.zeros(5, 32, dtype=torch.float16).to("npu")
+    call(
+        "aclnnQuantMatmulDequant",
+        x.to("npu"),
+        weight.to("npu"),
+        scale.to("npu"),
+        None,
+        None if given is None else given.to("npu"),
+        None,
+        None if factor is None else factor.to("npu"),
+        "pertensor" if static else "pertoken",
+        True,  # noqa: FBT003 - as C programs call it
+        out,
+    )
+    values = x.float() * (1 if factor is None else factor.float())
+    by = values.abs().amax(-1, keepdim=True) / 127 if given is None else given
+    integers = (values / by).round().clamp(-128, 127)
+    close(out, product(integers, weight.t()) * scale * by)
+
+
+def test_two_levels() -> None:
+    x1, x2 = torch.randn(4, 1024).bfloat16(), torch.randn(8, 1024).bfloat16()
+    (y1, outer1, inner1), (y2, outer2, inner2) = (
+        torch_npu.npu_dynamic_dual_level_mx_quant(x.to("npu")) for x in (x1, x2)
+    )
+    out = torch.zeros(4, 8, dtype=torch.bfloat16).to("npu")
+    e8m0 = torch.float8_e8m0fnu
+    actual = [
+        float4(y, E2M1).double()
+        * torch.exp2(inner.cpu().view(torch.uint8).double() - 127)
+        .flatten(-2)
+        .repeat_interleave(32, -1)
+        * outer.cpu().double().repeat_interleave(512, -1)
+        for y, outer, inner in ((y1, outer1, inner1), (y2, outer2, inner2))
+    ]
+    call(
+        "aclnnDualLevelQuantMatmulWeightNz",
+        acl_float4(y1),
+        acl_float4(y2),
+        outer1,
+        outer2,
+        inner1.view(e8m0),
+        inner2.view(e8m0),
+        None,
+        False,  # noqa: FBT003 - as C programs call it
+        True,  # noqa: FBT003
+        512,
+        32,
+        out,
+    )
+    close(out, actual[0] @ actual[1].t())
+
+
+def test_refusals() -> None:
+    x1, x2 = whole((4, 16)), whole((15, 8))
+    quant = torch_npu.npu_quant_matmul
+    rejects("rows", quant, x1, x2, torch.ones(1), output_dtype=torch.bfloat16)
+    scale = torch.ones(5)
+    rejects("x2Scale", quant, x1, whole((16, 8)), scale, output_dtype=torch.bfloat16)
