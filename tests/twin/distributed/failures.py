@@ -1,0 +1,100 @@
+"""What goes wrong between ranks ends in an error that says who and what, not in a wait."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from typing import NoReturn
+
+import pytest
+import torch
+import torch_npu
+from torch import distributed as dist
+
+
+def fails(text: str) -> NoReturn:
+    """Wait for the device, which has to fail with the text; the process group is of no use then."""
+    with pytest.raises(RuntimeError, match=re.escape(text)) as raised:
+        torch_npu.npu.synchronize()
+    done(raised.value)
+
+
+def done(error: RuntimeError) -> NoReturn:
+    """End this rank well: what was expected has happened."""
+    print(f"rank {dist.get_rank()}: {error}", flush=True)  # noqa: T201 - for whoever looks
+    os._exit(0)
+
+
+def peer_is_killed() -> None:
+    """Rank 1 dies between two collectives."""
+    x = torch.ones(4).to("npu")
+    dist.all_reduce(x)
+    torch_npu.npu.synchronize()
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.all_reduce(x)
+    fails("rank 1 is gone")
+
+
+def current_stream_knows() -> None:
+    """Who waits for a collective that failed gets the error, not what the memory held."""
+    x = torch.ones(4).to("npu")
+    dist.all_reduce(x)
+    torch_npu.npu.synchronize()
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.all_reduce(x)
+    with pytest.raises(RuntimeError, match="rank 1 is gone") as raised:
+        x.cpu()
+    done(raised.value)
+
+
+def peer_does_not_come() -> None:
+    """Rank 1 never takes part."""
+    x = torch.ones(4).to("npu")
+    dist.all_reduce(x)
+    torch_npu.npu.synchronize()
+    if dist.get_rank() == 1:
+        time.sleep(60)
+    dist.all_reduce(x)
+    fails("rank 1 did not take part within 1 s")
+
+
+def different_calls() -> None:
+    """The ranks call different collectives."""
+    x = torch.ones(4).to("npu")
+    if dist.get_rank() == 1:
+        dist.reduce(x, 1)
+        fails("but this rank HcclReduce(float32, sum, root 1) as collective 1")
+    dist.all_reduce(x)
+    fails("but this rank HcclReduce(float32, sum, root 1) as collective 1")
+
+
+def different_sizes() -> None:
+    """The ranks call one collective with different sizes."""
+    x = torch.ones(4 + dist.get_rank()).to("npu")
+    dist.all_gather_into_tensor(torch.empty(2 * x.numel()).to("npu"), x)
+    fails("the counts of the ranks do not fit")
+
+
+def refused_types() -> None:
+    """HCCL has no such reductions; the group goes on to work."""
+    x = torch.ones(4, dtype=torch.bfloat16).to("npu")
+    dist.all_reduce(x, dist.ReduceOp.PRODUCT)
+    with pytest.raises(RuntimeError, match="HCCL has no reduction prod for bfloat16"):
+        torch_npu.npu.synchronize()
+    dist.all_reduce(x)
+    assert x.cpu().tolist() == [2.0] * 4
+
+
+def not_all_ranks_come() -> None:
+    """Rank 1 does not make the communicator."""
+    if dist.get_rank() == 1:
+        time.sleep(5)
+        os._exit(0)
+    late = "rank 1 of 2 did not call the communicator's initialisation within 2 s"
+    with pytest.raises(RuntimeError, match=late) as raised:
+        dist.all_reduce(torch.ones(4).to("npu"))
+    done(raised.value)

@@ -1,0 +1,58 @@
+"""torch.distributed with the backend hccl, between processes on the twin."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.twin.distributed.spawn import check, finished
+
+pytestmark = pytest.mark.twin
+
+SCENARIOS = (
+    ("collectives.all_reduce", 3),
+    ("collectives.reduce", 2),
+    ("collectives.broadcast", 3),
+    ("collectives.all_gather", 2),
+    ("collectives.uneven_tensors", 3),
+    ("collectives.reduce_scatter", 3),
+    ("collectives.all_to_all", 3),
+    ("collectives.gather_and_scatter", 2),
+    ("collectives.coalesced", 2),
+    ("point_to_point.pairs", 3),
+    ("point_to_point.ring", 3),
+    ("point_to_point.both_send_first", 2),
+    ("point_to_point.overlap", 2),
+    ("point_to_point.groups", 4),
+    ("point_to_point.mesh", 4),
+    ("point_to_point.captured", 2),
+    ("training.data_parallel", 2),
+    ("training.accumulated", 2),
+    ("training.fully_sharded", 2),
+    ("training.tensor_parallel", 2),
+    ("training.saved", 2),
+    ("failures.different_calls", 2),
+    ("failures.different_sizes", 2),
+    ("failures.refused_types", 2),
+)
+
+KILLED = "ranks ended with [0, -9]"
+
+
+@pytest.mark.parametrize(("scenario", "size"), SCENARIOS, ids=[name for name, _ in SCENARIOS])
+def test_ranks(scenario: str, size: int) -> None:
+    check(scenario, size)
+
+
+def test_two_backends() -> None:
+    check("point_to_point.two_backends", BACKEND="cpu:gloo,npu:hccl")
+
+
+def test_a_killed_peer_is_named() -> None:
+    for scenario in ("failures.peer_is_killed", "failures.current_stream_knows"):
+        done = finished(scenario)
+        assert KILLED in done.stderr, done.stderr
+
+
+def test_a_peer_that_does_not_come_is_named() -> None:
+    check("failures.peer_does_not_come", HCCL_EXEC_TIMEOUT="1")
+    check("failures.not_all_ranks_come", HCCL_CONNECT_TIMEOUT="2")
