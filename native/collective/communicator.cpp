@@ -51,7 +51,7 @@ void Communicator::begin(Agreement& agreement) {
 void Communicator::fail(const Agreement& agreement, const Error& error) {
   const std::string reason = text(error.text(), " (rank ", rank_, " of ", size(), " of communicator '", name_, "', in ",
                                   agreement.shown(), ")");
-  for (Link& link : links_) link.end(Kind::kFailure, reason);
+  for (Link& link : links_) link.end(Kind::kFailure, error.text());
   const std::lock_guard<std::mutex> lock(mutex_);
   failure_ = Error(error.code(), reason);
 }
