@@ -19,6 +19,7 @@ from opwright.engine.binding import Call, attributes_of, grouped, kernel_of
 from opwright.engine.dtypes import from_runtime
 from opwright.engine.errors import KernelArgumentError, KernelRunError
 from opwright.engine.legacy_formats import Layout, layout_of
+from opwright.engine.legacy_kernels.status import note
 from opwright.engine.legacy_kernels.table import LEGACY
 from opwright.engine.legacy_names import accepted_attributes, named_inputs, output_names
 from opwright.engine.lower import call_kernel
@@ -237,6 +238,7 @@ class LegacyOperator:
                 pairs.append((fitted, out.at(addresses[index])))
             else:
                 pairs.append((fitted, tensor_over(addresses[index], fitted.shape, out.dtype)))
+        note(result for result, _ in pairs)
         begins = {tensor.untyped_storage().data_ptr() for tensor in tensors.values()}
         written = begins.intersection(address for address in addresses if address)
         write(

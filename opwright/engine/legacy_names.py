@@ -34,6 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["accepted_attributes", "named_inputs", "output_names"]
 
+# Attributes that torch_npu passes and that change no result: the output has its shape already, all
+# that training needs is always answered, and one that the prototype has as an input.
+NEUTRAL: Mapping[str, tuple[str, ...]] = {
+    "ArgMaxV2": ("keep_dims",),
+    "ArgMin": ("keep_dims",),
+    "BatchMatMul": ("bias",),
+    "DynamicGRUV2": ("is_training",),
+    "DynamicRNN": ("is_training",),
+}
+
 
 @functools.cache
 def prototype_of(op_type: str) -> Prototype | None:
@@ -105,17 +115,18 @@ def output_names(op_type: str, count: int) -> Sequence[str]:
 def accepted_attributes(node: Node, kernel: Kernel) -> Node:
     """Return the node without attributes that change nothing.
 
-    Those are notes of the scheduler (their names begin with _), those that the prototype lacks, and
-    those that a kernel does not take and that have the prototype's default.
+    Those are notes of the scheduler (their names begin with _), those above, and those that a
+    kernel does not take and that have the prototype's default.
     """
     prototype = prototype_of(node.type)
-    if prototype is None:
-        kept = {key: value for key, value in node.attributes.items() if not key.startswith("_")}
-        return replace(node, attributes=kept)
-    defaults = {each.name: each.default for each in prototype.attributes}
-    kept = {
-        key: value
-        for key, value in node.attributes.items()
-        if key in kernel.attributes or (key in defaults and value != defaults[key])
-    }
+    attributes = () if prototype is None else prototype.attributes
+    defaults = {each.name: each.default for each in attributes}
+
+    def is_wanted(name: str, value: object) -> bool:
+        if name in kernel.attributes:
+            return True
+        has_no_effect = name.startswith("_") or name in NEUTRAL.get(node.type, ())
+        return not has_no_effect and (name not in defaults or value != defaults[name])
+
+    kept = {name: value for name, value in node.attributes.items() if is_wanted(name, value)}
     return replace(node, attributes=kept)

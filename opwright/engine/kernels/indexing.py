@@ -24,7 +24,8 @@ def rows(
     x: torch.Tensor, indices: torch.Tensor, axis: int, *, batch_dims: int, negative: bool
 ) -> torch.Tensor:
     """Take elements along an axis; the first `batch_dims` axes of both go together."""
-    axis %= max(x.dim(), 1)
+    x = x.reshape(1) if x.dim() == 0 else x
+    axis %= x.dim()
     indices = from_end(indices, x.shape[axis], negative=negative)
     if batch_dims == 0:
         taken = x.index_select(axis, indices.flatten())

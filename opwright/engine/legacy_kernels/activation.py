@@ -114,3 +114,11 @@ def scaled_masked_softmax_grad(
     dy, wide = widened(y_grad), widened(y)
     dx = (dy - (dy * wide).sum(-1, keepdim=True)) * wide * scale
     return dx.masked_fill(hidden, 0.0).to(y_grad.dtype)
+
+
+@legacy_kernel("Round")
+def round_to(x: torch.Tensor, *, decimals: int = 0) -> torch.Tensor:
+    """Round to so many decimals."""
+    if not x.is_floating_point():
+        return x.clone()
+    return x.round(decimals=decimals)

@@ -38,14 +38,16 @@ def gradient(
     outer: torch.Tensor,
     reduction: str,
 ) -> torch.Tensor:
-    """Return the gradient of a reduced loss by its first operand."""
+    """Return the gradient of a loss of elements by its first operand.
 
-    def whole(operand: torch.Tensor) -> torch.Tensor:
-        return reduced(loss(operand), reduction)
-
-    shape = x.shape if reduction == "none" else ()
-    wide = outer.expand(shape) if outer.numel() != 1 else outer.reshape(()).expand(shape)
-    return gradients(whole, [x], wide.to(x.dtype))[0]
+    The gradient of a reduced loss is one number, which torch_npu may have spread over all elements.
+    """
+    shares = {"none": 1, "sum": 1, "mean": x.numel(), "batchmean": x.shape[0] if x.dim() else 1}
+    if reduction not in shares:
+        message = f"reduction '{reduction}' is not available; available are {', '.join(shares)}"
+        raise NotImplementedError(message)
+    spread = outer.expand(x.shape) if outer.numel() > 1 else outer.reshape(()).expand(x.shape)
+    return gradients(loss, [x], spread.to(x.dtype) / shares[reduction])[0]
 
 
 @legacy_kernel("BinaryCrossEntropy")
@@ -108,8 +110,7 @@ def sigmoid_cross_entropy_with_logits_grad_v2(
             x, target, weight, reduction="none", pos_weight=pos_weight
         )
 
-    outer = dout.flatten()[:1] if reduction != "none" else dout  # torch_npu spreads a scalar
-    return gradient(loss, predict, outer, reduction)
+    return gradient(loss, predict, dout, reduction)
 
 
 @legacy_kernel("KLDiv")
@@ -283,3 +284,40 @@ def ctc_loss_v2_grad(
             zero_infinity,
         ),
     )
+
+
+@legacy_kernel("NLLLoss")
+def nll_loss(
+    x: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> Two:
+    """Negative element of each target, reduced; and the sum of the weights."""
+    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    rows = target.long().reshape(x.shape[:-1])  # one row comes with a target without axes
+    loss, total = aten.nll_loss_forward(x, rows, weight, code, ignore_index)
+    return loss, total
+
+
+@legacy_kernel("NLLLossGrad")
+def nll_loss_grad(
+    x: torch.Tensor,
+    y_grad: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None,
+    total_weight: torch.Tensor,
+    *,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> torch.Tensor:
+    """Gradient of NLLLoss by x."""
+    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    rows = target.long().reshape(x.shape[:-1])
+    outer = y_grad.reshape(rows.shape if reduction == "none" else ())
+    found = aten.nll_loss_backward(
+        outer, x, rows, weight, code, ignore_index, total_weight.reshape(())
+    )
+    return cast("torch.Tensor", found)

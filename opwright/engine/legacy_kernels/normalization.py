@@ -7,7 +7,11 @@ from typing import cast
 
 import torch
 
-from opwright.engine.kernels.batch_normalization import channels, other_axes
+from opwright.engine.kernels.batch_normalization import (
+    bn_training_reduce_grad,
+    channels,
+    other_axes,
+)
 from opwright.engine.kernels.precision import widened
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -53,6 +57,9 @@ def bn_training_update(
     moved_mean = mean + (batch_mean - mean) * factor
     moved_variance = variance + (unbiased - variance) * factor
     return y.to(x.dtype), moved_mean, moved_variance, batch_mean, batch_variance
+
+
+legacy_kernel("BN3DTrainingReduceGrad")(bn_training_reduce_grad)
 
 
 def layer_norm_gradients(

@@ -108,11 +108,13 @@ def max_pool_grad_with_argmax_v1(
     pads: list[int],
     dtype: int = INT32,
     dilation: list[int] = ONES_4,  # type: ignore[assignment]
+    dilations: list[int] | None = None,
     ceil_mode: bool = False,
 ) -> torch.Tensor:
-    """Gradient of MaxPoolWithArgmaxV1."""
+    """Gradient of MaxPoolWithArgmaxV1; torch_npu says `dilations`."""
     del dtype
-    at = Windows(inner(ksize), inner(strides), inner(pads), inner(dilation), ceil_mode)
+    between = inner(dilations or dilation)
+    at = Windows(inner(ksize), inner(strides), inner(pads), between, ceil_mode)
     height, width = grad.shape[-2:]
     mask = argmax.reshape(*x.shape[:-2], *argmax.shape[-2:])
     positions = at.positions(mask, x.shape[-1], height, width)
@@ -134,22 +136,32 @@ def spatial(values: list[int]) -> list[int]:
     return list(values[-3:]) if len(values) > 1 else [values[0]] * 3
 
 
+def even(pads: list[int]) -> list[int]:
+    """Return the padding of depth, height and width from those before and after."""
+    if list(pads[::2]) != list(pads[1::2]):
+        message = f"pads {pads}, which differ before and after, are not available"
+        raise NotImplementedError(message)
+    return list(pads[::2])
+
+
 def average(
     x: torch.Tensor,
     ksize: list[int],
     strides: list[int],
     pads: list[int],
-    *,
-    include_pad: bool,
-    divisor: int,
+    rules: tuple[bool, bool, int],
 ) -> torch.Tensor:
-    """Return the means of windows; `pads` are before and after each axis."""
-    ends = [pad for axis in (2, 1, 0) for pad in pads[2 * axis : 2 * axis + 2]]
-    ones = functional.pad(torch.ones_like(x[:1, :1]), ends, value=float(include_pad))
-    padded = functional.pad(x, ends)
-    total = functional.avg_pool3d(padded, ksize, strides, divisor_override=1)
-    counts = functional.avg_pool3d(ones, ksize, strides, divisor_override=1)
-    return total / (divisor or counts)
+    """Return the means of windows; `rules` are ceil_mode, count_include_pad and the divisor."""
+    ceil_mode, include_pad, divisor = rules
+    return functional.avg_pool3d(
+        x,
+        spatial(ksize),
+        spatial(strides),
+        even(pads),
+        ceil_mode=ceil_mode,
+        count_include_pad=include_pad,
+        divisor_override=divisor or None,
+    )
 
 
 @legacy_kernel("AvgPool3D")
@@ -164,17 +176,10 @@ def avg_pool_3d(
     divisor_override: int = 0,
     data_format: str = "NDHWC",
 ) -> torch.Tensor:
-    """Mean of each window of a volume; the padding behind has been enlarged for ceil_mode."""
-    del ceil_mode
+    """Mean of each window of a volume."""
     volumes_only(data_format)
-    return average(
-        x,
-        spatial(ksize),
-        spatial(strides),
-        pads,
-        include_pad=count_include_pad,
-        divisor=divisor_override,
-    )
+    rules = (ceil_mode, count_include_pad, divisor_override)
+    return average(x, ksize, strides, pads, rules)
 
 
 @legacy_kernel("AvgPool3DGrad")
@@ -191,18 +196,11 @@ def avg_pool_3d_grad(
     data_format: str = "NDHWC",
 ) -> torch.Tensor:
     """Gradient of AvgPool3D."""
-    del ceil_mode
     volumes_only(data_format)
+    rules = (ceil_mode, count_include_pad, divisor_override)
 
     def forward(x: torch.Tensor) -> torch.Tensor:
-        return average(
-            x,
-            spatial(ksize),
-            spatial(strides),
-            pads,
-            include_pad=count_include_pad,
-            divisor=divisor_override,
-        )
+        return average(x, ksize, strides, pads, rules)
 
     return gradients(forward, [grads.new_zeros(orig_input_shape)], grads)[0]
 
