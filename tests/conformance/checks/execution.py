@@ -98,12 +98,13 @@ def is_determined(function: Callable[..., object], arguments: Arguments) -> bool
     """Tell whether the result is a function of the arguments: does not change with the seed."""
     start = torch.manual_seed
     results = []
-    for seed in (1, 2):
+    for seed in range(1, 9):  # small samples of few values may agree by chance
         # Samples of random operators set a seed of their own; it is ours here.
         with mock.patch("torch.manual_seed", lambda _, seed=seed: start(seed)):
             results.append(arguments.on(CPU).call(function))
     with contextlib.suppress(AssertionError):
-        expect_close(*results)
+        for result in results[1:]:
+            expect_close(result, results[0])
         return True
     return False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
 import os
@@ -24,7 +23,6 @@ pytestmark = [
 ]
 
 LIMIT = 600  # seconds
-LOCK = Path("/tmp/opwright-build.lock")  # noqa: S108 - one compiler at a time on this machine
 # What a machine without opwright has: importing it fails.
 WITHOUT_OPWRIGHT = """
 import sys
@@ -76,9 +74,7 @@ def installed(tree: Path, factory: pytest.TempPathFactory, *, is_stable: bool) -
     """Build the wheel of a tree and return the folder that it was installed in."""
     wheels, folder = factory.mktemp("wheels"), factory.mktemp("site")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    with LOCK.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        run(*pip, "wheel", ".", "--no-build-isolation", "--no-deps", "-w", str(wheels), cwd=tree)
+    run(*pip, "wheel", ".", "--no-build-isolation", "--no-deps", "-w", str(wheels), cwd=tree)
     (wheel,) = wheels.glob("*.whl")
     tag = "py3-none" if is_stable else f"cp{sys.version_info[0]}{sys.version_info[1]}-cp"
     assert f"-{tag}" in wheel.name
