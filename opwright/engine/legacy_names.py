@@ -41,7 +41,17 @@ NEUTRAL: Mapping[str, tuple[str, ...]] = {
     "ArgMin": ("keep_dims",),
     "BatchMatMul": ("bias",),
     "DynamicGRUV2": ("is_training",),
+    "DynamicGRUV2Grad": ("cell_depth", "keep_prob", "time_major", "bias_type"),
     "DynamicRNN": ("is_training",),
+    "DynamicRNNGrad": ("cell_type", "cell_depth", "keep_prob", "time_major", "forget_bias"),
+    "DynamicRNNV2Grad": (
+        "cell_type",
+        "cell_depth",
+        "keep_prob",
+        "time_major",
+        "stateful",
+        "merge_mode",
+    ),
 }
 
 

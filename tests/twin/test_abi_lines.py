@@ -14,17 +14,23 @@ from pathlib import Path
 import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
-TABLES = sorted((NATIVE / "opapi" / "ops").glob("*.cpp"))
+TABLES = sorted(
+    path
+    for path in (NATIVE / "opapi" / "ops").glob("*.cpp")
+    if re.search(r"\b(ACLNN|OPWRIGHT_FUNCTION)\s*\(", path.read_text(encoding="utf-8"))
+)
 PROTOTYPES = Path(__file__).parents[2] / "opwright" / "aclnn" / "prototypes.tsv"
 
-# The C type that each kind of parameter (native/opapi/kinds.h) has in the exported signature.
+# The C type that each kind of parameter (native/opapi/kinds.h, and headers of families beside the
+# tables) has in the exported signature.
 C_TYPES = {
-    "tensor": "In Index OptIn OptIndex Out OutIndex Ref OptOut DynamicOut",
-    "tensors": "TensorList OptTensorList IndexList OutList RefList OptRefList",
+    "tensor": "In Index OptIn OptIndex Out OutIndex Ref OptOut DynamicOut "
+    "CodedIn OptCodedIn CodedOut OptCodedOut",
+    "tensors": "TensorList OptTensorList IndexList OutList RefList OptRefList OptOutList",
     "scalar": "Scalar OptScalar Operand",
     "scalars": "ScalarList",
     "ints": "Ints OptInts",
-    "bools": "Bools",
+    "bools": "Bools OptBools",
     "floats": "Floats",
     "int64": "Int DtypeInt",
     "int32": "Int32 DtypeInt32",

@@ -73,6 +73,32 @@ void gelu_mul(at::Tensor& out, const at::Tensor& input, const std::string& appro
   assign(out, at::gelu(gate, approximate.empty() ? "none" : approximate).mul_(factor));
 }
 
+struct Clipping {
+  double alpha, limit, bias;
+};
+
+// Along `dim` and what follows it, neighbours or halves belong together; rows behind the groups are 0.
+void clipped_swiglu(at::Tensor& out, const at::Tensor& x, const std::optional<at::Tensor>& groups, int64_t dim,
+                    Clipping clip, bool interleaved) {
+  require(clip.limit > 0, ACLNN_ERR_PARAM_INVALID, "limit is ", clip.limit, "; allowed: more than 0");
+  const int64_t wrapped = at::maybe_wrap_dim(dim, x.dim());
+  require(x.size(wrapped) % 2 == 0, ACLNN_ERR_PARAM_INVALID, "dimension ", dim, " of x has ", x.size(wrapped),
+          " elements; it is split in two and must be even");
+  if (out.numel() == 0) return;
+  const int64_t rows = c10::multiply_integers(x.sizes().slice(0, wrapped));
+  const int64_t used = groups && groups->numel() > 0 ? groups->sum().item<int64_t>() : rows;
+  require(used >= 0 && used <= rows, ACLNN_ERR_PARAM_INVALID, "groupIndexOptional sums to ", used, "; x has ", rows,
+          " rows");
+  const at::Tensor wide = widened(x).reshape({rows, -1});
+  const int64_t size = wide.size(1);
+  const at::Tensor gate = (interleaved ? wide.slice(1, 0, size, 2) : wide.narrow(1, 0, size / 2)).clamp_max(clip.limit);
+  at::Tensor factor = (interleaved ? wide.slice(1, 1, size, 2) : wide.narrow(1, size / 2, size / 2))
+                          .clamp(-clip.limit, clip.limit)
+                          .add_(clip.bias);
+  factor.mul_(gate.mul(clip.alpha).sigmoid_().mul_(gate)).narrow(0, used, rows - used).zero_();
+  assign(out, factor.reshape(out.sizes()));
+}
+
 constexpr double kFastGelu = 1.702;  // x * sigmoid(1.702 x)
 
 void fast_gelu(at::Tensor& out, const at::Tensor& self) {
@@ -96,5 +122,9 @@ ACLNN(GeGluV3Backward,
       (In, gradOutput)(In, self)(In, gelu)(Int, dim)(Int, approximate)(Bool, activateLeft)(Out, gradInput),
       geglu_grad(gradInput, gradOutput, self, gelu, dim, approximate, activateLeft))
 ACLNN(GeluMul, (In, input)(Text, approximateOptional)(Out, out), gelu_mul(out, input, approximateOptional))
+ACLNN(ClippedSwiglu,
+      (In, x)(OptIn, groupIndexOptional)(Int, dim)(Double, alpha)(Double, limit)(Double, bias)(Bool, interleaved)(Out,
+                                                                                                                  out),
+      clipped_swiglu(out, x, groupIndexOptional, dim, {alpha, limit, bias}, interleaved))
 ACLNN(FastGelu, (In, self)(Out, out), fast_gelu(out, self))
 ACLNN(FastGeluBackward, (In, gradOutput)(In, self)(Out, gradInput), fast_gelu_backward(gradInput, gradOutput, self))

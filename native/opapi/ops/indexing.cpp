@@ -84,9 +84,47 @@ void repeat_by(const at::Tensor& self, const at::Tensor& repeats, int64_t dim, i
   at::index_select_out(out, self, dim, at::repeat_interleave(each, std::optional<int64_t>(output_size)));
 }
 
+// The first `batch_dims` dimensions of self and index stand for problems of their own; the others of index take the
+// place of `dim`.
+void gather_in_batches(const at::Tensor& self, int64_t dim, const at::Tensor& index, int64_t batch_dims, int64_t mode,
+                       at::Tensor& out) {
+  const int64_t wrapped = at::maybe_wrap_dim(dim, self.dim());
+  require(mode == 0 || mode == 1, ACLNN_ERR_PARAM_INVALID, "mode is ", mode, "; allowed: 0, 1");
+  require(batch_dims >= 0 && batch_dims <= wrapped && batch_dims <= index.dim() &&
+              index.sizes().slice(0, batch_dims) == self.sizes().slice(0, batch_dims),
+          ACLNN_ERR_PARAM_INVALID, "batchDims is ", batch_dims, "; index ", index.sizes(), " and self ", self.sizes(),
+          " must begin with that many equal sizes before dim ", wrapped);
+  const auto product = [&](int64_t from, int64_t to) {
+    return c10::multiply_integers(self.sizes().slice(from, to - from));
+  };
+  if (out.numel() == 0) return;
+  const int64_t batches = product(0, batch_dims), before = product(batch_dims, wrapped);
+  const int64_t after = product(wrapped + 1, self.dim()), each = index.numel() / batches;
+  const at::Tensor places = index.reshape({batches, 1, each, 1}).expand({batches, before, each, after});
+  const at::Tensor values = self.reshape({batches, before, self.size(wrapped), after});
+  assign(out, values.gather(2, places).reshape(out.sizes()));
+}
+
+// In mode 0 the device adds without looking at alpha, and an index of several dimensions stands for as many leading
+// dimensions of source.
+void index_add_fast(at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                    const at::Tensor& source, const at::Scalar& alpha, int64_t mode) {
+  require(mode != 0 || alpha.equal(1), ACLNN_ERR_PARAM_INVALID, "alpha is ", kind::Scalar::describe(alpha),
+          "; in mode 0 the device does not look at it, allowed: 1");
+  if (mode == 0 && dim == 0 && index.dim() > 1) {
+    require(source.dim() >= index.dim(), ACLNN_ERR_PARAM_INVALID, "source has the shape ", source.sizes(),
+            "; it must begin with that of index, ", index.sizes());
+    begin_with(out, self).index_add_(0, index.flatten(), source.flatten(0, index.dim() - 1));
+    return;
+  }
+  begin_with(out, self).index_add_(dim, index, source, alpha);
+}
+
 }  // namespace
 
 ACLNN(Gather, (In, self)(Int, dim)(Index, index)(Out, out), at::gather_out(out, self, dim, index))
+ACLNN(GatherV3, (In, self)(Int, dim)(Index, index)(Int, batchDims)(Int, mode)(Out, out),
+      gather_in_batches(self, dim, index, batchDims, mode, out))
 ACLNN(Take, (In, self)(Index, index)(Out, out), at::take_out(out, self, index))
 ACLNN(IndexSelect, (In, self)(Int, dim)(Index, index)(Out, out), at::index_select_out(out, self, dim, index))
 ACLNN(Index, (In, self)(TensorList, indices)(Out, out), index(self, indices, out))
@@ -96,6 +134,8 @@ ACLNN(InplacePut, (Ref, selfRef)(Index, index)(In, source)(Bool, accumulate), se
 
 ACLNN(IndexAdd, (In, self)(Int, dim)(Index, index)(In, source)(Scalar, alpha)(Out, out),
       begin_with(out, self).index_add_(dim, index, source, alpha))
+ACLNN(IndexAddV2, (In, self)(Int, dim)(Index, index)(In, source)(Scalar, alpha)(Int, mode)(Out, out),
+      index_add_fast(out, self, dim, index, source, alpha, mode))
 ACLNN(IndexCopy, (In, selfRef)(Int, dim)(Index, index)(In, source)(Out, outRef),
       begin_with(outRef, selfRef).index_copy_(dim, index, source))
 ACLNN(InplaceIndexCopy, (Ref, selfRef)(Int, dim)(Index, index)(In, source), selfRef.index_copy_(dim, index, source))

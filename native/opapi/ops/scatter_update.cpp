@@ -28,8 +28,30 @@ void scatter_update(at::Tensor& data, const at::Tensor& indices, const at::Tenso
   }
 }
 
+// Each tensor of the list gets its part of `updates`, from its index along `axis` on.
+void scatter_list(std::vector<at::Tensor>& list, const at::Tensor& indices, const at::Tensor& updates,
+                  const std::optional<at::Tensor>& mask, const std::string& reduce, int64_t axis) {
+  const auto count = static_cast<int64_t>(list.size());
+  require(reduce.empty() || reduce == "update", ACLNN_ERR_PARAM_INVALID, "reduceOptional is '", reduce,
+          "'; allowed: update");
+  require(indices.sizes() == at::IntArrayRef({count}), ACLNN_ERR_PARAM_INVALID, "indice has the shape ",
+          indices.sizes(), "; allowed: [", count, "], one position for each tensor of varRef");
+  require(updates.dim() > 0 && updates.size(0) == count, ACLNN_ERR_PARAM_INVALID, "updates has the shape ",
+          updates.sizes(), "; its first size must be ", count, ", the number of tensors in varRef");
+  require(!mask || mask->numel() == count, ACLNN_ERR_PARAM_INVALID, "maskOptional has ", mask ? mask->numel() : 0,
+          " elements; allowed: ", count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (mask && mask->flatten()[i].item<int64_t>() == 0) continue;
+    const at::Tensor update = updates[i];
+    const int64_t dim = at::maybe_wrap_dim(axis, list[i].dim());
+    list[i].narrow(dim, indices[i].item<int64_t>(), update.size(dim)).copy_(update);
+  }
+}
+
 }  // namespace
 
 ACLNN(ScatterNdUpdate, (Ref, varRef)(Index, indices)(In, updates), scatter_nd_update(varRef, indices, updates))
 ACLNN(InplaceScatterUpdate, (Ref, data)(Index, indices)(In, updates)(Int, axis),
       scatter_update(data, indices, updates, axis))
+ACLNN(ScatterList, (RefList, varRef)(Index, indice)(In, updates)(OptIn, maskOptional)(Text, reduceOptional)(Int, axis),
+      scatter_list(varRef, indice, updates, maskOptional, reduceOptional, axis))

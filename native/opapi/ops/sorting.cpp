@@ -23,6 +23,11 @@ ACLNN(Sort, (In, self)(Bool, stable)(Int, dim)(Bool, descending)(Out, valuesOut)
 ACLNN(Topk, (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Out, valuesOut)(OutIndex, indicesOut),
       at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
 
+// sortPolicy is a hint about speed.
+ACLNN(TopkV2,
+      (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Int, sortPolicy)(Out, valuesOut)(OutIndex, indicesOut),
+      at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
+
 // The output's dtype decides about int32.
 #define SEARCH(NAME, KIND)                                                                               \
   ACLNN(NAME, (In, sortedSequence)(KIND, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out), \

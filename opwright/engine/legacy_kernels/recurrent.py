@@ -156,15 +156,9 @@ def dynamic_rnn_grad(
     cell_clip: float = -1.0,
     num_proj: int = 0,
     gate_order: str = IJFO,
-    cell_type: str = "LSTM",
-    cell_depth: int = 1,
-    keep_prob: float = 1.0,
-    time_major: bool = True,
-    forget_bias: float = 0.0,
 ) -> Tensors:
     """Gradients of DynamicRNN: of w, b, x and the two initial states."""
     del b, y, mask, wci, wcf, wco  # peepholes and dropout, which torch_npu does not use
-    del cell_type, cell_depth, keep_prob, time_major, forget_bias  # one value each
     plain(cell_clip, use_peephole=use_peephole, num_proj=num_proj)
     hidden, valid = w.shape[1] // 4, sequence_mask(seq_length, x)
     gates = [widened(each) for each in (i, j, f, o)]
@@ -272,13 +266,9 @@ def dynamic_gru_grad(
     num_proj: int = 0,
     gate_order: str = "zrh",
     reset_after: bool = True,
-    cell_depth: int = 1,
-    keep_prob: float = 1.0,
-    time_major: bool = True,
-    bias_type: str = "double_bias",
 ) -> Tensors:
     """Gradients of DynamicGRUV2: of both weights, both biases, x and the initial state."""
-    del y, mask, cell_depth, keep_prob, time_major, bias_type  # one value each
+    del y, mask
     plain(cell_clip, num_proj=num_proj)
     if not reset_after:
         message = "reset_after False; allowed: True"

@@ -212,3 +212,40 @@ def test_states_that_do_not_fit_are_refused() -> None:
         *options,
         batch_sizes=sizes,
     )
+
+
+@pytest.mark.filterwarnings(
+    "ignore:LSTM fallback to acl_op",
+    "ignore:Cannot create tensor with NZ",
+    "ignore:.*is deprecated and will be removed",
+)
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_modules_of_any_kind(
+    kind: type[Network],
+    bias: bool,  # noqa: FBT001
+    bidirectional: bool,  # noqa: FBT001
+    layers: int,
+) -> None:
+    """torch_npu computes what its own operators do not take with legacy operators."""
+    rnn = network(kind, layers=layers, bias=bias, bidirectional=bidirectional)
+    count = layers * (2 if bidirectional else 1)
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.bfloat16, 6e-2)):
+        x = numbers(STEPS, BATCH, FEATURES).to(dtype).float()
+        weights = {name: value.to(dtype).float() for name, value in rnn.state_dict().items()}
+        rnn.load_state_dict(weights)
+        results = []
+        for device, kept in (("cpu", torch.float32), ("npu", dtype)):
+            copied = network(kind, layers=layers, bias=bias, bidirectional=bidirectional)
+            copied.load_state_dict(weights)
+            copied = copied.to(device, kept)
+            placed = x.clone().to(device, kept).requires_grad_()
+            first = numbers(count, BATCH, HIDDEN).to(device, kept)
+            y, last = copied(placed, (first, first) if kind is nn.LSTM else first)
+            total = y.float().sin().sum() + (last[0] if kind is nn.LSTM else last).float().sum()
+            grads = torch.autograd.grad(total, [placed, *copied.parameters()])
+            results.append([y.detach().cpu().float(), *(grad.cpu().float() for grad in grads)])
+        for one, other in zip(results[1], results[0], strict=True):
+            torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)

@@ -1,0 +1,125 @@
+"""LSTM layers whose weights for input and state come apart: torch_npu's LSTM cell."""
+
+from __future__ import annotations
+
+import torch
+
+from opwright.engine.legacy_kernels.recurrent import (
+    IFJO,
+    IJFO,
+    Tensors,
+    dynamic_rnn,
+    dynamic_rnn_grad,
+)
+from opwright.engine.legacy_kernels.table import legacy_kernel
+
+# The candidate is called c here; in CANN's own default (ijfo) and in gradients it is j.
+ORDERS = {IFJO: IFJO, "ifco": IFJO, IJFO: IJFO, "icfo": IJFO}
+
+
+def order_of(gate_order: str) -> str:
+    """Return the order of the gates in DynamicRNN's letters."""
+    if gate_order not in ORDERS:
+        message = f"gate_order {gate_order!r}; allowed: {', '.join(ORDERS)}"
+        raise ValueError(message)
+    return ORDERS[gate_order]
+
+
+@legacy_kernel("DynamicRNNV2")
+def dynamic_rnn_v2(
+    x: torch.Tensor,
+    weight_input: torch.Tensor,
+    weight_hidden: torch.Tensor,
+    b: torch.Tensor | None = None,
+    seq_length: torch.Tensor | None = None,
+    init_h: torch.Tensor | None = None,
+    init_c: torch.Tensor | None = None,
+    *,
+    direction: str = "UNIDIRECTIONAL",
+    use_peephole: bool = False,
+    cell_clip: float = -1.0,
+    num_proj: int = 0,
+    forget_bias: float = 0.0,
+    gate_order: str = "ijfo",
+) -> Tensors:
+    """Answer results, states, and the gates that the gradient needs."""
+    w = torch.cat([weight_input, weight_hidden])
+    return dynamic_rnn(
+        x,
+        w,
+        w.new_zeros(w.shape[1]) if b is None else b,
+        seq_length,
+        init_h,
+        init_c,
+        direction=direction,
+        use_peephole=use_peephole,
+        cell_clip=cell_clip,
+        num_proj=num_proj,
+        forget_bias=forget_bias,
+        gate_order=order_of(gate_order),
+    )
+
+
+@legacy_kernel("DynamicRNNV2Grad")
+def dynamic_rnn_v2_grad(
+    x: torch.Tensor,
+    w_x: torch.Tensor,
+    w_h: torch.Tensor,
+    y: torch.Tensor,
+    init_h: torch.Tensor,
+    init_c: torch.Tensor,
+    h: torch.Tensor,
+    c: torch.Tensor,
+    dy: torch.Tensor,
+    dh: torch.Tensor,
+    dc: torch.Tensor,
+    i: torch.Tensor,
+    j: torch.Tensor,
+    f: torch.Tensor,
+    o: torch.Tensor,
+    tanhct: torch.Tensor,
+    seq_length: torch.Tensor | None = None,
+    wci: torch.Tensor | None = None,
+    wcf: torch.Tensor | None = None,
+    wco: torch.Tensor | None = None,
+    mask: torch.Tensor | None = None,
+    *,
+    direction: str = "UNIDIRECTIONAL",
+    use_peephole: bool = False,
+    cell_clip: float = -1.0,
+    num_proj: int = 0,
+    gate_order: str = "ijfo",
+    activation: str = "tanh",
+    recurrent_activation: str = "sigmoid",
+) -> Tensors:
+    """Gradients of DynamicRNNV2: of both weights, the bias, x and the two initial states."""
+    del wci, wcf, wco, mask  # peepholes and dropout, which torch_npu does not use
+    if (activation, recurrent_activation) != ("tanh", "sigmoid"):
+        message = f"{activation!r} and {recurrent_activation!r}; allowed: tanh and sigmoid"
+        raise ValueError(message)
+    w = torch.cat([w_x, w_h])
+    by_w, *others = dynamic_rnn_grad(
+        x,
+        w,
+        w[0],
+        y,
+        init_h,
+        init_c,
+        h,
+        c,
+        dy,
+        dh,
+        dc,
+        i,
+        j,
+        f,
+        o,
+        tanhct,
+        seq_length,
+        direction=direction,
+        use_peephole=use_peephole,
+        cell_clip=cell_clip,
+        num_proj=num_proj,
+        gate_order=order_of(gate_order),
+    )
+    return (by_w[: len(w_x)], by_w[len(w_x) :], *others)

@@ -1,0 +1,98 @@
+"""Features of regions: native/opapi/ops/roi_align.cpp."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.samples import some
+
+ROIS = torch.tensor(
+    [
+        [0, 1.0, 2.0, 12.5, 9.0],
+        [1, -6.0, -2.0, 3.0, 4.0],
+        [1, 20.0, 14.0, 60.0, 60.0],
+        [0, 5.0, 5.0, 5.2, 5.1],
+    ]
+)
+SCALE, HEIGHT, WIDTH = 0.5, 3, 2
+
+
+def pixel(image: torch.Tensor, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """One bilinear sample of [channels, height, width]; 0 beyond the border."""
+    height, width = image.shape[1:]
+    if not (-1 <= y <= height and -1 <= x <= width):
+        return torch.zeros(image.size(0))
+    y, x = y.clamp(0, height - 1), x.clamp(0, width - 1)
+    top, left = int(y), int(x)
+    bottom, right = min(top + 1, height - 1), min(left + 1, width - 1)
+    dy, dx = y - top, x - left
+    upper = image[:, top, left] * (1 - dx) + image[:, top, right] * dx
+    lower = image[:, bottom, left] * (1 - dx) + image[:, bottom, right] * dx
+    return upper * (1 - dy) + lower * dy
+
+
+def reference(features: torch.Tensor, samples: int, mode: int) -> torch.Tensor:
+    result = []
+    for roi in ROIS:
+        begin, end = roi[1:3] * SCALE, roi[3:5] * SCALE
+        if mode == 1:
+            end = (roi[3:5] + 1) * SCALE
+        size = end - begin
+        if mode == 2:
+            begin = begin - 0.5
+        else:
+            size = size.clamp(min=1)
+        steps = size / torch.tensor([WIDTH, HEIGHT])
+        counts = [samples or max(math.ceil(step), 1) for step in steps]
+        bins = []
+        for row in range(HEIGHT):
+            for column in range(WIDTH):
+                points = [
+                    pixel(
+                        features[int(roi[0])],
+                        begin[1] + steps[1] * (row + (i + 0.5) / counts[1]),
+                        begin[0] + steps[0] * (column + (j + 0.5) / counts[0]),
+                    )
+                    for i in range(counts[1])
+                    for j in range(counts[0])
+                ]
+                bins.append(torch.stack(points).mean(0))
+        result.append(torch.stack(bins, 1).view(-1, HEIGHT, WIDTH))
+    return torch.stack(result)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("samples", [0, 2])
+def test_forward_and_backward(samples: int, mode: int) -> None:
+    features = some((2, 3, 8, 11), torch.float32).requires_grad_()
+    expected = reference(features, samples, mode)
+    seed = some(tuple(expected.shape), torch.float32)
+    (grad,) = torch.autograd.grad(expected, features, seed)
+    device = features.detach().to("npu").requires_grad_()
+    rois = ROIS.to("npu")
+    actual = torch_npu.npu_roi_align(device, rois, SCALE, HEIGHT, WIDTH, samples, mode)
+    agree(actual.detach(), expected.detach())
+    sizes = list(features.shape)
+    result = torch_npu.npu_roi_alignbk(
+        seed.to("npu"), rois, sizes, WIDTH, HEIGHT, SCALE, samples, roi_end_mode=mode
+    )
+    torch.testing.assert_close(result.cpu(), grad, rtol=1e-4, atol=1e-4)
+    half = torch_npu.npu_roi_align(
+        device.detach().half(), rois.half(), SCALE, HEIGHT, WIDTH, samples, mode
+    )
+    assert half.dtype == torch.float16
+    torch.testing.assert_close(half.cpu().float(), expected.detach(), rtol=1e-2, atol=5e-2)
+
+
+def test_refusals() -> None:
+    features = torch.ones(1, 2, 4, 4)
+    align = torch_npu.npu_roi_align
+    rejects("roiEndMode is 3", align, features, ROIS[:1], 1.0, 2, 2, 2, 3)
+    rejects("names image 1", align, features, ROIS, 1.0, 2, 2, 2, 0)
+    rejects("rois has the shape", align, features, ROIS[:, 1:], 1.0, 2, 2, 2, 0)
+    assert run_on_npu(align, features, ROIS[:0], 1.0, 2, 2, 2, 0) is not None
