@@ -32,7 +32,7 @@ C_TYPES = {
     "ints": "Ints OptInts",
     "bools": "Bools OptBools",
     "floats": "Floats",
-    "int64": "Int DtypeInt",
+    "int64": "Int DtypeInt DtypeCode",
     "int32": "Int32 DtypeInt32",
     "int8": "Int8",
     "uint64": "UInt64",
