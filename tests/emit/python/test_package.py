@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +15,9 @@ from opwright.build.writer import write_tree
 from opwright.emit.all import emit_all
 from opwright.emit.options import EmitOptions
 from tests.emit.python.emitting import DECLARATIONS, STABLE, facts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.twin,
