@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 import torch_npu
+from torch.nn import functional
 
 from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.samples import some
+from tests.twin.ops.samples import positions, some
 
 HALVES = (torch.float16, torch.bfloat16)
 SHAPES = [(5, 8), (2, 3, 16), (1, 4)]
@@ -66,3 +67,98 @@ def test_equal_scores() -> None:
 def test_refusals() -> None:
     wide = torch.zeros(2, 1100)
     rejects("'k' is 1050", torch_npu.npu_moe_gating_top_k_softmax, wide, None, 1050)
+
+
+# groups of experts
+
+
+def norm_of(x: torch.Tensor, kind: int) -> torch.Tensor:
+    if kind == 0:
+        return x.softmax(-1)
+    return x.sigmoid() if kind == 1 else functional.softplus(x).sqrt()
+
+
+def weights_of(norm: torch.Tensor, experts: torch.Tensor, *, divided: bool) -> torch.Tensor:
+    chosen = norm.gather(-1, experts)
+    return 2.5 * (chosen / (chosen.sum(-1, keepdim=True) + 1e-20) if divided else chosen)
+
+
+def allowed(scores: torch.Tensor, groups: int, kept: int, mode: int) -> torch.Tensor:
+    """Scores outside the best groups become -inf."""
+    split = scores.view(-1, groups, scores.shape[-1] // groups)
+    ranked = split.sort(-1, descending=True).values
+    best_groups = best(ranked[..., 0] if mode == 0 else ranked[..., :2].sum(-1), kept)
+    hidden = torch.ones(*split.shape[:-1], dtype=torch.bool).scatter(-1, best_groups, value=False)
+    return split.masked_fill(hidden.unsqueeze(-1), -torch.inf).flatten(-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
+@pytest.mark.parametrize(("kind", "renorm"), [(0, 0), (0, 1), (1, 0), (2, 0)])
+@pytest.mark.parametrize(("groups", "kept", "mode"), [(1, 1, 0), (4, 2, 0), (4, 2, 1)])
+@pytest.mark.parametrize("biased", [False, True])
+def test_groups(
+    *, dtype: torch.dtype, kind: int, renorm: int, groups: int, kept: int, mode: int, biased: bool
+) -> None:
+    x, bias = some((6, 12), dtype), some((12,), dtype) if biased else None
+    norm = norm_of(x.float(), kind)
+    scores = norm if bias is None else norm + bias.float()
+    experts = best(scores if groups == 1 else allowed(scores, groups, kept, mode), 3)
+    actual = run_on_npu(
+        torch_npu.npu_moe_gating_top_k,
+        x,
+        3,
+        bias=bias,
+        k_group=kept,
+        group_count=groups,
+        group_select_mode=mode,
+        renorm=renorm,
+        norm_type=kind,
+        out_flag=True,
+        routed_scaling_factor=2.5,
+    )
+    weights = weights_of(norm, experts, divided=kind != 0 or renorm == 1)
+    agree(actual, (weights.to(dtype), experts.int(), norm))
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_experts_from_a_table(index: torch.dtype) -> None:
+    x, ids = some((6, 12), torch.float32), positions((6,), 4, index)
+    table = positions((4, 3), 12, index)
+    actual = run_on_npu(
+        torch_npu.npu_moe_gating_top_k,
+        x,
+        3,
+        input_ids=ids,
+        tid2eid=table,
+        norm_type=1,
+        out_flag=True,
+        routed_scaling_factor=2.5,
+    )
+    experts, norm = table[ids.long()].long(), x.sigmoid()
+    agree(actual, (weights_of(norm, experts, divided=True), experts.int(), norm))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("kind", "renorm"), [(0, 0), (0, 1), (1, 0), (2, 0)])
+def test_gradient(dtype: torch.dtype, kind: int, renorm: int) -> None:
+    value, seed = some((6, 12), dtype), some((6, 3), dtype, -1, 2)
+    x = value.to("npu").requires_grad_()
+    y, chosen, _ = torch_npu.npu_moe_gating_top_k(
+        x, 3, renorm=renorm, norm_type=kind, out_flag=True, routed_scaling_factor=2.5
+    )
+    torch.autograd.backward(y, seed.to("npu"))
+    host = value.double().requires_grad_()
+    weights = weights_of(norm_of(host, kind), chosen.cpu().long(), divided=kind != 0 or renorm == 1)
+    torch.autograd.backward(weights, seed.double())
+    assert x.grad is not None
+    assert host.grad is not None
+    bound = 1e-5 if dtype == torch.float32 else 2e-2
+    torch.testing.assert_close(x.grad.cpu(), host.grad.to(dtype), rtol=bound, atol=bound)
+
+
+def test_group_refusals() -> None:
+    x, gate = some((6, 12), torch.float32), torch_npu.npu_moe_gating_top_k
+    rejects("groupCount", gate, x, 3, group_count=5)
+    rejects("kGroup", gate, x, 3, group_count=4, k_group=5)
+    rejects("'k' is 4", gate, x, 4, group_count=4, k_group=1)
+    rejects("normType", gate, x, 3, norm_type=3)
