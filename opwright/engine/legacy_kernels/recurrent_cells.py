@@ -25,6 +25,11 @@ def order_of(gate_order: str) -> str:
     return ORDERS[gate_order]
 
 
+def sequence(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor of a single step as a sequence."""
+    return tensor.unsqueeze(0) if tensor.dim() == 2 else tensor  # noqa: PLR2004
+
+
 @legacy_kernel("DynamicRNNV2")
 def dynamic_rnn_v2(
     x: torch.Tensor,
@@ -45,7 +50,7 @@ def dynamic_rnn_v2(
     """Answer results, states, and the gates that the gradient needs."""
     w = torch.cat([weight_input, weight_hidden])
     return dynamic_rnn(
-        x,
+        sequence(x),
         w,
         w.new_zeros(w.shape[1]) if b is None else b,
         seq_length,
@@ -99,22 +104,22 @@ def dynamic_rnn_v2_grad(
         raise ValueError(message)
     w = torch.cat([w_x, w_h])
     by_w, *others = dynamic_rnn_grad(
-        x,
+        sequence(x),
         w,
         w[0],
         y,
         init_h,
         init_c,
-        h,
-        c,
-        dy,
+        sequence(h),
+        sequence(c),
+        sequence(dy),
         dh,
         dc,
-        i,
-        j,
-        f,
-        o,
-        tanhct,
+        sequence(i),
+        sequence(j),
+        sequence(f),
+        sequence(o),
+        sequence(tanhct),
         seq_length,
         direction=direction,
         use_peephole=use_peephole,
