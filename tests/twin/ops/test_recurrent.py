@@ -249,3 +249,28 @@ def test_modules_of_any_kind(
             results.append([y.detach().cpu().float(), *(grad.cpu().float() for grad in grads)])
         for one, other in zip(results[1], results[0], strict=True):
             torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated and will be removed")
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_cells(kind: type[nn.LSTMCell | nn.GRUCell], bias: bool) -> None:  # noqa: FBT001
+    torch.manual_seed(2)
+    cell = kind(FEATURES, HIDDEN, bias=bias)
+    for dtype in TOLERANCES:
+        results = []
+        for device, kept in (("cpu", torch.float32), ("npu", dtype)):
+            copied = kind(FEATURES, HIDDEN, bias=bias).to(device, kept)
+            copied.load_state_dict(cell.to(dtype).float().state_dict())
+            x, *states = (
+                numbers(BATCH, size, seed=seed).to(dtype).to(device, kept).requires_grad_()
+                for size, seed in ((FEATURES, 1), (HIDDEN, 2), (HIDDEN, 3))
+            )
+            states = states[: 2 if kind is nn.LSTMCell else 1]
+            answer = copied(x, tuple(states) if len(states) > 1 else states[0])
+            made = answer if isinstance(answer, tuple) else (answer,)
+            total = torch.stack([one.float().sin().sum() for one in made]).sum()
+            grads = torch.autograd.grad(total, [x, *states, *copied.parameters()])
+            results.append([*made, *grads])
+        for one, other in zip(results[1], results[0], strict=True):
+            near(one, other, dtype)
