@@ -11,7 +11,9 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tests.twin.on_twin import output, run
+from tests.twin.on_twin import CLEAN, PREFIX, ROOT, printed, run_fresh
+from tests.twin.on_twin import LIMIT as PATIENCE
+from tests.twin.prepared import prepared
 
 if TYPE_CHECKING:
     import subprocess
@@ -20,17 +22,27 @@ if TYPE_CHECKING:
 __all__ = ["check", "finished", "world"]
 
 PACKAGE = "tests.twin.distributed"
+# What scenarios import and takes seconds, once for all ranks of all of them.
+HEAVY = (
+    "torch._dynamo",
+    "torch.distributed.checkpoint.state_dict_saver",
+    "torch.distributed.fsdp",
+    "torch.distributed.tensor.parallel",
+)
 LIMIT = dt.timedelta(seconds=60)  # of torch's own waits for the store
 
 
 def check(scenario: str, size: int = 2, **variables: str) -> None:
     """Run the function `module.name` of this package as every rank of a group of `size`."""
-    assert "every rank is done" in output(script(scenario, size), **variables)
+    assert "every rank is done" in printed(finished(scenario, size, **variables))
 
 
 def finished(scenario: str, size: int = 2, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a scenario in which ranks may fail."""
-    return run(script(scenario, size), **variables)
+    if variables:
+        return run_fresh(script(scenario, size), **variables)
+    environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
+    return prepared(HEAVY, environment).run(PREFIX + script(scenario, size), limit=PATIENCE)
 
 
 def script(scenario: str, size: int) -> str:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.twin.distributed.spawn import check, finished
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.twin
 
@@ -56,3 +62,10 @@ def test_a_killed_peer_is_named() -> None:
 def test_a_peer_that_does_not_come_is_named() -> None:
     check("failures.peer_does_not_come", HCCL_EXEC_TIMEOUT="1")
     check("failures.not_all_ranks_come", HCCL_CONNECT_TIMEOUT="2")
+
+
+def test_groups_from_a_rank_table(tmp_path: Path) -> None:
+    devices = [{"device_id": str(rank), "rank_id": str(rank)} for rank in range(4)]
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps({"server_count": "1", "server_list": [{"device": devices}]}))
+    check("point_to_point.groups", 4, RANK_TABLE_FILE=str(table))
