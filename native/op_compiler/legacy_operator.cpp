@@ -59,8 +59,8 @@ aclError aclopCompileAndExecute(const char* opType, int numInputs, const aclTens
   return call_on_stream(
       "aclopCompileAndExecute", stream,
       [&] {
-        const auto target = stream_of(stream);
-        target->submit(make(opType, {{inputDesc, numInputs}, inputs}, {{outputDesc, numOutputs}, outputs}, attr));
+        auto task = make(opType, {{inputDesc, numInputs}, inputs}, {{outputDesc, numOutputs}, outputs}, attr);
+        stream_of(stream)->submit(std::move(task));
       },
       arg("opType", opType));
 }
@@ -73,10 +73,10 @@ aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDe
   return call_on_stream(
       "aclopCompileAndExecuteV2", stream,
       [&] {
-        const auto target = stream_of(stream);
         auto task = make(opType, {{inputDesc, numInputs}, inputs}, {{outputDesc, numOutputs}, outputs}, attr);
         const auto shapes = std::make_shared<legacy::Shapes>();
         task->reshape(shapes);
+        const auto target = stream_of(stream);
         target->submit(std::move(task));
         synchronize(*target, std::nullopt);
         for (size_t i = 0; i < shapes->size(); ++i) {

@@ -1,0 +1,170 @@
+"""Legacy operators by their descriptions, without a device: names, attributes, formats."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opwright.engine import kernels, legacy_kernels
+from opwright.engine.errors import KernelArgumentError, KernelRunError, MissingKernelError
+from opwright.engine.legacy import read_operator
+from opwright.engine.legacy_formats import LAYOUTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FLOAT, INT32, INT64 = 0, 3, 9
+ND = 2
+CODES = {torch.float32: FLOAT, torch.int32: INT32, torch.int64: INT64}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kernels() -> None:
+    import importlib  # noqa: PLC0415 - only here
+    import pkgutil  # noqa: PLC0415 - only here
+
+    for package in (kernels, legacy_kernels):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def described(tensor: torch.Tensor, name: str = "", **more: object) -> dict[str, Any]:
+    """Return the description of an operand."""
+    form = {"name": name, "dtype": CODES[tensor.dtype], "shape": list(tensor.shape), "format": ND}
+    return form | more
+
+
+def run(
+    op_type: str,
+    inputs: Sequence[tuple[dict[str, Any], torch.Tensor] | None],
+    outputs: Sequence[torch.Tensor],
+    *,
+    reshape: bool = False,
+    **attributes: object,
+) -> list[tuple[int, ...]]:
+    """Run an operator over the tensors' memory."""
+    text = {
+        "type": op_type,
+        "inputs": [None if each is None else each[0] for each in inputs],
+        "outputs": [described(each) for each in outputs],
+        "attributes": attributes,
+    }
+    given = [None if each is None else each[1].data_ptr() for each in inputs]
+    places = [*given, *(out.data_ptr() for out in outputs)]
+    return read_operator(json.dumps(text)).run(places, reshape=reshape)
+
+
+def plain(*tensors: torch.Tensor) -> list[tuple[dict[str, Any], torch.Tensor]]:
+    """Return operands without names."""
+    return [(described(each), each) for each in tensors]
+
+
+def test_operands_go_by_position() -> None:
+    first, second, out = torch.arange(4.0), torch.ones(4), torch.empty(4)
+    run("Sub", plain(first, second), [out])
+    assert out.tolist() == [-1, 0, 1, 2]
+
+
+def test_a_dynamic_input_goes_by_numbered_names() -> None:
+    parts = [torch.full((1, 2), float(i)) for i in range(3)]
+    out = torch.empty(3, 2)
+    inputs = [(described(part, f"x{i}"), part) for i, part in enumerate(parts)]
+    run("ConcatD", inputs, [out], concat_dim=0, N=3)
+    assert out[:, 0].tolist() == [0, 1, 2]
+
+
+def test_a_name_places_those_behind_it() -> None:
+    x, weight = torch.rand(1, 2, 5, 5), torch.rand(3, 2, 3, 3)
+    grad, out = torch.rand(1, 3, 3, 3), torch.empty(3, 2, 3, 3)
+    size = torch.tensor(weight.shape, dtype=torch.int32)
+    inputs = [(described(x, "x"), x), *plain(size), (described(grad, "out_backprop"), grad)]
+    form = {"strides": [1] * 4, "pads": [0] * 4, "dilations": [1] * 4, "data_format": "NCHW"}
+    run("Conv2DBackpropFilter", inputs, [out], groups=1, **form)
+    wanted = torch.nn.grad.conv2d_weight(x, weight.shape, grad)
+    assert torch.allclose(out, wanted, atol=1e-5)
+
+
+def test_values_on_the_host_are_read_when_it_runs() -> None:
+    x, axis, out = torch.arange(6.0).reshape(2, 3), torch.tensor([1]), torch.empty(2)
+    text = {
+        "type": "ReduceSum",
+        "inputs": [described(x), described(axis)],
+        "outputs": [described(out)],
+        "attributes": {"keep_dims": False},
+    }
+    operator = read_operator(json.dumps(text))
+    operator.run([each.data_ptr() for each in (x, axis, out)], reshape=False)
+    assert out.tolist() == [3, 12]
+    axis[0] = 0
+    with pytest.raises(KernelRunError, match=r"float32\[3\], which the operator computes"):
+        operator.run([each.data_ptr() for each in (x, axis, out)], reshape=False)
+
+
+def test_an_output_may_be_an_input() -> None:
+    x = torch.arange(4.0)
+    run("Mul", plain(x, x), [x])
+    assert x.tolist() == [0, 1, 4, 9]
+
+
+def test_outputs_may_turn_out_smaller() -> None:
+    out = torch.full((4, 1), -1)
+    assert run("NonZero", plain(torch.tensor([0.0, 5, 0, 6])), [out], reshape=True) == [(2, 1)]
+    assert out.flatten().tolist() == [1, 3, -1, -1]
+
+
+def test_refusals_name_type_and_attribute() -> None:
+    x = torch.ones(2)
+    with pytest.raises(MissingKernelError, match="NoSuchOperator"):
+        run("NoSuchOperator", plain(x), [x])
+    with pytest.raises(KernelArgumentError, match=r"(?s)\(Mul\).*an attribute 'wrong'"):
+        run("Mul", plain(x, x), [x], wrong=1)
+    with pytest.raises(KernelArgumentError, match="3 inputs"):
+        run("Mul", plain(x, x, x), [x])
+    with pytest.raises(KernelArgumentError, match="no input 'x2'"):
+        run("Mul", plain(x), [x])
+    strange = [(described(x, storage_format=27), x)]
+    with pytest.raises(KernelArgumentError, match="the format NDHWC"):
+        run("Identity", strange, [x])
+
+
+def test_notes_of_the_scheduler_change_nothing() -> None:
+    x, out = torch.ones(2), torch.empty(2)
+    run("Mul", plain(x, x), [out], _performance_prior=True)
+    assert out.tolist() == [1, 1]
+
+
+def test_the_format_of_matrices() -> None:
+    """Blocks stand column by column, their elements row by row."""
+    x = torch.arange(40.0).reshape(2, 20)
+    stored = LAYOUTS[29]((2, 20), 16).pack(x)
+    assert stored.shape == (2, 1, 16, 16)
+    assert stored[0, 0, 1].tolist() == list(map(float, range(20, 36)))
+    assert stored[1, 0, 1, :5].tolist() == [36, 37, 38, 39, 0]
+
+
+def test_the_format_of_images() -> None:
+    x = torch.arange(2 * 17 * 3.0).reshape(2, 17, 1, 3)
+    stored = LAYOUTS[3]((2, 17, 1, 3), 16).pack(x)
+    assert stored.shape == (2, 2, 1, 3, 16)
+    assert stored[1, 1, 0, 2, 0] == x[1, 16, 0, 2]
+
+
+@given(
+    number=st.sampled_from([3, 4, 29, 32, 33]),
+    sizes=st.lists(st.integers(1, 35), min_size=0, max_size=5),
+    c0=st.sampled_from([8, 16, 32]),
+)
+def test_formats_lose_nothing(number: int, sizes: list[int], c0: int) -> None:
+    wanted = 5 if number in (32, 33) else min(len(sizes), 4)
+    shape = tuple([*(size % 7 + 1 for size in sizes[:3]), *sizes[3:], *[2] * 5][:wanted])
+    layout = LAYOUTS[number](shape, c0)
+    x = torch.arange(1.0, torch.Size(shape).numel() + 1).reshape(shape)
+    stored = layout.pack(x)
+    assert stored.shape == layout.stored
+    assert torch.equal(layout.unpack(stored), x)
+    assert stored.sum() == x.sum()
