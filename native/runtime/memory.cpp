@@ -12,6 +12,7 @@
 #include "runtime/guard/device_memory.h"
 #include "runtime/guard/guard.h"
 #include "runtime/memory_space.h"
+#include "runtime/shared_memory.h"
 
 namespace opwright::memory {
 namespace {
@@ -30,6 +31,7 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterat
   state.used -= bytes;
   state.allocations.erase(it);
   if (guard::enabled()) return guard::give(state, begin);
+  end_sharing(begin, bytes);
   if (bytes >= kReturnToSystem) {
     // Whole pages only: a neighbour may share the first and the last one.
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -24,6 +24,7 @@ struct Physical {
            " bytes: ", std::strerror(errno));
     }
   }
+  Physical(int on_device, size_t bytes, int of_other) : device(on_device), size(bytes), descriptor(of_other) {}
   ~Physical() { close(descriptor); }
   Physical(const Physical&) = delete;
   Physical& operator=(const Physical&) = delete;
@@ -120,6 +121,16 @@ void* create_physical(int device, size_t size) {
   handles().blocks[handle] = std::move(block);
   return handle;
 }
+
+void* adopt_physical(int device, int descriptor, size_t size) {
+  auto block = std::make_shared<Physical>(device, size, descriptor);
+  void* const handle = block.get();
+  const std::lock_guard<std::mutex> lock(handles().mutex);
+  handles().blocks[handle] = std::move(block);
+  return handle;
+}
+
+int descriptor_of_physical(void* handle) { return block_of(handle)->descriptor; }
 
 void destroy_physical(void* handle) {
   std::shared_ptr<Physical> block = block_of(handle);

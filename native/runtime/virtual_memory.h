@@ -13,6 +13,9 @@ void* reserve(int device, size_t size, size_t alignment);
 void unreserve(void* address);
 void* create_physical(int device, size_t size);
 void destroy_physical(void* handle);
+// A block of another process, whose memory it stays: `descriptor` is taken over, nothing is counted.
+void* adopt_physical(int device, int descriptor, size_t size);
+int descriptor_of_physical(void* handle);
 void map(void* address, size_t size, size_t offset, void* handle);
 void unmap(void* address);
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Call", "Launch", "Recording", "Task", "read"]
+__all__ = ["Call", "Launch", "Mark", "Recording", "Task", "read"]
 
 Line = dict[str, Any]
 
@@ -71,13 +71,23 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """The moment at which a stream came to a mark of the program."""
+
+    name: str
+    device: int
+    stream: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
     """One profile of one process."""
 
     process: int
-    begin: int
     calls: tuple[Call, ...]
     tasks: tuple[Task, ...]
+    marks: tuple[Mark, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +132,6 @@ def read(folder: Path) -> Recording:
     launches = {place(line): launch_of(line, clock) for line in lines if line["kind"] == "launch"}
     return Recording(
         process=first["pid"],
-        begin=clock.day(first["steady"]),
         calls=tuple(
             Call(
                 name=line["name"],
@@ -135,6 +144,16 @@ def read(folder: Path) -> Recording:
         ),
         tasks=tuple(
             task_of(line, clock, launches) for line in lines if line["kind"] in ("task", "replayed")
+        ),
+        marks=tuple(
+            Mark(
+                name=line["name"],
+                device=line["device"],
+                stream=line["stream"],
+                time=clock.day(line["time"]),
+            )
+            for line in lines
+            if line["kind"] == "mark"
         ),
     )
 

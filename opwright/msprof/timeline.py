@@ -151,6 +151,10 @@ def hardware(recording: Recording, tasks: Sequence[Task]) -> list[Event]:
             link = f"{task.device}{task.stream:04d}{index:08d}"
             start = (caller, task.launch.thread, task.launch.time)
             events += arrow(link, start, (number, task.stream, task.begin))
+    for mark in recording.marks:
+        if mark.device == tasks[0].device:
+            place = (number, mark.stream)
+            events.append(span(mark.name, place, mark.time, mark.time, {"Task Type": "MARK"}))
     return events
 
 

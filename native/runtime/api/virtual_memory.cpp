@@ -2,10 +2,13 @@
 // Address ranges and physical blocks (torch_npu's expandable segments), and sharing between processes.
 #include "runtime/virtual_memory.h"
 
+#include <cstring>
+
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
+#include "runtime/shared_memory.h"
 
 using namespace opwright;
 
@@ -59,14 +62,72 @@ aclError aclrtUnmapMem(void* virPtr) {
       arg("virPtr", virPtr));
 }
 
-#define NO_SHARING "device memory and events are not shared between processes; share a CPU tensor and copy it"
-OPWRIGHT_REFUSE(aclError, aclrtMemExportToShareableHandle, (aclrtDrvMemHandle, aclrtMemHandleType, uint64_t, uint64_t*),
-                NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtMemImportFromShareableHandle, (uint64_t, int32_t, aclrtDrvMemHandle*), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtMemSetPidToShareableHandle, (uint64_t, int32_t*, size_t), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtIpcMemGetExportKey, (void*, size_t, char*, size_t, uint64_t), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtIpcMemImportByKey, (void**, const char*, uint64_t), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtIpcMemSetImportPid, (const char*, int32_t*, size_t), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtIpcMemClose, (const char*), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtIpcGetEventHandle, (aclrtEvent, aclrtIpcEventHandle*), NO_SHARING)
-OPWRIGHT_REFUSE(aclError, aclrtIpcOpenEventHandle, (aclrtIpcEventHandle, aclrtEvent*), NO_SHARING)
+aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
+                                         uint64_t* shareableHandle) {
+  return call(
+      "aclrtMemExportToShareableHandle",
+      [&] { out(shareableHandle, "shareableHandle") = memory::export_physical(handle); }, arg("handle", handle),
+      arg("handleType", handleType), arg("flags", flags));
+}
+
+aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle) {
+  return call(
+      "aclrtMemImportFromShareableHandle",
+      [&] { out(handle, "handle") = memory::import_physical(shareableHandle, device_at(deviceId).id()); },
+      arg("shareableHandle", shareableHandle), arg("deviceId", deviceId));
+}
+
+// Any process of the same user may import: the lists of processes that CANN keeps are not needed.
+aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t* pid, size_t pidNum) {
+  return call(
+      "aclrtMemSetPidToShareableHandle", [&] { out(pid, "pid"); }, arg("shareableHandle", shareableHandle),
+      arg("pidNum", pidNum));
+}
+
+aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t len, uint64_t flags) {
+  return call(
+      "aclrtIpcMemGetExportKey",
+      [&] {
+        out(key, "key");
+        const std::string made = memory::export_key(devPtr, size);
+        require(made.size() < len, ACL_ERROR_RT_PARAM_INVALID, "parameter 'len' is ", len, ", but the key has ",
+                made.size() + 1, " characters");
+        std::memset(key, 0, len);
+        made.copy(key, made.size());
+      },
+      arg("devPtr", devPtr), arg("size", size), arg("flags", flags));
+}
+
+aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) {
+  return call(
+      "aclrtIpcMemImportByKey",
+      [&] { out(devPtr, "devPtr") = memory::import_key(&out(key, "key"), current_device().id()); }, arg("key", key),
+      arg("flags", flags));
+}
+
+aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num) {
+  return call(
+      "aclrtIpcMemSetImportPid",
+      [&] {
+        out(key, "key");
+        out(pid, "pid");
+      },
+      arg("key", key), arg("num", num));
+}
+
+aclError aclrtIpcMemClose(const char* key) {
+  return call(
+      "aclrtIpcMemClose",
+      [&] {
+        out(key, "key");
+        if (Stream::current() == nullptr) {
+          for (const auto& stream : streams_of(current_device().id())) stream->wait(std::nullopt);
+        }
+        memory::close_key(key);
+      },
+      arg("key", key));
+}
+
+#define NO_SHARED_EVENTS "events are not shared between processes; synchronize before the other process uses the memory"
+OPWRIGHT_REFUSE(aclError, aclrtIpcGetEventHandle, (aclrtEvent, aclrtIpcEventHandle*), NO_SHARED_EVENTS)
+OPWRIGHT_REFUSE(aclError, aclrtIpcOpenEventHandle, (aclrtIpcEventHandle, aclrtEvent*), NO_SHARED_EVENTS)

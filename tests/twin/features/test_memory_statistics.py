@@ -1,0 +1,123 @@
+"""The caching allocator's numbers, limits and snapshots, on memory that the twin counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+import torch_npu
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+npu = torch_npu.npu
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def empty() -> Iterator[None]:
+    npu.synchronize()
+    npu.empty_cache()
+    npu.reset_peak_memory_stats()
+    yield
+    npu.set_per_process_memory_fraction(1.0)
+    npu.empty_cache()
+
+
+def test_what_is_allocated_is_counted_and_given_back() -> None:
+    before, free = npu.memory_allocated(), npu.mem_get_info()[0]
+    x = torch.empty(8 * MEGABYTE, dtype=torch.int8, device="npu")
+    held = npu.memory_allocated() - before
+    assert 8 * MEGABYTE <= held <= 9 * MEGABYTE
+    assert npu.memory_reserved() >= held
+    assert free - npu.mem_get_info()[0] >= 8 * MEGABYTE
+    assert npu.memory_stats()["allocated_bytes.all.current"] == npu.memory_allocated()
+    del x
+    assert npu.memory_allocated() == before
+    assert npu.max_memory_allocated() >= before + 8 * MEGABYTE
+    npu.empty_cache()
+    assert npu.mem_get_info()[0] >= free
+    npu.reset_peak_memory_stats()
+    assert npu.max_memory_allocated() == before
+
+
+def test_a_fraction_limits_the_process() -> None:
+    total = npu.mem_get_info()[1]
+    limit = npu.memory_reserved() / total + 32 * MEGABYTE / total
+    npu.set_per_process_memory_fraction(limit)
+    errors = npu.memory_stats()["num_ooms"]
+    with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 64\.00 MiB"):
+        torch.empty(64 * MEGABYTE, dtype=torch.int8, device="npu")
+    assert npu.memory_stats()["num_ooms"] == errors + 1
+    assert torch.ones(3, device="npu").sum().item() == 3
+    npu.set_per_process_memory_fraction(1.0)
+    assert torch.empty(64 * MEGABYTE, dtype=torch.int8, device="npu").numel() == 64 * MEGABYTE
+
+
+def test_more_than_there_is() -> None:
+    total = npu.mem_get_info()[1]
+    with pytest.raises(torch.OutOfMemoryError, match="NPU out of memory"):
+        torch.empty(2 * total, dtype=torch.int8, device="npu")
+
+
+def test_a_snapshot_has_the_blocks() -> None:
+    x = torch.empty(3 * MEGABYTE, dtype=torch.int8, device="npu")
+    segments = npu.memory_snapshot()
+    blocks = [block for segment in segments for block in segment["blocks"]]
+    active = [block for block in blocks if block["state"] == "active_allocated"]
+    assert any(block["size"] >= x.numel() for block in active)
+    summary: str = npu.memory_summary()
+    assert "Allocated memory" in summary
+
+
+def test_a_history_has_allocations_and_frees() -> None:
+    npu.memory._record_memory_history(context=None)  # noqa: SLF001 (the documented name)
+    try:
+        x = torch.empty(5 * MEGABYTE, dtype=torch.int8, device="npu")
+        size = x.numel()
+        del x
+        traces = npu.memory._snapshot()["device_traces"]  # noqa: SLF001
+    finally:
+        npu.memory._record_memory_history(enabled=None)  # noqa: SLF001
+    actions = [each["action"] for trace in traces for each in trace if each["size"] >= size]
+    assert {"alloc", "free_requested", "free_completed"} <= {*actions}
+
+
+def test_a_pool_keeps_its_memory_apart() -> None:
+    pool = npu.MemPool()
+    with npu.use_mem_pool(pool):
+        x = torch.full((1000,), 3.0, device="npu")
+    outside = torch.empty(1000, device="npu")
+    segments = {s["segment_pool_id"]: s["address"] for s in npu.memory_snapshot()}
+    assert len(segments) > 1
+    assert x.sum().item() == 3000
+    assert outside.data_ptr() != x.data_ptr()
+
+
+def test_raw_memory() -> None:
+    before = npu.memory_allocated()
+    address = npu.caching_allocator_alloc(MEGABYTE)
+    assert npu.memory_allocated() >= before + MEGABYTE
+    npu.caching_allocator_delete(address)
+    assert npu.memory_allocated() == before
+    assert npu.get_allocator_backend() == "native"
+
+
+def test_devices_have_memory_of_their_own() -> None:
+    before = npu.memory_allocated(0)
+    x = torch.ones(MEGABYTE, device="npu:1")
+    assert npu.memory_allocated(0) == before
+    assert npu.memory_allocated(1) >= 4 * MEGABYTE
+    assert x.sum().item() == MEGABYTE
+
+
+def test_torch_accelerator_reads_the_same() -> None:
+    accelerator = torch.accelerator
+    assert str(accelerator.current_accelerator()) == "npu"
+    assert accelerator.device_count() == npu.device_count()
+    x = torch.ones(1000, device="npu")
+    assert accelerator.memory_allocated() == npu.memory_allocated()
+    assert accelerator.max_memory_allocated() == npu.max_memory_allocated()
+    assert accelerator.get_memory_info()[1] == npu.mem_get_info()[1]
+    del x

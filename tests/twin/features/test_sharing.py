@@ -1,0 +1,187 @@
+"""Device memory that several processes use: native/runtime/shared_memory.cpp."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+import torch_npu
+
+from tests.twin import on_twin
+from tests.twin.aclnn_calls import ascendcl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY_BYTES = 65
+
+SCRIPT = """
+    import opwright.twin
+    import torch
+    import torch_npu
+
+    COUNT = 700_000
+
+    def change(given, answers):
+        x = given.get()
+        seen = x.sum().item()
+        x += 1
+        y = x[1::2]
+        torch.npu.synchronize()
+        answers.put((seen, str(x.device), y.is_contiguous()))
+        assert given.get() is None
+
+    if __name__ == "__main__":
+        context = torch.multiprocessing.get_context("spawn")
+        given, answers = context.Queue(), context.Queue()
+        child = context.Process(target=change, args=(given, answers))
+        child.start()
+        neighbour = torch.full((COUNT,), 5.0, device="npu")
+        x = torch.full((COUNT,), 2.0, device="npu")
+        given.put(x)
+        print(answers.get(timeout=120))
+        print((x.cpu() == 3).all().item(), (neighbour.cpu() == 5).all().item())
+        given.put(None)
+        child.join(120)
+        print(child.exitcode)
+        del x
+        torch.npu.empty_cache()
+        print((torch.ones(2 * COUNT, device="npu").sum() == 2 * COUNT).item())
+"""
+
+
+def test_a_tensor_in_a_queue(tmp_path: Path) -> None:
+    """torch.multiprocessing passes a handle, not the values: what the child writes arrives."""
+    file = tmp_path / "shared.py"
+    file.write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(file)],
+        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=on_twin.LIMIT,
+        check=False,
+    )
+    lines = on_twin.printed(done).splitlines()
+    assert lines == ["(1400000.0, 'npu:0', False)", "True True", "0", "True"]
+
+
+def allocate(size: int) -> ctypes.c_void_p:
+    torch_npu.npu.set_device(0)
+    address = ctypes.c_void_p()
+    assert ascendcl.aclrtMalloc(ctypes.byref(address), ctypes.c_size_t(size), 0) == 0
+    return address
+
+
+def export(address: ctypes.c_void_p, size: int) -> tuple[int, bytes]:
+    key = ctypes.create_string_buffer(KEY_BYTES)
+    code = ascendcl.aclrtIpcMemGetExportKey(
+        address, ctypes.c_size_t(size), key, ctypes.c_size_t(KEY_BYTES), ctypes.c_uint64(1)
+    )
+    return code, key.value
+
+
+def imported(key: bytes) -> ctypes.c_void_p:
+    address = ctypes.c_void_p()
+    assert ascendcl.aclrtIpcMemImportByKey(ctypes.byref(address), key, ctypes.c_uint64(0)) == 0
+    return address
+
+
+def fill(address: ctypes.c_void_p, value: int, count: int) -> None:
+    size = ctypes.c_size_t(count)
+    assert ascendcl.aclrtMemset(address, size, value, size) == 0
+
+
+def first_byte(address: ctypes.c_void_p) -> int:
+    result, one = ctypes.c_uint8(), ctypes.c_size_t(1)
+    assert ascendcl.aclrtMemcpy(ctypes.byref(result), one, address, one, 2) == 0
+    return result.value
+
+
+def test_an_import_is_the_same_memory_until_it_is_freed() -> None:
+    size = 100_000
+    address = allocate(size)
+    fill(address, 3, size)
+    code, key = export(address, size)
+    assert code == 0
+    assert export(address, size) == (0, key)
+    other = imported(key)
+    assert other.value != address.value
+    assert first_byte(other) == 3
+    fill(other, 7, size)
+    assert first_byte(address) == 7
+    assert imported(key).value == other.value
+    for _ in range(2):
+        assert ascendcl.aclrtIpcMemClose(key) == 0
+    assert ascendcl.aclrtFree(address) == 0
+    again = allocate(size)
+    fill(again, 9, size)
+    assert first_byte(again) == 9
+    assert ascendcl.aclrtFree(again) == 0
+
+
+def test_refusals_name_what_is_wrong() -> None:
+    address = allocate(4096)
+    assert address.value is not None
+    inside = ctypes.c_void_p(address.value + 512)
+    assert export(inside, 512)[0] == 107000
+    message: bytes = ascendcl.aclGetRecentErrMsg()
+    assert b"is not the start of an allocation" in message
+    nowhere = ctypes.c_void_p()
+    for key, reason in (
+        (b"nonsense", b"'nonsense' is not a key"),
+        (b"opwright-1-999999-0-512", b"the shared memory of process 1 is not there"),
+    ):
+        code = ascendcl.aclrtIpcMemImportByKey(ctypes.byref(nowhere), key, ctypes.c_uint64(0))
+        assert code == 107000
+        message = ascendcl.aclGetRecentErrMsg()
+        assert reason in message
+    assert ascendcl.aclrtFree(address) == 0
+
+
+def test_a_physical_block_is_imported() -> None:
+    """What torch_npu's expandable segments are made of."""
+
+    class Property(ctypes.Structure):
+        _fields_ = (
+            ("handle_type", ctypes.c_int),
+            ("allocation_type", ctypes.c_int),
+            ("attribute", ctypes.c_int),
+            ("location_id", ctypes.c_uint32),
+            ("location_type", ctypes.c_int),
+            ("reserve", ctypes.c_uint64),
+        )
+
+    size, none = ctypes.c_size_t(2 << 20), ctypes.c_uint64(0)
+    wanted = Property(location_id=0, location_type=1)
+    block, other, handle = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
+    code = ascendcl.aclrtMallocPhysical(ctypes.byref(block), size, ctypes.byref(wanted), none)
+    assert code == 0, ascendcl.aclGetRecentErrMsg()
+    reference = ctypes.byref(handle)
+    assert ascendcl.aclrtMemExportToShareableHandle(block, 0, none, reference) == 0
+    assert ascendcl.aclrtMemImportFromShareableHandle(handle, 0, ctypes.byref(other)) == 0
+    places = []
+    for each in (block, other):
+        place = ctypes.c_void_p()
+        reserved = ascendcl.aclrtReserveMemAddress(
+            ctypes.byref(place), size, ctypes.c_size_t(0), None, none
+        )
+        assert reserved == 0
+        assert ascendcl.aclrtMapMem(place, size, ctypes.c_size_t(0), each, none) == 0
+        places.append(place)
+    fill(places[0], 4, 1000)
+    assert first_byte(places[1]) == 4
+    for place in places:
+        assert ascendcl.aclrtUnmapMem(place) == 0
+        assert ascendcl.aclrtReleaseMemAddress(place) == 0
+    for each in (block, other):
+        assert ascendcl.aclrtFreePhysical(each) == 0
+
+
+def test_events_stay_in_their_process() -> None:
+    with pytest.raises(RuntimeError, match="IPC Event is not support"):
+        torch_npu.npu.Event(interprocess=True).record()
