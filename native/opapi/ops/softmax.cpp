@@ -32,6 +32,25 @@ void scaled_masked_softmax_backward(const at::Tensor& grad, const at::Tensor& y,
   assign(out, by_scores.mul(scale).masked_fill_(mask.to(at::kBool), 0));
 }
 
+// Windows of an image: x [B, W, N, S, S], also [B * W, N, S, S]; a mask [W, S, S] for each window, a bias [N, S, S] for
+// each head, both added.
+void softmax_with_bias(const at::Tensor& x, const std::optional<at::Tensor>& mask, const at::Tensor& bias, double scale,
+                       at::Tensor& out) {
+  require(x.dim() == 4 || x.dim() == 5, ACLNN_ERR_PARAM_INVALID, "parameter 'x' has shape ", x.sizes(),
+          "; it must be [B, W, N, S, S] or [B * W, N, S, S]");
+  const int64_t heads = x.size(-3), rows = x.size(-2), columns = x.size(-1);
+  at::Tensor scores = at::mul(x.to(at::kFloat), scale);
+  scores.add_(bias.to(at::kFloat).view({heads, rows, columns}));
+  if (mask) {
+    const at::Tensor windows = mask->to(at::kFloat).reshape({-1, 1, rows, columns});
+    require(windows.size(0) > 0 && (x.numel() / (heads * rows * columns)) % windows.size(0) == 0,
+            ACLNN_ERR_PARAM_INVALID, "parameter 'attenMask' has shape ", mask->sizes(), "; it must be [W, ", rows, ", ",
+            columns, "] for the windows of x, ", x.sizes());
+    scores.view({-1, windows.size(0), heads, rows, columns}).add_(windows);
+  }
+  assign(out, at::_softmax(scores, -1, false));
+}
+
 }  // namespace
 
 ACLNN(Softmax, (In, self)(Int, dim)(Out, out), at::_softmax_out(out, self.to(out.scalar_type()), dim, false))
@@ -44,3 +63,6 @@ ACLNN(ScaledMaskedSoftmax, (In, x)(In, mask)(Double, scale)(Bool, fixedTriuMask)
       scaled_masked_softmax(x, mask, scale, y))
 ACLNN(ScaledMaskedSoftmaxBackward, (In, gradOutput)(In, y)(In, mask)(Double, scale)(Bool, fixTriuMask)(Out, out),
       scaled_masked_softmax_backward(gradOutput, y, mask, scale, out))
+ACLNN(MaskedSoftmaxWithRelPosBias,
+      (In, x)(OptIn, attenMaskOptional)(In, relativePosBias)(Double, scaleValue)(Int, innerPrecisionMode)(Out, out),
+      softmax_with_bias(x, attenMaskOptional, relativePosBias, scaleValue, out))

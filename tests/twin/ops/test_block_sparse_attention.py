@@ -1,0 +1,145 @@
+"""Attention in blocks that a mask chooses: native/opapi/ops/block_sparse_attention.cpp."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch_npu
+
+from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.inference import FORMS, HALVES, SCALE, ends, normal
+
+BATCH, HEADS, KEY_HEADS, QUERIES, KEYS, WIDTH = 2, 4, 2, 20, 150, 128
+SHAPE = [8, 128]
+ALL = 2147483647
+
+
+def operands(dtype: torch.dtype) -> tuple[list[torch.Tensor], torch.Tensor]:
+    tensors = [
+        normal(BATCH, HEADS, QUERIES, WIDTH, dtype=dtype),
+        normal(BATCH, KEY_HEADS, KEYS, WIDTH, dtype=dtype, seed=1),
+        normal(BATCH, KEY_HEADS, KEYS, WIDTH, dtype=dtype, seed=2),
+    ]
+    blocks = torch.rand(BATCH, HEADS, 3, 2, generator=torch.Generator().manual_seed(5)) > 0.4
+    blocks[0, 0, 1] = False  # rows that see nothing
+    return tensors, blocks
+
+
+def hidden(blocks: torch.Tensor) -> torch.Tensor:
+    rows = blocks.repeat_interleave(SHAPE[0], 2).repeat_interleave(SHAPE[1], 3)
+    return ~rows[:, :, :QUERIES, :KEYS]
+
+
+def attended(tensors: list[torch.Tensor], mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    query, key, value = (tensor.double() for tensor in tensors)
+    key, value = (one.repeat_interleave(HEADS // KEY_HEADS, 1) for one in (key, value))
+    scores = (query @ key.transpose(2, 3) * SCALE).masked_fill(mask, -math.inf)
+    weights = torch.where(mask.all(3, keepdim=True), 0.0, scores.softmax(3).nan_to_num(0))
+    lse = scores.logsumexp(3, keepdim=True)
+    return weights @ value, lse.masked_fill(lse == -math.inf, math.inf).float()
+
+
+@HALVES
+@pytest.mark.parametrize("layout", ["BNSD", "BSND", "TND"])
+def test_forward(layout: str, dtype: torch.dtype) -> None:
+    tensors, blocks = operands(dtype)
+    out, lse = attended(tensors, hidden(blocks))
+    options: dict[str, object] = {"q_input_layout": layout, "kv_input_layout": layout}
+    if layout == "TND":
+        options |= {
+            "actual_seq_lengths": [QUERIES] * BATCH,
+            "actual_seq_lengths_kv": [KEYS] * BATCH,
+        }
+    actual = run_on_npu(
+        torch_npu.npu_block_sparse_attention,
+        *(FORMS[layout](tensor).contiguous() for tensor in tensors),
+        blocks.to(torch.int8),
+        SHAPE,
+        num_key_value_heads=KEY_HEADS,
+        scale_value=SCALE,
+        inner_precise=0,
+        softmax_lse_flag=1,
+        **options,
+    )
+    agree(actual, (FORMS[layout](out).to(dtype), FORMS[layout](lse)))
+
+
+@HALVES
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_backward(layout: str, dtype: torch.dtype) -> None:
+    """Through autograd, against autograd in float64."""
+    tensors, blocks = operands(dtype)
+    blocks[0, 0, 1] = True
+    host = [tensor.double().requires_grad_() for tensor in tensors]
+    grad = normal(BATCH, HEADS, QUERIES, WIDTH, dtype=dtype, seed=7)
+    out, lse = attended(host, hidden(blocks))
+    torch.autograd.backward(out, grad.double())
+
+    packed = layout == "TND"
+    options: dict[str, object] = {
+        "q_input_layout": layout,
+        "kv_input_layout": layout,
+        "actual_seq_lengths": [QUERIES] * BATCH if packed else None,
+        "actual_seq_lengths_kv": [KEYS] * BATCH if packed else None,
+    }
+    actual = run_on_npu(
+        torch_npu.npu_block_sparse_attention_backward,
+        *(
+            FORMS[layout](tensor).contiguous()
+            for tensor in (grad, *tensors, out.detach().to(dtype))
+        ),
+        FORMS[layout](lse.detach()).contiguous(),
+        blocks.to(torch.int8),
+        block_shape=SHAPE,
+        num_key_value_heads=KEY_HEADS,
+        scale_value=SCALE,
+        **options,
+    )
+    assert isinstance(actual, tuple)
+    for one, other in zip(actual, host, strict=True):
+        assert other.grad is not None
+        expected = FORMS[layout](other.grad).to(dtype)
+        torch.testing.assert_close(one.cpu(), expected, rtol=2e-2, atol=5e-3)
+
+
+def test_lengths_of_packed_sequences() -> None:
+    """They differ, and the mask is as large as the longest needs."""
+    (query, key, value), blocks = operands(torch.float16)
+    lengths, key_lengths = [20, 9], [150, 40]
+    out, _ = attended([query, key, value], hidden(blocks))
+    short = [query[1:, :, :9], key[1:, :, :40], value[1:, :, :40]]
+    second, _ = attended(short, hidden(blocks)[1:, :, :9, :40])
+
+    def packed(tensor: torch.Tensor, counts: list[int]) -> torch.Tensor:
+        rows = FORMS["BSND"](tensor)
+        return torch.cat([rows[i, :count] for i, count in enumerate(counts)])
+
+    assert ends(lengths)[-1] == packed(query, lengths).size(0)
+    actual = run_on_npu(
+        torch_npu.npu_block_sparse_attention,
+        packed(query, lengths),
+        packed(key, key_lengths),
+        packed(value, key_lengths),
+        blocks.to(torch.int8),
+        SHAPE,
+        num_key_value_heads=KEY_HEADS,
+        scale_value=SCALE,
+        inner_precise=0,
+        actual_seq_lengths=lengths,
+        actual_seq_lengths_kv=key_lengths,
+    )
+    assert isinstance(actual, tuple)
+    expected = torch.cat([FORMS["BSND"](out)[0], FORMS["BSND"](second)[0]])
+    agree(actual[0], expected.half())
+
+
+def test_refusals() -> None:
+    tensors, blocks = operands(torch.float16)
+    attend = torch_npu.npu_block_sparse_attention
+    options: dict[str, object] = {"num_key_value_heads": KEY_HEADS, "scale_value": SCALE}
+    given = (*tensors, blocks.to(torch.int8))
+    layouts = {"q_input_layout": "BNSD", "kv_input_layout": "BNSD"}
+    rejects("blockSparseMask", attend, *given, [4, 128], **options, **layouts)
+    rejects("they must be one", attend, *given, SHAPE, **options, q_input_layout="BNSD")
