@@ -67,7 +67,7 @@ def attention(q, k, v):
 def group_norm_silu(x, norm):
     """Normalize groups of channels, then silu."""
     if torch.is_autocast_enabled(x.device.type):
-        x = x.float()  # the operator wants one dtype; autocast does the same to group_norm
+        x = x.float()  # it takes one dtype, says its page; autocast widens group_norm as well
     return torch_npu.npu_group_norm_swish(
         x, norm.num_groups, norm.weight, norm.bias, eps=norm.eps, swish_scale=1.0
     )[0]
