@@ -2,69 +2,9 @@
 // Quantization and its inverse. Everything is computed in float32; results are rounded once and saturate.
 #include <numeric>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/low_precision.h"
 
 namespace {
-
-// A quantized type: its bounds, and how values become storage.
-struct Quantized {
-  double lowest, highest;
-  bool integral;
-  bool packed;  // eight 4-bit values in an int32, the first in the lowest bits
-};
-
-Quantized quantized(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kChar:
-      return {-128, 127, true, false};
-    case at::kByte:
-      return {0, 255, true, false};
-    case at::kInt:
-      return {-8, 7, true, true};
-    case at::kFloat8_e4m3fn:
-      return {-448, 448, false, false};
-    case at::kFloat8_e5m2:
-      return {-57344, 57344, false, false};
-    default:
-      fail(ACLNN_ERR_PARAM_INVALID, "the quantized output is ", dtype,
-           "; allowed: int8, uint8, int32 (eight 4-bit values), float8_e4m3fn, float8_e5m2");
-  }
-}
-
-at::Tensor pack(const at::Tensor& values) {
-  require(values.dim() > 0 && values.size(-1) % 8 == 0, ACLNN_ERR_PARAM_INVALID,
-          "the last dimension must be divisible by 8 to be packed into int32, but the shape is ", values.sizes());
-  const at::Tensor nibbles = values.to(at::kLong).bitwise_and(15).unflatten(-1, {values.size(-1) / 8, 8});
-  return nibbles.__lshift__(at::arange(8) * 4).sum(-1).to(at::kInt);  // to int32 keeps the low 32 bits
-}
-
-at::Tensor unpack(const at::Tensor& packed) {
-  const at::Tensor nibbles = packed.unsqueeze(-1).__rshift__(at::arange(8, at::kInt) * 4).bitwise_and(15);
-  return (nibbles.bitwise_xor(8) - 8).flatten(-2);  // sign of 4-bit two's complement
-}
-
-void apply_rounding(at::Tensor& values, const std::string& mode) {
-  if (mode == "round") {
-    values.round_();
-  } else if (mode == "ceil") {
-    values.ceil_();
-  } else if (mode == "trunc") {
-    values.trunc_();
-  } else if (mode == "floor") {
-    values.floor_();
-  } else {
-    fail(ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode, "'; allowed: round, ceil, trunc, floor");
-  }
-}
-
-// Uses up `values`.
-void store(at::Tensor& out, at::Tensor values, const Quantized& type, const std::string& mode = "round") {
-  require(type.integral || mode == "round", ACLNN_ERR_PARAM_INVALID, "roundMode is '", mode,
-          "'; an output of 8-bit floats allows only round");
-  if (type.integral) apply_rounding(values, mode);
-  values.clamp_(type.lowest, type.highest);
-  assign(out, type.packed ? pack(values) : values);
-}
 
 // A scale or offset with one value per slice along `axis`, in the shape that broadcasts with `x`.
 at::Tensor along(const at::Tensor& x, const at::Tensor& values, int64_t axis) {
@@ -75,18 +15,19 @@ at::Tensor along(const at::Tensor& x, const at::Tensor& values, int64_t axis) {
   return wide.view(shape);
 }
 
-void ascend_quant(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale,
-                  const std::optional<at::Tensor>& offset, bool sqrt_mode, const std::string& mode, int64_t axis) {
+void ascend_quant(Coded& out, const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset,
+                  bool sqrt_mode, const std::string& mode, int64_t axis) {
+  const Rounding rounding = even_rounding_of(mode, "roundMode");
   const at::Tensor factor = along(x, scale, axis);
   at::Tensor values = x.to(at::kFloat) * factor;
   if (sqrt_mode) values.mul_(factor);
   if (offset) values.add_(along(x, *offset, axis));
-  store(out, values, quantized(out.scalar_type()), mode);
+  store(out, values, rounding);
 }
 
 void anti_quant(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const std::optional<at::Tensor>& offset,
                 bool sqrt_mode) {
-  at::Tensor values = (x.scalar_type() == at::kInt ? unpack(x) : x).to(at::kFloat);
+  at::Tensor values = unpacked(x).to(at::kFloat);
   // One value per element of the last dimension, or of the one before it.
   const int64_t axis = values.dim() > 1 && scale.dim() == 1 && scale.numel() != values.size(-1) ? -2 : -1;
   if (offset) values = values + along(values, *offset, axis);
@@ -95,15 +36,18 @@ void anti_quant(at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, c
   assign(out, sqrt_mode ? values * factor : values);
 }
 
-void quantize(at::Tensor& out, const at::Tensor& x, const at::Tensor& scales,
-              const std::optional<at::Tensor>& zero_points, int64_t axis) {
+void quantize(Coded& out, const at::Tensor& x, const at::Tensor& scales, const std::optional<at::Tensor>& zero_points,
+              int64_t axis) {
   at::Tensor values = x.to(at::kFloat) / along(x, scales, axis);
   // An int32 output is not packed here; float32 cannot hold its bounds.
-  const Quantized type = out.scalar_type() == at::kInt ? Quantized{-2147483648.0, 2147483647.0, true, false}
-                                                       : quantized(out.scalar_type());
-  if (type.integral) values = values.to(at::kDouble).round_();
+  const bool wide = out.dtype == ACL_INT32;
+  if (wide || out.format().integral) values = values.to(at::kDouble).round_();
   if (zero_points) values = values + along(x, *zero_points, axis);
-  store(out, values, type);
+  if (wide) {
+    assign(out.values, values.clamp_(-2147483648.0, 2147483647.0));
+  } else {
+    store(out, values.to(at::kFloat));
+  }
 }
 
 // Rows of `x` times the scales of their group; `ends` are the rows at which the groups end.
@@ -127,15 +71,16 @@ at::Tensor smoothed(const at::Tensor& tensor, const std::optional<at::Tensor>& s
   return rows.view(x.sizes());
 }
 
-void dynamic_quant(at::Tensor& out, at::Tensor& scale_out, at::Tensor* offset_out, const at::Tensor& tensor,
+void dynamic_quant(Coded& out, at::Tensor& scale_out, at::Tensor* offset_out, const at::Tensor& tensor,
                    const std::optional<at::Tensor>& smooth_scales, const std::optional<at::Tensor>& group_ends,
-                   bool symmetrical, const std::string& mode) {
+                   bool symmetrical, const std::string& mode, double type_max = 0) {
   const bool per_channel = mode == "perchannel", per_tensor = mode == "pertensor";
   require(per_channel || per_tensor || mode == "pertoken", ACLNN_ERR_PARAM_INVALID, "quantMode is '", mode,
           "'; allowed: pertoken, pertensor, perchannel");
   require(!group_ends || mode == "pertoken", ACLNN_ERR_PARAM_INVALID,
           "groupIndexOptional is only possible with quantMode pertoken");
-  const Quantized type = quantized(out.scalar_type());
+  LowFormat type = out.format();
+  if (type_max > 0 && type.dtype == ACL_HIFLOAT8) type.highest = type_max;
   const at::Tensor x = smoothed(tensor, smooth_scales, group_ends, per_channel);
   if (x.numel() == 0) return;
   const std::vector<int64_t> all = [&] {
@@ -153,7 +98,7 @@ void dynamic_quant(at::Tensor& out, at::Tensor& scale_out, at::Tensor* offset_ou
     offset = type.highest - highest / divisor;
     values.add_(offset);
   }
-  store(out, values, type);
+  store(out, values);
   scale_out.copy_(scale.view(scale_out.sizes()));
   if (offset.defined() && offset_out != nullptr && offset_out->defined()) {
     offset_out->copy_(offset.view(offset_out->sizes()));
@@ -162,31 +107,31 @@ void dynamic_quant(at::Tensor& out, at::Tensor& scale_out, at::Tensor* offset_ou
 
 }  // namespace
 
-ACLNN(AscendQuant, (In, x)(In, scale)(OptIn, offset)(Bool, sqrtMode)(Text, roundMode)(Int32, dstType)(Out, y),
+ACLNN(AscendQuant, (In, x)(In, scale)(OptIn, offset)(Bool, sqrtMode)(Text, roundMode)(Int32, dstType)(CodedOut, y),
       ascend_quant(y, x, scale, offset, sqrtMode, roundMode, -1))
 ACLNN(AscendQuantV3,
-      (In, x)(In, scale)(OptIn, offset)(Bool, sqrtMode)(Text, roundMode)(Int32, dstType)(Int32, axis)(Out, y),
+      (In, x)(In, scale)(OptIn, offset)(Bool, sqrtMode)(Text, roundMode)(Int32, dstType)(Int32, axis)(CodedOut, y),
       ascend_quant(y, x, scale, offset, sqrtMode, roundMode, axis))
-ACLNN(AscendAntiQuant, (In, x)(In, scale)(OptIn, offset)(Int, dstType)(Bool, sqrtMode)(Out, y),
+ACLNN(AscendAntiQuant, (CodedIn, x)(In, scale)(OptIn, offset)(Int, dstType)(Bool, sqrtMode)(Out, y),
       anti_quant(y, x, scale, offset, sqrtMode))
-ACLNN(Quantize, (In, x)(In, scales)(OptIn, zeroPoints)(Dtype, dtype)(Int32, axis)(Out, out),
+ACLNN(Quantize, (In, x)(In, scales)(OptIn, zeroPoints)(Dtype, dtype)(Int32, axis)(CodedOut, out),
       quantize(out, x, scales, zeroPoints, axis))
 
-ACLNN(DynamicQuant, (In, x)(OptIn, smoothScalesOptional)(Out, yOut)(Out, scaleOut),
+ACLNN(DynamicQuant, (In, x)(OptIn, smoothScalesOptional)(CodedOut, yOut)(Out, scaleOut),
       dynamic_quant(yOut, scaleOut, nullptr, x, smoothScalesOptional, std::nullopt, true, "pertoken"))
 // Asymmetrical if the caller wants an offset.
 ACLNN(DynamicQuantV2,
-      (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(Out, yOut)(Out,
-                                                                                                  scaleOut)(OptOut,
+      (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(CodedOut,
+                                                                                       yOut)(Out, scaleOut)(OptOut,
                                                                                                             offsetOut),
       dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, !offsetOut.defined(),
                     "pertoken"))
 ACLNN(DynamicQuantV3,
       (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(Bool, isSymmetrical)(
-          Text, quantMode)(Out, yOut)(Out, scaleOut)(OptOut, offsetOut),
+          Text, quantMode)(CodedOut, yOut)(Out, scaleOut)(OptOut, offsetOut),
       dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, isSymmetrical, quantMode))
 ACLNN(DynamicQuantV4,
       (In, x)(OptIn, smoothScalesOptional)(OptIndex, groupIndexOptional)(Int, dstType)(Bool, isSymmetrical)(
-          Text, quantMode)(Float, dstTypeMax)(Out, yOut)(Out, scaleOut)(OptOut, offsetOut),
-      // dstTypeMax is for a type (hifloat8) that the twin does not have
-      dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, isSymmetrical, quantMode))
+          Text, quantMode)(Float, dstTypeMax)(CodedOut, yOut)(Out, scaleOut)(OptOut, offsetOut),
+      dynamic_quant(yOut, scaleOut, &offsetOut, x, smoothScalesOptional, groupIndexOptional, isSymmetrical, quantMode,
+                    dstTypeMax))
