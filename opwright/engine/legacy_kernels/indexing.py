@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from opwright.engine.kernels.indexing import embedding_bag as bags_of
 from opwright.engine.legacy_kernels.table import legacy_kernel
 from opwright.engine.model import Node
 
@@ -164,3 +165,41 @@ def stride_add(
     first = x1[:, x1_c1_offset * block :][:, :channels]
     second = x2[:, x2_c1_offset * block :][:, :channels]
     return first + second
+
+
+@legacy_kernel("EmbeddingBag")
+def embedding_bag(
+    weight: torch.Tensor,
+    indices: torch.Tensor,
+    offsets: torch.Tensor,
+    per_sample_weights: torch.Tensor | None = None,
+    *,
+    mode: str = "mean",
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+    node: Node,
+) -> tuple[torch.Tensor, ...]:
+    """Reduce rows of a table by bags; also the bag of each row, which ATen leaves out for sums."""
+    found = bags_of(
+        weight,
+        indices,
+        offsets,
+        per_sample_weights,
+        mode=mode,
+        scale_grad_by_freq=scale_grad_by_freq,
+        sparse=sparse,
+        include_last_offset=include_last_offset,
+        padding_idx=padding_idx,
+    )
+    y, bags, *others = found
+    if bags.numel() != indices.numel():
+        places = torch.arange(indices.numel(), dtype=offsets.dtype)
+        bags = torch.searchsorted(offsets, places, right=True) - 1
+    shapes = [spec.shape or () for spec in node.outputs[2:]]
+    filled = [
+        each if each.numel() else each.new_zeros(shape)
+        for each, shape in zip(others, shapes, strict=True)
+    ]
+    return (y, bags, *filled)

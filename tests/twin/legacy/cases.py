@@ -83,6 +83,9 @@ CASES: dict[str, Case] = {
     "avg pool 3d": lambda to: layer(nn.AvgPool3d(2, ceil_mode=True), VOLUME, to),
     "adaptive avg pool": lambda to: layer(nn.AdaptiveAvgPool2d(2), IMAGE, to),
     "embedding": lambda to: backward(lambda w: functional.embedding(to(PLACES), w), to(X[0])),
+    "embedding bag": lambda to: functional.embedding_bag(
+        to(PLACES.flatten()), to(X[0]), to(torch.tensor([0, 2, 3])), mode="sum"
+    ),
     "softmax": lambda to: backward(lambda x: x.softmax(1), to(X)),
     "log softmax": lambda to: backward(lambda x: x.log_softmax(-1), to(X)),
     "selu": lambda to: backward(functional.selu, to(X)),
