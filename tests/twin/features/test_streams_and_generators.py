@@ -59,10 +59,8 @@ def test_streams_wait_for_each_other() -> None:
         assert torch.ones(3, device="npu").sum().item() == 3
 
 
-def test_priorities_have_a_range() -> None:
-    least, greatest = npu.Stream.priority_range()
-    assert least >= greatest
-    with npu.stream(npu.Stream(priority=greatest)):
+def test_a_priority_changes_nothing() -> None:
+    with npu.stream(npu.Stream(priority=-1)):
         assert torch.ones(2, device="npu").sum().item() == 2
 
 
