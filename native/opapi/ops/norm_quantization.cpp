@@ -27,6 +27,11 @@ std::vector<int64_t> normalized_dims(const at::Tensor& gamma) {
   return dims.empty() ? std::vector<int64_t>{-1} : dims;
 }
 
+// Without the leading dimensions that `values` does not have.
+at::Tensor fitted(const at::Tensor& parameter, const at::Tensor& values) {
+  return parameter.dim() > values.dim() ? parameter.flatten(0, parameter.dim() - values.dim()) : parameter;
+}
+
 struct Normalized {
   at::Tensor values;  // without beta
   at::Tensor inverse;
@@ -34,11 +39,14 @@ struct Normalized {
 
 Normalized normalized(const at::Tensor& x, const at::Tensor& gamma, double eps) {
   const at::Tensor wide = x.to(at::kFloat);
-  const at::Tensor inverse = at::square(wide).mean(normalized_dims(gamma), /*keepdim=*/true).add_(eps).rsqrt_();
-  return {at::mul(wide, inverse).mul_(gamma), inverse};
+  const at::Tensor squares = at::square(wide).mean(normalized_dims(gamma), /*keepdim=*/true).to(at::kDouble);
+  const at::Tensor inverse = (squares + eps).rsqrt_().to(at::kFloat);
+  return {at::mul(wide, inverse).mul_(fitted(gamma, x)), inverse};
 }
 
-at::Tensor with_beta(const at::Tensor& values, const OptionalTensor& beta) { return beta ? values + *beta : values; }
+at::Tensor with_beta(const at::Tensor& values, const OptionalTensor& beta) {
+  return beta ? values + fitted(*beta, values) : values;
+}
 
 // Statistics of one value per row go to whatever shape the caller keeps them in; an output without elements is not
 // wanted.
@@ -48,9 +56,9 @@ void store_statistic(at::Tensor& out, const at::Tensor& values) {
 
 void store_affine(Coded& out, const at::Tensor& values, const at::Tensor& scale, const OptionalTensor& offset,
                   bool divide) {
-  const at::Tensor factor = scale.to(at::kFloat);
+  const at::Tensor factor = fitted(scale.to(at::kFloat), values);
   const at::Tensor scaled = divide ? values / factor : values * factor;
-  store(out, offset ? scaled + offset->to(at::kFloat) : scaled);
+  store(out, offset ? scaled + fitted(offset->to(at::kFloat), values) : scaled);
 }
 
 void add_rms_norm_quant(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, const at::Tensor& scales1,

@@ -64,6 +64,8 @@ def test_rms_norm_quant() -> None:
     expected = values / scale.float() + 3
     args = [tensor.to("npu") for tensor in (x, gamma, beta, scale, offset)]
     near(torch_npu.npu_rms_norm_quant(*args, EPS), int8(expected))
+    vector = [args[0][0], *(tensor.view(1, -1) for tensor in args[1:])]
+    near(torch_npu.npu_rms_norm_quant(*vector, EPS), int8(expected[0]))
     packed = torch_npu.npu_rms_norm_quant(
         x.to("npu"),
         gamma.to("npu"),
