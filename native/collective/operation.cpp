@@ -1,23 +1,57 @@
 // native/collective/operation.cpp
 #include "collective/operation.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
+#include "runtime/settings.h"
 #include "runtime/trace.h"
 
 namespace opwright::collective {
 namespace {
 
+// The sends and receives of one task. Those of a group are added until the group ends.
+class Batch {
+ public:
+  Batch(std::vector<Item> items, bool complete) : items_(std::move(items)), complete_(complete) {}
+
+  void add(const std::vector<Item>& items) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    items_.insert(items_.end(), items.begin(), items.end());
+  }
+  void complete() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    complete_ = true;
+    changed_.notify_all();
+  }
+  // Waits for the end of the group.
+  const std::vector<Item>& items(const Communicator& communicator) {
+    constexpr std::chrono::milliseconds kSlice(100);  // between two looks at the communicator
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!changed_.wait_for(lock, kSlice, [&] { return complete_; })) communicator.require_usable();
+    return items_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Item> items_;
+  bool complete_;
+};
+
 class OperationTask final : public Task {
  public:
-  explicit OperationTask(Operation operation) : operation_(std::move(operation)) {}
+  OperationTask(Operation operation, std::shared_ptr<Batch> batch)
+      : operation_(std::move(operation)), batch_(std::move(batch)) {}
 
   void run() override {
-    operation_.communicator->run(operation_.agreement, [this](Exchange& exchange) {
-      if (operation_.body) operation_.body(exchange);
-      if (!operation_.items.empty()) transfer(exchange);
-    });
+    Communicator& communicator = *operation_.communicator;
+    if (operation_.body) return communicator.run(operation_.agreement, operation_.body);
+    const std::vector<Item>& items = batch_->items(communicator);
+    communicator.run(operation_.agreement, [&](Exchange& exchange) { transfer(exchange, items); });
   }
   const char* name() const noexcept override { return operation_.function; }
   std::string trace_args() const override {
@@ -32,10 +66,10 @@ class OperationTask final : public Task {
     return {Call::kPointToPoint, item.type, Agreement::kNone, Agreement::kNone, 0};
   }
 
-  void transfer(Exchange& exchange) {
+  static void transfer(Exchange& exchange, const std::vector<Item>& items) {
     std::vector<const Item*> to_self;
     std::vector<const Item*> from_self;
-    for (const Item& item : operation_.items) {
+    for (const Item& item : items) {
       if (item.peer == exchange.rank()) {
         (item.send ? to_self : from_self).push_back(&item);
       } else if (item.send) {
@@ -56,21 +90,25 @@ class OperationTask final : public Task {
   }
 
   const Operation operation_;
+  const std::shared_ptr<Batch> batch_;
 };
 
-void enqueue(Operation operation, const std::shared_ptr<Stream>& stream) {
+void enqueue(Operation operation, std::shared_ptr<Batch> batch, const std::shared_ptr<Stream>& stream) {
   operation.communicator->used_by(stream);
-  stream->submit(std::make_unique<OperationTask>(std::move(operation)));
+  stream->submit(std::make_unique<OperationTask>(std::move(operation), std::move(batch)));
 }
 
-struct Held {
+// The sends and receives of a group on one communicator and stream.
+struct Transfers {
   Operation operation;
   std::shared_ptr<Stream> stream;
+  std::shared_ptr<Batch> batch;
+  bool enqueued;
 };
 
 struct Group {
   int depth = 0;
-  std::vector<Held> held;
+  std::vector<Transfers> open;
 };
 
 Group& group() {
@@ -78,24 +116,28 @@ Group& group() {
   return instance;
 }
 
-// Adds the sends and receives to those of the same communicator and stream, if there are any.
-bool merge(std::vector<Held>& merged, Held& next) {
-  for (Held& known : merged) {
-    if (known.stream != next.stream || known.operation.communicator != next.operation.communicator) continue;
-    auto& [function, communicator, agreement, body, items, ranges] = known.operation;
-    items.insert(items.end(), next.operation.items.begin(), next.operation.items.end());
-    ranges.insert(ranges.end(), next.operation.ranges.begin(), next.operation.ranges.end());
-    return true;
+void add_to_group(Operation operation, const std::shared_ptr<Stream>& stream) {
+  for (Transfers& known : group().open) {
+    if (known.stream != stream || known.operation.communicator != operation.communicator) continue;
+    known.batch->add(operation.items);
+    auto& ranges = known.operation.ranges;
+    ranges.insert(ranges.end(), operation.ranges.begin(), operation.ranges.end());
+    return;
   }
-  return false;
+  auto batch = std::make_shared<Batch>(operation.items, /*complete=*/false);
+  // In sync mode the task would wait in this thread; a capture looks at once at what a task touches.
+  const bool enqueued = !settings().sync && stream->sink() == nullptr;
+  if (enqueued) enqueue(operation, batch, stream);
+  group().open.push_back({std::move(operation), stream, std::move(batch), enqueued});
 }
 
 }  // namespace
 
 void submit(Operation operation, const std::shared_ptr<Stream>& stream) {
   operation.communicator->require_usable();
-  if (group().depth == 0) return enqueue(std::move(operation), stream);
-  group().held.push_back({std::move(operation), stream});
+  if (!operation.body && group().depth > 0) return add_to_group(std::move(operation), stream);
+  auto batch = operation.body ? nullptr : std::make_shared<Batch>(std::move(operation.items), /*complete=*/true);
+  enqueue(std::move(operation), std::move(batch), stream);
 }
 
 void begin_group() { ++group().depth; }
@@ -103,18 +145,10 @@ void begin_group() { ++group().depth; }
 void end_group() {
   require(group().depth > 0, HCCL_E_PARA, "no group has been started on this thread; call HcclGroupStart first");
   if (--group().depth > 0) return;
-  std::vector<Held> held = std::exchange(group().held, {});
-  std::vector<Held> transfers;
-  std::vector<Held> collectives;
-  for (Held& next : held) {
-    if (next.operation.body) {
-      collectives.push_back(std::move(next));
-    } else if (!merge(transfers, next)) {
-      transfers.push_back(std::move(next));
-    }
+  for (Transfers& transfers : std::exchange(group().open, {})) {
+    transfers.batch->complete();
+    if (!transfers.enqueued) enqueue(std::move(transfers.operation), transfers.batch, transfers.stream);
   }
-  for (Held& next : transfers) enqueue(std::move(next.operation), next.stream);
-  for (Held& next : collectives) enqueue(std::move(next.operation), next.stream);
 }
 
 }  // namespace opwright::collective

@@ -1,6 +1,9 @@
 // native/collective/operation.h
-// One call on a communicator, as a task of a stream; and groups of calls (HcclGroupStart), which are held back until
-// the group ends.
+// One call on a communicator, as a task of a stream; and groups of calls (HcclGroupStart).
+//
+// The sends and receives that a group makes on one communicator and stream are one task, so that they go on at once. It
+// is enqueued with the first of them and waits for the end of the group: an event that is recorded after a send, but
+// before the group ends, comes after the transfer all the same.
 #pragma once
 
 #include <functional>
@@ -31,11 +34,9 @@ struct Operation {
   std::vector<MemoryRange> ranges;
 };
 
-// Enqueues, or keeps until the group of this thread ends.
 void submit(Operation operation, const std::shared_ptr<Stream>& stream);
 
 OPWRIGHT_API void begin_group();
-// All sends and receives of one communicator on one stream go on at once, before its collectives.
 OPWRIGHT_API void end_group();
 
 }  // namespace opwright::collective

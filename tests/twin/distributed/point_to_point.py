@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch_npu
 from torch import distributed as dist
@@ -151,3 +153,23 @@ def captured() -> None:
         x.fill_(rank + step)
         graph.replay()
         same(z, torch.full((5,), 2.0 * (sum(range(size)) + size * (step + 1))))
+
+
+def user_groups() -> None:
+    """What is waited for inside of a group that torch_npu's backend began by hand."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    world = dist.group.WORLD
+    assert world is not None
+    backend: Any = world._get_backend(torch.device("npu"))  # noqa: SLF001 - as torch_npu's own tests do
+    x = torch.full((100_000,), rank + 1.0).to("npu")
+    y = torch.full((100_000,), float(rank)).to("npu")
+    dist.barrier()
+    backend._group_start()  # noqa: SLF001
+    reduced = dist.all_reduce(x, async_op=True)
+    moved = dist.isend(y, 1 - rank) if rank == 0 else dist.irecv(y, 1 - rank)
+    backend._group_end()  # noqa: SLF001
+    for work in (reduced, moved):
+        assert work is not None
+        work.wait()
+    same(x, torch.full((100_000,), size * (size + 1) / 2))
+    same(y, torch.zeros(100_000))

@@ -29,6 +29,7 @@ SCENARIOS = (
     ("point_to_point.both_send_first", 2),
     ("point_to_point.overlap", 2),
     ("point_to_point.groups", 4),
+    ("point_to_point.user_groups", 2),
     ("point_to_point.mesh", 4),
     ("point_to_point.captured", 2),
     ("training.data_parallel", 2),
