@@ -19,11 +19,6 @@ struct Options {
   int64_t group_type, act_type;  // group_type -1: none, 0: rows, 2: the common axis
 };
 
-// One product. What is not given is undefined.
-struct Product {
-  at::Tensor x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale;
-};
-
 bool is_absent(const List& list) {
   return list.empty() || (list.size() == 1 && (!list[0].defined() || list[0].numel() == 0));
 }
@@ -53,7 +48,7 @@ at::Tensor weight_of(const Operands& operands, int64_t expert) {
 // A packed weight has one of its axes eight times as long.
 at::Tensor unpacked_weight(const at::Tensor& weight, int64_t rows) {
   if (weight.scalar_type() != at::kInt) return weight;
-  return unpack_int4(weight, weight.size(0) * 8 == rows ? 0 : 1);
+  return weight.size(0) * 8 == rows ? unpack_int4(weight.t()).t() : unpack_int4(weight);
 }
 
 at::Tensor column(const at::Tensor& per_token_scale) { return per_token_scale.to(at::kFloat).reshape({-1, 1}); }
@@ -61,16 +56,18 @@ at::Tensor column(const at::Tensor& per_token_scale) { return per_token_scale.to
 // Plain factors, or a quantized weight, which is brought back to the dtype of x first.
 at::Tensor multiply_floats(const Product& product) {
   const at::ScalarType dtype = product.x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor weight = unpacked_weight(product.weight, product.x.size(1)).to(dtype);
-  require(product.weight.is_floating_point() || product.antiquant_scale.defined(), ACLNN_ERR_PARAM_INVALID,
+  at::Tensor weight = unpacked_weight(product.weight, product.x.size(1));
+  require(weight.is_floating_point() || product.antiquant_scale.defined(), ACLNN_ERR_PARAM_INVALID,
           "parameter 'antiquantScale' is missing: x is ", product.x.scalar_type(), ", but weight is ",
           product.weight.scalar_type());
   if (product.antiquant_scale.defined()) {
-    if (product.antiquant_offset.defined()) weight = weight + product.antiquant_offset.to(dtype);
-    weight = scaled_blocks(weight, product.antiquant_scale.to(dtype), "antiquantScale");
-    weight = weight.to(product.x.scalar_type()).to(dtype);
+    // The device adds and multiplies in float16 for such factors, in float32 for bfloat16.
+    const at::ScalarType inner = product.x.scalar_type() == at::kHalf ? at::kHalf : dtype;
+    weight = weight.to(inner);
+    if (product.antiquant_offset.defined()) weight = weight + product.antiquant_offset.to(inner);
+    weight = scaled_blocks(weight, product.antiquant_scale.to(inner), "antiquantScale").to(product.x.scalar_type());
   }
-  at::Tensor result = at::mm(product.x.to(dtype), weight);
+  at::Tensor result = at::mm(product.x.to(dtype), weight.to(dtype));
   if (product.bias.defined()) result.add_(product.bias);
   return result;
 }
@@ -82,27 +79,42 @@ at::Tensor multiply_int8(const Product& product, bool keep_integers) {
   if (keep_integers) return result;
   require(product.scale.defined(), ACLNN_ERR_PARAM_INVALID,
           "parameter 'scale' is missing: int8 factors without scales give int32");
-  result = result.to(at::kFloat).mul_(scale_factor(product.scale));
+  result = result.to(at::kFloat).mul_(scale_of(product.scale));
   if (product.per_token_scale.defined()) result.mul_(column(product.per_token_scale));
   if (product.bias.defined() && !integer_bias) result.add_(product.bias);
   if (product.offset.defined()) result.add_(product.offset);
   return result;
 }
 
-// The 4-bit weight of int8 rows: the bias makes up for the 8 that is taken from x, which the device splits into two
-// 4-bit numbers.
+// The 4-bit weight of int8 rows: the device splits x into two 4-bit numbers, and the bias makes up for the 8 that it
+// takes from the lower one. An offset is what is added to each weight, times its scale.
 at::Tensor multiply_int4(const Product& product) {
-  require(product.scale.defined() && !product.offset.defined(), ACLNN_ERR_PARAM_INVALID,
-          "a 4-bit weight needs parameter 'scale', and 'offset' must be null with it");
+  require(product.scale.defined(), ACLNN_ERR_PARAM_INVALID, "parameter 'scale' is missing: a 4-bit weight needs it");
   const bool wide = product.x.scalar_type() == at::kChar;
   require(!wide || product.bias.defined(), ACLNN_ERR_PARAM_INVALID,
           "parameter 'bias' is missing: int8 rows and a 4-bit weight need 8 * weight * scale, summed over the rows");
-  const at::Tensor x = wide ? product.x.to(at::kDouble) - 8 : unpack_int4(product.x, 1).to(at::kDouble);
+  const at::Tensor x = (wide ? product.x : unpack_int4(product.x)).to(at::kDouble);
   const at::Tensor weight = unpacked_weight(product.weight, x.size(1)).to(at::kDouble);
-  at::Tensor result = at::mm(x, scaled_blocks(weight, scale_factor(product.scale).to(at::kDouble), "scale"));
+  const at::Tensor scaled = scaled_blocks(weight, scale_of(product.scale).to(at::kDouble), "scale");
+  at::Tensor result = at::mm(wide ? x - 8 : x, scaled);
   if (wide) result.add_(product.bias);
+  if (product.offset.defined()) {
+    result.add_(at::mm(x, scaled_blocks(at::ones_like(weight), product.offset.to(at::kDouble), "offset")));
+  }
   if (product.per_token_scale.defined()) result.mul_(column(product.per_token_scale));
   return result.to(at::kFloat);
+}
+
+bool is_float8(at::ScalarType dtype) { return dtype == at::kFloat8_e4m3fn || dtype == at::kFloat8_e5m2; }
+
+at::Tensor multiply_float8(const Product& product) {
+  require(product.scale.defined() && product.scale.scalar_type() != at::kFloat8_e8m0fnu, ACLNN_ERR_PARAM_INVALID,
+          "8-bit floats need parameter 'scale' of each column in float32; scales of blocks (microscaling) are not "
+          "available");
+  at::Tensor result = at::mm(product.x.to(at::kFloat), product.weight.to(at::kFloat)).mul_(product.scale);
+  if (product.per_token_scale.defined()) result.mul_(column(product.per_token_scale));
+  if (product.bias.defined()) result.add_(product.bias);
+  return result;
 }
 
 at::Tensor activate(const at::Tensor& values, int64_t type) {
@@ -123,25 +135,30 @@ at::Tensor activate(const at::Tensor& values, int64_t type) {
   }
 }
 
-at::Tensor multiply(const Product& product, at::ScalarType out) {
+}  // namespace
+
+at::Tensor opwright::opapi::grouped::multiply(const Product& product, at::ScalarType out) {
+  require(product.x.dim() == 2 && product.weight.dim() == 2, ACLNN_ERR_PARAM_INVALID, "factors of shape ",
+          product.x.sizes(), " and ", product.weight.sizes(), "; a group is a product of two matrices");
   const at::ScalarType x = product.x.scalar_type(), weight = product.weight.scalar_type();
   const bool plain = x == at::kFloat || x == at::kHalf || x == at::kBFloat16 || x == at::kDouble;
   if (plain && (weight == x || weight == at::kChar || weight == at::kInt)) return multiply_floats(product);
   if (x == at::kChar && weight == at::kChar) return multiply_int8(product, out == at::kInt);
   if ((x == at::kChar || x == at::kInt) && weight == at::kInt) return multiply_int4(product);
+  if (is_float8(x) && is_float8(weight)) return multiply_float8(product);
   fail(
       ACLNN_ERR_PARAM_INVALID, "x is ", x, " and weight ", weight,
       "; allowed: both float32, float16 or bfloat16; a half type with int8 or int32 (4-bit numbers); int8 with int8 or "
-      "int32; int32 with int32");
+      "int32; int32 with int32; 8-bit floats");
 }
 
+namespace {
+
 void store(at::Tensor& out, const Product& product, int64_t act_type) {
-  require(product.x.dim() == 2 && product.weight.dim() == 2, ACLNN_ERR_PARAM_INVALID, "factors of shape ",
-          product.x.sizes(), " and ", product.weight.sizes(), "; a group is a product of two matrices");
   at::Tensor values = activate(multiply(product, out.scalar_type()), act_type);
   if (out.scalar_type() == at::kChar) {
     const bool has_offset = product.scale.defined() && is_packed_scale(product.scale);
-    values = to_int8(has_offset ? values.round() + scale_offset(product.scale) : values);
+    values = to_int8(has_offset ? values.round() + offset_of(product.scale) : values);
   }
   require(out.sizes() == values.sizes(), ACLNN_ERR_PARAM_INVALID, "the output of a group has shape ", out.sizes(),
           ", but the product has ", values.sizes());
@@ -179,9 +196,10 @@ void multiply_rows(const Operands& operands, const Options& options, const std::
 
 // Columns of x meet rows of the weight.
 void multiply_columns(const Operands& operands, const Options& options, const std::vector<Group>& groups) {
-  require(operands.x.size() == 1 && is_absent(operands.bias), ACLNN_ERR_PARAM_INVALID,
-          "groupType 2 (the common axis) allows one x and no bias, but there are ", operands.x.size(), " and ",
-          operands.bias.size());
+  require(operands.x.size() == 1 && is_absent(operands.bias) && is_absent(operands.per_token_scale),
+          ACLNN_ERR_PARAM_INVALID,
+          "groupType 2 (the common axis) allows one x, and neither parameter 'bias' nor 'perTokenScale'; there are ",
+          operands.x.size(), " x");
   const bool one_weight = operands.weight.size() == 1, one_out = operands.out.size() == 1;
   for (const Group& group : groups) {
     const auto expert = static_cast<size_t>(group.expert);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace opwright::opapi::moe;  // NOLINT: tables only
 
-// The pairs in the order of their experts: those of [first, last) in front.
+// The pairs in the order of their experts: those of [first, last) in front, lower ones last.
 struct Routing {
   at::Tensor order;    // the pairs
   at::Tensor experts;  // of the pairs in that order
@@ -17,9 +17,9 @@ struct Routing {
 
 Routing route(const at::Tensor& expert_idx, int64_t first, int64_t last) {
   const at::Tensor flat = expert_idx.flatten().to(at::kLong);
-  const at::Tensor foreign = (flat < first).logical_or_(flat >= last);
-  const at::Tensor order = sorted_order(flat.masked_fill(foreign, std::numeric_limits<int64_t>::max()));
-  return {order, flat.index_select(0, order), flat.numel() - foreign.sum().item<int64_t>()};
+  const at::Tensor before = flat < first;
+  const at::Tensor order = sorted_order(flat.masked_fill(before, std::numeric_limits<int64_t>::max()));
+  return {order, flat.index_select(0, order), flat.numel() - before.logical_or(flat >= last).sum().item<int64_t>()};
 }
 
 at::Tensor tokens_per_expert(const Routing& routing, int64_t first, int64_t last) {

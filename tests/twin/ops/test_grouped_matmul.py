@@ -9,6 +9,7 @@ import torch
 import torch_npu
 from torch.nn import functional
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, rejects, run_on_npu
 from tests.twin.ops.samples import some
 
@@ -249,12 +250,13 @@ def test_quantized_weight(dtype: torch.dtype, four_bits: bool, blocks: int | Non
     scale, offset = some(shape, dtype, 0, 1), some((4, 8), dtype)
     named = {"antiquant_scale": scale}
     spread = scale[:, None] if blocks is None else scale.repeat_interleave(6 // blocks, 1)
-    plain = weights.float()
+    inner = torch.float16 if dtype == torch.float16 else torch.float32  # of the weight's scaling
+    plain = weights.to(inner)
     if blocks is None:
         named["antiquant_offset"] = offset
-        plain = plain + offset.float()[:, None]
+        plain = plain + offset.to(inner)[:, None]
     actual = run_rows(x, pack_int4(weights) if four_bits else weights, **named)
-    agree(actual, rows_of_experts(x, (plain * spread.float()).to(dtype)).to(dtype))
+    agree(actual, rows_of_experts(x, (plain * spread.to(inner)).to(dtype)).to(dtype))
 
 
 @pytest.mark.parametrize("blocks", [None, 2])
@@ -315,3 +317,15 @@ def test_refusals() -> None:
     rejects("weights", run, group_list=torch.tensor([3, 3, 7, 8, 9]))
     rejects("actType", run, group_list=torch.tensor([3, 3, 7, 9]), act_type=3)
     rejects("groupListType", run, group_list=torch.tensor([3, 3, 7, 9]), group_list_type=4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_eight_bit_floats(dtype: torch.dtype) -> None:
+    """What torch._scaled_grouped_mm calls on later chips."""
+    x, weights = some((9, 6), torch.float32).to(dtype), some((4, 6, 5), torch.float32).to(dtype)
+    scale, token = some((4, 5), torch.float32, 0, 1), some((9,), torch.float32, 0, 1)
+    out = torch.zeros(9, 5, dtype=torch.bfloat16, device="npu")
+    lists = [[x.to("npu")], [weights.to("npu")], None, [scale.to("npu")], None, None, None]
+    given = [*lists, [token.to("npu")], group_list(0).to("npu"), None, None, None, 3, 0, 0, 0]
+    call("aclnnGroupedMatmulV4", *given, [out], None, None)
+    agree(out, (rows_of_experts(x, weights) * each_row(scale) * token[:, None]).bfloat16())

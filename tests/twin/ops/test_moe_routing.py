@@ -101,7 +101,9 @@ def test_range_of_experts(dtype: torch.dtype, form: int, bounds: tuple[int, int]
         agree(result[2], each.cumsum(0) if form == 0 else each)
 
 
-def test_scatter_index() -> None:
+@pytest.mark.parametrize(("first", "last"), [(0, EXPERTS), (1, 3)])
+def test_scatter_index(first: int, last: int) -> None:
+    """Every pair; those of lower experts come last."""
     x, experts = sample()
     result = run_on_npu(
         torch_npu.npu_moe_init_routing_v2,
@@ -109,11 +111,12 @@ def test_scatter_index() -> None:
         experts,
         active_num=ROWS * CHOICES,
         expert_num=EXPERTS,
-        active_expert_range=[0, EXPERTS],
+        active_expert_range=[first, last],
         row_idx_type=1,
     )
     assert isinstance(result, tuple)
-    agree(result[1], torch.tensor(pairs_in_order(experts), dtype=torch.int32))
+    order = [*pairs_in_order(experts, first), *sorted(pairs_in_order(experts, 0, first))]
+    agree(result[1], torch.tensor(order, dtype=torch.int32))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
