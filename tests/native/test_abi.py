@@ -22,6 +22,7 @@ HEADERS = ("acl_base.h", "acl_rt.h", "acl_mdl.h", "acl_op.h", "acl_prof.h", "acl
 # Types that native/abi keeps opaque, or states only as far as the twin reads them.
 PARTLY_STATED = {
     "aclprofAicoreMetrics",
+    "aclprofConfigType",
     "aclprofStepTag",
     "aclrtMallocConfig",
     "aclrtUtilizationInfo",
@@ -35,6 +36,10 @@ NOT_COMPARABLE = {
     "aclmdlRIDebugJsonPrint",
     "aclprofCreateConfig",
     "aclprofGetStepTimestamp",
+    "aclprofGetSupportedFeatures",
+    "aclprofRegisterDeviceCallback",
+    "aclprofSetConfig",
+    "aclprofWarmup",
     "aclrtGetMemUsageInfo",
     "aclrtLaunchKernelWithHostArgs",
 }
