@@ -3,7 +3,7 @@
 // whole group if one of them is missing.
 #include <string_view>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/precision.h"
 
 namespace {
 
@@ -82,8 +82,9 @@ ACLNN(Adds, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::add_out(out
 ACLNN(AddV3, (Operand, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self.beside(other), other, alpha))
 ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha))
 ACLNN(InplaceAdds, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.add_(other.beside(selfRef), alpha))
-ACLNN(AddRelu, (In, self)(In, other)(Scalar, alpha)(Out, out), at::_add_relu_out(out, self, other, alpha))
-ACLNN(InplaceAddRelu, (Ref, selfRef)(In, other)(Scalar, alpha), at::_add_relu_(selfRef, other, alpha))
+// ATen's _add_relu has no half precision.
+ACLNN(AddRelu, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha).relu_())
+ACLNN(InplaceAddRelu, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha).relu_())
 
 ACLNN(Sub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other, alpha))
 ACLNN(Subs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other.beside(self), alpha))
@@ -124,8 +125,10 @@ ACLNN(RemainderScalarTensor, (Operand, self)(In, other)(Out, out), remainder(out
 IN_PLACE(RemainderTensorTensor, remainder)
 IN_PLACE_SCALAR(RemainderTensorScalar, remainder)
 
-ACLNN(PowTensorTensor, (In, self)(In, exponent)(Out, out), at::pow_out(out, self, exponent))
-ACLNN(PowTensorScalar, (In, self)(Scalar, exponent)(Out, out), at::pow_out(out, self, exponent))
+ACLNN(PowTensorTensor, (In, self)(In, exponent)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::pow_out(target, widened(self), widened(exponent)); }))
+ACLNN(PowTensorScalar, (In, self)(Scalar, exponent)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::pow_out(target, widened(self), exponent); }))
 ACLNN(PowScalarTensor, (Scalar, self)(In, exponent)(Out, out), at::pow_out(out, self, exponent))
 ACLNN(InplacePowTensorTensor, (Ref, self)(In, exponent), self.pow_(exponent))
 ACLNN(InplacePowTensorScalar, (Ref, self)(Scalar, exponent), self.pow_(exponent))

@@ -2,7 +2,7 @@
 // Decompositions, solvers, determinants, distances, renormalisation.
 #include <limits>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/precision.h"
 
 namespace {
 
@@ -35,9 +35,11 @@ double order(float p) { return p < 0 ? std::numeric_limits<double>::infinity() :
 
 }  // namespace
 
-ACLNN(Inverse, (In, self)(Out, out), at::linalg_inv_out(out, self))
+ACLNN(Inverse, (In, self)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::linalg_inv_out(target, widened(self)); }))
 ACLNN(LinalgCholesky, (In, self)(Bool, upper)(Out, out), at::linalg_cholesky_out(out, self, upper))
-ACLNN(LinalgCross, (In, self)(In, other)(Int, dim)(Out, out), at::linalg_cross_out(out, self, other, dim))
+ACLNN(LinalgCross, (In, self)(In, other)(Int, dim)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::linalg_cross_out(target, widened(self), widened(other), dim); }))
 ACLNN(LinalgQr, (In, self)(Int, mode)(Out, Q)(Out, R), assign(Q, R, at::linalg_qr(self, qr_mode(mode))))
 ACLNN(Slogdet, (In, self)(Out, signOut)(Out, logOut), assign(signOut, logOut, at::linalg_slogdet(self)))
 ACLNN(Svd, (In, input)(Bool, fullMatrices)(Bool, computeUV)(Out, sigma)(OptOut, u)(OptOut, v),
@@ -50,5 +52,6 @@ ACLNN(Cdist, (In, x1)(In, x2)(Float, p)(Int, compute_mode)(Out, out),
 ACLNN(CdistBackward, (In, grad)(In, x1)(In, x2)(In, cdist)(Float, p)(Out, out),
       assign(out, at::_cdist_backward(grad.contiguous(), x1, x2, order(p), cdist)))
 ACLNN(Pdist, (In, self)(Float, p)(Out, out), assign(out, at::_pdist_forward(self.contiguous(), p)))
-ACLNN(Renorm, (In, self)(Scalar, p)(Int, dim)(Scalar, maxNorm)(Out, out), at::renorm_out(out, self, p, dim, maxNorm))
+ACLNN(Renorm, (In, self)(Scalar, p)(Int, dim)(Scalar, maxNorm)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::renorm_out(target, widened(self), p, dim, maxNorm); }))
 ACLNN(InplaceRenorm, (Ref, selfRef)(Scalar, p)(Int, dim)(Scalar, maxNorm), selfRef.renorm_(p, dim, maxNorm))

@@ -2,7 +2,7 @@
 // Losses and their gradients. reduction: 0 none, 1 mean, 2 sum, as in ATen.
 #include <ATen/ExpandUtils.h>
 
-#include "opapi/opapi.h"
+#include "opapi/ops/precision.h"
 
 namespace {
 
@@ -103,10 +103,12 @@ ACLNN(BinaryCrossEntropyBackward,
       at::binary_cross_entropy_backward_out(out, gradOutput, self, target, weightOptional, reduction))
 ACLNN(BinaryCrossEntropyWithLogits,
       (In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),
-      assign(out, at::binary_cross_entropy_with_logits(self, target, weightOptional, posWeightOptional, reduction)))
+      assign(out, at::binary_cross_entropy_with_logits(widened(self), widened(target), widened(weightOptional),
+                                                       widened(posWeightOptional), reduction)))
 ACLNN(BinaryCrossEntropyWithLogitsBackward,
       (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),
-      bce_with_logits_backward(gradOutput, self, target, weightOptional, posWeightOptional, reduction, out))
+      bce_with_logits_backward(widened(gradOutput), widened(self), widened(target), widened(weightOptional),
+                               widened(posWeightOptional), reduction, out))
 
 ACLNN(NLLLoss,
       (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),

@@ -1,6 +1,6 @@
 // native/opapi/ops/reduction.cpp
 // Sums, products, extremes, order statistics, moments, norms, counts. No dims stand for all dims.
-#include "opapi/opapi.h"
+#include "opapi/ops/precision.h"
 
 namespace {
 
@@ -74,9 +74,10 @@ ACLNN(NanMedian, (In, self)(Out, out), assign(out, at::nanmedian(self)))
 TOTAL(Mean, mean)
 TOTAL(ReduceSum, sum)
 TOTAL(ReduceNansum, nansum)
-ACLNN(Prod, (In, self)(Dtype, dtype)(Out, out), assign(out, at::prod(self, dtype)))
+ACLNN(Prod, (In, self)(Dtype, dtype)(Out, out), assign(out, at::prod(self, computed_in(dtype))))
 ACLNN(ProdDim, (In, self)(Int, dim)(Bool, keepDim)(Dtype, dtype)(Out, out),
-      into(out, dtype, [&](at::Tensor& target) { at::prod_out(target, self, dim, keepDim, dtype); }))
+      into(out, computed_in(dtype),
+           [&](at::Tensor& target) { at::prod_out(target, self, dim, keepDim, computed_in(dtype)); }))
 ACLNN(LogSumExp, (In, self)(Ints, dim)(Bool, keepDim)(Out, out), at::logsumexp_out(out, self, dim, keepDim))
 ACLNN(Trace, (In, self)(Out, out), assign(out, at::trace(self)))
 

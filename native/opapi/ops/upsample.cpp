@@ -1,6 +1,6 @@
 // native/opapi/ops/upsample.cpp
 // Resampling of images: to a size (nearest, linear, cubic, with and without antialiasing), and at the points of a grid.
-#include "opapi/opapi.h"
+#include "opapi/ops/precision.h"
 
 namespace {
 
@@ -32,14 +32,19 @@ void grid_gradients(const std::tuple<at::Tensor, at::Tensor>& gradients, at::Ten
         (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out), \
         at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesD), scale(scalesH),               \
                                     scale(scalesW)))
-#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                 \
-  ACLNN(NAME, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out, out), \
-        at::FUNCTION##_out(out, self, outputSize, alignCorners, scale(scalesH), scale(scalesW)))
+#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                    \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out, out),    \
+        rounded_once(out, [&](at::Tensor& target) {                                                            \
+          at::FUNCTION##_out(target, widened(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)); \
+        }))
 #define ALIGNED_UPSAMPLE_2D_BACKWARD(NAME, FUNCTION)                                                                 \
   ACLNN(NAME,                                                                                                        \
         (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out,  \
                                                                                                                out), \
-        at::FUNCTION##_out(out, gradOut, outputSize, inputSize, alignCorners, scale(scalesH), scale(scalesW)))
+        rounded_once(out, [&](at::Tensor& target) {                                                                  \
+          at::FUNCTION##_out(target, widened(gradOut), outputSize, inputSize, alignCorners, scale(scalesH),          \
+                             scale(scalesW));                                                                        \
+        }))
 
 ACLNN(UpsampleNearest1d, (In, self)(Ints, outputSize)(Out, out), at::upsample_nearest1d_out(out, self, outputSize))
 ACLNN(UpsampleNearest1dV2, (In, self)(Ints, outputSize)(Float, scaleL)(Out, out),
@@ -82,12 +87,12 @@ ACLNN(UpsampleTrilinear3dBackward,
 
 #define GRID_SAMPLER(NAME, FUNCTION)                                                                                  \
   ACLNN(NAME, (In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(Out, out),          \
-        assign(out, at::FUNCTION(input, grid, interpolationMode, paddingMode, alignCorners)))                         \
+        assign(out, at::FUNCTION(widened(input), widened(grid), interpolationMode, paddingMode, alignCorners)))       \
   ACLNN(NAME##Backward,                                                                                               \
         (In, gradOutput)(In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(          \
             Bools, outputMask)(OptOut, inputGrad)(OptOut, gridGrad),                                                  \
-        grid_gradients(at::FUNCTION##_backward(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, \
-                                               mask<2>(outputMask)),                                                  \
+        grid_gradients(at::FUNCTION##_backward(widened(gradOutput), widened(input), widened(grid), interpolationMode, \
+                                               paddingMode, alignCorners, mask<2>(outputMask)),                       \
                        inputGrad, gridGrad))
 GRID_SAMPLER(GridSampler2D, grid_sampler_2d)
 GRID_SAMPLER(GridSampler3D, grid_sampler_3d)

@@ -111,7 +111,7 @@ def gather_sparse_index(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 
 
 def test_gather_sparse_index() -> None:
-    for shape in ((5,), (6,)):
+    for shape in ((5,), (2, 3)):
         check_gradients(gather_sparse_index, leaf((7, 4)), positions(shape, 7))
     for dtype in (torch.float16, torch.int64, torch.bool):
         x, index = some((7, 4, 2), dtype), positions((3, 2), 7, torch.int32)

@@ -1,0 +1,45 @@
+"""Functions of half precision round once, as the device's do: native/opapi/ops/precision.h."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.twin.ops.compare import run_on_npu
+from tests.twin.ops.samples import some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IMAGE, GRID = ((2, 3, 9, 10), (2, 5, 6, 2))
+ROUNDED: dict[str, tuple[Callable[..., torch.Tensor], tuple[tuple[int, ...], ...]]] = {
+    "pow": (lambda x: torch.pow(x, 2.3), ((7, 9),)),
+    "pow_tensor": (torch.pow, ((7, 9), (7, 9))),
+    "prod": (torch.prod, ((7,),)),
+    "prod_dim": (lambda x: torch.prod(x, -1), ((7, 9),)),
+    "cross": (torch.linalg.cross, ((7, 3), (7, 3))),
+    "renorm": (lambda x: torch.renorm(x, 2, 0, 1.0), ((7, 9),)),
+    "bicubic": (partial(functional.interpolate, size=(13, 7), mode="bicubic"), (IMAGE,)),
+    "bilinear": (partial(functional.interpolate, size=(13, 7), mode="bilinear"), (IMAGE,)),
+    "grid_sample": (partial(functional.grid_sample, align_corners=False), (IMAGE, GRID)),
+    "bce_with_logits": (functional.binary_cross_entropy_with_logits, ((7, 9), (7, 9))),
+    "add_relu": (torch.ops.aten._add_relu, ((7, 9), (7, 9))),  # noqa: SLF001
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_rounds_once(name: str, dtype: torch.dtype) -> None:
+    function, shapes = ROUNDED[name]
+    low, high = (-1, 1) if name == "grid_sample" else (1, 2)
+    tensors = [some(shape, dtype, low, high) for shape in shapes]
+    expected = function(*(tensor.double() for tensor in tensors)).to(dtype)
+    actual = run_on_npu(function, *tensors)
+    assert isinstance(actual, torch.Tensor)
+    assert actual.dtype == dtype
+    assert (actual.cpu() != expected).float().mean() < 0.02  # rounded twice, it is more than 0.1
+    torch.testing.assert_close(actual.cpu(), expected)
