@@ -8,6 +8,7 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from opwright.engine.kernels.activation import p_relu_grad as unsummed_p_relu_grad
 from opwright.engine.kernels.precision import widened
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -122,3 +123,15 @@ def round_to(x: torch.Tensor, *, decimals: int = 0) -> torch.Tensor:
     if not x.is_floating_point():
         return x.clone()
     return x.round(decimals=decimals)
+
+
+@legacy_kernel("PReluGrad")
+def p_relu_grad(
+    grads: torch.Tensor, features: torch.Tensor, weights: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradients of PRelu by x and by the weight: one number, or one for each channel."""
+    by_x, by_element = unsummed_p_relu_grad(grads, features, weights)
+    if weights.numel() == 1:
+        return by_x, by_element.sum().reshape(weights.shape)
+    axes = [axis for axis in range(features.dim()) if axis != 1]
+    return by_x, by_element.sum(axes).reshape(weights.shape)

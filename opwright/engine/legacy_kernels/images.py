@@ -247,7 +247,8 @@ def col2im(
     stride: list[int],
 ) -> torch.Tensor:
     """Add up patches to images."""
-    flat = x.flatten(1, 2) if x.dim() > THREE else x
-    flat = flat.reshape(x.shape[0], -1, x.shape[-1])
+    # Channels and elements of a patch may be axes of their own.
+    rows = torch.Size(x.shape[1:-1]).numel()
+    flat = x.reshape(x.shape[0], rows, x.shape[-1])
     found = aten.col2im(flat, output_size, kernel_size, dilation, padding, stride)
     return cast("torch.Tensor", found)

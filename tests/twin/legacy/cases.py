@@ -86,6 +86,9 @@ CASES: dict[str, Case] = {
     "embedding bag": lambda to: functional.embedding_bag(
         to(PLACES.flatten()), to(X[0]), to(torch.tensor([0, 2, 3])), mode="sum"
     ),
+    "prelu": lambda to: layer(nn.PReLU(3), X, to),
+    "prelu of one": lambda to: layer(nn.PReLU(), X, to),
+    "unfold backward": lambda to: backward(lambda x: functional.unfold(x, 2), to(IMAGE)),
     "softmax": lambda to: backward(lambda x: x.softmax(1), to(X)),
     "log softmax": lambda to: backward(lambda x: x.log_softmax(-1), to(X)),
     "selu": lambda to: backward(functional.selu, to(X)),
