@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 from typing import TYPE_CHECKING
 
 import pytest
@@ -127,6 +128,15 @@ def test_casts_in_place_and_like_another() -> None:
     other = torch_npu.npu_format_cast(x.to("npu"), device)
     assert torch_npu.get_npu_format(other) == FRACTAL_NZ
     agree(other, x)
+
+
+def test_a_tiled_tensor_in_a_file() -> None:
+    x, file = filled((20, 40), torch.float16), io.BytesIO()
+    torch.save(torch_npu.npu_format_cast(x.to("npu"), FRACTAL_NZ), file)
+    file.seek(0)
+    agree(torch.load(file), x)
+    file.seek(0)
+    assert torch.equal(torch.load(file, map_location="cpu"), x)
 
 
 def test_a_vector_stays_as_it_is() -> None:

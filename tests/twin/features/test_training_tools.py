@@ -87,6 +87,14 @@ def test_tensors_are_pickled_and_copied() -> None:
         assert torch.equal(other, x)
 
 
+def test_dlpack_shares_the_memory() -> None:
+    x = torch.arange(4.0, device="npu")
+    y = torch.from_dlpack(x)
+    y += 1
+    assert y.device == x.device
+    assert x.cpu().tolist() == [1, 2, 3, 4]
+
+
 def test_an_optimizers_state_moves() -> None:
     layer = nn.Linear(3, 2).to("npu")
     optimizer = torch.optim.AdamW(layer.parameters())
