@@ -41,8 +41,10 @@ void transpose_quant_batch_matmul(const at::Tensor& x1, const at::Tensor& x2, co
                                   const OptionalTensor& scale1, const OptionalTensor& scale2, int64_t group_size,
                                   at::IntArrayRef perm1, at::IntArrayRef perm2, at::IntArrayRef perm_y, int64_t split,
                                   Coded& out) {
-  require(perm1.size() == 3 && perm2.size() == 3 && perm_y.size() == 3, ACLNN_ERR_PARAM_INVALID,
-          "permX1, permX2 and permY must have 3 entries");
+  require(perm1 == at::IntArrayRef{1, 0, 2}, ACLNN_ERR_PARAM_INVALID, "permX1 is ", perm1, "; allowed: [1, 0, 2]");
+  require(perm2 == at::IntArrayRef{0, 1, 2} || perm2 == at::IntArrayRef{0, 2, 1}, ACLNN_ERR_PARAM_INVALID, "permX2 is ",
+          perm2, "; allowed: [0, 1, 2], [0, 2, 1]");
+  require(perm_y == at::IntArrayRef{1, 0, 2}, ACLNN_ERR_PARAM_INVALID, "permY is ", perm_y, "; allowed: [1, 0, 2]");
   require(!given(bias), ACLNN_ERR_PARAM_INVALID, "bias is given; allowed: null");
   QuantMatmul call{.x1 = x1.permute(perm1), .x2 = x2.permute(perm2), .group_size = group_size};
   const auto permuted = [](const OptionalTensor& scale, at::IntArrayRef perm) -> OptionalTensor {

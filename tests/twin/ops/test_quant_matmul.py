@@ -319,6 +319,33 @@ def test_transposed_batches(split: int) -> None:
     close(actual, expected)
 
 
+def test_microscaled_batches() -> None:
+    x1, x2 = torch.randn(5, 4, 64).bfloat16(), torch.randn(4, 64, 8).bfloat16()
+    left, scale1 = torch_npu.npu_dynamic_mx_quant(x1.to("npu"), dst_type=E4M3.code)
+    right, scale2 = torch_npu.npu_dynamic_mx_quant(x2.to("npu"), axis=1, dst_type=E4M3.code)
+    out = torch.zeros(5, 4, 8, dtype=torch.bfloat16).to("npu")
+    e8m0 = torch.float8_e8m0fnu
+    call(
+        "aclnnTransposeQuantBatchMatMul",
+        left,
+        right,
+        None,
+        scale1.view(e8m0),
+        scale2.view(e8m0),
+        27,
+        32,
+        [1, 0, 2],
+        [0, 1, 2],
+        [1, 0, 2],
+        1,
+        out,
+    )
+    (a, codes1), (b, codes2) = microscaled(x1, -1, E4M3), microscaled(x2, 1, E4M3)
+    a = a * torch.exp2(codes1.float() - 127).repeat_interleave(32, -1)
+    b = b * torch.exp2(codes2.float() - 127).repeat_interleave(32, 1)
+    close(out, torch.einsum("mbk,bkn->mbn", a.double(), b.double()))
+
+
 @pytest.mark.parametrize("smooth", [False, True])
 @pytest.mark.parametrize("static", [False, True])
 def test_quantized_on_the_way(smooth: bool, static: bool) -> None:  # noqa: FBT001
@@ -385,3 +412,7 @@ def test_refusals() -> None:
     rejects("rows", quant, x1, x2, torch.ones(1), output_dtype=torch.bfloat16)
     scale = torch.ones(5)
     rejects("x2Scale", quant, x1, whole((16, 8)), scale, output_dtype=torch.bfloat16)
+    batched = torch_npu.npu_transpose_quant_batchmatmul
+    left, right = (torch.zeros(2, 2, 64, dtype=torch.uint8) for _ in range(2))
+    kinds = {"x1_dtype": torch_npu.hifloat8, "x2_dtype": torch_npu.hifloat8}
+    rejects("permX1", batched, left, right, torch.bfloat16, perm_x1=[0, 1, 2], **kinds)
