@@ -110,6 +110,8 @@ void compress_last(const at::Tensor& input, const at::Tensor& weight, const at::
     if (length < blocks.size || (length - blocks.size) % blocks.stride != 0) continue;
     const at::Tensor token = at::arange(length - blocks.size, length);
     const at::Tensor page = table->select(0, i).index_select(0, token.floor_divide(page_size));
+    require(page.ge(0).logical_and_(page.lt(input.size(0))).all().item<bool>(), ACLNN_ERR_PARAM_INVALID,
+            "parameter 'blockTable' names a page that is not one of ", input.size(0), " for sequence ", i);
     const at::Tensor tokens = single(input.index({page, token.remainder(page_size)}));  // [size, N, D]
     const auto slot = slots.reshape(-1).select(0, i).item<int64_t>();
     require(0 <= slot && slot < cache.size(0), ACLNN_ERR_PARAM_INVALID, "parameter 'slotMapping' has ", slot,
