@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch_npu
 from torch import nn
+from torch.utils.dlpack import from_dlpack
 from torch_npu.npu.amp import GradScaler as NpuGradScaler
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def test_tensors_are_pickled_and_copied() -> None:
 
 def test_dlpack_shares_the_memory() -> None:
     x = torch.arange(4.0, device="npu")
-    y = torch.from_dlpack(x)
+    y = from_dlpack(x)
     y += 1
     assert y.device == x.device
     assert x.cpu().tolist() == [1, 2, 3, 4]
