@@ -162,6 +162,7 @@ struct Options {
   const std::string& layout;
   int64_t sparse_mode;
   int64_t pse_type = 1;
+  std::optional<std::pair<int64_t, int64_t>> seed = std::nullopt;  // and offset: dropout without a mask
 };
 
 struct Operands {
@@ -205,6 +206,11 @@ Problem problem_of(const Operands& operands, const Options& options) {
   if (operands.drop_mask) {
     const int64_t scores[] = {problem.query.size(0), problem.query.size(1), queries, keys};
     problem.drop = dropout_factors(*operands.drop_mask, 0, scores, options.keep_prob);
+  } else if (options.seed && options.keep_prob < 1) {
+    const auto [seed, offset] = *options.seed;
+    const at::Tensor kept =
+        at::rand({problem.query.size(0), problem.query.size(1), queries, keys}, generator(seed, offset), at::kFloat);
+    problem.drop = kept.lt(options.keep_prob).to(at::kFloat).div_(options.keep_prob);
   }
   return problem;
 }
@@ -240,6 +246,21 @@ void attend_backward(const Operands& operands, const Options& options, const at:
 
 const OptionalTensor kNone;
 at::Tensor no_tensor;  // an output that a form does not have
+
+struct Unavailable {
+  const OptionalTensor& tensor;
+  const char* name;
+};
+
+// The form for Ascend950 also stands for attention of packed sequences, with rope, and of quantised operands.
+void refuse_others(const std::string& layout, std::initializer_list<Unavailable> unavailable) {
+  require(layout != "TND", ACLNN_ERR_PARAM_INVALID,
+          "parameter 'inputLayout' is 'TND'; packed sequences are not available on Ascend950");
+  for (const Unavailable& one : unavailable) {
+    require(!one.tensor || one.tensor->numel() == 0, ACLNN_ERR_PARAM_INVALID, "parameter '", one.name,
+            "' is given; it is not available");
+  }
+}
 
 void transform_bias_rescale(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads, at::Tensor& q, at::Tensor& k,
                             at::Tensor& v) {
@@ -290,5 +311,35 @@ ACLNN(FlashAttentionScoreGradV3,
       BACKWARD_IN(OptIn, sinkInOptional) STARTS(Double, scaleValue)(Double, keepProb) TOKENS(Int, pseType)
           BACKWARD_OUT(OptOut, dsinkOut),
       BACKWARD(sinkInOptional, pseType, dsinkOut))
+
+#define UNAVAILABLE(NAME) {NAME##Optional, #NAME}
+#define LATER_UNAVAILABLE \
+  UNAVAILABLE(queryRope), UNAVAILABLE(keyRope), UNAVAILABLE(dScaleQ), UNAVAILABLE(dScaleK), UNAVAILABLE(dScaleV)
+#define LATER_IN                                                                                            \
+  (OptIn, queryRopeOptional)(OptIn, keyRopeOptional)(OptIn, dScaleQOptional)(OptIn, dScaleKOptional)(OptIn, \
+                                                                                                     dScaleVOptional)
+#define LATER_STARTS                                                                          \
+  (OptInts, prefixOptional)(OptInts, actualSeqQLenOptional)(OptInts, actualSeqKvLenOptional)( \
+      OptInts, qStartIdxOptional)(OptInts, kvStartIdxOptional)
+#define LATER_OPTIONS                                              \
+  {prefixOptional, scaleValue,  keepProb,   preTokens, nextTokens, \
+   headNum,        inputLayout, sparseMode, pseType,   std::pair(seed, offset)}
+ACLNN(FlashAttentionScoreV4,
+      FORWARD_IN LATER_IN(OptIn, sinkOptional) LATER_STARTS(Double, scaleValue)(Double, keepProb)
+          TOKENS(Int, outDtype)(Int, pseType)(Text, softmaxOutLayout)(Int, seed)(Int, offset)FORWARD_OUT,
+      refuse_others(inputLayout, {LATER_UNAVAILABLE});
+      attend({query, key, value, realShiftOptional, dropMaskOptional, attenMaskOptional, sinkOptional}, LATER_OPTIONS,
+             softmaxMaxOut, softmaxSumOut, attentionOutOut))
+ACLNN(FlashAttentionScoreGradV4,
+      BACKWARD_IN(OptIn, sinkInOptional) LATER_IN(OptIn, dScaleDyOptional)(OptIn, dScaleOOptional)
+          LATER_STARTS(Double, scaleValue)(Double, keepProb)(Int, preTokens)(Int, nextTokens)(Int, headNum)(
+              Text, inputLayout)(Text, softmaxInLayout)(Int, innerPrecise)(Int, sparseMode)(Int, pseType)(Int, seed)(
+              Int, offset)(Int, outDtype)(Out, dqOut)(Out, dkOut)(Out, dvOut)(OptOut, dqRopeOut)(OptOut, dkRopeOut)(
+              OptOut, dpseOut)(OptOut, dsinkOut),
+      refuse_others(inputLayout, {LATER_UNAVAILABLE, UNAVAILABLE(dScaleDy), UNAVAILABLE(dScaleO)});
+      attend_backward({query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, sinkInOptional},
+                      LATER_OPTIONS, dy, softmaxMaxOptional, softmaxSumOptional,
+                      {dqOut, dkOut, dvOut, dpseOut, dsinkOut}))
+
 ACLNN(TransformBiasRescaleQkv, (In, qkv)(In, qkvBias)(Int, numHeads)(Out, qOut)(Out, kOut)(Out, vOut),
       transform_bias_rescale(qkv, qkvBias, numHeads, qOut, kOut, vOut))
