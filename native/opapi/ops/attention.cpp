@@ -1,6 +1,7 @@
 // native/opapi/ops/attention.cpp
 // Scaled dot-product attention with its gradient, for queries of equal length (layouts BNSD, BSND, BSH, SBH; H = N *
-// D), and the split of a joint projection into query, key and value. A reference: the scores exist as one tensor.
+// D), and the split of a joint projection into query, key and value. A reference: the scores of a block
+// (attention_blocks.h) exist as one tensor.
 #include "opapi/ops/attention.h"
 
 #include <ATen/ExpandUtils.h>
