@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tests.twin.on_twin import CLEAN, PREFIX, ROOT, printed, run_fresh
+from tests.twin.on_twin import CLEAN, PREFIX, ROOT, printed
 from tests.twin.on_twin import LIMIT as PATIENCE
 from tests.twin.prepared import prepared
 
@@ -38,17 +38,17 @@ def check(scenario: str, size: int = 2, **variables: str) -> None:
 
 
 def finished(scenario: str, size: int = 2, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a scenario in which ranks may fail."""
-    if variables:
-        return run_fresh(script(scenario, size), **variables)
-    environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
-    return prepared(HEAVY, environment).run(PREFIX + script(scenario, size), limit=PATIENCE)
+    """Run a scenario in which ranks may fail.
 
-
-def script(scenario: str, size: int) -> str:
-    """Return what one process of the twin runs to become all ranks."""
+    The variables are set after torch_npu was imported; what it reads then has to be left alone.
+    """
     module, name = scenario.split(".")
-    return f"from {PACKAGE}.spawn import world\nworld('{PACKAGE}.{module}', '{name}', {size})\n"
+    script = (
+        f"import os\nfrom {PACKAGE}.spawn import world\nos.environ |= {variables}\n"
+        f"world('{PACKAGE}.{module}', '{name}', {size})\n"
+    )
+    environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
+    return prepared(HEAVY, environment).run(PREFIX + script, limit=PATIENCE)
 
 
 def world(module: str, name: str, size: int) -> None:
