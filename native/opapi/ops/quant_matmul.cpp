@@ -7,6 +7,10 @@ namespace {
 
 constexpr int64_t kBlock = 128, kGroupBits = 16, kGroupMask = 0xFFFF;
 
+// With weights of 4 bits the device multiplies the upper and the lower half of x1 by themselves, the lower one as a
+// signed number: less by 8. The caller makes up for it: yOffset is 8 times the sum of each column of the weight.
+constexpr int64_t kNibbleShift = 8;
+
 bool is_microscale(const at::Tensor& scale) { return scale.scalar_type() == at::kFloat8_e8m0fnu; }
 
 // Values for `size` elements of `dim`, each for a block of them.
@@ -99,7 +103,10 @@ at::Tensor quant_product(const QuantMatmul& call, bool unscaled) {
   const int64_t group_k = call.group_size & kGroupMask, group_n = (call.group_size >> kGroupBits) & kGroupMask,
                 group_m = (call.group_size >> (2 * kGroupBits)) & kGroupMask;
   const bool grouped_offset = offset2 && offset2->dim() > 1 && scale2 && scale2->sizes() == offset2->sizes();
-  const Operand a = scaled_operand(left.to(dtype), given(call.x1_scale), std::nullopt,
+  const OptionalTensor y_offset = given(call.y_offset);
+  const bool by_halves = y_offset && call.x1.scalar_type() == at::kChar && call.x2.scalar_type() == at::kInt;
+  const at::Tensor shifted = by_halves ? left.to(dtype) - kNibbleShift : left.to(dtype);
+  const Operand a = scaled_operand(shifted, given(call.x1_scale), std::nullopt,
                                    {call.transpose1, -1, -2, group_k, group_m, "x1Scale"});
   const Operand b = scaled_operand(right.to(dtype), scale2, grouped_offset ? offset2 : std::nullopt,
                                    {call.transpose2, -2, -1, group_k, group_n, "x2Scale"});
@@ -108,7 +115,7 @@ at::Tensor quant_product(const QuantMatmul& call, bool unscaled) {
       bias && (bias->scalar_type() == at::kInt || (scale2 && is_packed_scale(*scale2) && !call.x1_scale));
   if (bias_first) product = product + as_bias(*bias, dtype);
   if (b.after.defined()) product = product * b.after;
-  if (const OptionalTensor offset = given(call.y_offset)) product = product + offset->to(dtype);
+  if (y_offset) product = product + y_offset->to(dtype);
   if (a.after.defined()) product = product * a.after;
   if (const OptionalTensor scale = given(call.y_scale)) product = product * scale_of(*scale).to(dtype);
   if (bias && !bias_first) product = product + as_bias(*bias, dtype);
