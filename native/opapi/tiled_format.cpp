@@ -150,6 +150,24 @@ at::Tensor split_storage(const Layout& layout, const aclTensor& tensor, const st
   return view_of(whole).view(permuted(split_sizes(layout, seen, c0), layout.order)).permute(inverse(layout.order));
 }
 
+// A matrix whose caller sees its blocks: torch_npu gives a weight that it casts for grouped products the sizes of its
+// storage. Four int8 of a block may be seen as an int32 (which holds eight 4-bit numbers).
+bool shows_blocks(const aclTensor& tensor) {
+  const Dims &sizes = tensor.sizes, &stored = tensor.storage_sizes;
+  if (!is_matrix(*find_layout(tensor.format)) || sizes.size() != stored.size() || sizes.size() < 4) return false;
+  const size_t last = sizes.size() - 1;
+  if (!std::equal(sizes.begin(), sizes.begin() + last, stored.begin())) return false;
+  return sizes[last] == stored[last] || (tensor.dtype == ACL_INT32 && 4 * sizes[last] == stored[last]);
+}
+
+// Its values are those of the storage as it is.
+aclTensor as_stored(const aclTensor& tensor) {
+  aclTensor whole = tensor;
+  whole.format = ACL_FORMAT_ND;
+  whole.storage_sizes = tensor.sizes;
+  return whole;
+}
+
 }  // namespace
 
 bool is_tiled(aclFormat format) noexcept { return find_layout(format) != nullptr; }
@@ -173,6 +191,10 @@ void validate_tiled(const aclTensor& tensor, const char* name) {
   require(is_whole(tensor), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': the view ", to_string(tensor.sizes),
           " with strides ", to_string(tensor.strides), " and offset ", tensor.offset,
           " is a part of a tensor in storage format ", layout.name, "; cast the tensor to ND (2) first");
+  if (shows_blocks(tensor)) {
+    validate_storage(as_stored(tensor), name);
+    return;
+  }
   const size_t rank = tensor.storage_sizes.size();
   require(rank >= 4, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': the storage shape ",
           to_string(tensor.storage_sizes), " is not one of format ", layout.name);
@@ -186,6 +208,7 @@ void validate_tiled(const aclTensor& tensor, const char* name) {
 }
 
 at::Tensor unpack(const aclTensor& tensor) {
+  if (shows_blocks(tensor)) return view_of(as_stored(tensor)).clone(at::MemoryFormat::Contiguous);
   const Layout& layout = *find_layout(tensor.format);
   const std::vector<int64_t> base = base_sizes(tensor);
   const std::vector<int64_t> seen = seen_sizes(layout, base);
@@ -197,6 +220,10 @@ at::Tensor unpack(const aclTensor& tensor) {
 }
 
 void pack(const at::Tensor& values, const aclTensor& tensor) {
+  if (shows_blocks(tensor)) {
+    view_of(as_stored(tensor)).copy_(values);
+    return;
+  }
   const Layout& layout = *find_layout(tensor.format);
   const std::vector<int64_t> seen = seen_sizes(layout, base_sizes(tensor));
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];

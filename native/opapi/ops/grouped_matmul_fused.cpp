@@ -75,7 +75,7 @@ OptionalTensor at_most_one(const std::vector<at::Tensor>& list, const char* name
 }
 
 void check_int8_modes(const OptionalTensor& bias, const OptionalTensor& smooth, int64_t quant_mode) {
-  require(!bias && !smooth && quant_mode == 0, ACLNN_ERR_PARAM_INVALID,
+  require(!given(bias) && !given(smooth) && quant_mode == 0, ACLNN_ERR_PARAM_INVALID,
           "parameters 'bias' and 'smoothScale' must be null and 'quantMode' 0 (by row), but it is ", quant_mode);
 }
 

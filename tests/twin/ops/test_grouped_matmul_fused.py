@@ -313,3 +313,20 @@ def test_other_entry_points() -> None:
     )
     expected = by_row(rows_of_experts(x, weights) * each_row(scale) * token[:, None])
     nearly((out, out_scale), expected)
+
+
+def test_swiglu_quant_of_a_cast_weight() -> None:
+    """A weight that is cast to blocks has their sizes."""
+    x, weights = some((ROWS, 32), INT8, -128, 128), some((4, 32, 64), INT8, -128, 128)
+    scale, token = some((4, 64), torch.float32, 0, 1) / 9000, some((ROWS,), torch.float32, 0, 1)
+    torch_npu.npu.config.allow_internal_format = True
+    try:
+        cast = torch_npu.npu_format_cast(weights.to("npu"), 29)
+        actual = run_on_npu(
+            torch_npu.npu_grouped_matmul_swiglu_quant, x, cast, group_list(0), scale, token
+        )
+    finally:
+        torch_npu.npu.config.allow_internal_format = False
+    assert isinstance(actual, tuple)
+    expected = by_row(rows_of_experts(x, weights) * each_row(scale) * token[:, None])
+    nearly(actual, expected)
