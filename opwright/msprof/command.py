@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from opwright.errors import OpwrightError
@@ -19,6 +20,10 @@ The twin's msprof. FOLDER is a PROF_... folder that torch_npu.profiler wrote on 
   --export=on    write timeline and tables to FOLDER/mindstudio_profiler_output
   --analyze=on   nothing to do: there are no links between chips to analyse
 """
+# torch_npu's analysis (2.13.0) looks for the results ten times a second while msprof runs, and gives
+# up when it has ended before the next look, which CANN's slower one does not.
+LINGER = 0.5  # seconds
+
 ALLOWED = ("--export=on", "--analyze=on", "--output=FOLDER", "--help")
 
 
@@ -36,6 +41,7 @@ def run(arguments: list[str]) -> None:
         raise MsprofOptionError(where="msprof", got=got, allowed=ALLOWED)
     if "--export" in options:
         export(Path(options["--output"]))
+        time.sleep(LINGER)
 
 
 def main(arguments: list[str] | None = None) -> int:
