@@ -53,10 +53,10 @@ Angles angles_at(const at::Tensor& positions, const at::Tensor& table, at::IntAr
     const int64_t half = table.size(1) / 2, kinds = static_cast<int64_t>(sections.size());
     const int64_t sum = c10::sum_integers(sections);
     const bool interleaved = cache_mode == 1;
-    require(kinds == positions.size(0) && (interleaved ? kinds == 3 && sections[1] * 3 <= half : sum == half),
-            ACLNN_ERR_PARAM_INVALID, "parameter 'mropeSection' is ", sections, " for positions of shape ",
-            positions.sizes(), " and ", half, " angles; it must have a section for each row, ",
-            interleaved ? "3, of which the second fits three times" : "which together are all angles");
+    require(kinds == positions.size(0) && (interleaved ? kinds == 3 : sum == half), ACLNN_ERR_PARAM_INVALID,
+            "parameter 'mropeSection' is ", sections, " for positions of shape ", positions.sizes(), " and ", half,
+            " angles; it must have a section for each row, ",
+            interleaved ? "of which there are 3" : "which together are all angles");
     for (at::Tensor& part : halves) part = mixed(part.view({kinds, -1, half}), sections, interleaved);
   } else {
     require(positions.dim() == 1, ACLNN_ERR_PARAM_INVALID, "parameter 'positions' has shape ", positions.sizes(),

@@ -142,6 +142,8 @@ int64_t most_k(int64_t given) {
 
 // ---- the step to the next token
 
+constexpr int64_t kCores = 40;
+
 struct Step {
   at::Tensor &tokens, &positions, &lengths, &slots;
   const at::Tensor& tables;
@@ -165,15 +167,13 @@ void check(const Step& step, int64_t per_sequence) {
           "parameter 'blockTables' has shape ", step.tables.sizes(), "; it must be [", step.sequences, ", blocks]");
 }
 
-// The kernel adds the stride of the table to the block instead of to the table's address; so does this.
+// As the kernel does it: the stride of the table is added to the number of the block instead of to the table's address,
+// and of the sequences behind the queries, the padding, only every 40th is written, as many as there are vector cores.
 void advance(const Step& step, const at::Tensor& sampled) {
   check(step, 1);
   require(sampled.numel() == step.queries, ACLNN_ERR_PARAM_INVALID, "parameter 'sampledTokenIds' has ", sampled.numel(),
           " elements; it must have ", step.queries);
   const auto active = [&](at::Tensor& tensor) { return tensor.narrow(0, 0, step.queries); };
-  const auto padding = [&](at::Tensor& tensor) {
-    return tensor.narrow(0, step.queries, step.sequences - step.queries);
-  };
   const at::Tensor position = active(step.lengths).clone();
   active(step.tokens).copy_(sampled.reshape(-1));
   active(step.positions).copy_(position);
@@ -184,9 +184,11 @@ void advance(const Step& step, const at::Tensor& sampled) {
   const at::Tensor number = step.tables.reshape(-1).index_select(0, block);
   const at::Tensor shifted = at::add(number, at::arange(step.queries).mul_(step.tables.stride(0)));
   active(step.slots).copy_(shifted.mul_(step.block_size).add_(position.remainder(step.block_size)));
-  padding(step.tokens).zero_();
-  padding(step.positions).zero_();
-  padding(step.slots).fill_(-1);
+  for (int64_t i = step.queries; i < step.sequences; i += kCores) {
+    step.tokens.select(0, i).zero_();
+    step.positions.select(0, i).zero_();
+    step.slots.select(0, i).fill_(-1);
+  }
 }
 
 // With speculative tokens behind the last one that was sampled; -1 in `sampled` ends a sequence's tokens.

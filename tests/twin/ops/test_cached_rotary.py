@@ -65,8 +65,9 @@ def test_table(dtype: torch.dtype, mode: str, width: int, sections: list[int] | 
     agree(run_on_npu(torch_npu.npu_mrope, *operands, **options, rotary_mode=mode), expected)
 
 
-def test_interleaved_table() -> None:
-    """Every third angle comes from the second and the third position."""
+@pytest.mark.parametrize("middle", [2, 3])
+def test_interleaved_table(middle: int) -> None:
+    """Every third angle comes from the second and the third position; there are no more than 8."""
     width = 16
     query, key = (
         normal(TOKENS, HEAD, dtype=torch.float32),
@@ -75,10 +76,10 @@ def test_interleaved_table() -> None:
     table = normal(POSITIONS, width, dtype=torch.float32, seed=2)
     positions = torch.randint(POSITIONS, (3, TOKENS), generator=torch.Generator().manual_seed(0))
     cos, sin = table[positions].chunk(2, -1)
-    source = torch.tensor([0, 1, 2, 0, 1, 2, 0, 0])  # with a middle section of 2
+    source = torch.tensor([0, 1, 2, 0, 1, 2, 0, 0 if middle == 2 else 1])
     cos, sin = (one[source, :, torch.arange(8)].T for one in (cos, sin))
     expected = turned(query, cos, sin, "half")
-    options = {"mrope_section": [4, 2, 2], "cache_mode": "interleave"}
+    options = {"mrope_section": [4, middle, middle], "cache_mode": "interleave"}
     actual = run_on_npu(torch_npu.npu_mrope, positions, query, key, table, HEAD, **options)
     assert isinstance(actual, tuple)
     agree(actual[0], expected)

@@ -129,20 +129,20 @@ def int64(*values: int) -> torch.Tensor:
 
 
 def test_step() -> None:
-    """Two sequences go on, the third is padding."""
-    tables = torch.arange(10, 22).view(3, 4)
-    state = [int64(5, 6, 7), int64(1, 2, 3), int64(4, 9, 3), int64(0, 0, 0)]
+    """Two sequences go on, the others are padding, of which the kernel writes one for all cores."""
+    tables = torch.arange(10, 26).view(4, 4)
+    state = [int64(5, 6, 7, 8), int64(1, 2, 3, 4), int64(4, 9, 3, 2), int64(0, 0, 0, 5)]
     on_npu = [tensor.to("npu") for tensor in state]
     tokens, positions, lengths, slots = on_npu
     sampled = int64(21, 22).view(2, 1).to("npu")
     torch_npu.npu_advance_step_flashattn(
-        tokens, sampled, positions, lengths, slots, tables.to("npu"), 3, 2, 4
+        tokens, sampled, positions, lengths, slots, tables.to("npu"), 4, 2, 4
     )
-    agree(tokens, int64(21, 22, 0))
-    agree(positions, int64(4, 9, 0))
-    agree(lengths, int64(5, 10, 3))
+    agree(tokens, int64(21, 22, 0, 8))
+    agree(positions, int64(4, 9, 0, 4))
+    agree(lengths, int64(5, 10, 3, 2))
     # The kernel adds stride * sequence to the number of the block.
-    agree(slots, int64((11 + 0) * 4 + 0, (12 + 4) * 4 + 1, -1))
+    agree(slots, int64((11 + 0) * 4 + 0, (12 + 4) * 4 + 1, -1, 5))
 
 
 def test_speculative_step() -> None:
