@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SCRIPT = """
     import sys
     from torch_npu.profiler import (
-        ExportType, ProfilerActivity, ProfilerLevel, _ExperimentalConfig, profile, schedule,
+        ProfilerActivity, ProfilerLevel, _ExperimentalConfig, profile, schedule,
         tensorboard_trace_handler,
     )
 
@@ -46,6 +46,10 @@ SCRIPT = """
             graph.replay()
             torch.npu.synchronize()
             profiler.step()
+    with profile(with_stack=True) as short:
+        model(x)
+    short.export_stacks(sys.argv[1] + "/stacks.log")
+    short.export_chrome_trace(sys.argv[1] + "/chrome.json")
 """
 
 Event = dict[str, Any]
@@ -162,3 +166,9 @@ def test_clocks_agree(events: list[Event]) -> None:
     for step, kernel in zip(steps, kernels, strict=True):
         begin = float(step["ts"])
         assert begin <= float(kernel["ts"]) <= begin + step["dur"]
+
+
+def test_a_short_profile_is_exported(results: Path) -> None:
+    folder = results.parents[1]
+    assert "aclnnAddmm_Addmm_Addmm" in (folder / "chrome.json").read_text("utf-8")
+    assert (folder / "stacks.log").is_file()
