@@ -18,7 +18,7 @@ for argument in "$@"; do
             'llama --packed --recompute' 'llama --amp bfloat16 --optimizer fused' 'llama --amp float16'
             'mixture --amp bfloat16' 'mixture --optimizer foreach'
             'diffusion --amp bfloat16' 'diffusion --amp float16 --optimizer foreach'
-            'resnet --amp float16' 'resnet --channels-last --optimizer foreach') ;;
+            'resnet --amp float16' 'resnet --optimizer foreach') ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; fail "unknown argument '$argument'" ;;
     esac
