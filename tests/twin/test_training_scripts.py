@@ -63,7 +63,7 @@ def losses(module: Any, device: str, options: list[str]) -> torch.Tensor:  # noq
         ("diffusion --amp bfloat16 --optimizer fused", MIXED),
         ("diffusion --amp float16 --optimizer foreach", MIXED),
         ("resnet --amp float16", MIXED),
-        # The CPU takes other convolutions for this layout, and batch norm makes much of their rounding.
+        # The CPU takes other convolutions for this layout; batch norm adds to their rounding.
         ("resnet --channels-last --optimizer foreach", MIXED),
         ("resnet --optimizer fused", EXACT),
     ],
