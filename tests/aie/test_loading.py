@@ -134,7 +134,7 @@ while thread.is_alive() and len(children) < 24:
     time.sleep(0.003)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(300)  # a hang; 24 of these share a machine with others
         same = torch.allclose(engine(x), wanted, atol=1e-5)
         os._exit(0 if same else 3)
     children.append(child)
