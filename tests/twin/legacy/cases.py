@@ -17,7 +17,9 @@ from torch.nn import functional
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Case: TypeAlias = "Callable[[Callable[[torch.Tensor], torch.Tensor]], object]"
+# Moves a tensor to the device in question.
+Move: TypeAlias = "Callable[[torch.Tensor], torch.Tensor]"
+Case: TypeAlias = "Callable[[Move], object]"
 
 X = torch.linspace(-3, 3, 24).reshape(2, 3, 4)
 IMAGE = torch.linspace(-1, 1, 2 * 3 * 8 * 9).sin().reshape(2, 3, 8, 9)
@@ -29,27 +31,26 @@ def backward(function: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> li
     """Return a result and its gradients."""
     leaves = [each.detach().clone().requires_grad_() for each in inputs]
     result = function(*leaves)
-    result.backward(torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape).to(result))
+    weights = torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape).to(result)
+    torch.autograd.backward(result, weights)
     return [result.detach(), *(leaf.grad for leaf in leaves if leaf.grad is not None)]
 
 
-def layer(module: nn.Module, x: torch.Tensor, to: Case) -> object:
+def layer(module: nn.Module, x: torch.Tensor, to: Move) -> object:
     """Return a layer's result, and the gradients of input and parameters."""
     torch.manual_seed(0)
     for parameter in module.parameters():
         parameter.data = torch.rand(parameter.shape) - 0.4
-    moved = to(module)  # type: ignore[arg-type]
     x = to(x).detach().requires_grad_()
-    result = moved(x)
+    result = module.to(x.device)(x)
     result = result[0] if isinstance(result, tuple) else result
-    (
-        result * torch.linspace(0, 1, result.numel()).reshape(result.shape).to(result)
-    ).sum().backward()
+    weights = torch.linspace(0, 1, result.numel()).reshape(result.shape).to(result)
+    torch.autograd.backward(result, weights)
     buffers = [b for b in module.buffers() if b.is_floating_point()]
     return [result.detach(), x.grad, *(p.grad for p in module.parameters()), *buffers]
 
 
-def written(to: Case) -> object:
+def written(to: Move) -> object:
     """Write a strided view, and a region that a mask names."""
     x = to(X.clone())
     x[:, 1:, ::2] = 7.0
@@ -117,7 +118,7 @@ CASES: dict[str, Case] = {
     "norm": lambda to: [to(X).norm(), to(X).norm(1, 1), to(X).norm(torch.inf, 0)],
     "nonzero": lambda to: to(X > 1).nonzero(),
     "masked select": lambda to: to(X)[to(X > 1)],
-    "unique": lambda to: to(PLACES).unique(return_inverse=True, return_counts=True),
+    "unique": lambda to: torch.unique(to(PLACES), return_inverse=True, return_counts=True),
     "sort": lambda to: to(X).sort(1, descending=True),
     "topk": lambda to: to(X).topk(2),
     "cumsum": lambda to: to(X).cumsum(1),
@@ -142,26 +143,27 @@ CASES: dict[str, Case] = {
 OWN = {
     "boxes encoded": lambda: (
         torch_npu.npu_bounding_box_encode(
-            torch.tensor([[1.0, 2, 3, 4], [3, 4, 5, 6]]).npu(),
-            torch.tensor([[5.0, 6, 7, 8], [7, 8, 9, 10]]).npu(),
+            torch.tensor([[1.0, 2, 3, 4], [3, 4, 5, 6]]).to("npu"),
+            torch.tensor([[5.0, 6, 7, 8], [7, 8, 9, 10]]).to("npu"),
             *(0, 0, 0, 0, 0.1, 0.1, 0.2, 0.2),
         ).cpu()
         - torch.tensor([[40 / 3, 40 / 3, 0, 0], [40 / 3, 40 / 3, 0, 0]])
     ),
     "boxes decoded": lambda: (
         torch_npu.npu_bounding_box_decode(
-            torch.tensor([[1.0, 2, 3, 4], [3, 4, 5, 6]]).npu(),
-            torch.tensor([[5.0, 6, 7, 8], [7, 8, 9, 6]]).npu(),
+            torch.tensor([[1.0, 2, 3, 4], [3, 4, 5, 6]]).to("npu"),
+            torch.tensor([[5.0, 6, 7, 8], [7, 8, 9, 6]]).to("npu"),
             *(0, 0, 0, 0, 1, 1, 1, 1, (10, 10), 0.1),
         ).cpu()
         - torch.tensor([[2.5, 6.5, 9, 9], [9, 9, 9, 9]])
     ),
     "dropout": lambda: kept_share() - 0.75,
     "formats": lambda: (
-        torch_npu.npu_format_cast(torch_npu.npu_format_cast(X.half().npu(), 29), 2).cpu() - X.half()
+        torch_npu.npu_format_cast(torch_npu.npu_format_cast(X.half().to("npu"), 29), 2).cpu()
+        - X.half()
     ),
     "matrix format": lambda: (
-        (torch_npu.npu_format_cast(X[0].half().npu(), 29) @ X[1].half().t().npu()).cpu()
+        (torch_npu.npu_format_cast(X[0].half().to("npu"), 29) @ X[1].half().t().to("npu")).cpu()
         - X[0].half() @ X[1].half().t()
     ),
 }
@@ -173,7 +175,7 @@ LOOSE = {"conv 3d": 3e-3}
 
 def kept_share() -> torch.Tensor:
     """Return how much of a large tensor dropout keeps, which has to differ from call to call."""
-    x = torch.ones(40000).npu()
+    x = torch.ones(40000).to("npu")
     first, second = (functional.dropout(x, 0.25).cpu() for _ in range(2))
     assert not torch.equal(first, second)
     assert set(first.tolist()) == {0.0, 1 / torch.tensor(0.75).item()}
@@ -190,7 +192,7 @@ def tensors(value: object) -> list[torch.Tensor]:
 def compared(name: str, case: Case) -> str:
     """Return what went wrong with a case."""
     try:
-        got, wanted = tensors(case(lambda t: t.npu())), tensors(case(lambda t: t.cpu()))
+        got, wanted = tensors(case(lambda t: t.to("npu"))), tensors(case(lambda t: t.cpu()))
         assert len(got) == len(wanted)
         for first, second in zip(got, wanted, strict=True):
             tolerance = 2e-2 if first.dtype == torch.float16 else LOOSE.get(name, 1e-4)

@@ -6,9 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+import opwright.twin  # noqa: F401 - before torch
+
+# isort: split
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import grad as grad_of_convolution
 
 from opwright.engine import kernels, legacy_kernels
 from opwright.engine.errors import KernelArgumentError, KernelRunError, MissingKernelError
@@ -83,9 +88,10 @@ def test_a_name_places_those_behind_it() -> None:
     grad, out = torch.rand(1, 3, 3, 3), torch.empty(3, 2, 3, 3)
     size = torch.tensor(weight.shape, dtype=torch.int32)
     inputs = [(described(x, "x"), x), *plain(size), (described(grad, "out_backprop"), grad)]
-    form = {"strides": [1] * 4, "pads": [0] * 4, "dilations": [1] * 4, "data_format": "NCHW"}
+    ones, none = [1] * 4, [0] * 4
+    form: dict[str, Any] = {"strides": ones, "pads": none, "dilations": ones, "data_format": "NCHW"}
     run("Conv2DBackpropFilter", inputs, [out], groups=1, **form)
-    wanted = torch.nn.grad.conv2d_weight(x, weight.shape, grad)
+    wanted = grad_of_convolution.conv2d_weight(x, weight.shape, grad)  # type: ignore[no-untyped-call]
     assert torch.allclose(out, wanted, atol=1e-5)
 
 
