@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <regex>
+#include <set>
+#include <string_view>
 
 #include "collective/communicator.h"
 #include "collective/refuse.h"
@@ -76,21 +78,29 @@ HcclComm from_root(uint32_t ranks, const HcclRootInfo* rootInfo, uint32_t rank, 
   return make(name, options, rank, meet(name, ranks, rank));
 }
 
-// How many ranks a rank table file has: each has an entry "rank_id".
+// The numbers behind each "rank_id" of a rank table (JSON), which are texts in some versions.
+std::vector<uint32_t> rank_ids(std::string_view content) {
+  constexpr std::string_view kKey = "\"rank_id\"";
+  std::vector<uint32_t> ids;
+  for (size_t at = content.find(kKey); at != content.npos; at = content.find(kKey, at)) {
+    at = content.find_first_not_of(" \t\r\n:\"", at + kKey.size());
+    if (at == content.npos) break;
+    uint32_t id = 0;
+    if (std::from_chars(content.data() + at, content.data() + content.size(), id).ec == std::errc()) ids.push_back(id);
+  }
+  return ids;
+}
+
+// The text of a rank table file, and how many ranks it has: each has an entry "rank_id".
 std::string read_rank_table(const std::string& path, uint32_t& ranks) {
   std::ifstream file(path);
   require(file.good(), HCCL_E_OPEN_FILE_FAILURE, "the rank table '", path, "' cannot be opened");
   const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  static const std::regex kRank("\"rank_id\"\\s*:\\s*\"?([0-9]{1,6})\"?");
-  std::set<unsigned long> ids;
-  size_t entries = 0;
-  for (auto it = std::sregex_iterator(content.begin(), content.end(), kRank); it != std::sregex_iterator(); ++it) {
-    ids.insert(std::stoul((*it)[1]));
-    ++entries;
-  }
-  require(!ids.empty() && entries == ids.size() && *ids.rbegin() + 1 == ids.size(), HCCL_E_PARA, "the rank table '",
-          path, "' has to name each \"rank_id\" from 0 on once, but has ", entries, " entries for ", ids.size(),
-          " rank(s)");
+  const std::vector<uint32_t> entries = rank_ids(content);
+  const std::set<uint32_t> ids(entries.begin(), entries.end());
+  require(!ids.empty() && entries.size() == ids.size() && *ids.rbegin() == ids.size() - 1, HCCL_E_PARA,
+          "the rank table '", path, "' has to name each \"rank_id\" from 0 on once, but has ", entries.size(),
+          " entries for ", ids.size(), " rank(s)");
   ranks = static_cast<uint32_t>(ids.size());
   return content;
 }

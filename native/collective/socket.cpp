@@ -68,6 +68,14 @@ struct Parcel {
   }
 };
 
+// Names of sockets have no owner: whoever runs on this machine may take one, or call it.
+bool of_this_user(const Fd& fd) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(fd.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) fail_call("getsockopt");
+  return peer.uid == geteuid();
+}
+
 }  // namespace
 
 Fd::~Fd() {
@@ -100,12 +108,18 @@ Fd connect_to(const std::string& name) {
   do {
     answer = connect(fd.number(), plain(address), address.size);
   } while (answer != 0 && errno == EINTR);
-  if (answer == 0) return fd;
+  if (answer == 0) {
+    require(of_this_user(fd), HCCL_E_SYSCALL, "the socket name '", name, "' belongs to a process of another user");
+    return fd;
+  }
   if (errno == ECONNREFUSED || errno == ENOENT) return Fd();
   fail_call("connect");
 }
 
-Fd accept_from(const Fd& listener) { return Fd(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC)); }
+Fd accept_from(const Fd& listener) {
+  Fd guest(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  return guest.open() && of_this_user(guest) ? std::move(guest) : Fd();
+}
 
 bool write_all(const Fd& fd, const void* data, size_t size, const Deadline& deadline) {
   const char* next = static_cast<const char*>(data);
