@@ -13,10 +13,10 @@ ops = ow.OperatorSet("moe_ops", version="1.0.0")
     "int norm_type=0, bool out_flag=False) -> (Tensor y, Tensor expert_idx, Tensor out)",
     aclnn="aclnnMoeGatingTopK(x, bias, k, k_group, group_count, group_select_mode, renorm, "
     "norm_type, out_flag, routed_scaling_factor, eps, y, expert_idx, out)",
-    shapes={"x": "*T, E", "bias": "E", "y": "*T, k", "expert_idx": "*T, k", "out": "*T, E"},
+    shapes={"x": "T, E", "bias": "E", "y": "T, k", "expert_idx": "T, k", "out": "T, E"},
     dtypes={"x": "float32 float16 bfloat16", "bias": "x", "expert_idx": "int32", "out": "float32"},
     requires=["1 <= k <= E // group_count * k_group", "1 <= k_group <= group_count", "k <= E"],
-    samples=[ow.sample(x=ow.tensor(2, 3, 8), k=2, norm_type=1)],
+    samples=[ow.sample(x=ow.tensor(6, 8), k=2, norm_type=1, out_flag=True)],
     errors=[ow.error("k <= E", x=ow.tensor(4, 8), k=9)],
 )
 def moe_gating_top_k(x, k, *, bias=None, group_count=1, norm_type=0, eps=1e-20, **more):

@@ -36,10 +36,13 @@ def build(
     The folder goes into ASCEND_CUSTOM_OPP_PATH, and the Python files into OPWRIGHT_KERNELS, both
     separated by colons. `opwright run --kernels FILE` does all this by itself.
     """
-    (package,) = build_packages(files)
-    if out is not None:
-        shutil.copytree(package, out, dirs_exist_ok=True)
-    typer.echo(out or package)
+    packages = build_packages(files)
+    if not packages:
+        typer.echo("no package is needed: the twin has these functions itself", err=True)
+    for package in packages:
+        if out is not None:
+            shutil.copytree(package, out, dirs_exist_ok=True)
+        typer.echo(out or package)
 
 
 @kernels_app.command()

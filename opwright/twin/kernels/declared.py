@@ -11,7 +11,9 @@ from opwright.twin.toolkit import installed_toolkit
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["register_declared"]
+    from opwright.declare.operator_set import OperatorSet
+
+__all__ = ["operator_sets", "register_declared"]
 
 
 def register_declared(module: ModuleType) -> None:
@@ -22,18 +24,23 @@ def register_declared(module: ModuleType) -> None:
     DuplicateKernelError
         OPW-K021.
     """
-    # A file with kernels alone has not imported it, and need not.
-    declare = sys.modules.get("opwright.declare.operator_set")
-    if declare is None:
-        return
-    sets = [each for each in vars(module).values() if isinstance(each, declare.OperatorSet)]
+    sets = operator_sets(module)
     if sets:
-        from opwright.derive import derive  # noqa: PLC0415 - as above
+        from opwright.derive import derive  # noqa: PLC0415 - only where there are declarations
         from opwright.live.twin import register_references  # noqa: PLC0415 - imports torch
 
         for each in sets:
             for _ in register_references(derive(each.freeze()), twin_has):
                 pass  # they stay registered, as those of any kernel file
+
+
+def operator_sets(module: ModuleType) -> list[OperatorSet]:
+    """Return the operator sets of a module."""
+    # A file with kernels alone has not imported it, and need not.
+    declare = sys.modules.get("opwright.declare.operator_set")
+    if declare is None:
+        return []
+    return [each for each in vars(module).values() if isinstance(each, declare.OperatorSet)]
 
 
 def twin_has(function: str) -> bool:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 
 from opwright.errors import OpwrightError
 from opwright.twin.autoload import autoload_held_back
-from opwright.twin.kernels.declared import register_declared
+from opwright.twin.kernels.declared import operator_sets, register_declared
 from opwright.twin.kernels.library import cached_package
 from opwright.twin.kernels.registry import registry
 from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
 __all__ = ["NoKernelError", "build_packages", "kernel_files", "load_file"]
 
@@ -49,7 +50,7 @@ class KernelFileError(OpwrightError):
 
 
 def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the operator packages for kernel files, built if need be; at present it is one.
+    """Return the operator packages for kernel files, built if need be: one, or none is needed.
 
     Raises
     ------
@@ -61,15 +62,19 @@ def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
         if file.suffix not in CPP:
             before = registry.signatures()
             with autoload_held_back():  # this process only reads the declarations
-                load_file(file)
-            if registry.signatures() == before:
+                module = load_file(file)
+            # Operators whose functions the twin implements itself need no kernel.
+            if registry.signatures() == before and not operator_sets(module):
                 got = "no use of opwright.twin.kernel, and no operators"
                 raise NoKernelError(where=str(file), got=got)
         elif MACRO not in file.read_text(encoding="utf-8"):
             raise NoKernelError(
                 where=str(file), got=f"no {MACRO}", fix=f"declare the kernel with {MACRO}"
             )
-    return (cached_package(registry.signatures(), installed_toolkit(), sources),)
+    signatures = registry.signatures()
+    if not signatures and not sources:
+        return ()
+    return (cached_package(signatures, installed_toolkit(), sources),)
 
 
 def kernel_files(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -81,13 +86,14 @@ def kernel_files(environ: Mapping[str, str]) -> tuple[Path, ...]:
 lock = threading.RLock()
 
 
-def load_file(file: Path) -> None:
+def load_file(file: Path) -> ModuleType:
     """Import a Python file by its path, once; its declarations register themselves."""
     path = str(file.resolve())
     name = f"opwright_kernels:{path}"
     with lock:
-        if any(getattr(module, "__file__", None) == path for module in sys.modules.copy().values()):
-            return
+        for module in sys.modules.copy().values():
+            if getattr(module, "__file__", None) == path:
+                return module
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise KernelFileError(
@@ -107,3 +113,4 @@ def load_file(file: Path) -> None:
         except Exception as error:
             del sys.modules[name]
             raise KernelFileError(where=path, got=f"{type(error).__name__}: {error}") from error
+        return module
