@@ -162,6 +162,24 @@ def test_a_declaration_is_a_kernel_file(cache: Path, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "12.0\n18.0\n"), result.stderr
 
 
+def test_operators_whose_functions_the_twin_has_need_no_kernel(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "operators.py"
+    file.write_text(
+        "import opwright as ow\n"
+        "ops = ow.OperatorSet('known', version='1')\n"
+        "@ops.operator('magnitude(Tensor x) -> Tensor', aclnn='aclnnAbs')\n"
+        "def magnitude(x):\n"
+        "    raise NotImplementedError\n"
+    )
+    program = "import torch; print(torch.tensor([-2.0]).npu().abs().item())"
+    options = ("--kernels", file)
+    result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "2.0\n"), result.stderr
+    result = opwright("kernels", "build", file, cache=cache)
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr == "no package is needed: the twin has these functions itself\n"
+
+
 def test_torch_of_a_child_process_loads_torch_npu_by_itself(python_file: Path, cache: Path) -> None:
     program = "import torch; print(torch.npu.device_count())"
     result = opwright(
