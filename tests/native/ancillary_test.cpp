@@ -54,12 +54,13 @@ SCENARIO(a_legacy_operator_needs_python_and_says_so) {
           ACL_ERROR_INTERNAL_ERROR, "aclopCompileAndExecuteV2:", "'Add'", "Python");
 }
 
-SCENARIO(profiling_is_refused_and_names_the_trace) {
-  REFUSED(aclprofInit("here", 4), ACL_ERROR_PROF_MODULES_UNSUPPORTED, "aclprofInit", "--trace");
+SCENARIO(profiling_needs_a_folder_and_a_session) {
+  REFUSED(aclprofInit("no/such/folder", 14), ACL_ERROR_INVALID_FILE, "profilerResultPath", "no/such/folder");
   uint32_t device = 0;
   aclprofConfig* const config = aclprofCreateConfig(&device, 1, 0, nullptr, 1);
   CHECK(config != nullptr);
-  REFUSED(aclprofStart(config), ACL_ERROR_PROF_MODULES_UNSUPPORTED, "aclprofStart");
+  REFUSED(aclprofStart(config), ACL_ERROR_UNINITIALIZE, "aclprofInit was not called");
+  REFUSED(aclprofFinalize(), ACL_ERROR_UNINITIALIZE, "aclprofInit was not called");
   OK(aclprofDestroyConfig(config));
   device = 99;
   CHECK(aclprofCreateConfig(&device, 1, 0, nullptr, 1) == nullptr);

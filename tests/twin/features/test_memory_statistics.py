@@ -43,11 +43,12 @@ def test_what_is_allocated_is_counted_and_given_back() -> None:
 
 
 def test_a_fraction_limits_the_process() -> None:
+    npu.empty_cache()  # what other tests have freed would be given out again
     total = npu.mem_get_info()[1]
     limit = npu.memory_reserved() / total + 32 * MEGABYTE / total
     npu.set_per_process_memory_fraction(limit)
     errors = npu.memory_stats()["num_ooms"]
-    with pytest.raises(torch.OutOfMemoryError, match=r"32\.00 MiB allowed"):
+    with pytest.raises(torch.OutOfMemoryError, match=r"[MG]iB allowed"):
         torch.empty(64 * MEGABYTE, dtype=torch.int8, device="npu")
     assert npu.memory_stats()["num_ooms"] == errors + 1
     assert torch.ones(3, device="npu").sum().item() == 3
