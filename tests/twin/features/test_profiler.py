@@ -46,6 +46,8 @@ SCRIPT = """
             graph.replay()
             torch.npu.synchronize()
             profiler.step()
+    import os
+    os.chdir(sys.argv[1])  # torch_npu keeps a profile without a handler in the current folder
     with profile(with_stack=True) as short:
         model(x)
     short.export_stacks(sys.argv[1] + "/stacks.log")
