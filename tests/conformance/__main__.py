@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import opwright.twin  # noqa: F401 - before torch
 
@@ -14,11 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from tests.conformance import ledger, report
-from tests.conformance.cases import Case, all_cases
+from tests.conformance.cases import all_cases
 from tests.conformance.ledger import match
 from tests.conformance.pool import Result, run_cases
 from tests.conformance.sample import choose
 from tests.conformance.verdict import judge
+
+if TYPE_CHECKING:
+    from tests.conformance.case import Case
 
 
 def main(
@@ -27,6 +30,7 @@ def main(
         typer.Argument(help="Cases as entry/dtype/check, shell patterns; all if none."),
     ] = None,
     *,
+    names: Annotated[bool, typer.Option("--list", help="Print the cases, run none.")] = False,
     jobs: Annotated[int, typer.Option(help="Processes.")] = os.cpu_count() or 1,
     sample: Annotated[float, typer.Option(help="Share of the cases to run.")] = 1.0,
     seed: Annotated[str, typer.Option(help="Text that chooses the sample.")] = "",
@@ -41,6 +45,9 @@ def main(
     """
     cases = [case for case in all_cases() if wanted(case, patterns or [])]
     cases = choose(cases, seed, sample) if sample < 1 else cases
+    if names:
+        typer.echo("\n".join(map(str, cases)))
+        return
     expected = ledger.read()
     verdicts = judge(run(cases, jobs, log), expected)
     if page is not None:

@@ -6,7 +6,6 @@ that must be refused, for every operator, module and optimizer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +13,8 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.common_modules import module_db
 from torch.testing._internal.common_optimizers import optim_db
+
+from tests.conformance.case import Case
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,18 +38,6 @@ DTYPES: dict[str, torch.dtype] = {
     "complex64": torch.complex64,
     "complex128": torch.complex128,
 }
-
-
-@dataclass(frozen=True, order=True)
-class Case:
-    """One test: `entry` of a database, with one dtype, under one check."""
-
-    entry: str
-    dtype: str
-    check: str
-
-    def __str__(self) -> str:
-        return f"{self.entry}/{self.dtype}/{self.check}"
 
 
 @cache

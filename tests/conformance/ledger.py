@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from tests.conformance.cases import Case
+    from tests.conformance.case import Case
 
 LEDGER = Path(__file__).with_name("ledger.toml")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.connection import Connection
 
-    from tests.conformance.cases import Case
+    from tests.conformance.case import Case
 
 TIME_LIMIT = 180.0  # seconds for one case
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tests.conformance.cases import Case
+    from tests.conformance.case import Case
 
 
 def choose(cases: Iterable[Case], text: str, share: float) -> list[Case]:

@@ -19,7 +19,7 @@ from tests.conformance.checks.execution import SEED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conformance.cases import Case
+    from tests.conformance.case import Case
 
 CHECKS: dict[str, Callable[[Case, torch.device], int]] = {
     "forward": operators.forward,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch.nn.modules.lazy import LazyModuleMixin
 
-from tests.conformance.cases import DTYPES, Case, modules
+from tests.conformance.cases import DTYPES, modules
 from tests.conformance.checks.execution import CPU, HALVES, Arguments, gradients, is_determined
 from tests.conformance.comparison import expect_close
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import torch
+
+    from tests.conformance.case import Case
 
 
 def forward(case: Case, device: torch.device) -> int:

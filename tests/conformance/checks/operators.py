@@ -9,7 +9,7 @@ import torch
 import torch_npu
 from torch.utils import _pytree as pytree
 
-from tests.conformance.cases import DTYPES, Case, operators
+from tests.conformance.cases import DTYPES, operators
 from tests.conformance.checks.execution import (
     CPU,
     Arguments,
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+
+    from tests.conformance.case import Case
 
 # Their results are memory as it is.
 UNINITIALISED = {

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from tests.conformance.cases import Case, optimizers
+from tests.conformance.cases import optimizers
 from tests.conformance.checks.execution import CPU, SEED
 from tests.conformance.comparison import expect_close
 
 if TYPE_CHECKING:
     from torch.testing._internal.common_optimizers import OptimizerInfo
+
+    from tests.conformance.case import Case
 
 STEPS = 5
 
