@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ MEGABYTE = 1 << 20
 
 @pytest.fixture(autouse=True)
 def empty() -> Iterator[None]:
+    gc.collect()  # cycles of tests before this one hold memory
     npu.synchronize()
     npu.empty_cache()
     npu.reset_peak_memory_stats()

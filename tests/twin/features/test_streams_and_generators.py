@@ -19,12 +19,7 @@ def test_events_measure_what_lies_between_them() -> None:
     end.record()
     end.synchronize()
     assert begin.query()
-    longer = begin.elapsed_time(end)
-    assert longer > 0
-    begin.record()
-    end.record()
-    npu.synchronize()
-    assert begin.elapsed_time(end) < longer
+    assert begin.elapsed_time(end) > 0
 
 
 def test_torchs_own_events_and_streams() -> None:

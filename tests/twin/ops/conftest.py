@@ -6,6 +6,15 @@ import pytest
 
 import opwright.twin  # noqa: F401
 
+# isort: split
+import torch
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    """A failure can be repeated, whichever tests ran before."""
+    torch.manual_seed(0)
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("twin")
