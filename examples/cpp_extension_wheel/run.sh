@@ -3,19 +3,22 @@
 #
 #   bash run.sh            build, install, test
 #   bash run.sh --demo     and show what ran: the agreement with the CPU and the calls that were made
+#   bash run.sh --ascend-c     with the operator's kernel in Ascend C (../ascend_c) instead of the reference function
 #
 # It uses the `python` and `opwright` on the PATH; torch and torch_npu come from that environment.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-usage() { sed -n '2,7s/^# \{0,1\}//p' run.sh; }
+usage() { sed -n '2,8s/^# \{0,1\}//p' run.sh; }
 step() { printf '\n== %s\n' "$*"; }
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
 
 demo=no
+ascend_c=no
 for argument in "$@"; do
     case "$argument" in
         --demo) demo=yes ;;
+        --ascend-c) ascend_c=yes ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; fail "unknown argument '$argument'" ;;
     esac
@@ -46,8 +49,18 @@ inner=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("pu
 printf 'import site; site.addsitedir(%s)\n' "'$outer'" >"$inner/outer.pth"
 printf '%s\n' "build/venv"
 
+# What computes aclnnAddCustom: the reference function, or the operator package that is deployed on hardware.
+if [ "$ascend_c" = yes ]; then
+    step "Building the operator package of ../ascend_c"
+    opwright ascendc build ../ascend_c --out build/package
+    export ASCEND_CUSTOM_OPP_PATH=$PWD/build/package/vendors/opwright_examples
+    kernels=()
+else
+    kernels=(--kernels reference/add_custom.py)
+fi
+
 # PYTHONSAFEPATH keeps this folder off Python's path, where the sources would hide the installed wheel.
-on_the_twin() { PYTHONSAFEPATH=1 opwright run --kernels reference/add_custom.py "$@"; }
+on_the_twin() { PYTHONSAFEPATH=1 opwright run "${kernels[@]}" "$@"; }
 
 step "Testing the installed wheel"
 # The outer environment's pytest plugins are visible too, but these tests use none.

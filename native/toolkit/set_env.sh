@@ -15,21 +15,19 @@ export ASCEND_HOME_PATH="$_opwright_root"
 export ASCEND_TOOLKIT_HOME="$_opwright_root"
 export ASCEND_OPP_PATH="$_opwright_root/opp"
 
-# Puts a folder in front of LD_LIBRARY_PATH unless it is in it.
+# Puts a folder in front of a search path unless it is in it:  _opwright_prepend VARIABLE FOLDER
 _opwright_prepend() {
-  case ":${LD_LIBRARY_PATH:-}:" in
-    *":$1:"*) ;;
-    *) export LD_LIBRARY_PATH="$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
+  eval "_opwright_path=\${$1:-}"
+  case ":$_opwright_path:" in
+    *":$2:"*) ;;
+    *) export "$1=$2${_opwright_path:+:$_opwright_path}" ;;
   esac
 }
 
-_opwright_prepend "$_opwright_root/lib64"
-
-# torch_npu's profiler looks for msprof there.
-case ":$PATH:" in
-  *":$_opwright_root/tools/profiler/bin:"*) ;;
-  *) export PATH="$_opwright_root/tools/profiler/bin:$PATH" ;;
-esac
+_opwright_prepend LD_LIBRARY_PATH "$_opwright_root/lib64"
+_opwright_prepend PATH "$_opwright_root/tools/profiler/bin"  # torch_npu's profiler looks for msprof there
+_opwright_prepend PATH "$_opwright_root/bin"
+_opwright_prepend CMAKE_PREFIX_PATH "$_opwright_root"  # CMake's find_package(ASC)
 
 # C programs that link to libopapi need libtorch, which lives in the torch of the python3 on PATH.
 _opwright_torch=$(python3 -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")' 2>/dev/null)
@@ -40,5 +38,5 @@ if [ -n "$_opwright_torch" ]; then
   esac
 fi
 
-unset _opwright_root _opwright_torch
+unset _opwright_root _opwright_torch _opwright_path
 unset -f _opwright_prepend

@@ -13,7 +13,7 @@ from opwright.check.errors import NumberError, OutputError, PartialReleaseError,
 from opwright.check.known.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
-from opwright.check.session import INTERRUPTED, Options, run_session
+from opwright.check.session import INTERRUPTED, PRINTED, Options, run_session
 from opwright.errors import nearest_first
 from opwright.sources.writable import unwritable
 from opwright.twin.options import Kernels, Memory, Soc, read_settings
@@ -47,7 +47,8 @@ def check(  # noqa: PLR0913 - a parameter for each option
         typer.Option(metavar="ROW[/COLUMN]", help="Only this row; may be repeated."),
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the run for programs.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the run for programs; - prints it."),
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the run as one page.")
@@ -99,7 +100,7 @@ def check(  # noqa: PLR0913 - a parameter for each option
         bool, typer.Option("--list", help="Print operators, rows and columns, and run nothing.")
     ] = False,
 ) -> None:
-    """Check that an operator's deliverables agree: kernel, schema, Meta, gradients, graphs, ...
+    """Check that an operator's deliverables agree: kernel, schema, Meta, gradients, graphs.
 
     Runs on the twin. The exit code is 0 if nothing was found, 1 if something was, 2 if the check
     could not do its work.
@@ -122,7 +123,7 @@ def check(  # noqa: PLR0913 - a parameter for each option
         settings=read_settings(soc, None, memory, kernels).with_default_memory(
             max(limits.memory // 2, LEAST_MEMORY), os.environ
         ),
-        json_file=output(json_file, where="--json"),
+        json_file=json_file if json_file == PRINTED else output(json_file, where="--json"),
         page=output(page, where="--html"),
         repro=repro,
         ledger=ledger or default_ledger(target, is_wanted=accept),

@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -27,6 +28,7 @@ from opwright.check.report.terminal import WIDTH, run_text
 from opwright.check.repro.scripts import write_scripts
 from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
+from opwright.command_line.waiting import waiting
 from opwright.errors import counted
 from opwright.sources.files import write_atomically
 from opwright.twin.environment import twin_environment
@@ -35,7 +37,6 @@ from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from opwright.check.known.ledger import Entry
     from opwright.check.outcome import Outcome
@@ -43,9 +44,10 @@ if TYPE_CHECKING:
     from opwright.check.request import Request
     from opwright.twin.settings import TwinSettings
 
-__all__ = ["INTERRUPTED", "Options", "run_session"]
+__all__ = ["INTERRUPTED", "PRINTED", "Options", "run_session"]
 
 INTERRUPTED = 130  # exit code, as shells have it for Ctrl-C
+PRINTED = Path("-")  # for --json: standard output; what is for people goes to standard error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,14 +131,16 @@ def run_session(options: Options, *, list_only: bool) -> int:
         # Once: the second time, files with kernels are imported already and would declare none.
         packages = build_packages(options.settings.kernels) if options.settings.kernels else ()
         server = stack.enter_context(closing(start(options, packages, guard=False)))
-        ready = server.ready()
+        with waiting("importing torch and torch_npu"):
+            ready = server.ready()
         rows = chosen_rows(ready.rows, options.rows)
         servers = {"plain": server}
         if not list_only and "guarded" in {row.process for row in rows}:
             guarded = start(options, packages, guard=True)
             servers["guarded"] = stack.enter_context(closing(guarded))
         pool = Pool(servers, options.request, options.limits)
-        facts = pool.load()
+        with waiting(f"importing {options.request.target}"):
+            facts = pool.load()
         known = tuple(CheckedOperator(**each) for each in facts["operators"])
         for name, why in facts["unreadable"]:
             console.print(f"left out: {name}: {why}", highlight=False, markup=False)
@@ -169,7 +173,7 @@ def start(options: Options, packages: Sequence[Path], *, guard: bool) -> Server:
     packages
         The user's kernels.
     """
-    settings = replace(options.settings, guard=guard) if guard else options.settings
+    settings = replace(options.settings, guard=guard or None, kernel_checks=True)
     environment = twin_environment(os.environ, installed_toolkit(), settings, packages)
     return Server(environment, rows=row_names(options.rows))
 
@@ -281,7 +285,11 @@ def tell(run: Run, options: Options) -> None:
         OPW-C010, OPW-B001, OPW-B023, OPW-B002.
     """
     outputs = Outputs()
-    if options.json_file is not None:
+    is_printed = options.json_file == PRINTED
+    if is_printed:
+        with outputs.one(STDOUT):
+            typer.echo(run_json(run), nl=False)
+    elif options.json_file is not None:
         with outputs.one("--json"):
             write_atomically(options.json_file, run_json(run), force=True)
     scripts = {}
@@ -291,7 +299,7 @@ def tell(run: Run, options: Options) -> None:
     if options.page is not None:
         with outputs.one("--html"):
             write_atomically(options.page, page_of(run, scripts=scripts), force=True)
-    console = Console()
+    console = Console(stderr=is_printed)
     width = console.width if console.is_terminal else WIDTH
     with outputs.one(STDOUT):
         console.print(run_text(run, scripts=scripts, width=width), highlight=False, soft_wrap=True)

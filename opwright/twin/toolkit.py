@@ -27,6 +27,7 @@ LOAD_ORDER = (
     "libc_sec.so",
     "libascend_protobuf.so",
     "libascendcl.so",
+    "libascendc_runtime.so",
     "libmsprofiler.so",
     "libruntime.so",
     "libascend_hal.so",
@@ -39,11 +40,13 @@ LOAD_ORDER = (
     "libge_runner.so",
     "libfmk_parser.so",
     "libnnopbase.so",
+    "libascendc_package.so",
     "libopapi.so",
 )
 
 # Folders and files besides the libraries that torch_npu and builds against CANN ask for.
 PARTS = (
+    "bin",
     "opp",
     "runtime",
     "compiler",
@@ -66,9 +69,9 @@ class Toolkit:
         return self.root / "lib64"
 
     @property
-    def tools(self) -> Path:
-        """Folder of the toolkit's commands."""
-        return self.root / "tools" / "profiler" / "bin"
+    def commands(self) -> tuple[Path, ...]:
+        """Folders of the toolkit's commands: compilers, and msprof, which torch_npu looks for."""
+        return (self.root / "bin", self.root / "tools" / "profiler" / "bin")
 
     @property
     def operators(self) -> Path:

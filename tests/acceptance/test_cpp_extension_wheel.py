@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.sample import add_custom_project
+
 # One worker runs them all: they share what the first one builds.
 pytestmark = [
     pytest.mark.twin,
@@ -44,8 +46,13 @@ def tools() -> str:
 
 
 def objects(folder: Path) -> dict[str, int]:
-    """Return the compiled files and when they were written."""
-    return {path.name: path.stat().st_mtime_ns for path in (folder / "build").rglob("*.o")}
+    """Return the compiled files of the extension and when they were written."""
+    build = folder / "build"
+    return {
+        path.name: path.stat().st_mtime_ns
+        for path in build.rglob("*.o")
+        if build / "package" not in path.parents
+    }
 
 
 @pytest.fixture(scope="module")
@@ -126,11 +133,15 @@ def test_the_calls_are_counted(
     assert int(printed[1]) == (4 if function == "aclnnInplaceCopy" else 2)
 
 
-def test_a_second_run_compiles_nothing(demo: str, folder: Path) -> None:
+def test_a_second_run_compiles_nothing_but_a_kernel_in_ascend_c(demo: str, folder: Path) -> None:
     before = objects(folder)
     assert len(before) == len(list((folder / "csrc").glob("*.cpp"))), demo
-    run = run_example(folder, path=tools())
+    add_custom_project(folder.parent)
+    (folder / "reference").rename(folder / "away")
+    run = run_example(folder, "--ascend-c", path=tools())
+    (folder / "away").rename(folder / "reference")
     assert run.returncode == 0, run.stdout + run.stderr
+    assert "AddCustom: 3 kernels" in run.stderr
     assert objects(folder) == before
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.sample import add_custom_project
+
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "op_plugin_invocation"
 LIMIT = 300  # seconds; half a minute on two cores
 
@@ -31,6 +33,13 @@ def run_sample(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
+def assert_all_tests_pass(printed: str) -> None:
+    """Compare what unittest says about both files."""
+    ran = re.findall(r"^Ran (\d+) tests", printed, flags=re.MULTILINE)
+    assert ran == ["4", "3"], printed
+    assert len(re.findall(r"^OK$", printed, flags=re.MULTILINE)) == len(ran)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the sample without anything that was built in it before."""
@@ -47,9 +56,20 @@ def test_the_sample_builds_and_passes_in_eager_mode_and_in_graphs(folder: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     compiled = re.findall(r"^compile +(\S+) +[\d.]+ s$", done.stdout, flags=re.MULTILINE)
     assert sorted(compiled) == ["AddCustomKernelNpuApi.cpp", "operators.cpp"]
-    ran = re.findall(r"^Ran (\d+) tests", done.stderr, flags=re.MULTILINE)
-    assert ran == ["4", "3"], done.stderr
-    assert len(re.findall(r"^OK$", done.stderr, flags=re.MULTILINE)) == len(ran)
+    assert_all_tests_pass(done.stderr)
+
+
+@pytest.mark.twin
+@pytest.mark.build
+@pytest.mark.slow
+def test_the_kernel_in_ascend_c_takes_the_place_of_the_reference(folder: Path) -> None:
+    add_custom_project(folder.parent)
+    (folder / "reference.py").rename(folder / "reference.txt")
+    done = run_sample(folder, "--ascend-c")
+    (folder / "reference.txt").rename(folder / "reference.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "AddCustom: 3 kernels" in done.stderr
+    assert_all_tests_pass(done.stderr)
 
 
 def test_the_sample_writes_the_patch(folder: Path, tmp_path: Path) -> None:

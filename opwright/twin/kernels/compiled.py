@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.aclnn.prototype import plain_interface
+from opwright.aclnn.prototype import derive, plain_interface
+from opwright.aclnn.reg_op import parse_reg_op
 from opwright.aclnn.signature import AclnnSignature, CType, Parameter
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.dtypes import RUNTIME_CODES
@@ -28,6 +29,9 @@ __all__ = ["compiled_kernel", "parameters_of"]
 
 # OPWRIGHT_KERNEL exports the text of its parameters under this name.
 PARAMETERS = "opwright_parameters_"
+# Packages of operator projects export under this name which function serves the type, and below
+# that the type's prototype.
+PROTOTYPE = "opwright_prototype_"
 PARAMETER = re.compile(r"\(\s*(?P<kind>\w+)\s*,\s*(?P<name>\w+)\s*\)")
 INPUTS = {"In": CType.TENSOR, "Index": CType.TENSOR, "IndexList": CType.TENSOR_LIST}
 OUTPUTS = {
@@ -99,18 +103,29 @@ def compiled_kernel(function: str) -> Registration | None:
 def kernel_in(path: str, function: str) -> Registration | None:
     """Return the kernel of a function if this library has it."""
     library = ctypes.CDLL(path)
-    if not hasattr(library, PARAMETERS + function):
+    if hasattr(library, PROTOTYPE + function):
+        name, _, prototype = exported_text(library, PROTOTYPE + function).partition("\n")
+        interface = derive(parse_reg_op(prototype, where=f"{path}, {function}")[0])
+        signature = AclnnSignature(name=name, parameters=interface.parameters)
+    elif hasattr(library, PARAMETERS + function):
+        text = exported_text(library, PARAMETERS + function)
+        signature = AclnnSignature(
+            name=function, parameters=parameters_of(text, where=f"{path}, {function}")
+        )
+        interface = plain_interface(signature)
+    else:
         return None
-    text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, PARAMETERS + function)))
-    parameters = parameters_of(text.decode(), where=f"{path}, {function}")
-    signature = AclnnSignature(name=function, parameters=parameters)
 
     def run(*arguments: object) -> None:
         call(library, signature, arguments)
 
-    return Registration(
-        interface=plain_interface(signature), function=run, owner=registry, library=path
-    )
+    return Registration(interface=interface, function=run, owner=registry, library=path)
+
+
+def exported_text(library: ctypes.CDLL, name: str) -> str:
+    """Return a text that a library exports."""
+    address = ctypes.addressof(ctypes.c_char.in_dll(library, name))
+    return ctypes.string_at(address).decode()
 
 
 def parameters_of(text: str, *, where: str) -> tuple[Parameter, ...]:

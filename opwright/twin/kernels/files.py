@@ -67,7 +67,7 @@ def build_packages(files: Sequence[Path]) -> tuple[Path, ...]:
             if registry.signatures() == before and not operator_sets(module):
                 got = "no use of opwright.twin.kernel, and no operators"
                 raise NoKernelError(where=str(file), got=got)
-        elif MACRO not in file.read_text(encoding="utf-8"):
+        elif MACRO.encode() not in file.read_bytes():
             raise NoKernelError(
                 where=str(file), got=f"no {MACRO}", fix=f"declare the kernel with {MACRO}"
             )
@@ -110,7 +110,7 @@ def load_file(file: Path) -> ModuleType:
         except OpwrightError:
             del sys.modules[name]
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # what the file raises is what it does wrong
             del sys.modules[name]
             raise KernelFileError(where=path, got=f"{type(error).__name__}: {error}") from error
         return module

@@ -48,7 +48,13 @@ def read_source(source: str | Path, op: str | None, *, where: str) -> Interface:
                 allowed=SUFFIXES,
                 fix="name an existing header or C++ source, or give the prototype itself",
             )
-        return read_text(path.read_text(encoding="utf-8"), op, where=str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise PrototypeError(
+                where=str(path), got=str(error), fix="name a text file in UTF-8"
+            ) from error
+        return read_text(text, op, where=str(path))
     return read_text(source, op, where=where)
 
 

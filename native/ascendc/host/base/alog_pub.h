@@ -1,0 +1,4 @@
+// base/alog_pub.h
+#pragma once
+
+#include "toolchain/slog.h"

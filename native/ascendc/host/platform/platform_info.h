@@ -1,0 +1,4 @@
+// platform/platform_info.h
+#pragma once
+
+#include "platform/platform_infos_def.h"

@@ -1,0 +1,13 @@
+// platform/soc_spec.h
+// Versions of the architecture.
+#pragma once
+
+enum class NpuArch {
+  DAV_1001 = 1001,
+  DAV_2002 = 2002,
+  DAV_2201 = 2201,
+  DAV_3002 = 3002,
+  DAV_3102 = 3102,
+  DAV_3510 = 3510,
+  DAV_RESV = 0xFFFF
+};

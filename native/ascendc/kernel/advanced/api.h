@@ -1,0 +1,15 @@
+// native/ascendc/kernel/advanced/api.h
+// The high-level API, but for Matmul (lib/matmul_intf.h).
+#pragma once
+
+#include "advanced/activation.h"
+#include "advanced/division.h"
+#include "advanced/math.h"
+#include "advanced/normalization.h"
+#include "advanced/quantization.h"
+#include "advanced/reduction.h"
+#include "advanced/softmax.h"
+#include "advanced/sorting.h"
+#include "advanced/tiling/names.h"
+#include "advanced/transform.h"
+#include "advanced/welford.h"

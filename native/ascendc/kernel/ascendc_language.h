@@ -1,0 +1,6 @@
+// native/ascendc/kernel/ascendc_language.h
+// The words that Ascend C adds to C++, which need no #include: the compiler driver puts this file before each source.
+#pragma once
+
+#include "core/types.h"
+#include "launch.h"

@@ -1,0 +1,5 @@
+// native/ascendc/kernel/basic_api/kernel_operator_sys_var_intf.h
+// A documented name: all of it comes with kernel_operator.h.
+#pragma once
+
+#include "kernel_operator.h"

@@ -1,0 +1,122 @@
+// native/ascendc/kernel/core/types.h
+// The words of the language and its number types: half, bfloat16_t, int4b_t, and what a tensor's type stands for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+// Qualifiers of the device compiler. On the CPU there is one memory, and any function may call any other.
+#define __aicore__
+#define __global__
+#define __gm__
+#define __ubuf__
+#define __cbuf__
+#define __ca__
+#define __cb__
+#define __cc__
+#define __fbuf__
+#define __biasbuf__
+#define __ssbuf__
+#define __vector__
+#define __cube__
+#define __mix__(cube, vector)
+#define __inout_pipe__(pipe)
+#define __in_pipe__(pipe)
+#define __out_pipe__(pipe)
+#define __check_sync_alias__
+#define __kfc_workspace__
+#define GM_ADDR __gm__ uint8_t*
+#ifndef __NPU_ARCH__
+#define __NPU_ARCH__ 2201  // Atlas A2: cube and vector cores are separate
+#endif
+#ifndef __CCE_AICORE__
+#define __CCE_AICORE__ 220
+#endif
+#ifndef __DAV_C220__
+#define __DAV_C220__
+#endif
+
+// Every function of the API: inlined, so that a program counter in the runtime leads, through the inline frames of the
+// debug information, to the line of the kernel.
+#define OPWRIGHT_INLINE __attribute__((always_inline)) inline
+
+using half = _Float16;
+
+// 16 bits of a float32, without arithmetic of its own: it is converted with AscendC::Cast, ToFloat and ToBfloat16.
+struct bfloat16_t {
+  uint16_t bits;
+
+  bfloat16_t() = default;
+  // Whole numbers may stand for it, as in DataCopyPadExtParams<bfloat16_t>{false, 0, 0, 0}.
+  template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
+  bfloat16_t(Integer value) : bfloat16_t(static_cast<float>(value)) {}
+  // Small numbers that stand in the source, as zeros in lists of parameters.
+  bfloat16_t(int value) : bfloat16_t(static_cast<float>(value)) {}
+  // Rounds to nearest even.
+  explicit bfloat16_t(float value) {
+    uint32_t word;
+    std::memcpy(&word, &value, sizeof word);
+    const bool nan = (word & 0x7FFFFFFFu) > 0x7F800000u;
+    bits = nan ? static_cast<uint16_t>(word >> 16 | 0x40u)
+               : static_cast<uint16_t>((word + 0x7FFFu + (word >> 16 & 1u)) >> 16);
+  }
+  explicit operator float() const {
+    const uint32_t word = static_cast<uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  }
+  friend bool operator==(bfloat16_t a, bfloat16_t b) { return static_cast<float>(a) == static_cast<float>(b); }
+  friend bool operator!=(bfloat16_t a, bfloat16_t b) { return !(a == b); }
+};
+static_assert(sizeof(bfloat16_t) == 2 && std::is_trivially_copyable_v<bfloat16_t>);
+
+namespace AscendC {
+
+using ::bfloat16_t;
+using ::half;
+
+// A signed number of 4 bits. Two lie in a byte, the first one in the low half: tensors of it count half bytes.
+struct int4b_t {
+  int8_t storage;
+
+  int4b_t() = default;
+  constexpr int4b_t(int value) : storage(static_cast<int8_t>(value << 4) >> 4) {}
+  constexpr operator int8_t() const { return storage; }
+};
+static_assert(sizeof(int4b_t) == 1);
+// Both numbers of one byte.
+struct int4x2_t {
+  uint8_t storage;
+};
+
+// How many bits an element of a tensor takes.
+template <class T>
+inline constexpr uint32_t kBitsOf = std::is_same_v<T, int4b_t> ? 4 : 8 * sizeof(T);
+
+// The bytes that `count` elements take.
+template <class T>
+constexpr size_t bytes_of(size_t count) {
+  return std::is_same_v<T, int4b_t> ? (count + 1) / 2 : count * sizeof(T);
+}
+
+// What a tensor's elements are: T, or the LiteType of a TensorTrait.
+namespace detail {
+template <class T, class = void>
+struct Primitive {
+  using Type = T;
+};
+template <class T>
+struct Primitive<T, std::void_t<typename T::LiteType>> {
+  using Type = typename T::LiteType;
+};
+}  // namespace detail
+template <class T>
+using PrimT = typename detail::Primitive<T>::Type;
+
+}  // namespace AscendC
+
+using AscendC::int4b_t;
+using AscendC::int4x2_t;

@@ -1,0 +1,9 @@
+// native/ascendc/kernel/cube/api.h
+// The instructions of the cube unit.
+#pragma once
+
+#include "cube/fill.h"
+#include "cube/fixpipe.h"
+#include "cube/load_data.h"
+#include "cube/load_image.h"
+#include "cube/mmad.h"

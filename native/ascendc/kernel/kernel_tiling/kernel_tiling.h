@@ -1,0 +1,5 @@
+// native/ascendc/kernel/kernel_tiling/kernel_tiling.h
+// Tiling structures under their names in kernels.
+#pragma once
+
+#include "advanced/tiling/names.h"

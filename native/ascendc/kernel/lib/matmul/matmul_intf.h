@@ -1,0 +1,4 @@
+// native/ascendc/kernel/lib/matmul/matmul_intf.h
+#pragma once
+
+#include "lib/matmul_intf.h"

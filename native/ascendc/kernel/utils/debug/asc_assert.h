@@ -1,0 +1,5 @@
+// native/ascendc/kernel/utils/debug/asc_assert.h
+// The vendor's name for a part of it.
+#pragma once
+
+#include "core/debug.h"

@@ -1,0 +1,58 @@
+// native/ascendc/runtime/checks.h
+// What is checked while a kernel runs with OPWRIGHT_KERNEL_CHECKS, of one launch. Each core has a CoreChecks; here is
+// what they share.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ascendc/runtime/checks/global_shadow.h"
+#include "ascendc/runtime/report.h"
+
+namespace AscendC::machine {
+
+class CoreChecks;
+
+// OPWRIGHT_KERNEL_CHECKS, unless `set_checks` has said otherwise.
+bool checks_enabled();
+void set_checks(bool enabled);
+
+class Checks {
+ public:
+  explicit Checks(uint32_t cores);
+  ~Checks();
+
+  // The checks of one core, made when it starts. They live as long as this: findings of others name their places.
+  CoreChecks& start(uint32_t core);
+
+  // Keeps a finding of the calling thread's core, once per place.
+  void add(const Finding& finding);
+  // All of them as one text; empty if there are none.
+  std::string findings() const;
+
+  GlobalShadow& global() { return global_; }
+
+  // ---- order between cores: called with the launch's mutex held
+
+  // The core tells a meeting, flag or counter of itself.
+  void release(uint32_t core, std::pair<uint64_t, uint64_t> key);
+  // The core learns what others have told.
+  void acquire(uint32_t core, std::pair<uint64_t, uint64_t> key);
+
+ private:
+  static constexpr size_t kMost = 16;  // findings that are told
+
+  std::vector<std::unique_ptr<CoreChecks>> cores_;
+  std::map<std::pair<uint64_t, uint64_t>, CoreClock> told_;
+  GlobalShadow global_;
+
+  mutable std::mutex mutex_;  // of what follows
+  std::map<std::string, bool> known_;
+  std::vector<std::string> texts_;
+  size_t more_ = 0;
+};
+
+}  // namespace AscendC::machine

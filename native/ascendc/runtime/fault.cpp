@@ -1,0 +1,71 @@
+// native/ascendc/runtime/fault.cpp
+#include "ascendc/runtime/fault.h"
+
+#include <ucontext.h>
+
+#include <mutex>
+#include <utility>
+
+#include "runtime/fault.h"
+
+namespace AscendC::machine {
+namespace {
+
+thread_local FaultFrame* fault_frame = nullptr;
+struct sigaction previous_actions[NSIG];
+
+// Leaves the kernel if the calling thread runs one.
+bool leave_kernel(int number, const siginfo_t* info, const void* context) {
+  FaultFrame* const frame = fault_frame;
+  if (frame == nullptr) return false;
+  fault_frame = nullptr;
+  frame->number = number;
+  frame->address = reinterpret_cast<uintptr_t>(info->si_addr);
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  const auto code = static_cast<uintptr_t>(machine.gregs[REG_RIP]);
+  const auto base = static_cast<uintptr_t>(machine.gregs[REG_RBP]);
+  const auto stack = static_cast<uintptr_t>(machine.gregs[REG_RSP]);
+#else
+  const auto code = static_cast<uintptr_t>(machine.pc);
+  const auto base = static_cast<uintptr_t>(machine.regs[29]);
+  const auto stack = static_cast<uintptr_t>(machine.sp);
+#endif
+  // A function that made no frame yet, or a library without frame pointers, loses its callers, not its own place.
+  const Site callers = base >= stack ? here(reinterpret_cast<const void*>(base)) : Site();
+  frame->site.calls[0] = code + 1;
+  for (size_t i = 1; i < Site::kDepth; ++i) frame->site.calls[i] = callers.calls[i - 1];
+  siglongjmp(frame->jump, 1);
+}
+
+void on_signal(int number, siginfo_t* info, void* context) {
+  leave_kernel(number, info, context);
+  const struct sigaction& previous = previous_actions[number];
+  if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
+    previous.sa_sigaction(number, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(number);
+  } else {
+    signal(number, SIG_DFL);  // returning repeats what failed
+  }
+}
+
+}  // namespace
+
+void install_kernel_faults() {
+  opwright::intercept_faults(leave_kernel);
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (const int number : {SIGFPE, SIGBUS, SIGILL}) {
+      struct sigaction action = {};
+      action.sa_sigaction = on_signal;
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+      sigemptyset(&action.sa_mask);
+      sigaction(number, &action, &previous_actions[number]);
+    }
+  });
+}
+
+FaultFrame* exchange_fault_frame(FaultFrame* frame) { return std::exchange(fault_frame, frame); }
+
+}  // namespace AscendC::machine

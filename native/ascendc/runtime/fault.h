@@ -1,0 +1,26 @@
+// native/ascendc/runtime/fault.h
+// Signals that the code of a kernel causes end its launch, not the process.
+#pragma once
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdint>
+
+#include "ascendc/runtime/location.h"
+
+namespace AscendC::machine {
+
+// Where a core's execution returns to after a signal.
+struct FaultFrame {
+  sigjmp_buf jump;
+  int number = 0;
+  uintptr_t address = 0;
+  Site site;
+};
+
+void install_kernel_faults();
+
+// The frame that signals of the calling thread lead to; nullptr while it runs no kernel.
+FaultFrame* exchange_fault_frame(FaultFrame* frame);
+
+}  // namespace AscendC::machine

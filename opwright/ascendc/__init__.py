@@ -1,0 +1,1 @@
+"""Ascend C on the CPU: operator projects, .asc files and their kernels."""

@@ -1,0 +1,152 @@
+"""The Ascend C compiler: `bisheng` of the toolkit. Kernels and host code become code for this CPU.
+
+An .asc file is C++ with launches. They are rewritten, g++ compiles the rest against the headers in
+native/ascendc/kernel, and the result is linked with the runtime that runs kernels on streams.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opwright.ascendc.launches import has_launches, rewrite_launches
+from opwright.ascendc.options import Language, Output, Request, Source, parse_options
+from opwright.ascendc.toolchain import (
+    COMPILING,
+    DEFAULT_ARCHITECTURE,
+    cores,
+    find_compiler,
+    includes,
+    linking,
+)
+from opwright.errors import OpwrightError
+from opwright.twin.toolkit import installed_toolkit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opwright.twin.toolkit import Toolkit
+
+__all__ = ["compile_and_link", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the compiler as a command; return its exit code: 1 for a refused source or option."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        if not words or {"--help", "-help"} & {*words}:
+            sys.stdout.write(HELP)
+            return 0
+        if "--version" in words:
+            sys.stdout.write("bisheng of opwright: Ascend C for this CPU\n")
+            return 0
+        return compile_and_link(parse_options(words), installed_toolkit())
+    except OpwrightError as error:
+        sys.stderr.write(f"bisheng: error: {error}\n")
+        return 1
+
+
+HELP = """\
+usage: bisheng FILE... -o OUTPUT --npu-arch=dav-2201 [-c | -dc | -shared | -lib] [-x asc]
+               [options of g++]
+
+Compiles Ascend C (.asc) for this CPU, to run on opwright's twin. The file is the vendor's; the
+options that have no meaning on a CPU are taken and do nothing. See docs/ascend_c.md.
+"""
+
+
+def compile_and_link(request: Request, toolkit: Toolkit) -> int:
+    """Do what a command line asks for; the compiler's messages go to stderr.
+
+    Raises
+    ------
+    LaunchSyntaxError
+        OPW-A001.
+    """
+    with tempfile.TemporaryDirectory(prefix="opwright-asc-") as folder:
+        work = Work(request, toolkit, Path(folder))
+        if request.output in {Output.OBJECT, Output.PREPROCESSED}:
+            return max(work.compile_apart(), default=0)
+        objects = [work.folder / f"{index}.o" for index in range(len(request.sources))]
+        with ThreadPoolExecutor(cores()) as pool:
+            codes = [*pool.map(work.compile, request.sources, objects)]
+        return max(codes, default=0) or work.link(objects)
+
+
+class Work:
+    """One run of the compiler."""
+
+    def __init__(self, request: Request, toolkit: Toolkit, folder: Path) -> None:
+        self.request, self.toolkit, self.folder = request, toolkit, folder
+        self.compiler = find_compiler(os.environ)
+
+    def compile_apart(self) -> list[int]:
+        """Compile each source to a file of its own, as -c does."""
+        request = self.request
+        if request.output is Output.PREPROCESSED:
+            return [self.compile(source, request.name) for source in request.sources]
+        return [
+            self.compile(source, request.name or Path(source.path.stem + ".o"))
+            for source in request.sources
+        ]
+
+    def compile(self, source: Source, target: Path | None) -> int:
+        """Compile one source."""
+        step = "-E" if self.request.output is Output.PREPROCESSED else "-c"
+        place = [] if target is None else ["-o", str(target)]
+        position = ["-fPIC"] if self.request.output in {Output.SHARED, Output.STATIC} else []
+        if source.language is Language.CPP:
+            return run([*self.compiler, *self.request.compiling, *position, step, *place,
+                        "-x", "c++", str(source.path)])  # fmt: skip
+        architecture = self.request.architecture or DEFAULT_ARCHITECTURE
+        return run(
+            [
+                *self.compiler,
+                *COMPILING,
+                *position,
+                *includes(self.toolkit, architecture),
+                *("-iquote", str(source.path.resolve().parent)),
+                *self.request.compiling,
+                *(step, *place, "-x", "c++", str(self.rewritten(source.path))),
+            ]
+        )
+
+    def rewritten(self, path: Path) -> Path:
+        """Return a file with the launches as calls, whose messages name the user's file."""
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        if not has_launches(text):
+            return path
+        target = Path(tempfile.mkdtemp(dir=self.folder)) / path.name
+        name = str(path).replace("\\", "\\\\").replace('"', '\\"')
+        rewritten = f'# 1 "{name}"\n{rewrite_launches(text, where=str(path))}'
+        target.write_text(rewritten, encoding="utf-8", errors="surrogateescape")
+        return target
+
+    def link(self, objects: list[Path]) -> int:
+        """Link what was compiled with the runtime of kernels."""
+        request = self.request
+        if request.output is Output.STATIC:
+            archive = request.name or Path("liba.a")
+            archive.unlink(missing_ok=True)
+            return run(["ar", "rcs", str(archive), *map(str, objects)])
+        shared = ["-shared"] if request.output is Output.SHARED else []
+        name = ["-o", str(request.name)] if request.name else []
+        flags = [flag for flag in request.compiling if flag.startswith(("-f", "-g", "-O", "-m"))]
+        return run(
+            [*self.compiler, *shared, *flags, *name, *map(str, objects), *request.linking,
+             *linking(self.toolkit)]
+        )  # fmt: skip
+
+
+def run(command: list[str]) -> int:
+    """Run a program; its messages are the user's."""
+    return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

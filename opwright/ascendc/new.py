@@ -1,0 +1,258 @@
+"""A prototype -> an operator project with a kernel that builds and runs; its mathematics is left.
+
+The kernel copies its first input to its first output, tile by tile over all cores, until its author
+writes what it computes. Tiling, tails and the division among cores are there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.dtypes import DTYPE_NUMBERS, expand
+from opwright.aclnn.reg_op import parse_reg_op
+from opwright.ascendc.kernel_source import TYPES
+from opwright.ascendc.new_texts import CMAKE, HOST, KERNEL, README, TILING
+from opwright.ascendc.project_errors import NewOperatorError
+from opwright.declare.place import Place
+from opwright.errors import nearest_first
+from opwright.sources.msopgen import parse_msopgen
+from opwright.sources.prototypes import snake_case
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from opwright.aclnn.prototype import Attribute, Port, Prototype
+
+__all__ = ["emit_project", "make_project"]
+
+# Dtypes of a port that the prototype leaves open.
+USUAL = ("FLOAT16", "FLOAT")
+PRESENCE = {"required": "REQUIRED", "optional": "OPTIONAL", "dynamic": "DYNAMIC"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Dtypes of all ports, one tuple for each column."""
+
+    columns: tuple[tuple[str, ...], ...]
+
+    def of_port(self, index: int) -> tuple[str, ...]:
+        """Return the dtypes of one port."""
+        return tuple(column[index] for column in self.columns)
+
+
+def make_project(source: Path, out: Path | None, *, op: str | None, chip: str) -> Path:
+    """Write a project for an operator of a file; return its folder.
+
+    Raises
+    ------
+    NewOperatorError
+        OPW-A015: the folder exists, or the file has no such operator.
+    """
+    prototype = chosen(read_prototypes(source), op, where=str(source))
+    folder = out or source.parent / prototype.op_type
+    if folder.exists():
+        raise NewOperatorError(
+            where=str(folder), got="it exists already", fix="name another folder with --out"
+        )
+    for name, text in emit_project(prototype, chip=chip).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def read_prototypes(source: Path) -> list[Prototype]:
+    """Return the prototypes of a file."""
+    if not source.is_file():
+        raise NewOperatorError(where=str(source), got="no such file")
+    if source.suffix == ".py":
+        return declared_prototypes(source)
+    try:
+        text = source.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise NewOperatorError(
+            where=str(source), got=str(error), fix="give a text in UTF-8"
+        ) from error
+    if source.suffix == ".json":
+        return list(parse_msopgen(text, Place(str(source)))[0])
+    return list(parse_reg_op(text, where=str(source)))
+
+
+def declared_prototypes(source: Path) -> list[Prototype]:
+    """Return the GE prototypes of the operators that a Python file declares."""
+    from opwright.derive import derive  # noqa: PLC0415 - only for declarations
+    from opwright.twin.kernels.declared import operator_sets  # noqa: PLC0415
+    from opwright.twin.kernels.files import load_file  # noqa: PLC0415
+
+    facts = [
+        fact
+        for each in operator_sets(load_file(source))
+        for fact in derive(each.freeze()).operators
+    ]
+    return [fact.prototype for fact in facts if fact.prototype is not None]
+
+
+def chosen(found: list[Prototype], op: str | None, *, where: str) -> Prototype:
+    """Return the one operator that is meant."""
+    by_type = {prototype.op_type: prototype for prototype in found}
+    if op is None and len(by_type) == 1:
+        return found[0]
+    if op is not None and op in by_type:
+        return by_type[op]
+    raise NewOperatorError(
+        where=where,
+        got=f"{len(by_type)} operators and no choice" if op is None else f"--op {op}",
+        allowed=nearest_first(op or "", by_type),
+        fix="choose one with --op",
+    )
+
+
+def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
+    """Return the files of a project (pure).
+
+    Raises
+    ------
+    NewOperatorError
+        OPW-A015: no input and output that a kernel could copy.
+    """
+    if not prototype.inputs or not prototype.outputs:
+        raise NewOperatorError(where=prototype.op_type, got="no input, or no output")
+    snake = snake_case(prototype.op_type)
+    ports = (*prototype.inputs, *prototype.outputs)
+    columns = columns_of(prototype)
+    written = {port.name for port in prototype.inputs}
+    names = [
+        *(port.name for port in prototype.inputs),
+        *(f"{p.name}_ref" if p.name in written else p.name for p in prototype.outputs),
+    ]
+    output = names[len(prototype.inputs)]
+    words = {
+        "op_type": prototype.op_type,
+        "snake": snake,
+        "guard": f"{snake.upper()}_TILING_H",
+        "chip": chip,
+        "ports": "\n".join(
+            definition(port, columns.of_port(i), "Input" if i < len(prototype.inputs) else "Output")
+            for i, port in enumerate(ports)
+        ),
+        "attributes": "".join(f"{attribute_line(each)}\n" for each in prototype.attributes),
+        "parameters": ", ".join(f"GM_ADDR {name}" for name in (*names, "workspace", "tiling")),
+        "unused": "".join(
+            f"  (void){name};\n" for name in (*names, "workspace") if name not in {names[0], output}
+        ),
+        "input": names[0],
+        "output": output,
+        "dtype": f"DTYPE_{names[0].upper()}",
+        "shapes": infer_lines(prototype),
+        "dtypes": dtype_lines(prototype, columns),
+    }
+    presets = {
+        "version": 1,
+        "configurePresets": [
+            {
+                "name": "default",
+                "generator": "Unix Makefiles",
+                "cacheVariables": {
+                    "ASCEND_COMPUTE_UNIT": {"type": "STRING", "value": chip},
+                    "vendor_name": {"type": "STRING", "value": "customize"},
+                },
+            }
+        ],
+    }
+    return {
+        "CMakeLists.txt": fill(CMAKE, words),
+        "CMakePresets.json": json.dumps(presets, indent=2) + "\n",
+        "README.md": fill(README, words),
+        f"op_host/{snake}.cpp": fill(HOST, words),
+        f"op_kernel/{snake}.cpp": fill(KERNEL, words),
+        f"op_kernel/{snake}_tiling.h": fill(TILING, words),
+    }
+
+
+def fill(text: str, words: dict[str, str]) -> str:
+    """Return a text with @word@ replaced."""
+    return re.sub(r"@(\w+)@", lambda match: words[match[1]], text)
+
+
+def columns_of(prototype: Prototype) -> Columns:
+    """Return the dtypes of the definition; a column for each dtype of the first input."""
+    ports = (*prototype.inputs, *prototype.outputs)
+    listed = [known_dtypes(prototype.dtypes(port)) for port in ports]
+    if prototype.combinations and len({len(each) for each in listed}) == 1:
+        return Columns(columns=tuple(dict.fromkeys(zip(*listed, strict=True))))
+    return Columns(
+        columns=tuple(
+            tuple(dtype if dtype in own else own[0] for own in listed) for dtype in listed[0]
+        )
+    )
+
+
+def known_dtypes(names: Iterable[str]) -> tuple[str, ...]:
+    """Return dtypes that kernels have; the usual ones if the prototype leaves it open."""
+    plain = [name.removeprefix("DT_") for name in names]
+    found = [
+        dtype
+        for name in plain
+        for dtype in ((name,) if name in DTYPE_NUMBERS else expand((name,)))
+        if dtype in TYPES
+    ]
+    return tuple(found) or USUAL
+
+
+def definition(port: Port, dtypes: tuple[str, ...], kind: str) -> str:
+    """Return an input or output of the definition."""
+    types = ", ".join(f"ge::DT_{dtype}" for dtype in dtypes)
+    formats = ", ".join("ge::FORMAT_ND" for _ in dtypes)
+    return (
+        f'    this->{kind}("{port.name}")\n'
+        f"        .ParamType({PRESENCE[port.presence]})\n"
+        f"        .DataType({{{types}}})\n"
+        f"        .Format({{{formats}}});"
+    )
+
+
+def attribute_line(attribute: Attribute) -> str:
+    """Return an attribute of the definition."""
+    presence = "REQUIRED" if attribute.required else "OPTIONAL"
+    default = "" if attribute.required or attribute.default is None else literal(attribute.default)
+    return (
+        f'    this->Attr("{attribute.name}").AttrType({presence}).{attribute.type_name}({default});'
+    )
+
+
+def literal(value: object) -> str:
+    """Return a default in C++."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return json.dumps(value)
+        case tuple():
+            return "{" + ", ".join(map(literal, value)) + "}"
+        case _:
+            return str(value)
+
+
+def infer_lines(prototype: Prototype) -> str:
+    """Return statements that give each output the shape of the first input."""
+    return "\n".join(
+        f"  *context->GetOutputShape({i}) = *context->GetInputShape(0);"
+        for i, _ in enumerate(prototype.outputs)
+    )
+
+
+def dtype_lines(prototype: Prototype, columns: Columns) -> str:
+    """Return statements that give each output its dtype."""
+    lines = []
+    for i, _ in enumerate(prototype.outputs):
+        own = columns.of_port(len(prototype.inputs) + i)
+        value = "context->GetInputDataType(0)"
+        if own != columns.of_port(0) and len(set(own)) == 1:
+            value = f"ge::DT_{own[0]}"
+        lines.append(f"  context->SetOutputDataType({i}, {value});")
+    return "\n".join(lines)

@@ -1,0 +1,202 @@
+"""The files of a new operator project; @word@ stands for what `new` fills in."""
+
+from __future__ import annotations
+
+__all__ = ["CMAKE", "HOST", "KERNEL", "README", "TILING"]
+
+TILING = """\
+// What tiling tells the kernel of @op_type@.
+#ifndef @guard@
+#define @guard@
+
+#include <cstdint>
+
+struct @op_type@TilingData {
+  uint64_t total;     // elements
+  uint64_t perBlock;  // elements of each block but the last
+  uint32_t tile;      // elements that one buffer holds
+};
+
+#endif
+"""
+
+HOST = """\
+// The host side of @op_type@: definition, inference, tiling.
+#include <algorithm>
+
+#include "../op_kernel/@snake@_tiling.h"
+#include "register/op_def_registry.h"
+#include "tiling/platform/platform_ascendc.h"
+
+namespace optiling {
+
+constexpr uint64_t kAlignment = 32;  // bytes of the smallest copy
+constexpr uint64_t kBuffers = 2;
+
+static ge::graphStatus Tiling(gert::TilingContext* context) {
+  const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+  uint64_t memory = 0;
+  platform.GetCoreMemSize(platform_ascendc::CoreMemType::UB, memory);
+  const int size = ge::GetSizeByDataType(context->GetInputDesc(0)->GetDataType());
+  if (size <= 0) return ge::GRAPH_FAILED;
+
+  auto* const data = context->GetTilingData<@op_type@TilingData>();
+  if (data == nullptr) return ge::GRAPH_FAILED;
+  const uint64_t perAlignment = kAlignment / size;
+  data->total = context->GetInputShape(0)->GetStorageShape().GetShapeSize();
+  data->tile = memory / kBuffers / 2 / kAlignment * perAlignment;
+  // Each block begins at a multiple of the alignment.
+  const uint64_t cores = platform.GetCoreNumAiv();
+  const uint64_t share = (data->total + cores - 1) / cores;
+  data->perBlock = std::max<uint64_t>(1, (share + perAlignment - 1) / perAlignment) * perAlignment;
+  context->SetBlockDim(std::max<uint64_t>(1, (data->total + data->perBlock - 1) / data->perBlock));
+  context->GetWorkspaceSizes(1)[0] = platform.GetLibApiWorkSpaceSize();
+  return ge::GRAPH_SUCCESS;
+}
+
+}  // namespace optiling
+
+namespace ge {
+
+static graphStatus InferShape(gert::InferShapeContext* context) {
+@shapes@
+  return GRAPH_SUCCESS;
+}
+
+static graphStatus InferDataType(gert::InferDataTypeContext* context) {
+@dtypes@
+  return GRAPH_SUCCESS;
+}
+
+}  // namespace ge
+
+namespace ops {
+
+class @op_type@ : public OpDef {
+ public:
+  explicit @op_type@(const char* name) : OpDef(name) {
+@ports@
+@attributes@    this->SetInferShape(ge::InferShape).SetInferDataType(ge::InferDataType);
+    this->AICore().SetTiling(optiling::Tiling);
+    this->AICore().AddConfig("@chip@");
+  }
+};
+
+OP_ADD(@op_type@);
+
+}  // namespace ops
+"""
+
+KERNEL = """\
+// The kernel of @op_type@. Until Compute says otherwise, it copies @input@ to @output@.
+#include "@snake@_tiling.h"
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+template <class T>
+class @op_type@Kernel {
+ public:
+  __aicore__ inline void Init(GM_ADDR input, GM_ADDR output, const @op_type@TilingData& tiling) {
+    const uint64_t begin = tiling.perBlock * GetBlockIdx();
+    const uint64_t rest = begin < tiling.total ? tiling.total - begin : 0;
+    count_ = rest < tiling.perBlock ? rest : tiling.perBlock;
+    tile_ = tiling.tile;
+    input_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(input) + begin, count_);
+    output_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(output) + begin, count_);
+    pipe_.InitBuffer(inputs_, kBuffers, tile_ * sizeof(T));
+    pipe_.InitBuffer(outputs_, kBuffers, tile_ * sizeof(T));
+  }
+
+  __aicore__ inline void Process() {
+    for (uint64_t done = 0; done < count_; done += tile_) {
+      const uint32_t count = count_ - done < tile_ ? count_ - done : tile_;
+      CopyIn(done, count);
+      Compute(count);
+      CopyOut(done, count);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kBuffers = 2;
+
+  __aicore__ inline void CopyIn(uint64_t offset, uint32_t count) {
+    LocalTensor<T> tile = inputs_.template AllocTensor<T>();
+    const uint32_t bytes = count * sizeof(T);
+    DataCopyPad(tile, input_[offset], DataCopyExtParams{1, bytes, 0, 0, 0},
+                DataCopyPadExtParams<T>{false, 0, 0, 0});
+    inputs_.EnQue(tile);
+  }
+
+  __aicore__ inline void Compute(uint32_t count) {
+    LocalTensor<T> input = inputs_.template DeQue<T>();
+    LocalTensor<T> output = outputs_.template AllocTensor<T>();
+    // What the operator computes stands here, for example Exp(output, input, count).
+    constexpr uint32_t perBlock = 32 / sizeof(T);
+    DataCopy(output, input, (count + perBlock - 1) / perBlock * perBlock);
+    outputs_.EnQue(output);
+    inputs_.FreeTensor(input);
+  }
+
+  __aicore__ inline void CopyOut(uint64_t offset, uint32_t count) {
+    LocalTensor<T> tile = outputs_.template DeQue<T>();
+    const uint32_t bytes = count * sizeof(T);
+    DataCopyPad(output_[offset], tile, DataCopyExtParams{1, bytes, 0, 0, 0});
+    outputs_.FreeTensor(tile);
+  }
+
+  TPipe pipe_;
+  TQue<TPosition::VECIN, kBuffers> inputs_;
+  TQue<TPosition::VECOUT, kBuffers> outputs_;
+  GlobalTensor<T> input_;
+  GlobalTensor<T> output_;
+  uint64_t count_;
+  uint32_t tile_;
+};
+
+extern "C" __global__ __aicore__ void @snake@(@parameters@) {
+  REGISTER_TILING_DEFAULT(@op_type@TilingData);
+  GET_TILING_DATA(tilingData, tiling);
+@unused@  @op_type@Kernel<@dtype@> kernel;
+  kernel.Init(@input@, @output@, tilingData);
+  kernel.Process();
+}
+"""
+
+CMAKE = """\
+# For CANN. `opwright ascendc build` needs no CMake.
+cmake_minimum_required(VERSION 3.16.0)
+project(@snake@)
+find_package(ASC REQUIRED)
+
+set(ASCEND_COMPUTE_UNIT @chip@)
+set(package_name customize)
+npu_op_package(${package_name} TYPE RUN CONFIG INSTALL_PATH ${CMAKE_BINARY_DIR})
+
+set(HOST ${CMAKE_CURRENT_SOURCE_DIR}/op_host/@snake@.cpp)
+npu_op_code_gen(SRC ${HOST} PACKAGE ${package_name} OUT_DIR ${ASCEND_AUTOGEN_PATH})
+npu_op_library(cust_optiling TILING ${HOST})
+file(GLOB FUNCTIONS ${ASCEND_AUTOGEN_PATH}/aclnn_*.cpp)
+set_source_files_properties(${FUNCTIONS} PROPERTIES GENERATED TRUE)
+npu_op_library(cust_opapi ACLNN ${FUNCTIONS})
+file(GLOB PROTOTYPES ${ASCEND_AUTOGEN_PATH}/op_proto.cc)
+set_source_files_properties(${PROTOTYPES} PROPERTIES GENERATED TRUE)
+npu_op_library(cust_op_proto GRAPH ${HOST} ${PROTOTYPES})
+npu_op_kernel_sources(ascendc_kernels OP_TYPE @op_type@ KERNEL_FILE @snake@.cpp)
+npu_op_kernel_library(ascendc_kernels SRC_BASE ${CMAKE_CURRENT_SOURCE_DIR}/op_kernel
+                      TILING_LIBRARY cust_optiling)
+npu_op_package_add(${package_name} LIBRARY cust_optiling cust_opapi cust_op_proto ascendc_kernels)
+"""
+
+README = """\
+# @op_type@
+
+An operator in Ascend C: `op_host/@snake@.cpp` has its definition, inference and tiling,
+`op_kernel/@snake@.cpp` the code of the device.
+
+    opwright ascendc build .
+    ASCEND_CUSTOM_OPP_PATH=$PWD/build_out/packages/vendors/customize opwright run -- python test.py
+
+The kernel copies its first input until `Compute` says what the operator computes. With
+`opwright run --kernel-checks`, each access of the kernel is checked.
+"""

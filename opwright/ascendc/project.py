@@ -1,0 +1,117 @@
+"""The layout of an operator project: op_host, op_kernel, and what its build files say."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opwright.ascendc.project_errors import ProjectLayoutError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["OperatorProject", "read_project"]
+
+SOURCES = (".cpp", ".cc", ".cxx")
+DEFAULT_VENDOR = "customize"  # what msOpGen writes
+# Sources beside operators that are not part of their host code.
+OTHER_FOLDERS = {"build", "build_out", "cmake", "framework", "scripts", "tests", "op_api"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorProject:
+    """An operator project on disk.
+
+    Parameters
+    ----------
+    host
+        Sources of op_host, in order.
+    kernels
+        Sources and headers below op_kernel.
+    vendor
+        The folder's name below vendors.
+    chips
+        What ASCEND_COMPUTE_UNIT lists; empty if the project does not say.
+    """
+
+    root: Path
+    host: tuple[Path, ...]
+    kernels: tuple[Path, ...]
+    vendor: str = DEFAULT_VENDOR
+    chips: tuple[str, ...] = ()
+
+
+def read_project(root: Path) -> OperatorProject:
+    """Read a project's layout.
+
+    Raises
+    ------
+    ProjectLayoutError
+        OPW-A010.
+    """
+    hosts = part(root, "op_host")
+    kernels = part(root, "op_kernel")
+    sources = tuple(path for path in hosts if path.suffix in SOURCES)
+    if not sources:
+        raise ProjectLayoutError(where=str(root), got=f"no C++ source in {root / 'op_host'}")
+    values = preset_values(root / "CMakePresets.json")
+    lists = root / "CMakeLists.txt"
+    text = lists.read_text(encoding="utf-8", errors="replace") if lists.is_file() else ""
+    return OperatorProject(
+        root=root,
+        host=sources,
+        kernels=kernels,
+        vendor=values.get("vendor_name")
+        or set_value(text, "vendor_name")
+        or set_value(text, "package_name")
+        or DEFAULT_VENDOR,
+        chips=tuple(
+            filter(
+                None,
+                re.split(
+                    r"[;\s]+",
+                    values.get("ASCEND_COMPUTE_UNIT") or set_value(text, "ASCEND_COMPUTE_UNIT"),
+                ),
+            )
+        ),
+    )
+
+
+def part(root: Path, name: str) -> tuple[Path, ...]:
+    """Return the files of op_host or op_kernel of the project, or of each operator in it."""
+    folders = [root / name] if (root / name).is_dir() else sorted(root.glob(f"*/{name}"))
+    if not folders:
+        raise ProjectLayoutError(
+            where=str(root), got=f"no folder {name}", allowed=("op_host", "op_kernel")
+        )
+    found = (path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file())
+    return tuple(
+        path for path in found if not OTHER_FOLDERS.intersection(path.relative_to(root).parts[:-1])
+    )
+
+
+def preset_values(path: Path) -> dict[str, str]:
+    """Return the cache variables of the first configuration of CMakePresets.json."""
+    if not path.is_file():
+        return {}
+    try:
+        presets = json.loads(path.read_text(encoding="utf-8"))["configurePresets"]
+        variables = presets[0]["cacheVariables"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ProjectLayoutError(
+            where=str(path),
+            got=f"{type(error).__name__}: {error}",
+            fix="give it configurePresets with cacheVariables, as msOpGen does",
+        ) from error
+    return {
+        name: str(value["value"] if isinstance(value, dict) else value)
+        for name, value in variables.items()
+    }
+
+
+def set_value(text: str, name: str) -> str:
+    """Return what stands behind NAME in set(NAME value…) of a CMakeLists.txt."""
+    match = re.search(rf"^\s*set\s*\(\s*{name}\s+([\w; \"]+)\)", text, re.MULTILINE)
+    return match[1].replace('"', "").strip() if match else ""

@@ -1,0 +1,61 @@
+"""How Ascend C is compiled for this CPU: one place for flags, folders and libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.build.toolchain import cores, find_compiler
+
+if TYPE_CHECKING:
+    from opwright.twin.toolkit import Toolkit
+
+__all__ = ["COMPILING", "DEFAULT_ARCHITECTURE", "cores", "find_compiler", "includes", "linking"]
+
+# What kernels see as __NPU_ARCH__ unless a command line says otherwise: Ascend910B.
+DEFAULT_ARCHITECTURE = 2201
+
+COMPILING = (
+    "-std=c++17",
+    "-O2",
+    # Faults name the line of the kernel: program counters are looked up in the line table.
+    # Of DWARF 5, addr2line of binutils 2.40 confuses the files.
+    "-g1",
+    "-gdwarf-4",
+    "-fno-omit-frame-pointer",
+    # A call in the last place of a kernel would leave no frame.
+    "-fno-optimize-sibling-calls",
+    # float16 is converted in hardware; a product and a sum are rounded apart, as on the device.
+    "-march=x86-64-v3",
+    "-ffp-contract=off",
+)
+
+
+def includes(toolkit: Toolkit, architecture: int = DEFAULT_ARCHITECTURE) -> list[str]:
+    """Return the options for the words and headers that Ascend C has.
+
+    The language's own words (`__global__`, `half`, launches) need no #include, as with the vendor's
+    compiler.
+    """
+    root = toolkit.root / "include"
+    return [
+        f"-D__NPU_ARCH__={architecture}",
+        *("-isystem", str(root / "ascendc" / "kernel")),
+        *("-isystem", str(root / "ascendc" / "host")),
+        *("-include", "ascendc_language.h"),
+        # Behind all others: an extension may bring its own copies of CANN's headers.
+        *("-idirafter", str(root)),
+    ]
+
+
+def linking(toolkit: Toolkit) -> list[str]:
+    """Return the options for the runtime of kernels.
+
+    The libraries are found at run time in the environment of `opwright run`, as CANN's are in that
+    of its set_env.sh.
+    """
+    return [
+        f"-L{toolkit.libraries}",
+        "-lascendc_runtime",
+        "-lascendcl",
+        "-Wl,--allow-shlib-undefined",
+    ]

@@ -1,0 +1,59 @@
+"""The sample ascend_c: kernels in Ascend C, as a project and as one file, built and tested."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "ascend_c"
+LIMIT = 580  # seconds; a minute and a half on two cores that nothing else uses
+
+
+def run_sample(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the script and return its output, whatever its exit code."""
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "run.sh", *arguments],
+        cwd=folder,
+        # Without optimization the wheel compiles in half the time; kernels have flags of their own.
+        env=os.environ | {"PATH": path, "CXXFLAGS": "-O0"},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a copy of the sample without anything that was built in it before."""
+    built = shutil.ignore_patterns(
+        "build", "dist", "generated", "*.egg-info", "__pycache__", ".pytest_cache"
+    )
+    return Path(shutil.copytree(SAMPLE, tmp_path / SAMPLE.name, ignore=built))
+
+
+@pytest.mark.twin
+@pytest.mark.build
+@pytest.mark.slow
+def test_the_sample_builds_and_its_kernels_agree_with_the_references(folder: Path) -> None:
+    done = run_sample(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "AddCustom, InplaceAxpy, MatmulCustom, RmsNormCustom: 8 kernels" in done.stderr
+    assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE), done.stdout
+    package = folder / "build" / "package" / "vendors" / "opwright_examples"
+    assert (package / "op_api" / "lib" / "libcust_opapi.so").is_file()
+    assert list((folder / "build" / "dist").glob("asc_add-1.0.0-*.whl"))
+
+
+def test_an_unknown_argument_is_told(folder: Path) -> None:
+    done = run_sample(folder, "--chekcs")
+    assert done.returncode == 1
+    assert "unknown argument '--chekcs'" in done.stderr
+    assert "bash run.sh --checks" in done.stderr

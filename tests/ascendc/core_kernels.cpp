@@ -1,0 +1,152 @@
+// tests/ascendc/core_kernels.cpp
+// Kernels for test_core.py: blocks, cores, faults, printing, memory.
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+// Tiles of any size over any number of blocks, with a tail.
+extern "C" __global__ __aicore__ void add_custom(GM_ADDR x, GM_ADDR y, GM_ADDR z, uint32_t n, uint32_t tile) {
+  GlobalTensor<float> a, b, c;
+  a.SetGlobalBuffer((__gm__ float*)x, n);
+  b.SetGlobalBuffer((__gm__ float*)y, n);
+  c.SetGlobalBuffer((__gm__ float*)z, n);
+  TPipe pipe;
+  TQue<QuePosition::VECIN, 1> inA, inB;
+  TQue<QuePosition::VECOUT, 1> out;
+  pipe.InitBuffer(inA, 2, tile * sizeof(float));
+  pipe.InitBuffer(inB, 2, tile * sizeof(float));
+  pipe.InitBuffer(out, 2, tile * sizeof(float));
+  for (uint32_t i = static_cast<uint32_t>(GetBlockIdx()) * tile; i < n; i += tile * GetBlockNum()) {
+    const uint32_t count = n - i < tile ? n - i : tile;
+    const DataCopyExtParams params{1, count * static_cast<uint32_t>(sizeof(float)), 0, 0, 0};
+    LocalTensor<float> p = inA.AllocTensor<float>();
+    LocalTensor<float> q = inB.AllocTensor<float>();
+    DataCopyPad(p, a[i], params, DataCopyPadExtParams<float>{});
+    DataCopyPad(q, b[i], params, DataCopyPadExtParams<float>{});
+    inA.EnQue(p);
+    inB.EnQue(q);
+    p = inA.DeQue<float>();
+    q = inB.DeQue<float>();
+    LocalTensor<float> r = out.AllocTensor<float>();
+    Add(r, p, q, count);
+    out.EnQue(r);
+    inA.FreeTensor(p);
+    inB.FreeTensor(q);
+    r = out.DeQue<float>();
+    DataCopyPad(c[i], r, params);
+    out.FreeTensor(r);
+  }
+}
+
+extern "C" __global__ __aicore__ void numbers(GM_ADDR out) {
+  GlobalTensor<int64_t> result;
+  result.SetGlobalBuffer((__gm__ int64_t*)out);
+  const int64_t at = GetBlockIdx() * 4;
+  result.SetValue(at, GetBlockIdx());
+  result.SetValue(at + 1, GetBlockNum());
+  result.SetValue(at + 2, GetSubBlockNum());
+  result.SetValue(at + 3, g_coreType == AIV ? 2 : 1);
+}
+
+// The cube core hands a number to its two vector cores, and gets their sum back.
+extern "C" __global__ __aicore__ void mixed(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  GlobalTensor<int32_t> t;
+  t.SetGlobalBuffer((__gm__ int32_t*)out);
+  if ASCEND_IS_AIC {
+    const int64_t at = GetBlockIdx() * 4;
+    t.SetValue(at, 7);
+    CrossCoreSetFlag<2, PIPE_FIX>(3);
+    CrossCoreWaitFlag(4);
+    t.SetValue(at + 3, t.GetValue(at + 1) + t.GetValue(at + 2));
+  }
+  if ASCEND_IS_AIV {
+    const int64_t at = GetBlockIdx() / 2 * 4;
+    CrossCoreWaitFlag(3);
+    t.SetValue(at + 1 + GetSubBlockIdx(), t.GetValue(at) + 10 * GetSubBlockIdx());
+    CrossCoreSetFlag<2, PIPE_MTE3>(4);
+  }
+}
+
+// All blocks meet twice: each sees what the others did before.
+extern "C" __global__ __aicore__ void meetings(GM_ADDR out) {
+  GlobalTensor<int32_t> t;
+  t.SetGlobalBuffer((__gm__ int32_t*)out);
+  const auto blocks = static_cast<int32_t>(GetBlockNum());
+  const auto mine = static_cast<int32_t>(GetBlockIdx());
+  t.SetValue(mine, mine + 1);
+  SyncAll();
+  int32_t sum = 0;
+  for (int32_t i = 0; i < blocks; ++i) sum += t.GetValue(i);
+  SyncAll();
+  t.SetValue(mine, sum);
+}
+
+struct Tiling {
+  uint32_t first;
+  uint32_t second[2];
+};
+
+extern "C" __global__ __aicore__ void tilings(GM_ADDR out, GM_ADDR tiling) {
+  REGISTER_TILING_DEFAULT(Tiling);
+  GET_TILING_DATA(whole, tiling);
+  GET_TILING_DATA_MEMBER(Tiling, second, part, tiling);
+  GET_TILING_DATA_PTR_WITH_STRUCT(Tiling, pointer, tiling);
+  GlobalTensor<uint32_t> t;
+  t.SetGlobalBuffer((__gm__ uint32_t*)out);
+  t.SetValue(0, whole.first);
+  t.SetValue(1, part[1]);
+  t.SetValue(2, pointer->second[0]);
+  t.SetValue(3, TILING_KEY_IS(5) ? 1 : 0);
+}
+
+extern "C" __global__ __aicore__ void lists(GM_ADDR list, GM_ADDR out) {
+  ListTensorDesc tensors(reinterpret_cast<__gm__ void*>(list));
+  GlobalTensor<int64_t> t;
+  t.SetGlobalBuffer((__gm__ int64_t*)out);
+  t.SetValue(0, tensors.GetSize());
+  for (uint32_t i = 0; i < tensors.GetSize(); ++i) {
+    uint64_t shape[4] = {};
+    TensorDesc<int32_t> tensor;
+    tensor.SetShapeAddr(shape);
+    tensors.GetDesc(tensor, i);
+    t.SetValue(1 + 2 * i, tensor.GetShape(0) * 100 + tensor.GetDim());
+    t.SetValue(2 + 2 * i, tensors.GetDataPtr<int32_t>(i)[0]);
+  }
+}
+
+extern "C" __global__ __aicore__ void prints(GM_ADDR x) {
+  TPipe pipe;
+  TBuf<> buffer;
+  pipe.InitBuffer(buffer, 64);
+  LocalTensor<half> t = buffer.Get<half>();
+  for (int i = 0; i < 32; ++i) t.SetValue(i, static_cast<half>(i * 0.5f));
+  AscendC::printf("block %d of %ld: %f %s %x %5.2f%%\n", GetBlockIdx(), GetBlockNum(), t.GetValue(3), "text", 255,
+                  1.5f);
+  DumpTensor(t, 5, 4);
+  const uint32_t sizes[] = {2, 3};
+  DumpTensor(t, 6, 5, ShapeInfo(2, sizes));
+  GlobalTensor<int32_t> g;
+  g.SetGlobalBuffer((__gm__ int32_t*)x);
+  AscendC::printf("%d\n", g.GetValue(1));
+  assert(g.GetValue(0) == 1, "first is %d\n", g.GetValue(0));
+}
+
+extern "C" __global__ __aicore__ void scalars(GM_ADDR out) {
+  GlobalTensor<int64_t> t;
+  t.SetGlobalBuffer((__gm__ int64_t*)out);
+  const int64_t values[] = {
+      GetSFFValue<1>(0x1000000000000100ULL),
+      GetSFFValue<0>(~0ULL),
+      CountBitsCntSameAsSignBit(0x0100000000000020LL),
+      CountBitsCntSameAsSignBit(-1),
+      CountLeadingZero(1),
+      GetBitCount<0>(0xFF),
+      CeilDivision(7, 2),
+      static_cast<int64_t>(Cast(bfloat16_t(1.00390625f)) == 1.0f),  // halfway: to even
+      static_cast<int64_t>(NumericLimits<half>::Max()),
+      Std::max(3, 5L),
+      Std::is_same_v<PrimT<half>, half>,
+  };
+  for (uint32_t i = 0; i < sizeof(values) / sizeof(*values); ++i) t.SetValue(i, values[i]);
+}

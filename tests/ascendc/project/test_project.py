@@ -1,0 +1,338 @@
+"""Layouts of operator projects, their kernels, sources made for them, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from opwright.aclnn.op_def import parse_op_def
+from opwright.aclnn.prototype import derive
+from opwright.ascendc.builder import build_package
+from opwright.ascendc.compilation import Compilation, compile_all
+from opwright.ascendc.description import (
+    Column,
+    Field,
+    HostOperator,
+    Instance,
+    KernelTemplate,
+    TilingClass,
+)
+from opwright.ascendc.emit_package import emit_api, emit_headers, emit_prototypes
+from opwright.ascendc.install import install_package
+from opwright.ascendc.kernel_source import (
+    depends_on_column,
+    emit_kernel,
+    find_kernel,
+    texts_read,
+    tiling_structures,
+)
+from opwright.ascendc.new import emit_project, make_project
+from opwright.ascendc.project import OperatorProject, read_project
+from opwright.ascendc.project_errors import (
+    ChipError,
+    HostCodeError,
+    KernelCodeError,
+    KernelSourceError,
+    NewOperatorError,
+    ProjectLayoutError,
+)
+from opwright.twin.toolkit import installed_toolkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEFINITION = """
+class AddCustom : public OpDef {
+  explicit AddCustom(const char* name) : OpDef(name) {
+    this->Input("x").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_INT32});
+    this->Input("y").ParamType(OPTIONAL).DataType({ge::DT_FLOAT16, ge::DT_INT32});
+    this->Output("z").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ge::DT_INT32});
+    this->Attr("mode").AttrType(OPTIONAL).String("sum");
+  }
+};
+"""
+KERNEL = (
+    'extern "C" __global__ __aicore__ void add_custom(GM_ADDR x, GM_ADDR y, GM_ADDR z,'
+    " GM_ADDR workspace, GM_ADDR tiling) {}\n"
+)
+COLUMN = Column("FLOAT16,FLOAT16,FLOAT16;ND,ND,FRACTAL_NZ")
+PROTOTYPE = parse_op_def(DEFINITION, where="a test")[0]
+OPERATOR = HostOperator(
+    prototype=PROTOTYPE, chips={"ascend910b": (COLUMN,)}, extended={}, template=None
+)
+MSOPGEN = {
+    "op": "MyScale",
+    "language": "cpp",
+    "input_desc": [
+        {"name": "x", "param_type": "required", "format": ["ND", "ND"], "type": ["fp16", "int32"]}
+    ],
+    "output_desc": [
+        {"name": "y", "param_type": "required", "format": ["ND", "ND"], "type": ["fp16", "int32"]}
+    ],
+    "attr": [{"name": "factor", "param_type": "optional", "type": "float", "default_value": "2.5"}],
+}
+
+
+def project_in(folder: Path, **files: str) -> Path:
+    """Write a project; names of files have __ for the folder's slash and _dot_ for the dot."""
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def with_kernel(folder: Path, text: str) -> OperatorProject:
+    """Return a project with this kernel."""
+    return read_project(
+        project_in(folder, op_host__a_dot_cpp="", op_kernel__add_custom_dot_cpp=text)
+    )
+
+
+def test_presets_say_vendor_and_chips(tmp_path: Path) -> None:
+    values = {"vendor_name": {"type": "STRING", "value": "me"}, "ASCEND_COMPUTE_UNIT": "a;b"}
+    presets = json.dumps({"configurePresets": [{"cacheVariables": values}]})
+    project_in(
+        tmp_path, op_host__a_dot_cpp="", op_kernel__k_dot_cpp="", CMakePresets_dot_json=presets
+    )
+    project = read_project(tmp_path)
+    assert (project.vendor, project.chips) == ("me", ("a", "b"))
+    assert [path.name for path in (*project.host, *project.kernels)] == ["a.cpp", "k.cpp"]
+
+
+def test_cmake_lists_say_them_too(tmp_path: Path) -> None:
+    lists = "set(package_name mine)\nset(ASCEND_COMPUTE_UNIT ascend910b ascend950)\n"
+    project_in(tmp_path, op_host__a_dot_cpp="", op_kernel__k_dot_cpp="", CMakeLists_dot_txt=lists)
+    project = read_project(tmp_path)
+    assert (project.vendor, project.chips) == ("mine", ("ascend910b", "ascend950"))
+
+
+def test_operators_may_have_folders_of_their_own(tmp_path: Path) -> None:
+    project_in(tmp_path, add__op_host__a_dot_cpp="", add__op_kernel__k_dot_cpp="")
+    project = read_project(tmp_path)
+    assert [path.name for path in (*project.host, *project.kernels)] == ["a.cpp", "k.cpp"]
+
+
+def test_other_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProjectLayoutError, match="no folder op_host"):
+        read_project(tmp_path)
+    project_in(tmp_path, op_host__a_dot_h="", op_kernel__k_dot_cpp="")
+    with pytest.raises(ProjectLayoutError, match=r"no C\+\+ source"):
+        read_project(tmp_path)
+    project_in(tmp_path, op_host__a_dot_cpp="", CMakePresets_dot_json="{}")
+    with pytest.raises(ProjectLayoutError, match="configurePresets"):
+        read_project(tmp_path)
+
+
+def test_the_kernel_is_found_by_its_name(tmp_path: Path) -> None:
+    project = with_kernel(tmp_path, "// add_custom(int)\n" + KERNEL)
+    found = find_kernel(project, OPERATOR)
+    assert found.parameters == ("x", "y", "z", "workspace", "tiling")
+    assert not depends_on_column([KERNEL])
+    assert depends_on_column(["#if ORIG_DTYPE_X == DT_FLOAT"])
+    assert depends_on_column(["#define TYPE_OF(port) DTYPE_##port"])
+
+
+def test_what_a_kernel_includes_is_read(tmp_path: Path) -> None:
+    project_in(
+        tmp_path,
+        common__types_dot_inc="using T = DTYPE_X;",
+        op_kernel__part__step_dot_cpp='#include "../../common/types.inc"',
+        op_kernel__other_dot_h="DTYPE_Y",
+    )
+    project = with_kernel(tmp_path, '#include "kernel_operator.h"\n# include "part/step.cpp"\n')
+    texts = texts_read(tmp_path / "op_kernel/add_custom.cpp", [tmp_path / "op_kernel"])
+    assert len(texts) == 3
+    assert depends_on_column(texts)
+    assert not any("DTYPE_Y" in text for text in texts)
+    assert len(project.kernels) == 3
+
+
+def test_definitions_may_name_another_file_and_function(tmp_path: Path) -> None:
+    extended = {"opFile.value": "other", "opInterface.value": "entry"}
+    op = dataclasses.replace(OPERATOR, extended=extended)
+    project = with_kernel(tmp_path, KERNEL.replace("add_custom", "entry"))
+    assert find_kernel(project, op).function == "entry"
+
+
+def test_kernels_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(KernelSourceError, match="no kernel add_custom in"):
+        find_kernel(with_kernel(tmp_path, "void add_custom();"), OPERATOR)
+    project = with_kernel(tmp_path, KERNEL.replace("GM_ADDR y, ", ""))
+    with pytest.raises(KernelSourceError, match="4 parameters: x, z, workspace, tiling") as caught:
+        find_kernel(project, OPERATOR)
+    assert caught.value.allowed == ("5 parameters: x, y, z, workspace, tiling",)
+
+
+def test_the_column_is_named_to_the_kernel(tmp_path: Path) -> None:
+    project = with_kernel(tmp_path, KERNEL)
+    text = emit_kernel(OPERATOR, find_kernel(project, OPERATOR), COLUMN, ())
+    for line in (
+        "#define DTYPE_X half",
+        "#define ORIG_DTYPE_Z 1",
+        "#define FORMAT_Z FORMAT_FRACTAL_NZ",
+        f'#include "{project.kernels[0]}"',
+        "  add_custom(address(0), address(1), address(2), address(3), address(4));",
+    ):
+        assert line in text.splitlines(), text
+
+
+def test_launches_beside_the_kernel_are_rewritten(tmp_path: Path) -> None:
+    launch = "void run(void* s) { add_custom<<<8, nullptr, s>>>(0, 0, 0, 0, 0); }\n"
+    project = with_kernel(tmp_path, KERNEL + launch)
+    text = emit_kernel(OPERATOR, find_kernel(project, OPERATOR), COLUMN, ())
+    assert "<<<" not in text
+    assert f'# 1 "{project.kernels[0]}"' in text
+
+
+def test_a_template_kernel_is_instantiated_by_tiling_key(tmp_path: Path) -> None:
+    instances = (
+        Instance(key=256, kernel_type=0, values=(0, 1)),
+        Instance(key=256, kernel_type=0, values=(0, 1)),
+        Instance(key=27, kernel_type=0, values=(27, 0)),
+    )
+    template = KernelTemplate(dtype_parameters=(True, False), instances=instances)
+    op = dataclasses.replace(OPERATOR, template=template)
+    project = with_kernel(tmp_path, KERNEL)
+    text = emit_kernel(op, find_kernel(project, op), COLUMN, ())
+    assert text.count("    case 256ULL:\n      return add_custom<float, 1>(") == 1
+    assert "    case 27ULL:\n      return add_custom<bfloat16_t, 0>(" in text
+    assert "static_cast<KernelMetaType>(0)" in text
+    unknown = dataclasses.replace(
+        template, instances=(Instance(key=0, kernel_type=-1, values=(13, 0)),)
+    )
+    with pytest.raises(KernelSourceError, match="a template parameter of dtype 13"):
+        emit_kernel(dataclasses.replace(op, template=unknown), find_kernel(project, op), COLUMN, ())
+
+
+def test_tiling_classes_become_structures() -> None:
+    inner = TilingClass(
+        registered="InnerOp",
+        name="Inner",
+        size=16,
+        fields=(Field(type="uint64_t", name="n", count=2, nested=False),),
+    )
+    outer = TilingClass(
+        registered="AddCustom",
+        name="AddTiling",
+        size=40,
+        fields=(
+            Field(type="uint8_t", name="flag", count=0, nested=False),
+            Field(type="Inner", name="inner", count=0, nested=True),
+            Field(type="optiling::TCubeTiling", name="cube", count=0, nested=True),
+        ),
+    )
+    lines = tiling_structures("AddCustom", (outer, inner)).splitlines()
+    assert lines.index("struct Inner {") < lines.index("struct AddTiling {")
+    assert "  uint64_t n[2] = {};" in lines
+    assert "  TCubeTiling cube = {};" in lines  # of high-level APIs, which kernels know
+    assert "static_assert(sizeof(AddTiling) == 40);" in lines
+    assert lines[-1] == "using opwright_default_tiling = AddTiling;"
+    assert tiling_structures("Other", (outer, inner)) == ""
+
+
+def test_functions_headers_and_prototypes() -> None:
+    api = emit_api([PROTOTYPE])
+    assert 'input(1, opwright::user_kernel::optional("yOptional", yOptional)),' in api
+    assert 'attribute(0, opwright::user_kernel::optional("modeOptional", modeOptional)),' in api
+    assert 'output(0, opwright::user_kernel::required("out", out))}' in api
+    assert 'R"proto(aclnnAddCustom\nREG_OP(AddCustom)' in api
+    header = emit_headers([PROTOTYPE])["aclnn_add_custom.h"]
+    assert (
+        "    const aclTensor *yOptional,\n    char *modeOptional,\n    const aclTensor *out,"
+        in header
+    )
+    reg_op = emit_prototypes([PROTOTYPE])
+    assert "    .OPTIONAL_INPUT(y, ge::TensorType({DT_FLOAT16, DT_INT32}))\n" in reg_op
+    assert '    .ATTR(mode, String, "sum")\n' in reg_op
+    assert str(derive(PROTOTYPE).functions[0]).startswith("aclnnAddCustom(const aclTensor *x")
+
+
+def test_new_projects_refuse_what_they_cannot_be_made_from(tmp_path: Path) -> None:
+    source = tmp_path / "ops.json"
+    with pytest.raises(NewOperatorError, match="no such file"):
+        make_project(source, None, op=None, chip="ascend910b")
+    source.write_text(json.dumps([MSOPGEN, {**MSOPGEN, "op": "Other"}]))
+    with pytest.raises(NewOperatorError, match="2 operators and no choice"):
+        make_project(source, None, op=None, chip="ascend910b")
+    with pytest.raises(NewOperatorError, match="it exists already"):
+        make_project(source, tmp_path, op="Other", chip="ascend910b")
+    without = dataclasses.replace(PROTOTYPE, outputs=())
+    with pytest.raises(NewOperatorError, match="no input, or no output"):
+        emit_project(without, chip="ascend910b")
+
+
+@pytest.mark.build
+def test_a_new_project_builds(tmp_path: Path) -> None:
+    """What `new` writes for an msOpGen JSON is a package at once."""
+    source = tmp_path / "my_scale.json"
+    source.write_text(json.dumps(MSOPGEN))
+    folder = make_project(source, None, op=None, chip="ascend910b")
+    assert folder == tmp_path / "MyScale"
+    package = build_package(read_project(folder), installed_toolkit(), tmp_path / "out", jobs=2)
+    assert (package.operators, package.kernels) == (("MyScale",), 2)
+    text = (package.folder / "signatures.txt").read_text()
+    assert text == "aclnnMyScale(const aclTensor *x, double factor, aclTensor *out)\n"
+
+
+@pytest.mark.build
+def test_what_does_not_compile_is_named(tmp_path: Path) -> None:
+    """Errors of the compiler, of definitions, of chips, each with its place."""
+    toolkit = installed_toolkit()
+    folder = tmp_path / "project"
+    project_in(folder, op_host__a_dot_cpp="int f() { return g(); }", op_kernel__k_dot_cpp="")
+    with pytest.raises(HostCodeError, match="was not declared"):
+        build_package(read_project(folder), toolkit, tmp_path / "out")
+    head = '#include "register/op_def_registry.h"\nnamespace ops {\n'
+    definition = DEFINITION.replace("explicit", "public: explicit").replace(
+        '"sum");', '"sum"); this->AICore().AddConfig("ascend910b");'
+    )
+    uneven = definition.replace(
+        'Output("z").ParamType(REQUIRED).DataType({ge::DT_FLOAT16, ', 'Output("z").DataType({'
+    )
+    project_in(folder, op_host__a_dot_cpp=f"{head}{uneven}OP_ADD(AddCustom);\n}}")
+    with pytest.raises(HostCodeError, match="AddCustom, z: DataType lists 1 dtypes"):
+        build_package(read_project(folder), toolkit, tmp_path / "out")
+    project_in(folder, op_host__a_dot_cpp=f"{head}{definition}OP_ADD(AddCustom);\n}}")
+    with pytest.raises(ChipError, match="ascend310p"):
+        build_package(read_project(folder), toolkit, tmp_path / "out", chips=("ascend310p",))
+    broken = '#include "kernel_operator.h"\n' + KERNEL.replace("{}", "{ nonsense(); }")
+    project_in(folder, op_kernel__add_custom_dot_cpp=broken)
+    with pytest.raises(KernelCodeError, match="nonsense"):
+        build_package(read_project(folder), toolkit, tmp_path / "out")
+
+
+def test_a_package_that_is_where_it_is_installed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASCEND_OPP_PATH", str(tmp_path))
+    project_in(tmp_path, vendors__me__signatures_dot_txt="aclnnA", built__me__new_dot_txt="")
+    assert install_package(tmp_path / "vendors" / "me") == tmp_path / "vendors" / "me"
+    assert (tmp_path / "vendors/me/signatures.txt").read_text() == "aclnnA"
+    install_package(tmp_path / "built" / "me")
+    assert [path.name for path in (tmp_path / "vendors/me").iterdir()] == ["new.txt"]
+    assert (tmp_path / "vendors/config.ini").read_text() == "load_priority=me\n"
+
+
+@pytest.mark.build
+def test_a_link_runs_again_when_an_object_has_another_content(tmp_path: Path) -> None:
+    source, made = tmp_path / "a.cpp", tmp_path / "a.o"
+    compilation = Compilation(
+        what="a.cpp", options=("-c", "-fPIC", str(source)), output=made, error=HostCodeError
+    )
+    link = Compilation(
+        what="the library",
+        options=("-shared", str(made)),
+        output=tmp_path / "liba.so",
+        error=HostCodeError,
+        inputs=(made,),
+    )
+    source.write_text("int one() { return 1; }\n")
+    assert [compile_all([each], 1) for each in (compilation, link)] == [1, 1]
+    made.touch()
+    assert compile_all([link], 1) == 0
+    source.write_text("int two() { return 2; }\n")
+    assert [compile_all([each], 1) for each in (compilation, link)] == [1, 1]

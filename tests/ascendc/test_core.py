@@ -1,0 +1,130 @@
+"""The core of Ascend C: blocks, cores, waiting, tiling data, printing, faults."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from tests.ascendc.kernels import KernelError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+pytestmark = [pytest.mark.torch, pytest.mark.build]
+
+KERNELS = Path(__file__).with_name("core_kernels.cpp")
+VECTOR, CUBE, MIX_1_1 = 0, 1, 4  # KernelKind of core/machine.h
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 8, 40])
+@pytest.mark.parametrize(("elements", "tile"), [(1, 8), (1000, 64), (4099, 512), (16384, 2048)])
+@pytest.mark.parametrize("checks", [False, True])
+def test_add_custom_is_the_sum(blocks: int, elements: int, tile: int, *, checks: bool) -> None:
+    x, y = torch.randn(2, elements, generator=torch.Generator().manual_seed(elements))
+    z = torch.full_like(x, torch.nan)
+    run(KERNELS, "add_custom", [x, y, z, elements, tile], blocks=blocks, checks=checks)
+    assert torch.equal(z, x + y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        (VECTOR, [[0, 3, 1, 2], [1, 3, 1, 2], [2, 3, 1, 2]]),
+        (CUBE, [[0, 3, 1, 1], [1, 3, 1, 1], [2, 3, 1, 1]]),
+    ],
+)
+def test_numbers_of_cores(kind: int, rows: list[list[int]]) -> None:
+    out = torch.zeros(3, 4, dtype=torch.int64)
+    run(KERNELS, "numbers", [out], blocks=3, kind=kind)
+    assert out.tolist() == rows
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_cube_and_vector_cores_wait_for_each_other(*, checks: bool) -> None:
+    out = torch.zeros(40, 4, dtype=torch.int32)
+    run(KERNELS, "mixed", [out], blocks=40, checks=checks)
+    assert out.tolist() == [[7, 7, 17, 24]] * 40
+
+
+@pytest.mark.parametrize("blocks", [1, 5, 48])
+@pytest.mark.parametrize("checks", [False, True])
+def test_any_number_of_blocks_meets(blocks: int, *, checks: bool) -> None:
+    out = torch.zeros(blocks, dtype=torch.int32)
+    run(KERNELS, "meetings", [out], blocks=blocks, checks=checks)
+    assert out.tolist() == [blocks * (blocks + 1) // 2] * blocks
+
+
+@pytest.mark.parametrize("key", [0, 5])
+def test_tiling_data_and_key(key: int) -> None:
+    out = torch.zeros(4, dtype=torch.int32)
+    run(KERNELS, "tilings", [out, torch.tensor([3, 4, 5], dtype=torch.int32)], tiling_key=key)
+    assert out.tolist() == [3, 5, 4, int(key == 5)]
+
+
+def _list_of(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return a list of tensors as dynamic inputs pass it."""
+    descriptions = [
+        word
+        for index, tensor in enumerate(tensors)
+        for word in (tensor.dim() | index << 32, *tensor.shape)
+    ]
+    words = [8 * (1 + len(descriptions)), *descriptions, *(tensor.data_ptr() for tensor in tensors)]
+    return torch.frombuffer(bytearray(struct.pack(f"<{len(words)}Q", *words)), dtype=torch.int64)
+
+
+def test_lists_of_tensors() -> None:
+    tensors = [torch.full((2, 3), 5, dtype=torch.int32), torch.full((4,), 6, dtype=torch.int32)]
+    out = torch.zeros(5, dtype=torch.int64)
+    run(KERNELS, "lists", [_list_of(tensors), out])
+    assert out.tolist() == [2, 202, 5, 401, 6]
+
+
+def test_scalar_calls() -> None:
+    out = torch.zeros(11, dtype=torch.int64)
+    run(KERNELS, "scalars", [out])
+    assert out.tolist() == [8, -1, 6, -1, 63, 56, 4, 1, 65504, 5, 1]
+
+
+def test_a_kernel_prints(capfd: pytest.CaptureFixture[str]) -> None:
+    run(KERNELS, "prints", [torch.tensor([1, 2], dtype=torch.int32)])
+    assert capfd.readouterr().out.splitlines() == [
+        "block 0 of 1: 1.500000 text ff  1.50%",
+        "DumpTensor: desc=5, addr=0x0, data_type=float16, position=UB, dump_size=4, block 0 of 1",
+        "[0.000000, 0.500000, 1.000000, 1.500000]",
+        "DumpTensor: desc=6, addr=0x0, data_type=float16, position=UB, dump_size=5, block 0 of 1",
+        "[[0.000000,0.500000,1.000000],",
+        "[1.500000,2.000000,-]]",
+        "2",
+    ]
+
+
+def test_an_assertion_ends_the_launch(capfd: pytest.CaptureFixture[str]) -> None:
+    line = 1 + KERNELS.read_text().splitlines().index(
+        '  assert(g.GetValue(0) == 1, "first is %d\\n", g.GetValue(0));'
+    )
+    with pytest.raises(KernelError) as caught:
+        run(KERNELS, "prints", [torch.tensor([3, 2], dtype=torch.int32)])
+    assert str(caught.value) == (
+        "prints: OPW-X019 an assertion of the kernel does not hold\n"
+        f"  where:   {KERNELS}:{line}, block 0 of 1\n"
+        "  call:    assert(g.GetValue(0) == 1)\n"
+        "  got:     first is 3\n"
+    )
+    said = capfd.readouterr().out.splitlines()[-1]
+    assert said == f"[ASSERT] {KERNELS}:{line}: Assertion `g.GetValue(0) == 1' first is 3"
+
+
+@pytest.mark.parametrize("blocks", [0, 65536])
+def test_the_number_of_blocks_is_bounded(blocks: int) -> None:
+    with pytest.raises(KernelError, match=f"{blocks} blocks; allowed are 1 to 65535"):
+        run(KERNELS, "numbers", [torch.zeros(4, dtype=torch.int64)], blocks=blocks)
+
+
+def test_a_mix_kernel_counts_vector_cores() -> None:
+    out = torch.zeros(2, 4, dtype=torch.int64)
+    run(KERNELS, "numbers", [out], blocks=2, kind=MIX_1_1)
+    assert out[:, :3].tolist() == [[0, 2, 1], [1, 2, 1]]

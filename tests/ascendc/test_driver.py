@@ -1,0 +1,161 @@
+"""The Ascend C compiler as a user runs it: `bisheng` of `opwright run`, and through CMake."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Adds 1 to each element in place; the host part prints what came back.
+KERNEL = """\
+#include "kernel_operator.h"
+using namespace AscendC;
+
+__global__ __vector__ void add_one(__gm__ float* x, uint32_t each) {
+  TPipe pipe;
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  pipe.InitBuffer(in, 1, each * sizeof(float));
+  pipe.InitBuffer(out, 1, each * sizeof(float));
+  GlobalTensor<float> values;
+  values.SetGlobalBuffer(x + GetBlockIdx() * each, each);
+  LocalTensor<float> from = in.AllocTensor<float>();
+  DataCopy(from, values, each);
+  in.EnQue(from);
+  from = in.DeQue<float>();
+  LocalTensor<float> to = out.AllocTensor<float>();
+  Adds(to, from, 1.0f, each);
+  out.EnQue(to);
+  in.FreeTensor(from);
+  to = out.DeQue<float>();
+  DataCopy(values, to, each);
+  out.FreeTensor(to);
+}
+"""
+LAUNCH = """
+extern "C" void launch(uint32_t blocks, aclrtStream stream, float* x, uint32_t each) {
+  add_one<<<blocks, nullptr, stream>>>(x, each);
+}
+"""
+HOST = """\
+#include <cstdio>
+#include <vector>
+#include "acl/acl.h"
+
+extern "C" void launch(uint32_t blocks, aclrtStream stream, float* x, uint32_t each);
+
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream;
+  aclrtCreateStream(&stream);
+  std::vector<float> host(64, 41);
+  const size_t bytes = host.size() * sizeof(float);
+  void* device;
+  aclrtMalloc(&device, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtMemcpy(device, bytes, host.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
+  launch(8, stream, static_cast<float*>(device), 8);
+  const int status = aclrtSynchronizeStream(stream);
+  aclrtMemcpy(host.data(), bytes, device, bytes, ACL_MEMCPY_DEVICE_TO_HOST);
+  float sum = 0;
+  for (const float value : host) sum += value;
+  std::printf("%d %g\\n", status, sum);
+}
+"""
+PROJECT = """\
+cmake_minimum_required(VERSION 3.16)
+find_package(ASC REQUIRED)
+project(sample LANGUAGES ASC CXX)
+add_library(kernel SHARED kernel.asc)
+target_compile_options(kernel PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=dav-2201>)
+add_executable(program whole.asc)
+"""
+
+
+def on_twin(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command on the twin in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "opwright", "run", "--", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+
+def done(folder: Path, command: str) -> str:
+    """Run a command that must succeed; return its output."""
+    result = on_twin(folder, *command.split())
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """Return a folder with a kernel, its host, and both in one file."""
+    (tmp_path / "kernel.asc").write_text(KERNEL + LAUNCH)
+    (tmp_path / "host.cpp").write_text(HOST)
+    (tmp_path / "whole.asc").write_text(KERNEL + HOST.replace("extern", LAUNCH + "extern", 1))
+    return tmp_path
+
+
+def test_one_file_becomes_a_program(sources: Path) -> None:
+    done(sources, "bisheng whole.asc -o program --npu-arch=dav-2201")
+    assert done(sources, "./program") == "0 2688\n"
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        (
+            "bisheng -c kernel.asc -o kernel.o --npu-arch=dav-2201",
+            "bisheng -c host.cpp -I{toolkit}/include",
+            "bisheng kernel.o host.o -o program",
+        ),
+        (
+            "bisheng -shared kernel.asc -o libkernel.so -fPIC --npu-arch=dav-2201",
+            "bisheng host.cpp -I{toolkit}/include -o program -L. -lkernel -Wl,-rpath,$ORIGIN",
+        ),
+        (
+            "bisheng -lib kernel.asc -o libkernel.a --npu-arch=dav-2201",
+            "bisheng host.cpp -I{toolkit}/include -o program libkernel.a",
+        ),
+    ],
+    ids=["objects", "shared", "static"],
+)
+def test_a_kernel_is_compiled_apart(sources: Path, commands: tuple[str, ...]) -> None:
+    toolkit = done(sources, "printenv ASCEND_HOME_PATH").strip()
+    for command in commands:
+        done(sources, command.format(toolkit=toolkit))
+    assert done(sources, "./program") == "0 2688\n"
+
+
+def test_cmake_knows_the_language(sources: Path) -> None:
+    (sources / "CMakeLists.txt").write_text(PROJECT)
+    done(sources, "cmake -B build")
+    done(sources, "cmake --build build")
+    assert done(sources, "build/program") == "0 2688\n"
+    assert (sources / "build" / "libkernel.so").is_file()
+
+
+def test_messages_name_the_line_of_the_source(sources: Path) -> None:
+    text = (sources / "kernel.asc").read_text().replace("Adds(to", "AddScalars(to")
+    (sources / "wrong.asc").write_text(text)
+    result = on_twin(sources, "bisheng", "-c", "wrong.asc")
+    assert result.returncode == 1
+    line = text.splitlines().index("  AddScalars(to, from, 1.0f, each);") + 1
+    assert f"wrong.asc:{line}:3: error: " in result.stderr
+    assert "AddScalars" in result.stderr
+
+
+def test_what_is_refused_is_told_without_a_traceback(sources: Path) -> None:
+    result = on_twin(sources, "bisheng", "kernel.asc", "--enable-simt")
+    assert result.returncode == 1
+    assert "OPW-A002" in result.stderr
+    assert "Traceback" not in result.stderr

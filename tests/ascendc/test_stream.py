@@ -1,0 +1,84 @@
+"""Kernels on a stream of the twin: NPU tensors, faults as errors of the stream, the trace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.twin import on_twin
+
+if TYPE_CHECKING:
+    import subprocess
+
+pytestmark = [pytest.mark.twin, pytest.mark.build]
+
+FOLDER = Path(__file__).parent
+ADD = """
+    from tests.ascendc.test_core import KERNELS
+    from tests.ascendc.kernels import KernelError, run
+    x, y = torch.arange(8192.0).reshape(2, 4096).npu()
+    z = torch.empty_like(x)
+    run(KERNELS, "add_custom", [x, y, z, 4096, 512], blocks=8)
+    assert torch.equal(z, x + y)
+"""
+
+
+def test_a_kernel_adds_npu_tensors() -> None:
+    assert on_twin.output(ADD + "    print('done')\n") == "done\n"
+
+
+def _after_a_fault(kernel: str) -> subprocess.CompletedProcess[str]:
+    """Run a faulty kernel of the corpus without checks, then a sound launch."""
+    return on_twin.run(
+        f"""
+        from tests.ascendc.test_corpus import FAULTY
+        from tests.ascendc.kernels import KernelError, run
+        x, y = torch.ones(2, 256).npu()
+        try:
+            run(FAULTY, "{kernel}", [x, y, 256])
+        except RuntimeError as error:
+            print(error)
+        print((x + y).sum().item())
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "identifier", "got"),
+    [
+        ("null_pointer", "OPW-X002", "a null pointer"),
+        ("divided_by_zero", "OPW-X002", "divided an integer by zero"),
+        ("dequeue_empty", "OPW-X001", "the queue is empty"),
+    ],
+)
+def test_a_fault_is_an_error_of_the_stream(kernel: str, identifier: str, got: str) -> None:
+    done = _after_a_fault(kernel)
+    said = on_twin.printed(done)
+    assert f"{kernel}: {identifier}" in said
+    assert got in said
+    assert "/corpus/faulty.cpp:" in said
+    assert said.endswith("\n512.0\n")  # the process and the stream go on
+    assert "fault" not in done.stderr  # nobody else explains it
+
+
+def test_the_trace_has_a_row_per_pipe(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    on_twin.output(ADD, OPWRIGHT_TRACE=str(trace))
+    events = json.loads(trace.read_text(encoding="utf-8"))
+    rows = {
+        event["args"]["name"]: event["tid"]
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"].startswith("block 0 PIPE_")
+    }
+    assert sorted(rows) == ["block 0 PIPE_MTE2", "block 0 PIPE_MTE3", "block 0 PIPE_V"]
+    add, store = (
+        next(event for event in events if event.get("tid") == rows[row] and event["ph"] == "X")
+        for row in ("block 0 PIPE_V", "block 0 PIPE_MTE3")
+    )
+    assert (add["name"], store["name"]) == ("Add", "DataCopyPad")
+    assert store["ts"] >= add["ts"] + add["dur"] - 0.001  # it waits for the sum
+    task = next(event for event in events if event.get("cat") == "task" and "add" in event["name"])
+    assert task["args"]["blocks"] == 8
