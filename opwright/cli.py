@@ -1,11 +1,11 @@
 """The `opwright` command: each verb reads its options here and calls the module that does the work.
 
-Exit codes: 0 all is well, 1 the verb found problems, 2 it could not do its work (the message says
-why). `opwright run` ends with the exit code of the command that it runs.
+opwright.command_line.verbs has the exit codes and the examples of --help.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import shlex
@@ -18,6 +18,10 @@ import typer
 from typer.core import TyperGroup
 
 from opwright import __version__
+from opwright.command_line.errors import refusals
+from opwright.command_line.output import Json, print_error, print_json
+from opwright.command_line.verbs import VERBS
+from opwright.command_line.waiting import waiting
 from opwright.errors import OpwrightError
 from opwright.twin.kernels.command import kernels_app
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
@@ -48,29 +52,67 @@ KIT = {
     "graph": ("opwright.graph.command", "graph"),
     "op-plugin": ("opwright.op_plugin.command", "op_plugin_app"),
     "lint": ("opwright.lint.command", "lint"),
+    "ascendc": ("opwright.ascendc.command", "ascendc_app"),
 }
 
 
 class Verbs(TyperGroup):
-    """The verbs of this file, and those of the kit."""
+    """The verbs of this file, and those of the kit, with their examples."""
 
     def list_commands(self, ctx: Context) -> list[str]:
         """Return all verbs: those of the kit first, in the order in which they are used."""
         return [*KIT, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """Return a verb; one of the kit is imported now."""
-        if cmd_name not in KIT:
-            return super().get_command(ctx, cmd_name)
-        module, function = KIT[cmd_name]
-        made = getattr(importlib.import_module(module), function)
-        if isinstance(made, typer.Typer):
-            group = typer.main.get_command(made)
-            group.name = cmd_name
-            return group
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(name=cmd_name)(made)
-        return typer.main.get_command(single)
+        """Return a verb with its examples; one of the kit is imported now."""
+        found = kit_verb(cmd_name) if cmd_name in KIT else super().get_command(ctx, cmd_name)
+        if found is not None:
+            add_examples(found, cmd_name)
+        return found
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        """Find the verb of a command line; for a likely typo, name the verbs that are meant."""
+        names = self.list_commands(ctx)
+        near = difflib.get_close_matches(args[0], names) if args[0] not in names else ()
+        if near:
+            meant = " or ".join(map(repr, near))
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {meant}?")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Context) -> object:
+        """Run the verb; with --json its error is JSON on standard output as well."""
+        try:
+            with refusals():
+                return super().invoke(ctx)
+        except OpwrightError as error:
+            print_error(ctx.meta, error)
+            raise
+
+
+def kit_verb(name: str) -> Command:
+    """Import a verb of the kit."""
+    module, function = KIT[name]
+    made = getattr(importlib.import_module(module), function)
+    if isinstance(made, typer.Typer):
+        group = typer.main.get_command(made)
+        group.name = name
+        return group
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name=name)(made)
+    return typer.main.get_command(single)
+
+
+def add_examples(command: Command, path: str) -> None:
+    """Put the examples of a verb, or of each in a group, at the end of its --help."""
+    if isinstance(command, TyperGroup):
+        for name, each in command.commands.items():
+            add_examples(each, f"{path} {name}")
+    elif path in VERBS:
+        # What is in brackets is no markup.
+        lines = [each.replace("[", r"\[") for each in VERBS[path].examples]
+        command.epilog = "\n  ".join(["Examples:", *lines])
 
 
 def say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it
@@ -85,21 +127,19 @@ app = typer.Typer(
     cls=Verbs,
     help="Write a custom PyTorch operator for Ascend NPUs once, and run it without an NPU.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 twin_app = typer.Typer(help="About the twin itself.", no_args_is_help=True)
 app.add_typer(twin_app, name="twin")
 app.add_typer(kernels_app, name="kernels")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
 
 @app.callback()
 def options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=say_version, is_eager=True, help="Print it.")
+        bool,
+        typer.Option("--version", callback=say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Write a custom PyTorch operator for Ascend NPUs once, and run it without an NPU."""
@@ -107,7 +147,7 @@ def options(
 
 # Everything after the first word that is no option belongs to the command, also without --.
 @app.command(context_settings={"allow_interspersed_args": False})
-def run(
+def run(  # noqa: PLR0913 - each is an option
     command: Annotated[
         list[str], typer.Argument(metavar="-- CMD...", help="Program and its arguments.")
     ],
@@ -129,6 +169,9 @@ def run(
     guard: Annotated[
         bool, typer.Option("--guard", help="Find what kernels do outside of their operands.")
     ] = False,
+    kernel_checks: Annotated[
+        bool, typer.Option("--kernel-checks", help="Check each instruction of Ascend C kernels.")
+    ] = False,
     twin: Annotated[
         bool | None,
         typer.Option(
@@ -148,6 +191,7 @@ def run(
         graph_compiler=graph_compiler
         and check_graph_compiler(graph_compiler, where="--graph-compiler"),
         guard=guard or None,
+        kernel_checks=kernel_checks or None,
     )
     wish: Target | None = None if twin is None else "twin" if twin else "real"
     launch(command, settings, wish, say=lambda line: typer.echo(f"opwright: {line}", err=True))
@@ -158,7 +202,8 @@ def doctor(*, as_json: Json = False) -> None:
     """Tell what is installed, what is wrong and how to mend it (then the exit code is 1)."""
     from opwright.twin.doctor import diagnose, gather, to_json, to_text
 
-    facts = gather(os.environ)
+    with waiting("looking at what is installed, trying the twin"):
+        facts = gather(os.environ)
     findings = diagnose(facts)
     typer.echo(to_json(facts, findings) if as_json else to_text(facts, findings))
     raise typer.Exit(any(finding.is_problem for finding in findings))
@@ -173,13 +218,18 @@ def env(
     shell: Annotated[
         bool, typer.Option("--shell", help='Print export lines for `eval "$(...)"`.')
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Print the environment variables that put a process on the twin."""
     from opwright.twin.environment import changed
     from opwright.twin.launch import launch_environment
 
     result = launch_environment(os.environ, read_settings(soc, devices, memory))
-    for name, value in sorted(changed(os.environ, result).items()):
+    variables = dict(sorted(changed(os.environ, result).items()))
+    if as_json:
+        print_json({"environment": variables})
+        return
+    for name, value in variables.items():
         typer.echo(f"export {name}={shlex.quote(value)}" if shell else f"{name}={value}")
 
 
@@ -214,7 +264,8 @@ def coverage(
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code 2."""
     try:
-        app()
+        with refusals():
+            app()
     except OpwrightError as error:
         typer.echo(str(error), err=True)
         sys.exit(2)

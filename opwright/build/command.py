@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from opwright.build.errors import StableAbiError
+from opwright.command_line.output import Json, print_json
 
 __all__ = ["build"]
 
@@ -35,12 +35,12 @@ def build(
         bool, typer.Option("--plugin", help="No compiler: a Python package that opwright loads.")
     ] = False,
     jobs: Annotated[
-        int | None, typer.Option("-j", metavar="N", min=1, help="Compilers at a time.")
+        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Compilers at a time.")
     ] = None,
     no_compile: Annotated[
         bool, typer.Option("--no-compile", help="Fail where the cache has not all that is needed.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Build the project's wheel.
 
@@ -75,7 +75,6 @@ def build(
     built = (build_plugin if plugin else build_wheel)(request, progress)
     if as_json:
         steps = [dataclasses.asdict(step) for step in built.steps]
-        result = {"wheel": str(built.wheel), "steps": steps, "notes": progress.notes}
-        typer.echo(json.dumps(result, indent=2))
+        print_json({"wheel": built.wheel, "steps": steps, "notes": progress.notes})
     else:
         typer.echo(str(built.wheel))

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from opwright.command_line.output import Json, print_json
+from opwright.command_line.waiting import waiting
+
+if TYPE_CHECKING:
+    from opwright.build.sources import Sources
+    from opwright.build.writer import Changes
+    from opwright.project.config import Project
 
 __all__ = ["gen"]
 
@@ -16,6 +24,7 @@ def gen(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit code 1 if anything would change.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Write the generated tree: C++, Python API, stubs, converters, tests, build files.
 
@@ -27,11 +36,31 @@ def gen(
     from opwright.project.config import read_project  # noqa: PLC0415
 
     project = read_project(folder)
-    sources = read_sources(project, project.options)
     act = compare_tree if check else write_tree
+    with waiting("deriving"):
+        sources = read_sources(project, project.options)
     for note in sources.notes:
         typer.echo(note, err=True)
     changes = act(project.generated, sources.files)
+    if as_json:
+        print_json(
+            {
+                "folder": project.generated,
+                "files": len(sources.files),
+                "written": changes.written,
+                "removed": changes.removed,
+                "operators": [each.name for each in sources.facts.declaration.operators],
+                "notes": sources.notes,
+            }
+        )
+    else:
+        tell(project, sources, changes, check=check)
+    if check and changes:
+        raise typer.Exit(1)
+
+
+def tell(project: Project, sources: Sources, changes: Changes, *, check: bool) -> None:
+    """Print what was written or would be."""
     for what, paths in (("write", changes.written), ("remove", changes.removed)):
         for path in paths:
             typer.echo(f"{what:7} {project.generated.name}/{path}")
@@ -41,5 +70,3 @@ def gen(
         f"{changed} of {len(sources.files)} files {'would change' if check else 'changed'} for "
         f"{operators} operator{'' if operators == 1 else 's'}"
     )
-    if check and changes:
-        raise typer.Exit(1)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from opwright.command_line.waiting import waiting
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -75,11 +77,9 @@ class Progress:
 
     @contextmanager
     def running(self, text: str) -> Iterator[None]:
-        """Show what runs, on a terminal."""
-        if self.console is None or not self.console.is_terminal:
-            yield
-            return
-        with self.console.status(Text(text)):
+        """Show what runs, on a terminal: that of the steps, or else standard error."""
+        shown = self.console is not None and self.console.is_terminal
+        with self.console.status(Text(text)) if self.console and shown else waiting(text):
             yield
 
     def note(self, text: str) -> None:

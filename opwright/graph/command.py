@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["graph"]
 
+PRINTED = Path("-")  # for --json: standard output
+
 
 def graph(
     what: Annotated[
@@ -41,7 +43,7 @@ def graph(
     ] = None,
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON for programs there instead."),
+        typer.Option("--json", metavar="FILE", help="Write JSON for programs there; - prints it."),
     ] = None,
     number: Annotated[
         int | None, typer.Option("--graph", metavar="N", help="Show this one alone, from 1.")
@@ -58,7 +60,7 @@ def graph(
     shown when it has ended; the exit code is then that of the command.
     """
     for option, file in (("--svg", svg), ("--html", page), ("--json", json_file)):
-        if file is not None:
+        if file is not None and not (option == "--json" and file == PRINTED):
             check_output(file, where=f"opwright graph, {option}")
     code = 0
     if what[0].endswith(FILES):
@@ -110,7 +112,9 @@ def show(
             file = wanted if len(graphs) == 1 else wanted.with_stem(f"{wanted.stem}-{number}")
             write(file, draw(each, number))
             typer.echo(f"{title_of(each, number)}: {file}")
-    if json_file is not None:
+    if json_file == PRINTED:
+        typer.echo(json_of(graphs.values()))
+    elif json_file is not None:
         write(json_file, json_of(graphs.values()) + "\n")
         typer.echo(f"{counted(len(graphs), 'graph') or 'no graphs'}: {json_file}")
     if not files and json_file is None:

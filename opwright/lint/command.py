@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from opwright.command_line.output import Json  # noqa: TC001 - as Path
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -26,7 +28,7 @@ class Format(Enum):
     SARIF = "sarif"
 
 
-def lint(
+def lint(  # noqa: PLR0913 - a parameter for each option
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -41,7 +43,7 @@ def lint(
     ] = Format.TEXT,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write it (default: print)."),
+        typer.Option("-o", "--out", metavar="FILE", help="Where to write it (default: print)."),
     ] = None,
     select: Annotated[
         list[str] | None, typer.Option(metavar="RULE", help="Only these rules (repeat, or a,b).")
@@ -62,6 +64,7 @@ def lint(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name all that was not read.")
     ] = False,
+    json_form: Json = False,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules and end.")] = False,
 ) -> None:
     """Find faults of operators in sources: registrations, Metas, writes, converters, schemas.
@@ -90,9 +93,10 @@ def lint(
     if not paths:
         raise LintPathError(where="opwright lint", got="no path")
     if output is not None and (why := unwritable(output)):
-        raise LintOutputError(where="opwright lint, --output", got=why)
+        raise LintOutputError(where="opwright lint, --out", got=why)
     with progress() as step:
         report = run(paths, rules=chosen, exclude=exclude or (), tests=tests, step=step)
+    form = Format.JSON if json_form else form
     if form is Format.JSON:
         text = as_json(report)
     elif form is Format.SARIF:
@@ -125,7 +129,7 @@ def write(file: Path, text: str) -> None:
         else:  # a pipe or a device, such as /dev/stdout
             file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise LintOutputError(where="opwright lint, --output", got=str(error)) from error
+        raise LintOutputError(where="opwright lint, --out", got=str(error)) from error
 
 
 def split(given: list[str] | None) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from opwright.command_line.output import Json, print_json
 
 __all__ = ["op_plugin_app"]
 
@@ -41,12 +42,12 @@ def build(
         "dist"
     ),
     jobs: Annotated[
-        int | None, typer.Option("-j", metavar="N", min=1, help="Compilers at a time.")
+        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Compilers at a time.")
     ] = None,
     no_compile: Annotated[
         bool, typer.Option("--no-compile", help="Fail where the cache has not all that is needed.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Build a wheel whose import adds the operators to torch_npu and torch.ops.npu.
 
@@ -74,8 +75,7 @@ def build(
     built = build_extension(request, progress)
     if as_json:
         steps = [dataclasses.asdict(step) for step in built.steps]
-        result = {"wheel": str(built.wheel), "steps": steps, "notes": progress.notes}
-        typer.echo(json.dumps(result, indent=2))
+        print_json({"wheel": built.wheel, "steps": steps, "notes": progress.notes})
     else:
         typer.echo(built.wheel)
 
@@ -102,6 +102,7 @@ def patch(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Default: standard output."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Write the patch that brings the files into op-plugin's source tree; apply it with git apply.
 
@@ -112,10 +113,21 @@ def patch(
     from opwright.sources.files import write_atomically  # noqa: PLC0415
 
     made = make_patch(paths, tree)
-    if out is None:
+    if out is not None:
+        write_atomically(out, made.text, force=True)
+    if as_json:
+        print_json(
+            {
+                "paths": made.paths,
+                "notes": made.notes,
+                "left_out": made.left_out,
+                "output": out,
+                "text": made.text if out is None else None,
+            }
+        )
+    elif out is None:
         typer.echo(made.text, nl=False)
     else:
-        write_atomically(out, made.text, force=True)
         for path in made.paths:
             typer.echo(f"{path}")
         typer.echo(out)

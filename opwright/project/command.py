@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from opwright.command_line.output import Json, print_json
 from opwright.project.errors import CannotAddError
 from opwright.project.template import TEMPLATES, find_template
 
@@ -24,6 +25,7 @@ def new(
     ],
     *,
     template: TemplateName = None,
+    as_json: Json = False,
 ) -> None:
     """Make a project: a declaration with one operator, tests, Makefile, README, CI.
 
@@ -33,6 +35,9 @@ def new(
 
     found = find_template(template or DEFAULT, where="opwright new, --from")
     folder = make_project(name, found)
+    if as_json:
+        print_json({"folder": folder, "operator": found.operator})
+        return
     typer.echo(
         f"made {folder} with the operator {found.operator}\n"
         f"next: cd {name} && make test      the declaration is in operators.py"
@@ -51,6 +56,7 @@ def add(
         Path, typer.Option("--project", metavar="DIR", help="The project's folder.")
     ] = Path(),
     template: TemplateName = None,
+    as_json: Json = False,
 ) -> None:
     """Add an operator at the end of the project's declaration.
 
@@ -72,5 +78,8 @@ def add(
             got=f"{template!r} beside a schema",
             fix="give a schema, or a name and a template",
         )
+    if as_json:
+        print_json({"operator": added.name, "file": added.file, "line": added.line})
+        return
     what = "write its reference" if "(" in operator else "make it yours"
     typer.echo(f"added {added.name} at {added.file}:{added.line}; {what}")

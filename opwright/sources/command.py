@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from opwright.command_line.output import Json  # noqa: TC001 - as Path
+
 __all__ = ["export", "import_"]
 
 
@@ -23,7 +25,7 @@ def import_(
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="OUT", help="File to write (default: print)."),
+        typer.Option("-o", "--out", metavar="OUT", help="File to write (default: print)."),
     ] = None,
     derivatives: Annotated[
         Path | None,
@@ -52,6 +54,7 @@ def import_(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name all that could not be expressed.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Turn operators that are described elsewhere into a declaration to edit.
 
@@ -69,6 +72,7 @@ def import_(
         torch=torch,
         force=force,
         verbose=verbose,
+        as_json=as_json,
     )
     raise typer.Exit(not complete)
 
@@ -83,9 +87,10 @@ def export(
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder to write to (default: print)."),
+        typer.Option("-o", "--out", metavar="DIR", help="Folder to write to (default: print)."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files in DIR.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a declaration as op-plugin's YAML: op_plugin_functions.yaml and derivatives.yaml.
 
@@ -94,4 +99,4 @@ def export(
     """
     from opwright.sources.verbs import export_file  # noqa: PLC0415 - as above
 
-    raise typer.Exit(not export_file(file, output=output, force=force))
+    raise typer.Exit(not export_file(file, output=output, force=force, as_json=as_json))

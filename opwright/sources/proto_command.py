@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from opwright.command_line.output import Json, print_json
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,11 +43,12 @@ def gen(
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write (default: print)."),
+        typer.Option("-o", "--out", metavar="FILE", help="File to write (default: print)."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite FILE even if it was not generated.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Write the Python functions that converters build GE graphs with.
 
@@ -60,13 +63,24 @@ def gen(
     text = emit_raw_ops(
         [each.prototype for each in read.found], source=", ".join(path.name for path in headers)
     )
-    is_complete = report(headers, read)
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
+    skipped = report(headers, read)
+    if output is not None:
         changed = write_generated(output, text, force=force)
         say(f"{'wrote' if changed else 'unchanged'} {output}")
-    raise typer.Exit(not is_complete)
+    if as_json:
+        names = [each.prototype.op_type for each in read.found]
+        print_json(
+            {
+                "operators": [name for name in names if name not in skipped],
+                "left_out": [{"operator": name, "why": why} for name, why in skipped.items()],
+                "notes": read.notes,
+                "output": output,
+                "text": text if output is None else None,
+            }
+        )
+    elif output is None:
+        typer.echo(text, nl=False)
+    raise typer.Exit(bool(skipped))
 
 
 def say(line: str) -> None:
@@ -74,21 +88,21 @@ def say(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def report(paths: Sequence[Path], headers: Headers) -> bool:
-    """Say what was read and what could not be; return whether every operator has its function."""
+def report(paths: Sequence[Path], headers: Headers) -> dict[str, str]:
+    """Say what was read and what could not be; return the operators left out, and why."""
     from opwright.emit.python.raw_ops import left_out, why_skipped  # noqa: PLC0415 - as above
     from opwright.errors import counted  # noqa: PLC0415 - as above
 
     say(f"read {', '.join(map(str, paths))}: {counted(len(headers.found), 'operator')}")
     for note in headers.notes:
         say(f"  {note}")
-    skipped = 0
+    skipped: dict[str, str] = {}
     for each in headers.found:
         if reason := why_skipped(each.prototype):
-            skipped += 1
+            skipped[each.prototype.op_type] = reason
             say(f"  {each.where}, {each.prototype.op_type} skipped: {reason}")
             continue
         for attribute in left_out(each.prototype):
             why = f"TorchAir has no values of type {attribute.type_name}"
             say(f"  {each.where}, attribute {attribute.name} keeps its default: {why}")
-    return not skipped
+    return skipped

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
+from opwright.command_line.output import print_json
+from opwright.declare.reserved import check_namespace
 from opwright.emit.options import EmitOptions
 from opwright.errors import counted
 from opwright.project.config import Project, load_operators
+from opwright.sources.errors import OutputError
 from opwright.sources.files import namespace_of, read_file, write_atomically
 from opwright.sources.module_text import declaration_module
 from opwright.sources.op_plugin_write import op_plugin_files
@@ -31,6 +35,21 @@ def say(line: str) -> None:
     typer.echo(line, err=True)
 
 
+def write(file: Path, text: str, *, force: bool) -> None:
+    """Write a file and say so.
+
+    Raises
+    ------
+    ExistingFileError, OutputError
+        OPW-S007, OPW-S009.
+    """
+    try:
+        changed = write_atomically(file, text, force=force)
+    except OSError as error:
+        raise OutputError(where=str(file), got=error.strerror or str(error)) from error
+    say(f"{'wrote' if changed else 'unchanged'} {file}")
+
+
 def import_file(
     file: Path,
     *,
@@ -41,18 +60,30 @@ def import_file(
     torch: str | None,
     force: bool,
     verbose: bool,
+    as_json: bool,
 ) -> bool:
     """Write the module of a file; return whether every operator is in it."""
+    if namespace is not None:
+        check_namespace(namespace, where="opwright import, --namespace")
     imported = read_file(file, derivatives=derivatives, namespace=namespace)
     declaration = choose(imported, torch=torch, only=only)
     text = declaration_module(declaration)
     notes = notes_about(imported, declaration, only)
     report(imported, declaration, notes, file, verbose=verbose)
-    if output is None:
+    if output is not None:
+        write(output, text, force=force)
+    if as_json:
+        print_json(
+            {
+                "kind": imported.kind,
+                "operators": [each.name for each in declaration.operators],
+                "notes": [asdict(note) for note in notes],
+                "output": output,
+                "text": text if output is None else None,
+            }
+        )
+    elif output is None:
         typer.echo(text, nl=False)
-    else:
-        changed = write_atomically(output, text, force=force)
-        say(f"{'wrote' if changed else 'unchanged'} {output}")
     return not any(note.subject.startswith("left out") for note in notes)
 
 
@@ -91,18 +122,20 @@ def report(
             say(f"  ... {len(same) - SHOWN} more with --verbose")
 
 
-def export_file(file: Path, *, output: Path | None, force: bool) -> bool:
+def export_file(file: Path, *, output: Path | None, force: bool, as_json: bool) -> bool:
     """Write the YAML of a declaration; return whether it says everything."""
     project = Project(
         root=file.parent, declaration=file, options=EmitOptions(package=namespace_of(file))
     )
     written = op_plugin_files(load_operators(project).freeze())
-    if output is None:
-        typer.echo("\n".join(f"# {name}\n{text}" for name, text in written.files.items()), nl=False)
-    else:
+    if output is not None:
         for name, text in written.files.items():
-            changed = write_atomically(output / name, text, force=force)
-            say(f"{'wrote' if changed else 'unchanged'} {output / name}")
+            write(output / name, text, force=force)
+    if as_json:
+        left_out = [{"operator": name, "why": why} for name, why in written.left_out]
+        print_json({"files": written.files, "left_out": left_out, "output": output})
+    elif output is None:
+        typer.echo("\n".join(f"# {name}\n{text}" for name, text in written.files.items()), nl=False)
     for operator, reason in written.left_out:
         say(f"not said: {operator}: {reason}")
     return not written.left_out
