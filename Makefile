@@ -28,7 +28,7 @@ STAMPS := $(VENV)/stamps
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'examples/torch_aie_cumsum/*.cpp'
+CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
 .PHONY: demo test setup native native-tests conformance lint format bench clean
 .DEFAULT_GOAL := test

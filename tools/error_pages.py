@@ -36,6 +36,9 @@ GROUPS = {
     "N": "The graph engine",
     "O": "Operators for op-plugin",
     "C": "Checks",
+    "A": "Ascend C",
+    "X": "Kernels in Ascend C while they run",
+    "V": "The command line",
     "R": "References",
 }
 HEAD = """# Errors

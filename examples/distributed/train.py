@@ -1,7 +1,7 @@
 """Train a small transformer on one or several ranks, and write the loss of each step.
 
-    torchrun --nproc-per-node 2 train.py --parallel ddp     # one NPU for each rank
-    python train.py --device cpu                            # the same in one process
+    torchrun --standalone --nproc-per-node 2 train.py --parallel ddp    # one NPU for each rank
+    TORCH_DEVICE_BACKEND_AUTOLOAD=0 python train.py --device cpu        # the same in one process
 
 All ranks together see the same data as one process does, so the losses are the same. Nothing here
 knows of the twin: the script is written for torch_npu.
@@ -67,17 +67,17 @@ class Model(nn.Module):
         return self.head(x)
 
 
-def parallel(model: nn.Module, way: str, rank: int) -> nn.Module:
-    """Return the model as the ranks train it together."""
+def parallel(model: nn.Module, way: str, place: int) -> nn.Module:
+    """Return the model as the ranks train it together; `place` is the device of this rank."""
     if way == "ddp":
-        return nn.parallel.DistributedDataParallel(model, device_ids=[rank])
+        return nn.parallel.DistributedDataParallel(model, device_ids=[place])
     if way == "fsdp":
         for block in model.blocks:
             fully_shard(block)
         fully_shard(model)
         return model
     if way == "fsdp1":
-        return FullyShardedDataParallel(model, device_id=rank)
+        return FullyShardedDataParallel(model, device_id=place)
     return model
 
 
@@ -93,14 +93,17 @@ def batch(step: int, rank: int, ranks: int, device: str) -> tuple[torch.Tensor, 
 
 def train(way: str, device: str) -> list[float]:
     """Return the loss of each step, over the data of all ranks."""
-    rank, ranks = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    rank, place, ranks = (
+        int(os.environ.get(name, default))
+        for name, default in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "1"))
+    )
     if device == "npu":
         importlib.import_module("torch_npu")
-        torch.npu.set_device(rank)
+        torch.npu.set_device(place)
     if way != "none":
         dist.init_process_group("hccl" if device == "npu" else "gloo")
     torch.manual_seed(1)
-    model = parallel(Model().to(device), way, rank)
+    model = parallel(Model().to(device), way, place)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
     for step in range(STEPS):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains four small models on NPU (or its twin) and on the CPU, and compares the losses of all steps.
 #
-#   bash run.sh            the four scripts in float32: a minute on one core
+#   bash run.sh            the four scripts in float32: half a minute to a minute on one core
 #   bash run.sh --all      also mixed precision, packed sequences, recomputation and other optimizers
 #
 # It uses the environment of the `opwright` on the PATH: its Python, torch and torch_npu.

@@ -105,11 +105,11 @@ size_t extent(const Pieces& pieces) {
   return end;
 }
 
-void require_apart(const void* source, size_t sent, const void* target, size_t received) {
+void require_apart(const void* source, size_t sent, const void* target, size_t received, const char* what) {
   const auto first = reinterpret_cast<uintptr_t>(source);
   const auto second = reinterpret_cast<uintptr_t>(target);
   require(sent == 0 || received == 0 || first + sent <= second || second + received <= first, HCCL_E_PARA,
-          "sendBuf and recvBuf overlap, which an all-to-all cannot do in place");
+          "sendBuf and recvBuf overlap, ", what);
 }
 
 void submit_all_to_all(Builder& builder, const void* source, Pieces sent, const void* target, Pieces received,
@@ -117,12 +117,25 @@ void submit_all_to_all(Builder& builder, const void* source, Pieces sent, const 
   const size_t self = builder.rank();
   require(sent[self].bytes == received[self].bytes, HCCL_E_PARA, "rank ", self, " sends ", sent[self].bytes,
           " bytes to itself, but receives ", received[self].bytes);
-  require_apart(source, extent(sent), target, extent(received));
+  require_apart(source, extent(sent), target, extent(received), "which an all-to-all cannot do in place");
   const void* const from = builder.read(source, extent(sent), "sendBuf");
   void* const to = builder.write(target, extent(received), "recvBuf");
   builder.submit(stream, [from, to, sent = std::move(sent), received = std::move(received)](Exchange& exchange) {
     all_to_all(exchange, from, sent, to, received);
   });
+}
+
+void submit_all_gather(Builder& builder, const void* source, const void* target, Pieces pieces, aclrtStream stream) {
+  const size_t bytes = pieces[builder.rank()].bytes;
+  const void* const from = builder.read(source, bytes, "sendBuf");
+  void* const to = builder.write(target, extent(pieces), "recvBuf");
+  for (uint32_t peer = 0; peer < builder.ranks(); ++peer) {
+    if (peer == builder.rank()) continue;
+    require_apart(from, bytes, static_cast<const char*>(to) + pieces[peer].offset, pieces[peer].bytes,
+                  "where another rank's piece is received; allowed: apart, or sendBuf as the own piece of recvBuf");
+  }
+  builder.submit(
+      stream, [from, to, pieces = std::move(pieces)](Exchange& exchange) { all_gather(exchange, from, to, pieces); });
 }
 
 // Both types may be named; HCCL documents that they have to be the same.
@@ -147,12 +160,7 @@ HcclResult HcclAllGather(void* sendBuf, void* recvBuf, uint64_t sendCount, HcclD
       "HcclAllGather", stream,
       [&] {
         Builder builder("HcclAllGather", comm, Call::kAllGather, dataType);
-        const size_t bytes = builder.bytes(sendCount);
-        const void* const source = builder.read(sendBuf, bytes, "sendBuf");
-        void* const target = builder.write(recvBuf, bytes * builder.ranks(), "recvBuf");
-        builder.submit(stream, [=, pieces = equal_pieces(builder.ranks(), bytes)](Exchange& exchange) {
-          all_gather(exchange, source, target, pieces);
-        });
+        submit_all_gather(builder, sendBuf, recvBuf, equal_pieces(builder.ranks(), builder.bytes(sendCount)), stream);
       },
       arg("sendCount", sendCount), arg("dataType", dataType));
 }
@@ -167,11 +175,7 @@ HcclResult HcclAllGatherV(void* sendBuf, uint64_t sendCount, void* recvBuf, cons
         const size_t bytes = builder.bytes(sendCount);
         require(bytes == pieces[builder.rank()].bytes, HCCL_E_PARA, "parameter 'sendCount' is ", sendCount,
                 ", but recvCounts[", builder.rank(), "] is ", pieces[builder.rank()].bytes / builder.element());
-        const void* const source = builder.read(sendBuf, bytes, "sendBuf");
-        void* const target = builder.write(recvBuf, extent(pieces), "recvBuf");
-        builder.submit(stream, [=, pieces = std::move(pieces)](Exchange& exchange) {
-          all_gather(exchange, source, target, pieces);
-        });
+        submit_all_gather(builder, sendBuf, recvBuf, std::move(pieces), stream);
       },
       arg("sendCount", sendCount), arg("dataType", dataType));
 }

@@ -136,8 +136,9 @@ void Exchange::finish() {
       entries.push_back({link.number(), static_cast<short>(events), 0});
     }
     if (entries.size() == 1) return;
-    require(!communicator_.closing(), HCCL_E_PARA, "the communicator was destroyed while this call waited for rank ",
-            waiting_for());
+    if (communicator_.closing()) {
+      fail(HCCL_E_PARA, "the communicator was destroyed while this call waited for rank ", waiting_for());
+    }
     if (deadline_.passed()) {
       fail(HCCL_E_TIMEOUT, "rank ", waiting_for(), " did not take part within ", communicator_.limit_->count(),
            " s (HCCL_EXEC_TIMEOUT): it is stuck, or does not make this call");

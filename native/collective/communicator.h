@@ -6,10 +6,10 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -118,8 +118,8 @@ void Communicator::run(Agreement agreement, Body body) {
     return;
   } catch (const Error& error) {
     fail(agreement, error);
-  } catch (const std::bad_alloc&) {
-    fail(agreement, Error(HCCL_E_INTERNAL, "the host ran out of memory"));
+  } catch (const std::exception& error) {  // half an exchange: later calls would take its data for theirs
+    fail(agreement, Error(HCCL_E_INTERNAL, error.what()));
   }
   throw *failure();
 }

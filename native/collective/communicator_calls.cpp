@@ -1,7 +1,5 @@
 // native/collective/communicator_calls.cpp
 // Making, naming, asking and destroying communicators.
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -204,7 +202,7 @@ HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) {
                   devices[i], " more than once");
         }
         std::vector<Links> links = connect_all(ndev);
-        const std::string identity = text("opwright-hccl-all-", static_cast<const void*>(comms), "-", getpid());
+        const std::string identity = new_name("all-");
         for (uint32_t rank = 0; rank < ndev; ++rank) {
           comms[rank] = make(identity, Options(), rank, std::move(links[rank]));
         }

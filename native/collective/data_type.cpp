@@ -73,11 +73,11 @@ struct Half {
   }
 };
 
-struct Brain {
+struct Bfloat16 {
   uint16_t bits;
 
   operator float() const { return bits_of<float>(static_cast<uint32_t>(bits) << 16); }
-  static Brain from(float value) {
+  static Bfloat16 from(float value) {
     const uint32_t word = bits_of<uint32_t>(value);
     if ((word & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>(word >> 16 | 0x40u)};
     return {static_cast<uint16_t>((word + 0x7fffu + (word >> 16 & 1u)) >> 16)};
@@ -201,7 +201,7 @@ void reduce(HcclDataType type, HcclReduceOp op, const std::vector<const void*>& 
     case HCCL_DATA_TYPE_FP16:
       return reduce_with<Half, float>(op, inputs, target, count);
     case HCCL_DATA_TYPE_BFP16:
-      return reduce_with<Brain, float>(op, inputs, target, count);
+      return reduce_with<Bfloat16, float>(op, inputs, target, count);
     case HCCL_DATA_TYPE_FP32:
       return reduce_with<float>(op, inputs, target, count);
     case HCCL_DATA_TYPE_FP64:

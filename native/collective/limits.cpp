@@ -2,26 +2,21 @@
 #include "collective/limits.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "hccl/hccl_types.h"
-#include "runtime/error.h"
+#include "runtime/settings.h"
 
 namespace opwright::collective {
 namespace {
 
-constexpr std::chrono::seconds kConnect(120);
-constexpr std::chrono::seconds kExecute(1836);
-constexpr long kMost = 17340;  // CANN's
+// CANN's, in seconds.
+constexpr int kConnect = 120;
+constexpr int kExecute = 1836;
+constexpr int kMost = 17340;
 
-Limit read(const char* name, std::chrono::seconds fallback, long least) {
-  const char* const value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return fallback;
-  char* end = nullptr;
-  const long number = std::strtol(value, &end, 10);
-  require(*end == '\0' && number >= least && number <= kMost, HCCL_E_PARA, "environment variable ", name, "='", value,
-          "' cannot be used; allowed: a number of seconds from ", least, " to ", kMost);
-  return number == 0 ? Limit() : Limit(std::chrono::seconds(number));
+Limit read(const char* name, int fallback, int least) {
+  const int seconds = integer_setting(name, fallback, least, kMost, HCCL_E_PARA);
+  return seconds == 0 ? Limit() : Limit(std::chrono::seconds(seconds));
 }
 
 }  // namespace

@@ -4,12 +4,19 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "runtime/error.h"
+#include "runtime/memory.h"
 
 namespace opwright::collective {
+namespace {
+
+constexpr size_t kLongestReason = 1 << 16;
+
+}  // namespace
 
 void Link::send(Kind kind, const Agreement& agreement, const void* data, size_t bytes) {
   outgoing_.push_back({{kind, agreement, bytes}, static_cast<const char*>(data), 0});
@@ -79,6 +86,7 @@ bool Link::read_some() {
 }
 
 void Link::begin_message() {
+  require_possible(incoming_);
   direct_ = incoming_.kind == Kind::kData && !expected_.empty();
   if (direct_) {
     require_expected(incoming_);
@@ -107,6 +115,14 @@ void Link::finish_message() {
       fail(HCCL_E_REMOTE, "rank ", peer_,
            " has given the communicator up: ", std::string(buffer_.begin(), buffer_.end()));
   }
+}
+
+// Before anything of it is used: `bytes` are the size of a buffer, and a text of the agreement has its call.
+void Link::require_possible(const Header& header) const {
+  const bool is_data = header.kind == Kind::kData && exists(header.agreement.call);
+  const bool is_end = header.kind == Kind::kFarewell || header.kind == Kind::kFailure;
+  // Nobody can receive more than a device has.
+  if ((is_data && header.bytes <= memory::total_bytes()) || (is_end && header.bytes <= kLongestReason)) return;
   fail(HCCL_E_INTERNAL, "what rank ", peer_, " wrote is not a message of this library; do all ranks use one version?");
 }
 
@@ -122,11 +138,14 @@ void Link::match() {
 
 void Link::require_expected(const Header& header) const {
   const Receive& expected = expected_.front();
-  require(header.agreement == expected.agreement, HCCL_E_PARA, "rank ", peer_, " calls ", header.agreement.shown(),
-          ", but this rank ", expected.agreement.shown(), "; all ranks have to make the same calls in the same order");
-  require(header.bytes == expected.bytes, HCCL_E_PARA, "rank ", peer_, " sends ", header.bytes,
-          " bytes, but this rank expects ", expected.bytes, " bytes from it (", expected.agreement.shown(),
-          "); the counts of the ranks do not fit");
+  if (!(header.agreement == expected.agreement)) {
+    fail(HCCL_E_PARA, "rank ", peer_, " calls ", header.agreement.shown(), ", but this rank ",
+         expected.agreement.shown(), "; all ranks have to make the same calls in the same order");
+  }
+  if (header.bytes != expected.bytes) {
+    fail(HCCL_E_PARA, "rank ", peer_, " sends ", header.bytes, " bytes, but this rank expects ", expected.bytes,
+         " bytes from it (", expected.agreement.shown(), "); the counts of the ranks do not fit");
+  }
 }
 
 void Link::fail_gone() const {
@@ -141,8 +160,8 @@ void Link::end(Kind kind, const std::string& reason) noexcept {
   const bool between = outgoing_.empty() || outgoing_.front().written == 0;
   if (between && !unwritable_) {
     // One call: it is short, and a peer that reads nothing does not learn the reason.
-    Header header{kind, {}, reason.size()};
-    iovec parts[2] = {{&header, sizeof(header)}, {const_cast<char*>(reason.data()), reason.size()}};
+    Header header{kind, {}, std::min(reason.size(), kLongestReason)};
+    iovec parts[2] = {{&header, sizeof(header)}, {const_cast<char*>(reason.data()), header.bytes}};
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = reason.empty() ? 1 : 2;

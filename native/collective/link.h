@@ -57,6 +57,7 @@ class Link {
   void begin_message();
   void finish_message();
   void match();
+  void require_possible(const Header& header) const;
   void require_expected(const Header& header) const;
   [[noreturn]] void fail_gone() const;
 

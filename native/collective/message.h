@@ -26,6 +26,8 @@ enum class Call : int32_t {
   kScatter,
 };
 
+// A header may have come from another version of the library.
+constexpr bool exists(Call call) { return call >= Call::kAllGather && call <= Call::kScatter; }
 // The function's name without "Hccl".
 const char* name_of(Call call);
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -22,24 +23,30 @@ class Batch {
     const std::lock_guard<std::mutex> lock(mutex_);
     items_.insert(items_.end(), items.begin(), items.end());
   }
-  void complete() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    complete_ = true;
-    changed_.notify_all();
-  }
-  // Waits for the end of the group.
-  const std::vector<Item>& items(const Communicator& communicator) {
+  void complete() { end(/*given_up=*/false); }
+  void give_up() { end(/*given_up=*/true); }
+
+  // Waits for the end of the group. Null if it was given up.
+  const std::vector<Item>* items(const Communicator& communicator) {
     constexpr std::chrono::milliseconds kSlice(100);  // between two looks at the communicator
     std::unique_lock<std::mutex> lock(mutex_);
     while (!changed_.wait_for(lock, kSlice, [&] { return complete_; })) communicator.require_usable();
-    return items_;
+    return given_up_ ? nullptr : &items_;
   }
 
  private:
+  void end(bool given_up) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    complete_ = true;
+    given_up_ = given_up;
+    changed_.notify_all();
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Item> items_;
   bool complete_;
+  bool given_up_ = false;
 };
 
 class OperationTask final : public Task {
@@ -50,8 +57,11 @@ class OperationTask final : public Task {
   void run() override {
     Communicator& communicator = *operation_.communicator;
     if (operation_.body) return communicator.run(operation_.agreement, operation_.body);
-    const std::vector<Item>& items = batch_->items(communicator);
-    communicator.run(operation_.agreement, [&](Exchange& exchange) { transfer(exchange, items); });
+    const std::vector<Item>* const items = batch_->items(communicator);
+    communicator.run(operation_.agreement, [&](Exchange& exchange) {
+      require(items != nullptr, HCCL_E_PARA, "the thread that called HcclGroupStart has ended without HcclGroupEnd");
+      transfer(exchange, *items);
+    });
   }
   const char* name() const noexcept override { return operation_.function; }
   std::string trace_args() const override {
@@ -106,7 +116,12 @@ struct Transfers {
   bool enqueued;
 };
 
+// Of a thread. What the thread leaves open fails, so that nobody waits for it.
 struct Group {
+  ~Group() {
+    for (const Transfers& transfers : open) transfers.batch->give_up();
+  }
+
   int depth = 0;
   std::vector<Transfers> open;
 };
@@ -145,10 +160,18 @@ void begin_group() { ++group().depth; }
 void end_group() {
   require(group().depth > 0, HCCL_E_PARA, "no group has been started on this thread; call HcclGroupStart first");
   if (--group().depth > 0) return;
-  for (Transfers& transfers : std::exchange(group().open, {})) {
-    transfers.batch->complete();
-    if (!transfers.enqueued) enqueue(std::move(transfers.operation), transfers.batch, transfers.stream);
+  std::vector<Transfers> ended = std::exchange(group().open, {});
+  for (const Transfers& transfers : ended) transfers.batch->complete();
+  std::exception_ptr first;  // the others go on: peers wait for them
+  for (Transfers& transfers : ended) {
+    if (transfers.enqueued) continue;
+    try {
+      enqueue(std::move(transfers.operation), transfers.batch, transfers.stream);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
   }
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace opwright::collective

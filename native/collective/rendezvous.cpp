@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 #include <random>
 #include <thread>
 
@@ -19,6 +21,7 @@ constexpr uint32_t kMagic = 0x6f706831;  // "oph1"
 constexpr int kSlice = 200;              // milliseconds between two looks at the clock
 constexpr std::chrono::seconds kReply(30);
 constexpr std::chrono::milliseconds kRetry(10);
+constexpr uint32_t kLongestText = 1 << 16;
 
 struct Join {
   uint32_t magic;
@@ -26,11 +29,17 @@ struct Join {
   uint32_t rank;
 };
 
-// What follows: the sockets if `code` is HCCL_SUCCESS, a text of `size` bytes otherwise.
+// For each link. What follows: its socket if `code` is HCCL_SUCCESS, otherwise a text of `size` bytes, and the end.
 struct Reply {
   int32_t code;
   uint32_t size;
 };
+
+void require_rank(uint32_t ranks, uint32_t rank) {
+  require(ranks >= 1 && ranks <= kMostRanks, HCCL_E_PARA, "a communicator of ", ranks,
+          " ranks is not possible; allowed: 1 to ", kMostRanks);
+  require(rank < ranks, HCCL_E_PARA, "rank ", rank, " does not exist in a communicator of ", ranks, " ranks");
+}
 
 // The side that waits for everybody.
 class Host {
@@ -41,10 +50,11 @@ class Host {
     try {
       while (missing() > 0) step();
       listener_ = Fd();  // the name is free for another round before anybody goes on
-      std::vector<Links> links = connect_all(static_cast<uint32_t>(guests_.size()));
-      for (size_t rank = 0; rank < guests_.size(); ++rank) welcome(guests_[rank], links[rank]);
+      connect_guests();
     } catch (const Error& error) {
-      for (const Fd& guest : guests_) turn_away(guest, error);
+      turn_all_away(error);
+    } catch (const std::exception& error) {  // as any call answers it: runtime/error.cpp
+      turn_all_away(Error(HCCL_E_INTERNAL, error.what()));
     }
   }
 
@@ -66,8 +76,9 @@ class Host {
     for (const Fd& guest : guests_) entries.push_back({guest.number(), POLLIN, 0});  // negative ones are skipped
     if (poll(entries.data(), entries.size(), deadline_.left(kSlice)) <= 0) return;
     for (size_t i = 1; i < entries.size(); ++i) {
-      require(entries[i].revents == 0, HCCL_E_REMOTE, "the process of rank ", i - 1, " ended while rank ", names(false),
-              " had not yet called the communicator's initialisation");
+      if (entries[i].revents == 0) continue;
+      fail(HCCL_E_REMOTE, "the process of rank ", i - 1, " ended while rank ", names(false),
+           " had not yet called the communicator's initialisation");
     }
     if (entries[0].revents != 0) admit(accept_from(listener_));
   }
@@ -75,11 +86,12 @@ class Host {
   void admit(Fd guest) {
     Join join{};
     if (!guest.open() || !read_all(guest, &join, sizeof(join), Deadline(kReply)) || join.magic != kMagic) return;
-    if (guests_.empty()) guests_.resize(join.ranks);
     try {
+      require_rank(join.ranks, join.rank);
+      if (guests_.empty()) guests_.resize(join.ranks);
       require(join.ranks == guests_.size(), HCCL_E_PARA, "rank ", join.rank, " says that there are ", join.ranks,
               " ranks, others say ", guests_.size());
-      require(!guests_.at(join.rank).open(), HCCL_E_PARA, "two processes say that they are rank ", join.rank);
+      require(!guests_[join.rank].open(), HCCL_E_PARA, "two processes say that they are rank ", join.rank);
     } catch (const Error& error) {
       turn_away(guest, error);
       throw;
@@ -87,17 +99,30 @@ class Host {
     guests_[join.rank] = std::move(guest);
   }
 
-  static void welcome(const Fd& guest, const Links& links) {
-    const Reply reply{HCCL_SUCCESS, 0};
-    const Deadline soon(kReply);
-    std::vector<Fd> open;
-    for (const Fd& link : links) {
-      if (link.open()) open.emplace_back(dup(link.number()));
+  // Pair by pair, so that this process needs no more descriptors than it has guests. Each guest gets its links in the
+  // order of the peers.
+  void connect_guests() const {
+    for (size_t low = 0; low < guests_.size(); ++low) {
+      for (size_t high = low + 1; high < guests_.size(); ++high) {
+        const auto [first, second] = connected_pair();
+        give(low, first);
+        give(high, second);
+      }
     }
-    if (write_all(guest, &reply, sizeof(reply), soon)) hand_over(guest, open, soon);
   }
 
-  static void turn_away(const Fd& guest, const Error& error) {
+  void give(size_t rank, const Fd& link) const {
+    const Reply reply{HCCL_SUCCESS, 0};
+    const Deadline soon(kReply);
+    if (write_all(guests_[rank], &reply, sizeof(reply), soon) && hand_over(guests_[rank], link, soon)) return;
+    fail(HCCL_E_REMOTE, "the process of rank ", rank, " ended, or took nothing, while the ranks were being connected");
+  }
+
+  void turn_all_away(const Error& error) const noexcept {
+    for (const Fd& guest : guests_) turn_away(guest, error);
+  }
+
+  static void turn_away(const Fd& guest, const Error& error) noexcept {
     if (!guest.open()) return;
     const Reply reply{error.code(), static_cast<uint32_t>(error.text().size())};
     const Deadline soon(kReply);
@@ -129,35 +154,33 @@ std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank) {
   const Join request{kMagic, ranks, rank};
   const Limit limit = connect_limit();
   const Deadline deadline(limit ? Limit(*limit + kReply) : Limit());  // the host's own deadline tells more
-  Reply reply{};
-  if (!write_all(fd, &request, sizeof(request), deadline) || !read_all(fd, &reply, sizeof(reply), deadline)) {
-    return std::nullopt;
-  }
-  if (reply.code != HCCL_SUCCESS) {
-    std::string message(reply.size, '\0');
-    if (!read_all(fd, message.data(), message.size(), deadline)) return std::nullopt;
-    throw Error(reply.code, message);
-  }
-  std::vector<Fd> received(ranks - 1);
-  if (!take_over(fd, received, deadline)) return std::nullopt;
-  Links links;
+  if (!write_all(fd, &request, sizeof(request), deadline)) return std::nullopt;
+  Links links(ranks);
   for (uint32_t peer = 0; peer < ranks; ++peer) {
-    links.push_back(peer == rank ? Fd() : std::move(received[peer - (peer > rank ? 1 : 0)]));
+    if (peer == rank) continue;
+    Reply reply{};
+    if (!read_all(fd, &reply, sizeof(reply), deadline)) return std::nullopt;
+    if (reply.code != HCCL_SUCCESS) {
+      std::string message(std::min(reply.size, kLongestText), '\0');
+      if (!read_all(fd, message.data(), message.size(), deadline)) return std::nullopt;
+      throw Error(reply.code, message);
+    }
+    links[peer] = take_over(fd, deadline);
+    if (!links[peer].open()) return std::nullopt;
   }
   return links;
 }
 
-void require_rank(uint32_t ranks, uint32_t rank) {
-  require(ranks >= 1 && ranks <= kMostRanks, HCCL_E_PARA, "a communicator of ", ranks,
-          " ranks is not possible; allowed: 1 to ", kMostRanks);
-  require(rank < ranks, HCCL_E_PARA, "rank ", rank, " does not exist in a communicator of ", ranks, " ranks");
-}
-
 }  // namespace
 
-std::string open_rendezvous() {
+// A process may get the id of one that has ended: hence the random part.
+std::string new_name(const char* purpose) {
   static std::atomic<uint32_t> count{0};
-  const std::string name = text("opwright-hccl-", getpid(), "-", count.fetch_add(1), "-", std::random_device{}());
+  return text("opwright-hccl-", purpose, getpid(), "-", count.fetch_add(1), "-", std::random_device{}());
+}
+
+std::string open_rendezvous() {
+  const std::string name = new_name("");
   Fd listener = listen_at(name);
   require(listener.open(), HCCL_E_INTERNAL, "the socket name '", name, "' is in use");
   host(std::move(listener));
@@ -190,7 +213,7 @@ Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank)
     }
     require(!deadline.passed(), HCCL_E_TIMEOUT, "the ", ranks, " ranks did not meet at '", name,
             "' within HCCL_CONNECT_TIMEOUT");
-    std::this_thread::sleep_for(kRetry);
+    std::this_thread::sleep_for(kRetry);  // nothing tells when an abstract name is free, or has a listener
   }
 }
 

@@ -16,6 +16,9 @@ constexpr uint32_t kMostRanks = 128;
 // Sockets by rank; the own entry is not open.
 using Links = std::vector<Fd>;
 
+// A name that nobody else has, in this process or in others.
+std::string new_name(const char* purpose);
+
 // A new name at which a thread of this process waits for the ranks, for as long as HCCL_CONNECT_TIMEOUT.
 std::string open_rendezvous();
 

@@ -18,6 +18,9 @@ namespace {
 
 constexpr int kBacklog = 256;
 constexpr int kSlice = 1000;  // milliseconds
+// Milliseconds until descriptors that are on their way may have arrived: a user may have as many of them as a process
+// may have open (ETOOMANYREFS), and nothing tells when there are fewer.
+constexpr int kDelivery = 5;
 
 struct Address {
   sockaddr_un value{};
@@ -78,11 +81,10 @@ bool of_this_user(const Fd& fd) {
 
 }  // namespace
 
-Fd::~Fd() {
-  if (open()) close(number_);
+void fail_call(const char* what) {
+  const bool many = errno == EMFILE;  // a communicator of n ranks has n - 1 sockets in each of them
+  fail(HCCL_E_SYSCALL, what, ": ", std::strerror(errno), many ? "; raise this process's limit (ulimit -n)" : "");
 }
-
-void fail_call(const char* what) { fail(HCCL_E_SYSCALL, what, ": ", std::strerror(errno)); }
 
 std::pair<Fd, Fd> connected_pair() {
   int ends[2];
@@ -149,36 +151,35 @@ bool read_all(const Fd& fd, void* data, size_t size, const Deadline& deadline) {
   return true;
 }
 
-bool hand_over(const Fd& fd, const std::vector<Fd>& descriptors, const Deadline& deadline) {
-  for (const Fd& descriptor : descriptors) {
-    Parcel parcel;
-    cmsghdr* const part = CMSG_FIRSTHDR(&parcel.header);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof(int));
-    const int number = descriptor.number();
-    std::memcpy(CMSG_DATA(part), &number, sizeof(number));
-    while (sendmsg(fd.number(), &parcel.header, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
-      if (!again() || !wait_for(fd, POLLOUT, deadline)) return false;
+bool hand_over(const Fd& fd, const Fd& descriptor, const Deadline& deadline) {
+  Parcel parcel;
+  cmsghdr* const part = CMSG_FIRSTHDR(&parcel.header);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(sizeof(int));
+  const int number = descriptor.number();
+  std::memcpy(CMSG_DATA(part), &number, sizeof(number));
+  while (sendmsg(fd.number(), &parcel.header, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+    if (errno == ETOOMANYREFS && !deadline.passed()) {
+      poll(nullptr, 0, kDelivery);
+    } else if (!again() || !wait_for(fd, POLLOUT, deadline)) {
+      return false;
     }
   }
   return true;
 }
 
-bool take_over(const Fd& fd, std::vector<Fd>& descriptors, const Deadline& deadline) {
-  for (Fd& descriptor : descriptors) {
-    Parcel parcel;
-    ssize_t count;
-    while ((count = recvmsg(fd.number(), &parcel.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) != 1) {
-      if (count == 0 || !again() || !wait_for(fd, POLLIN, deadline)) return false;
-    }
-    const cmsghdr* const part = CMSG_FIRSTHDR(&parcel.header);
-    if (part == nullptr || part->cmsg_type != SCM_RIGHTS) return false;
-    int number;
-    std::memcpy(&number, CMSG_DATA(part), sizeof(number));
-    descriptor = Fd(number);
+Fd take_over(const Fd& fd, const Deadline& deadline) {
+  Parcel parcel;
+  ssize_t count;
+  while ((count = recvmsg(fd.number(), &parcel.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) != 1) {
+    if (count == 0 || !again() || !wait_for(fd, POLLIN, deadline)) return Fd();
   }
-  return true;
+  const cmsghdr* const part = CMSG_FIRSTHDR(&parcel.header);
+  if (part == nullptr || part->cmsg_type != SCM_RIGHTS) return Fd();
+  int number;
+  std::memcpy(&number, CMSG_DATA(part), sizeof(number));
+  return Fd(number);
 }
 
 }  // namespace opwright::collective

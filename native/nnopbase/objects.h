@@ -57,6 +57,14 @@ OPWRIGHT_API std::string to_string(const Dims& dims);
 OPWRIGHT_API std::string dtype_name(aclDataType dtype);
 // Bits of one element; 0 for an unknown code.
 OPWRIGHT_API size_t dtype_bits(aclDataType dtype) noexcept;
+// The byte in which element `index` begins, and the bytes that `count` elements take: of a type of 4 bits, the last may
+// be half used.
+inline size_t byte_of(int64_t index, aclDataType dtype) noexcept {
+  return static_cast<size_t>(index) * dtype_bits(dtype) / 8;
+}
+inline size_t bytes_of(int64_t count, aclDataType dtype) noexcept {
+  return (static_cast<size_t>(count) * dtype_bits(dtype) + 7) / 8;
+}
 
 }  // namespace opwright
 
@@ -70,9 +78,7 @@ struct aclTensor {
   void* data = nullptr;  // start of the storage, a device address
 
   int64_t numel() const noexcept { return sizes.product(); }
-  size_t storage_bytes() const noexcept {
-    return static_cast<size_t>(storage_sizes.product()) * opwright::dtype_bits(dtype) / 8;
-  }
+  size_t storage_bytes() const noexcept { return opwright::bytes_of(storage_sizes.product(), dtype); }
 };
 
 struct aclScalar {

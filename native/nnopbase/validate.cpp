@@ -41,7 +41,16 @@ Extent extent_of(const aclTensor& tensor) {
   return extent;
 }
 
-size_t bytes_to(int64_t elements, aclDataType dtype) { return static_cast<size_t>(elements) * dtype_bits(dtype) / 8; }
+struct Bytes {
+  const void* begin;
+  size_t count;
+};
+
+// The memory that a non-empty view touches.
+Bytes touched(const aclTensor& tensor, const Extent& extent) {
+  const size_t begin = byte_of(extent.first, tensor.dtype), end = bytes_of(extent.last + 1, tensor.dtype);
+  return {static_cast<const char*>(tensor.data) + begin, end - begin};
+}
 
 thread_local int operands_device = kNoOperands;
 
@@ -69,8 +78,8 @@ void validate(const aclTensor& tensor, const char* name) {
   require(extent.counts && extent.first >= 0 && extent.last < storage, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
           "': the view ", to_string(tensor.sizes), " with strides ", to_string(tensor.strides), " and offset ",
           tensor.offset, " reaches elements ", extent.first, " to ", extent.last, " of a storage with ", storage);
-  memory::checked_alias(static_cast<const char*>(tensor.data) + bytes_to(extent.first, tensor.dtype),
-                        bytes_to(extent.last - extent.first + 1, tensor.dtype), name, ACLNN_ERR_PARAM_INVALID);
+  const Bytes bytes = touched(tensor, extent);
+  memory::checked_alias(bytes.begin, bytes.count, name, ACLNN_ERR_PARAM_INVALID);
   note_device(tensor, name);
 }
 
@@ -86,9 +95,8 @@ void add_range(const aclTensor* tensor, const char* name, Access access, std::ve
     ranges.push_back({tensor->data, tensor->storage_bytes(), access.read, access.written, name});
     return;
   }
-  const Extent extent = extent_of(*tensor);
-  ranges.push_back({static_cast<const char*>(tensor->data) + bytes_to(extent.first, tensor->dtype),
-                    bytes_to(extent.last - extent.first + 1, tensor->dtype), access.read, access.written, name});
+  const Bytes bytes = touched(*tensor, extent_of(*tensor));
+  ranges.push_back({bytes.begin, bytes.count, access.read, access.written, name});
 }
 
 std::string summary(const aclTensor& tensor) { return dtype_name(tensor.dtype) + to_string(tensor.sizes); }

@@ -2,6 +2,8 @@
 #include "op_compiler/legacy_engine.h"
 
 #include <atomic>
+#include <iterator>
+#include <list>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -32,10 +34,40 @@ void check(const Answer& answer) {
   if (answer.failure) fail(answer.code, *answer.failure);
 }
 
-// Programs by description. They are small, and a process has as many as its models have distinct calls.
-struct Programs {
-  std::shared_mutex mutex;
-  std::unordered_map<std::string, uint64_t> by_description;
+// Programs by description. A model has hundreds of distinct calls, but sequences of all lengths make ever new ones: the
+// program that was not used for the longest time goes.
+class Programs {
+ public:
+  ProgramPtr find(const std::string& description) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = places_.find(description);
+    if (it == places_.end()) return nullptr;
+    by_use_.splice(by_use_.begin(), by_use_, it->second);
+    return it->second->second;
+  }
+
+  // The one that is kept: another thread may have made it meanwhile.
+  ProgramPtr add(const std::string& description, ProgramPtr program) {
+    std::list<Entry> dropped;  // goes when the lock is free, as it calls Python
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = places_.find(description);
+    if (it != places_.end()) return it->second->second;
+    by_use_.emplace_front(description, program);
+    places_.emplace(description, by_use_.begin());
+    if (by_use_.size() > kMost) {
+      places_.erase(by_use_.back().first);
+      dropped.splice(dropped.begin(), by_use_, std::prev(by_use_.end()));
+    }
+    return program;
+  }
+
+ private:
+  using Entry = std::pair<std::string, ProgramPtr>;
+  static constexpr size_t kMost = 4096;  // a few kilobytes each
+
+  std::mutex mutex_;
+  std::list<Entry> by_use_;  // the last one first
+  std::unordered_map<std::string, std::list<Entry>::iterator> places_;
 };
 
 Programs& programs() {
@@ -57,28 +89,28 @@ Gate& gate() {
 }  // namespace
 
 // No lock is held while Python runs: whoever has the interpreter may want the lock.
-uint64_t program_of(const char* type, const std::string& description) {
-  {
-    const std::shared_lock<std::shared_mutex> lock(programs().mutex);
-    const auto it = programs().by_description.find(description);
-    if (it != programs().by_description.end()) return it->second;
-  }
+ProgramPtr program_of(const char* type, const std::string& description) {
+  if (auto known = programs().find(description)) return known;
   Answer answer;
   functions(type).prepare(description.c_str(), &answer);
   check(answer);
-  const std::unique_lock<std::shared_mutex> lock(programs().mutex);
-  return programs().by_description.emplace(description, answer.program).first->second;
+  return programs().add(description, std::make_shared<const Program>(answer.program));
+}
+
+Program::~Program() {
+  const std::shared_lock<std::shared_mutex> open(gate().mutex);
+  if (!gate().closed) registered.drop(number_);
 }
 
 int threads() { return registered.threads(); }
 
-std::vector<std::vector<int64_t>> run(uint64_t program, const std::vector<void*>& addresses, int threads,
+std::vector<std::vector<int64_t>> run(const Program& program, const std::vector<void*>& addresses, int threads,
                                       bool reshape) {
   const std::shared_lock<std::shared_mutex> open(gate().mutex);
   require(!gate().closed, ACL_ERROR_INTERNAL_ERROR,
           "Python has ended before the operator ran; synchronize before the program ends");
   Answer answer;
-  registered.run(program, addresses.data(), addresses.size(), threads, reshape ? 1 : 0, &answer);
+  registered.run(program.number(), addresses.data(), addresses.size(), threads, reshape ? 1 : 0, &answer);
   check(answer);
   return std::move(answer.shapes);
 }

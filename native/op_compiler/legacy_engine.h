@@ -27,16 +27,35 @@ struct Functions {
   // `reshape` it answers the outputs' shapes, which may be smaller than described.
   void (*run)(uint64_t program, void* const* addresses, uint64_t count, int32_t threads, int32_t reshape, void* answer);
   int (*threads)();
+  // Forgets a program.
+  void (*drop)(uint64_t program);
 };
 
-// The program for a description; made once for each.
-uint64_t program_of(const char* type, const std::string& description);
+// A program of the engine, which forgets it when its last owner lets go.
+class Program {
+ public:
+  explicit Program(uint64_t number) : number_(number) {}
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  uint64_t number() const noexcept { return number_; }
+
+ private:
+  const uint64_t number_;
+};
+
+using ProgramPtr = std::shared_ptr<const Program>;
+
+// The program for a description. The last few thousand are kept.
+ProgramPtr program_of(const char* type, const std::string& description);
 
 // The number of threads that ATen has in the calling thread. There has to be a program.
 int threads();
 
 // Runs a program; answers the shapes if `reshape` is true. Throws what the kernel could not do.
-std::vector<std::vector<int64_t>> run(uint64_t program, const std::vector<void*>& addresses, int threads, bool reshape);
+std::vector<std::vector<int64_t>> run(const Program& program, const std::vector<void*>& addresses, int threads,
+                                      bool reshape);
 
 }  // namespace opwright::legacy
 

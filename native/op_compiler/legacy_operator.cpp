@@ -42,10 +42,11 @@ std::unique_ptr<legacy::OperatorTask> make(const char* type, const Operands& inp
   check(inputs, "numInputs", "inputDesc", "inputs");
   check(outputs, "numOutputs", "outputDesc", "outputs");
   std::string description = legacy::describe(type, inputs.descriptors, outputs.descriptors, attributes);
-  const uint64_t program = legacy::program_of(type, description);
-  auto task = std::make_unique<legacy::OperatorTask>(type, std::move(description), program);
+  legacy::ProgramPtr program = legacy::program_of(type, description);
+  auto task = std::make_unique<legacy::OperatorTask>(type, std::move(description), std::move(program));
   add_all(*task, inputs, /*are_outputs=*/false);
   add_all(*task, outputs, /*are_outputs=*/true);
+  task->check();
   return task;
 }
 
@@ -79,6 +80,8 @@ aclError aclopCompileAndExecuteV2(const char* opType, int numInputs, aclTensorDe
         const auto target = stream_of(stream);
         target->submit(std::move(task));
         synchronize(*target, std::nullopt);
+        require(shapes->size() == static_cast<size_t>(numOutputs), ACL_ERROR_INTERNAL_ERROR, "the kernel of '", opType,
+                "' answered ", shapes->size(), " shapes for ", numOutputs, " outputs");
         for (size_t i = 0; i < shapes->size(); ++i) {
           if (outputDesc[i] != nullptr) outputDesc[i]->dims = (*shapes)[i];
         }

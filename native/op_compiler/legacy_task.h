@@ -9,6 +9,7 @@
 
 #include "acl/acl_desc.h"
 #include "acl/acl_op.h"
+#include "op_compiler/legacy_engine.h"
 #include "runtime/task.h"
 
 namespace opwright::legacy {
@@ -19,9 +20,11 @@ using Shapes = std::vector<std::vector<int64_t>>;
 class OperatorTask final : public Task {
  public:
   // The task takes what it needs of descriptors and host memory: callers free both as soon as the call returns.
-  OperatorTask(std::string type, std::string description, uint64_t program);
+  OperatorTask(std::string type, std::string description, ProgramPtr program);
 
   void add(const aclTensorDesc* desc, const aclDataBuffer* buffer, bool is_output, int index);
+  // Called behind the last operand: the memory that the operator touches must be alive.
+  void check();
   // Outputs may turn out smaller than described; their shapes go there.
   void reshape(std::shared_ptr<Shapes> shapes) { shapes_ = std::move(shapes); }
 
@@ -35,15 +38,28 @@ class OperatorTask final : public Task {
 
  private:
   struct Operand {
-    const void* address = nullptr;  // of device memory
-    size_t bytes = 0;
-    std::vector<uint8_t> copy;  // of host memory
+    std::string what;  // for errors
+    aclDataType type = ACL_DT_UNDEFINED;
     bool is_output = false;
+    bool is_named = false;
+    const void* address = nullptr;  // of device memory
+    size_t touched = 0;             // bytes from there
+    std::vector<uint8_t> copy;      // of host memory
   };
+  // An input of which only a view is touched, given by the three inputs behind it: sizes, strides, offset.
+  struct View {
+    const char* type;
+    size_t input;
+    bool is_output;  // it is written: the first output is the same memory
+  };
+  static const View kViews[];
+
+  std::vector<int64_t> integers(size_t input) const;
+  void narrow(const View& view);
 
   const std::string type_;
   const std::string description_;
-  const uint64_t program_;
+  const ProgramPtr program_;
   const int threads_;  // of the thread that made the call
   std::vector<Operand> operands_;
   std::shared_ptr<Shapes> shapes_;

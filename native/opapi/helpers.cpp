@@ -5,6 +5,12 @@
 
 namespace opwright::opapi {
 
+int64_t divided(int64_t total, int64_t parts, const char* what) {
+  require(parts > 0 && total % parts == 0, ACLNN_ERR_PARAM_INVALID, total, " cannot be divided among ", parts, " ",
+          what);
+  return total / parts;
+}
+
 void assign(at::Tensor& out, const at::Tensor& result) {
   if (!out.defined()) return;  // an optional output that the caller does not want
   require(out.sizes() == result.sizes(), ACLNN_ERR_PARAM_INVALID, "the output has shape ", out.sizes(),

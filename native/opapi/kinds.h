@@ -338,6 +338,12 @@ using Ints = ArrayKind<aclIntArray, int64_t>;    // at::IntArrayRef
 using Floats = ArrayKind<aclFloatArray, float>;  // c10::ArrayRef<float>
 using Bools = ArrayKind<aclBoolArray, uint8_t>;  // c10::ArrayRef<uint8_t>; see `mask` in opapi.h
 
+struct BoolsOrNone : Bools {  // null is an empty array
+  static std::vector<uint8_t> keep(const aclBoolArray* array, const char*) {
+    return array == nullptr ? std::vector<uint8_t>() : array->values;
+  }
+};
+
 struct OptInts : ValueKind<const aclIntArray*, std::optional<std::vector<int64_t>>, at::OptionalIntArrayRef> {
   static std::optional<std::vector<int64_t>> keep(const aclIntArray* array, const char*) {
     return array == nullptr ? std::nullopt : std::optional<std::vector<int64_t>>(array->values);

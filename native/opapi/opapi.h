@@ -10,6 +10,20 @@
 
 namespace opwright::opapi {
 
+using OptionalTensor = std::optional<at::Tensor>;
+inline const OptionalTensor kNone;  // an input that a form of an operator does not have
+
+// An output that a form of an operator does not have, as an argument: `operator(out, NoTensor{})`.
+struct NoTensor {
+  at::Tensor tensor;
+  operator at::Tensor&() { return tensor; }  // NOLINT: stands for the tensor
+};
+
+inline at::Tensor to_float(const at::Tensor& tensor) { return tensor.to(at::kFloat); }
+
+// total / parts, for sizes that a caller gives: a division by zero would end the process.
+OPWRIGHT_API int64_t divided(int64_t total, int64_t parts, const char* what);
+
 // For ATen functions without an out= form: the result must have the output's shape; the dtype is converted.
 OPWRIGHT_API void assign(at::Tensor& out, const at::Tensor& result);
 inline void assign(at::Tensor& first, at::Tensor& second, const std::tuple<at::Tensor, at::Tensor>& results) {

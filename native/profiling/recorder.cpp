@@ -4,8 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <new>
-
 #include "profiling/session.h"
 #include "runtime/stream.h"
 #include "runtime/task.h"
@@ -40,13 +38,13 @@ std::string body(Task& task, double begin, double end) {
               task.trace_args(), "}}");
 }
 
-// A profile without memory for it ends; the program goes on.
+// A profile that cannot go on ends, without memory or because a task cannot tell what it does; the program goes on.
 template <class Line>
 void add(const Line& line) noexcept {
   if (!recording()) return;
   try {
     append(line());
-  } catch (const std::bad_alloc&) {
+  } catch (...) {  // of all callers none may throw
     recording_flag.store(false);
   }
 }

@@ -32,7 +32,7 @@ struct State {
   std::string results;  // of the session
   std::string folder;   // of the present recording; empty while there is none
   std::vector<uint32_t> devices;
-  std::vector<std::string> lines;
+  std::ofstream recording;
   int recordings = 0;
 };
 
@@ -59,13 +59,20 @@ void make_folder(const std::string& path) {
   fail(ACL_ERROR_INVALID_FILE, "the folder '", path, "' cannot be made: ", std::strerror(errno));
 }
 
+void finish(std::ofstream& file, const std::string& path) {
+  file.close();
+  const bool failed = std::exchange(file, std::ofstream()).fail();
+  require(!failed, ACL_ERROR_INVALID_FILE, "'", path, "' cannot be written: ", std::strerror(errno));
+  chmod(path.c_str(), 0640);
+}
+
 void write_file(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary);
   file << content;
-  file.close();
-  require(!file.fail(), ACL_ERROR_INVALID_FILE, "'", path, "' cannot be written: ", std::strerror(errno));
-  chmod(path.c_str(), 0640);
+  finish(file, path);
 }
+
+std::string recording_of(const std::string& folder) { return folder + "/host/data/opwright.jsonl"; }
 
 std::string folder_name(int number) {
   const time_t now = time(nullptr);
@@ -120,7 +127,11 @@ void start(const aclprofConfig& config) {
   for (const uint32_t device : config.devices) make_folder(text(folder, "/device_", device));
   write_start_info(folder + "/host/start_info");
   all.devices = config.devices;
-  all.lines = {clocks("start")};
+  std::ofstream recording(recording_of(folder), std::ios::binary);
+  require(recording.is_open(), ACL_ERROR_INVALID_FILE, "'", recording_of(folder),
+          "' cannot be written: ", std::strerror(errno));
+  recording << clocks("start") << '\n';
+  all.recording = std::move(recording);
   all.folder = folder;
   recording_flag.store(true);
   trace::listen(true);
@@ -132,12 +143,9 @@ void stop() {
   require(!all.folder.empty(), kDoesNotRun, "profiling does not run; call aclprofStart first");
   recording_flag.store(false);
   trace::listen(false);
-  const std::string path = std::exchange(all.folder, std::string()) + "/host/data/opwright.jsonl";
-  all.lines.push_back(clocks("stop"));
-  std::string content;
-  for (const std::string& line : all.lines) content += line + "\n";
-  all.lines.clear();
-  write_file(path, content);
+  const std::string path = recording_of(std::exchange(all.folder, std::string()));
+  all.recording << clocks("stop") << '\n';
+  finish(all.recording, path);
 }
 
 void close_session() {
@@ -161,10 +169,10 @@ void require_session() {
   require(all.open, ACL_ERROR_UNINITIALIZE, "aclprofInit was not called");
 }
 
-void append(std::string line) {
+void append(const std::string& line) {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (!all.folder.empty()) all.lines.push_back(std::move(line));
+  if (!all.folder.empty()) all.recording << line << '\n';
 }
 
 }  // namespace opwright::profiling

@@ -12,7 +12,7 @@ namespace opwright::profiling {
 // Throws Error when the state or the folder does not allow it.
 void open_session(const std::string& folder);
 void start(const aclprofConfig& config);
-// Writes what was recorded.
+// Ends the recording, and throws if it could not be written.
 void stop();
 void close_session();
 
@@ -20,6 +20,6 @@ void close_session();
 OPWRIGHT_API void require_session();
 
 // Adds a line to the recording.
-void append(std::string line);
+void append(const std::string& line);
 
 }  // namespace opwright::profiling

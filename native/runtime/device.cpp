@@ -122,6 +122,11 @@ std::vector<std::shared_ptr<Stream>> streams_of(int device) {
   return found;
 }
 
+void wait_for_users_on(int device) {
+  if (Stream::current() != nullptr) return;
+  for (const auto& stream : streams_of(device)) stream->wait(std::nullopt);
+}
+
 void synchronize(Stream& stream, Stream::Timeout timeout) {
   require(stream.wait(timeout), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "stream ", stream.id(), " has not finished after ",
           timeout ? timeout->count() : 0, " ms");

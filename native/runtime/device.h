@@ -75,6 +75,9 @@ std::shared_ptr<Stream> create_stream(int device, uint32_t priority);
 // Null means the default stream of the current device.
 OPWRIGHT_API std::shared_ptr<Stream> stream_of(aclrtStream handle);
 std::vector<std::shared_ptr<Stream>> streams_of(int device);
+// Before memory of the device goes away, which pending tasks may still use. A task that does it must not wait for
+// itself.
+void wait_for_users_on(int device);
 
 // Waits for one stream and throws its pending failure, or `timeout_code` when the time is over.
 OPWRIGHT_API void synchronize(Stream& stream, Stream::Timeout timeout);

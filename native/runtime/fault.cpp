@@ -2,6 +2,7 @@
 // Everything here runs in a signal handler: no locks, no allocation, only write(2).
 #include "runtime/fault.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "runtime/guard/arena.h"
 #include "runtime/memory.h"
+#include "runtime/shared_memory.h"
 #include "runtime/stream.h"
 
 namespace opwright {
@@ -84,9 +86,16 @@ guard::Hit hit_of(const siginfo_t* info, const void* context) {
 }
 
 std::atomic<int> handing_on{0};
+std::atomic<bool (*)(int, const siginfo_t*, const void*)> interceptor{nullptr};
 
 void on_fault(int number, siginfo_t* info, void* context) {
   if (guard::let_through(hit_of(info, context))) return;
+  if (memory::is_moving(info->si_addr)) {
+    sched_yield();  // a handler can wait for nothing else
+    return;
+  }
+  const auto intercept = interceptor.load();
+  if (intercept != nullptr && intercept(number, info, context)) return;
   if (handing_on.load() > 0) {  // Python's faulthandler raises the signal again, for the handler before it: for us
     signal(number, SIG_DFL);
     return;
@@ -121,6 +130,11 @@ void install_fault_handler() noexcept {
   sigemptyset(&action.sa_mask);
   previous_action = present;
   sigaction(SIGSEGV, &action, nullptr);
+}
+
+void intercept_faults(bool (*intercept)(int, const siginfo_t*, const void*)) noexcept {
+  interceptor.store(intercept);
+  install_fault_handler();
 }
 
 }  // namespace opwright

@@ -1,30 +1,39 @@
 // native/runtime/host_memory.cpp
 #include "runtime/host_memory.h"
 
+#include <sys/mman.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 #include "runtime/memory.h"
+#include "runtime/memory_space.h"
+#include "runtime/shared_file.h"
+#include "runtime/virtual_memory.h"
 
 namespace opwright::host_memory {
 namespace {
 
 constexpr size_t kPinnedAlignment = 4096;
 
-enum class Origin { kAllocated, kRegistered };
-
 struct Range {
   size_t size;
-  Origin origin;
+  void* on_device = nullptr;  // the same pages as memory of a device
   uint64_t serial = memory::next_serial();
 };
 
+using ByBegin = std::map<uintptr_t, Range>;
+
 struct Ranges {
   std::shared_mutex mutex;
-  std::map<uintptr_t, Range> live;
+  ByBegin allocated;
+  ByBegin registered;
 };
 
 Ranges& ranges() {
@@ -32,19 +41,37 @@ Ranges& ranges() {
   return *instance;
 }
 
-void add(void* pointer, Range range) {
-  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
-  const bool added = ranges().live.emplace(reinterpret_cast<uintptr_t>(pointer), range).second;
+uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+ByBegin::iterator find(ByBegin& among, void* pointer, const char* made_by) {
+  const auto it = among.find(number(pointer));
+  require(it != among.end(), ACL_ERROR_RT_PARAM_INVALID, pointer, " does not come from ", made_by,
+          ", or was given back already");
+  return it;
+}
+
+void enroll_locked(void* pointer, const Range& range) {
+  require(pointer != nullptr && range.size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot register ", range.size,
+          " bytes at ", pointer);
+  const bool added = ranges().registered.emplace(number(pointer), range).second;
   require(added, ACL_ERROR_RT_PARAM_INVALID, "host memory at ", pointer, " is registered already");
 }
 
-void remove(void* pointer, Origin origin, const char* made_by) {
-  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
-  const auto it = ranges().live.find(reinterpret_cast<uintptr_t>(pointer));
-  require(it != ranges().live.end() && it->second.origin == origin, ACL_ERROR_RT_PARAM_INVALID, pointer,
-          " does not come from ", made_by, ", or was given back already");
-  memory::note_release();
-  ranges().live.erase(it);
+// The pages are the process's own again; what they hold stays.
+void take_back(void* pointer, const Range& range) {
+  void* const own = mmap(nullptr, range.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  require(own != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide ", range.size,
+          " bytes: ", std::strerror(errno));
+  std::memcpy(own, pointer, range.size);
+  void* const moved = mremap(own, range.size, range.size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer);
+  require(moved == pointer, ACL_ERROR_INTERNAL_ERROR, "the host cannot move ", range.size,
+          " bytes: ", std::strerror(errno));
+  memory::unmap_file(range.on_device);
+}
+
+uint64_t serial_in(const ByBegin& ranges, uintptr_t value) {
+  const auto it = memory::entry_at(ranges, value);
+  return it != ranges.end() && value < it->first + it->second.size ? it->second.serial : 0;
 }
 
 }  // namespace
@@ -54,31 +81,64 @@ void* allocate(size_t size) {
   void* pointer = nullptr;
   require(posix_memalign(&pointer, kPinnedAlignment, size) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION, "Failed to allocate ",
           size, " bytes of pinned host memory");
-  add(pointer, {size, Origin::kAllocated});
+  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  ranges().allocated.emplace(number(pointer), Range{size});
   return pointer;
 }
 
 void release(void* pointer) {
-  remove(pointer, Origin::kAllocated, "aclrtMallocHost");
+  {
+    const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+    const auto it = find(ranges().allocated, pointer, "aclrtMallocHost");
+    require(ranges().registered.count(number(pointer)) == 0, ACL_ERROR_RT_PARAM_INVALID, pointer,
+            " is still registered; call aclrtHostUnregister first");
+    memory::note_release();
+    ranges().allocated.erase(it);
+  }
   std::free(pointer);
 }
 
 void enroll(void* pointer, size_t size) {
-  require(pointer != nullptr && size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot register ", size, " bytes at ", pointer);
-  add(pointer, {size, Origin::kRegistered});
+  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  enroll_locked(pointer, {size});
 }
 
-void withdraw(void* pointer) { remove(pointer, Origin::kRegistered, "aclrtHostRegister"); }
+void* enroll_on(int device, void* pointer, size_t size) {
+  require(number(pointer) % memory::page_bytes() == 0 && size % memory::page_bytes() == 0, ACL_ERROR_RT_PARAM_INVALID,
+          size, " bytes at ", pointer, " are not whole pages of ", memory::page_bytes(), " bytes");
+  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  enroll_locked(pointer, {size});
+  try {
+    memory::SharedFile file(memory::round_up(size, memory::kGranularity));
+    file.take_place_of(pointer, size);
+    return ranges().registered.at(number(pointer)).on_device = memory::map_file(device, std::move(file));
+  } catch (const Error&) {
+    ranges().registered.erase(number(pointer));
+    throw;
+  }
+}
+
+std::optional<int> device_of(void* pointer) {
+  const std::shared_lock<std::shared_mutex> lock(ranges().mutex);
+  const auto it = ranges().registered.find(number(pointer));
+  if (it == ranges().registered.end() || it->second.on_device == nullptr) return std::nullopt;
+  return memory::device_of(it->second.on_device);
+}
+
+void withdraw(void* pointer) {
+  const std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  const auto it = find(ranges().registered, pointer, "aclrtHostRegister");
+  if (it->second.on_device != nullptr) take_back(pointer, it->second);
+  memory::note_release();
+  ranges().registered.erase(it);
+}
 
 bool is_pinned(const void* address) { return serial_of(address) != 0; }
 
 uint64_t serial_of(const void* address) {
-  const auto value = reinterpret_cast<uintptr_t>(address);
   const std::shared_lock<std::shared_mutex> lock(ranges().mutex);
-  const auto it = ranges().live.upper_bound(value);
-  if (it == ranges().live.begin()) return 0;
-  const auto& [begin, range] = *std::prev(it);
-  return value < begin + range.size ? range.serial : 0;
+  const uint64_t allocated = serial_in(ranges().allocated, number(address));
+  return allocated != 0 ? allocated : serial_in(ranges().registered, number(address));
 }
 
 }  // namespace opwright::host_memory

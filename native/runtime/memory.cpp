@@ -3,7 +3,6 @@
 #include "runtime/memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -27,19 +26,14 @@ thread_local bool host_operands = false;
 void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterator it) {
   const uintptr_t begin = it->first;
   const size_t bytes = it->second.bytes;
+  end_sharing(begin, bytes);
   note_release();
   state.used -= bytes;
   state.allocations.erase(it);
   if (guard::enabled()) return guard::give(state, begin);
-  end_sharing(begin, bytes);
-  if (bytes >= kReturnToSystem) {
-    // Whole pages only: a neighbour may share the first and the last one.
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const uintptr_t first = round_up(begin, page);
-    const uintptr_t last = (begin + bytes) / page * page;
-    if (last > first) madvise(space().alias(first), last - first, MADV_DONTNEED);
-  }
-  state.heap.give(begin, bytes);
+  const size_t pages = whole_pages(bytes);
+  if (bytes >= kReturnToSystem) madvise(space().alias(begin), pages, MADV_DONTNEED);
+  state.heap.give(begin, pages);
 }
 
 }  // namespace
@@ -51,7 +45,8 @@ void* allocate(int device, size_t size) {
   if (size > space().memory()) over_limit(device, size, state);
   const size_t bytes = round_up(size, kAlignment);
   if (state.used + bytes > space().memory()) over_limit(device, size, state);
-  const uintptr_t begin = guard::enabled() ? guard::take(state, size, bytes) : state.heap.take(bytes, kAlignment);
+  const uintptr_t begin =
+      guard::enabled() ? guard::take(state, size, bytes) : state.heap.take(whole_pages(bytes), page_bytes());
   if (begin == 0) over_limit(device, size, state);
   state.allocations[begin] = {bytes, next_serial()};
   state.charge(bytes);

@@ -18,7 +18,7 @@
 
 namespace opwright::memory {
 
-constexpr size_t kAlignment = 512;         // of aclrtMalloc, as CANN documents
+constexpr size_t kAlignment = 512;         // of an allocation's size; it begins at a page, as CANN's do
 constexpr size_t kGranularity = 2u << 20;  // of physical blocks and address reservations
 
 // Allocates `size` bytes (rounded up to the alignment) on a device. Throws 207001 when the device's limit is reached.

@@ -2,6 +2,8 @@
 // The two windows of memory.h and what lies in each device's part of them. Shared by memory.cpp and virtual_memory.cpp.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -61,6 +63,7 @@ class Space {
   Space();
 
   size_t memory() const { return memory_; }
+  uintptr_t base() const noexcept { return base_; }
   DeviceMemory& device(int id) {
     require(id >= 0 && static_cast<size_t>(id) < devices_.size(), ACL_ERROR_RT_INVALID_DEVICEID, "device index ", id,
             " is out of range; this process has ", devices_.size(), " device(s)");
@@ -69,6 +72,10 @@ class Space {
   bool contains(uintptr_t address) const noexcept { return address - base_ < distance_; }
   int device_of(uintptr_t address) const noexcept { return static_cast<int>((address - base_) / window_); }
   void* alias(uintptr_t address) const noexcept { return reinterpret_cast<void*>(address + distance_); }
+  // Where the host reaches what aclrtMalloc gives: without a guard always readable and writable.
+  bool is_heap_alias(uintptr_t address) const noexcept {
+    return contains(address - distance_) && (address - distance_ - base_) % window_ < memory_;
+  }
   DeviceMemory& owner(uintptr_t address) { return *devices_[static_cast<size_t>(device_of(address))]; }
 
  private:
@@ -83,6 +90,10 @@ inline Space& space() {
   static Space* const instance = new Space();  // device addresses stay valid in static destructors
   return *instance;
 }
+
+// What an allocation takes of the heap: no page is part of two, so that one of them can be shared or given back.
+inline size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+inline size_t whole_pages(size_t bytes) { return round_up(bytes, page_bytes()); }
 
 inline uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 

@@ -21,15 +21,16 @@ std::string variable(const char* name, const char* fallback) {
   return value != nullptr && *value != '\0' ? value : fallback;
 }
 
-[[noreturn]] void reject(const char* name, const std::string& value, const std::string& allowed) {
-  fail(ACL_ERROR_INVALID_PARAM, "environment variable ", name, "='", value, "' cannot be used; allowed: ", allowed);
+[[noreturn]] void reject(const char* name, const std::string& value, const std::string& allowed,
+                         int code = ACL_ERROR_INVALID_PARAM) {
+  fail(code, "environment variable ", name, "='", value, "' cannot be used; allowed: ", allowed);
 }
 
-int integer(const char* name, const std::string& value, int least, int most) {
+int integer(const char* name, const std::string& value, int least, int most, int code = ACL_ERROR_INVALID_PARAM) {
   char* end = nullptr;
   const long number = std::strtol(value.c_str(), &end, 10);
   if (end == value.c_str() || *end != '\0' || number < least || number > most) {
-    reject(name, value, text("a whole number from ", least, " to ", most));
+    reject(name, value, text("a whole number from ", least, " to ", most), code);
   }
   return static_cast<int>(number);
 }
@@ -78,6 +79,10 @@ Settings read() {
 int guard_setting() {
   static const int value = integer("OPWRIGHT_GUARD", variable("OPWRIGHT_GUARD", "0"), 0, 2);
   return value;
+}
+
+int integer_setting(const char* name, int fallback, int least, int most, int code) {
+  return integer(name, variable(name, std::to_string(fallback).c_str()), least, most, code);
 }
 
 uint64_t parse_size(const std::string& value) {

@@ -28,6 +28,9 @@ OPWRIGHT_API const Settings& settings();
 // or kernel: a process that is forked before that can choose for itself.
 OPWRIGHT_API int guard_setting();
 
+// A variable that belongs to one library: a whole number. Read at each call. Throws Error(code).
+OPWRIGHT_API int integer_setting(const char* name, int fallback, int least, int most, int code);
+
 // "2G" -> 2147483648. Suffixes K, M, G, T (powers of 1024, optional "iB" or "B"). Throws Error(100000).
 OPWRIGHT_API uint64_t parse_size(const std::string& value);
 

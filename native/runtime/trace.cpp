@@ -146,6 +146,24 @@ void name_this_thread(const std::string& name) {
                      ",\"args\":{\"name\":", quote(name), "}}"));
 }
 
+void name_row(const Row& row, const std::string& process, const std::string& name) {
+  if (!has_file.load()) return;
+  const auto meta = [&](const char* what, const std::string& value) {
+    file().append(text("{\"name\":\"", what, "\",\"ph\":\"M\",\"pid\":", row.process, ",\"tid\":", row.thread,
+                       ",\"args\":{\"name\":", quote(value), "}}"));
+  };
+  meta("process_name", process);
+  meta("thread_name", name);
+}
+
+void write_row(const Row& row, const std::string& name, double begin, double end, const std::string& args) {
+  if (!has_file.load(std::memory_order_relaxed)) return;
+  char times[96];
+  std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", begin, end - begin);
+  file().append(text("{\"name\":", quote(name), ",\"cat\":\"instruction\",\"ph\":\"X\",", times,
+                     ",\"pid\":", row.process, ",\"tid\":", row.thread, ",\"args\":{", args, "}}"));
+}
+
 void write(const char* category, const std::string& name, double begin, double end, const std::string& args) noexcept {
   if (profiling::recording() && std::strcmp(category, "call") == 0) profiling::note_call(name, begin, end);
   if (!has_file.load(std::memory_order_relaxed)) return;

@@ -30,6 +30,14 @@ OPWRIGHT_API void name_this_thread(const std::string& name);
 OPWRIGHT_API void write(const char* category, const std::string& name, double begin, double end,
                         const std::string& args) noexcept;
 
+// A row that is no thread of this process: the pipes of a core that runs a kernel in Ascend C.
+struct Row {
+  int64_t process;  // rows of one process stand together
+  int64_t thread;
+};
+OPWRIGHT_API void name_row(const Row& row, const std::string& process, const std::string& name);
+OPWRIGHT_API void write_row(const Row& row, const std::string& name, double begin, double end, const std::string& args);
+
 // Writes what is buffered and closes the JSON array; called when the process ends.
 OPWRIGHT_API void close() noexcept;
 

@@ -2,12 +2,13 @@
 #include "runtime/virtual_memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "runtime/memory_space.h"
 
@@ -16,22 +17,8 @@ namespace opwright::memory {
 // A physical block: memory of its own that can be mapped at reserved addresses. Lives until its handle is dropped and
 // its last mapping is gone.
 struct Physical {
-  Physical(int on_device, size_t bytes) : device(on_device), size(bytes) {
-    descriptor = memfd_create("opwright-physical", MFD_CLOEXEC);
-    if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
-      if (descriptor >= 0) close(descriptor);
-      fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide a physical block of ", bytes,
-           " bytes: ", std::strerror(errno));
-    }
-  }
-  Physical(int on_device, size_t bytes, int of_other) : device(on_device), size(bytes), descriptor(of_other) {}
-  ~Physical() { close(descriptor); }
-  Physical(const Physical&) = delete;
-  Physical& operator=(const Physical&) = delete;
-
-  int device;
-  size_t size;
-  int descriptor;
+  const int device;
+  const SharedFile file;
 };
 
 namespace {
@@ -99,7 +86,7 @@ std::shared_ptr<Physical> charged_block(int device, size_t bytes) {
   }
   const auto refund = [&state, bytes] { state.used -= bytes; };
   try {
-    return std::shared_ptr<Physical>(new Physical(device, bytes), [refund](Physical* block) {
+    return std::shared_ptr<Physical>(new Physical{device, SharedFile(bytes)}, [refund](Physical* block) {
       refund();  // every release of a block happens under the device's lock
       delete block;
     });
@@ -122,15 +109,21 @@ void* create_physical(int device, size_t size) {
   return handle;
 }
 
-void* adopt_physical(int device, int descriptor, size_t size) {
-  auto block = std::make_shared<Physical>(device, size, descriptor);
+void* adopt_physical(int device, SharedFile file) {
+  const std::shared_ptr<Physical> block(new Physical{device, std::move(file)});
   void* const handle = block.get();
   const std::lock_guard<std::mutex> lock(handles().mutex);
-  handles().blocks[handle] = std::move(block);
+  handles().blocks[handle] = block;
   return handle;
 }
 
-int descriptor_of_physical(void* handle) { return block_of(handle)->descriptor; }
+FileName file_of_physical(void* handle) { return block_of(handle)->file.name(); }
+
+bool has_physical(const FileName& file) {
+  const std::lock_guard<std::mutex> lock(handles().mutex);
+  const auto& blocks = handles().blocks;
+  return std::any_of(blocks.begin(), blocks.end(), [&](const auto& it) { return it.second->file.name() == file; });
+}
 
 void destroy_physical(void* handle) {
   std::shared_ptr<Physical> block = block_of(handle);
@@ -152,19 +145,33 @@ void map(void* address, size_t size, size_t offset, void* handle) {
   require(reservation != state.reservations.end() && begin < reservation->first + reservation->second &&
               size <= reservation->first + reservation->second - begin,
           ACL_ERROR_RT_PARAM_INVALID, "the range of ", size, " bytes at ", address, " is not inside one reservation");
+  const size_t whole = block->file.bytes();
   require(size > 0 && begin % kGranularity == 0 && size % kGranularity == 0, ACL_ERROR_RT_PARAM_INVALID,
           "address and size of a mapping must be multiples of ", kGranularity);
-  require(offset % kGranularity == 0 && offset <= block->size && size <= block->size - offset,
-          ACL_ERROR_RT_PARAM_INVALID, "offset ", offset, " and size ", size, " do not fit a block of ", block->size,
-          " bytes");
+  require(offset % kGranularity == 0 && offset <= whole && size <= whole - offset, ACL_ERROR_RT_PARAM_INVALID,
+          "offset ", offset, " and size ", size, " do not fit a block of ", whole, " bytes");
   const auto before = entry_at(state.mappings, begin + size - 1);
   require(before == state.mappings.end() || before->first + before->second.size <= begin, ACL_ERROR_RT_PARAM_INVALID,
           "part of the range at ", address, " is mapped already");
   void* const mapped = mmap(space().alias(begin), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                            block->descriptor, static_cast<off_t>(offset));
+                            block->file.descriptor(), static_cast<off_t>(offset));
   require(mapped != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot map ", size,
           " bytes: ", std::strerror(errno));
   state.mappings.emplace(begin, Mapping{size, std::move(block), next_serial()});
+}
+
+void* map_file(int device, SharedFile file) {
+  using Owned = std::unique_ptr<void, void (*)(void*)>;
+  const size_t bytes = file.bytes();
+  const Owned block(adopt_physical(device, std::move(file)), destroy_physical);  // later the mapping holds it
+  Owned address(reserve(device, bytes, 0), unreserve);
+  map(address.get(), bytes, 0, block.get());
+  return address.release();
+}
+
+void unmap_file(void* address) {
+  unmap(address);
+  unreserve(address);
 }
 
 void unmap(void* address) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "runtime/error.h"
+#include "runtime/shared_file.h"
 
 namespace opwright::memory {
 
@@ -13,9 +14,14 @@ void* reserve(int device, size_t size, size_t alignment);
 void unreserve(void* address);
 void* create_physical(int device, size_t size);
 void destroy_physical(void* handle);
-// A block of another process, whose memory it stays: `descriptor` is taken over, nothing is counted.
-void* adopt_physical(int device, int descriptor, size_t size);
-int descriptor_of_physical(void* handle);
+// A block of memory that belongs to another process, or to the host: nothing is counted.
+void* adopt_physical(int device, SharedFile file);
+FileName file_of_physical(void* handle);
+// True if a live block is that file.
+bool has_physical(const FileName& file);
+// All of a file at an address of its own, and back.
+void* map_file(int device, SharedFile file);
+void unmap_file(void* address);
 void map(void* address, size_t size, size_t offset, void* handle);
 void unmap(void* address);
 

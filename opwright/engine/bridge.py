@@ -7,9 +7,7 @@ on threads of the caller; ctypes takes the GIL.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import itertools
-import pkgutil
 import re
 import threading
 from typing import TYPE_CHECKING, ClassVar
@@ -21,6 +19,7 @@ from opwright.engine.compiled import CompiledGraph, Input
 from opwright.engine.compilers import chosen_compiler
 from opwright.engine.description import DESCRIPTIONS
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.loading import load_kernels
 from opwright.engine.lower import outputs_of
 from opwright.engine.options import check_options, parse
 from opwright.engine.read import read_model
@@ -101,8 +100,7 @@ def connect(_argument: str) -> None:
     global native  # noqa: PLW0603 - one library per process, known when it calls
     if native is not None:
         return
-    for module in pkgutil.iter_modules(kernels.__path__):
-        importlib.import_module(f"{kernels.__name__}.{module.name}")
+    load_kernels(kernels)
     native = ctypes.CDLL("libge_runner.so")
     native.opwright_engine_fail.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
     native.opwright_engine_text.argtypes = (ctypes.c_void_p, ctypes.c_char_p)

@@ -80,7 +80,9 @@ def served(op_type: str) -> Served | None:
     from opwright.twin.kernels.compiled import compiled_kernel  # noqa: PLC0415 - importing the twin arms it
 
     compiled = compiled_kernel(f"{PREFIX}{op_type}")
-    return of_signature(compiled) if compiled else None
+    if compiled is None:
+        return None
+    return next(declared(compiled), None) or of_signature(compiled)
 
 
 def declared_prototype(op_type: str) -> Prototype | None:

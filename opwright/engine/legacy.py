@@ -63,6 +63,15 @@ class Operand:
             return torch.empty(self.place.shape, dtype=self.dtype)
         return self.place.at(address)
 
+    def holds(self, tensor: torch.Tensor, address: int | None) -> bool:
+        """Tell whether a kernel has written to an address: the operand, or memory that it is of."""
+        return (
+            tensor.data_ptr() == address
+            and tensor.dtype == self.dtype
+            and tensor.numel() >= torch.Size(self.shape).numel()
+            and tensor.is_contiguous()
+        )
+
 
 def read_operator(description: str) -> LegacyOperator:
     """Return the operator that a description names.
@@ -218,6 +227,7 @@ class LegacyOperator:
                 got=f"{len(self.outputs)} outputs",
                 allowed=[f"up to {len(made)}"],
             )
+        answers: list[torch.Tensor] = []
         pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
         shapes: list[tuple[int, ...]] = []
         for index, (result, out) in enumerate(zip(made, self.outputs, strict=False)):
@@ -227,8 +237,9 @@ class LegacyOperator:
             if result is None:
                 raise KernelRunError(where=self.named(index), got="an output that is not computed")
             tensor = cast("torch.Tensor", result)
-            if tensor.data_ptr() == addresses[index] and tensor.is_contiguous():
-                shapes.append(out.shape)  # the kernel has written where it lies
+            answers.append(tensor)
+            if out.holds(tensor, addresses[index]):
+                shapes.append(out.shape)
                 continue
             fitted = self.fitted(index, tensor, out, reshape=reshape)
             shapes.append(tuple(fitted.shape))
@@ -238,7 +249,7 @@ class LegacyOperator:
                 pairs.append((fitted, out.at(addresses[index])))
             else:
                 pairs.append((fitted, tensor_over(addresses[index], fitted.shape, out.dtype)))
-        note(result for result, _ in pairs)
+        note(answers)
         begins = {tensor.untyped_storage().data_ptr() for tensor in tensors.values()}
         written = begins.intersection(address for address in addresses if address)
         write(

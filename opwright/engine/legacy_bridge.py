@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import importlib
 import itertools
-import pkgutil
 import struct
 import sys
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +18,7 @@ import torch
 from opwright.engine import kernels, legacy_kernels
 from opwright.engine.errors import MissingKernelError
 from opwright.engine.legacy import LegacyOperator, read_operator
+from opwright.engine.loading import load_kernels
 from opwright.engine.runner import ADDRESS
 from opwright.errors import OpwrightError
 
@@ -45,12 +44,18 @@ Run = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
 )
 Threads = ctypes.CFUNCTYPE(ctypes.c_int)
+Drop = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 
 
 class Functions(ctypes.Structure):
     """The functions that the native side calls."""
 
-    _fields_: ClassVar = [("prepare", Prepare), ("run", Run), ("threads", Threads)]
+    _fields_: ClassVar = [
+        ("prepare", Prepare),
+        ("run", Run),
+        ("threads", Threads),
+        ("drop", Drop),
+    ]
 
 
 native: ctypes.CDLL | None = None
@@ -63,9 +68,7 @@ def connect(_argument: str) -> None:
     global native  # noqa: PLW0603 - one library per process, known when it calls
     if native is not None:
         return
-    for package in (kernels, legacy_kernels):
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    load_kernels(kernels, legacy_kernels)
     native = ctypes.CDLL("libacl_op_compiler.so")
     native.opwright_legacy_program.argtypes = (ctypes.c_void_p, ctypes.c_uint64)
     native.opwright_legacy_shape.argtypes = (
@@ -139,5 +142,10 @@ def run_operator(
     reporting(answer, FAILED, body)
 
 
+def drop(number: int) -> None:
+    """Forget a program: no call has it any more."""
+    del operators[number]
+
+
 # Kept here, because the native side holds only addresses.
-functions = Functions(prepare=Prepare(prepare), run=Run(run_operator))
+functions = Functions(prepare=Prepare(prepare), run=Run(run_operator), drop=Drop(drop))

@@ -9,7 +9,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from opwright.msprof.recording import read
+from opwright.msprof.recording import Recording, read
 from opwright.msprof.tables import tables
 from opwright.msprof.timeline import timeline
 
@@ -25,17 +25,26 @@ def export(profile: Path) -> Path:
     reads the timeline as soon as it is there.
     """
     recording = read(profile)
+    parts = Path(tempfile.mkdtemp(prefix=".export-", dir=profile))
+    try:
+        parts.chmod(0o750)
+        write(recording, parts)
+        results = profile / RESULTS
+        if results.exists():
+            shutil.rmtree(results)
+        return parts.rename(results)
+    except BaseException:
+        shutil.rmtree(parts)
+        raise
+
+
+def write(recording: Recording, folder: Path) -> None:
+    """Write the timeline and the tables."""
     # CANN's time stamp; torch_npu knows the files by it.
     stamp = datetime.now(tz=UTC).strftime("%Y%m%d%H%M%S")
-    parts = Path(tempfile.mkdtemp(prefix=".export-", dir=profile))
-    parts.chmod(0o750)
-    (parts / f"msprof_{stamp}.json").write_text(json.dumps(timeline(recording)), encoding="utf-8")
+    (folder / f"msprof_{stamp}.json").write_text(json.dumps(timeline(recording)), encoding="utf-8")
     for name, (header, rows) in tables(recording).items():
-        with (parts / f"{name}_{stamp}.csv").open("w", encoding="utf-8", newline="") as file:
+        with (folder / f"{name}_{stamp}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows(rows)
-    results = profile / RESULTS
-    if results.exists():
-        shutil.rmtree(results)
-    return parts.rename(results)

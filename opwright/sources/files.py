@@ -13,7 +13,7 @@ from opwright.aclnn.reg_op import parse_reg_op
 from opwright.aclnn.scan import skipped_branches
 from opwright.declare.operator import Declaration, Source
 from opwright.declare.place import Place
-from opwright.sources.errors import ExistingFileError, UnknownSourceError
+from opwright.sources.errors import ExistingFileError, OutputError, UnknownSourceError
 from opwright.sources.imported import Imported, Note
 from opwright.sources.msopgen import parse_msopgen
 from opwright.sources.op_plugin import read_op_plugin
@@ -185,8 +185,12 @@ def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
     ------
     ExistingFileError
         OPW-S007: there is another text, and `force` is not given.
+    OutputError
+        OPW-S009: the path is a folder.
     """
     content = text.encode()
+    if path.is_dir():
+        raise OutputError(where=str(path), got="a folder", fix="name a file in it")
     if path.is_file() and path.read_bytes() == content:
         return False
     if path.exists() and not force:

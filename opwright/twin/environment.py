@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from opwright.twin.settings import GRAPH_COMPILER, GUARD, MEMORY
+from opwright.twin.settings import GRAPH_COMPILER, GUARD, KERNEL_CHECKS, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,8 +71,9 @@ def twin_environment(
     result.pop(SWITCH, None)
     result["ASCEND_HOME_PATH"] = result["ASCEND_TOOLKIT_HOME"] = str(toolkit.root)
     result["ASCEND_OPP_PATH"] = str(toolkit.operators)
-    # torch_npu's profiler looks for msprof there.
-    result["PATH"] = prepend([toolkit.tools], base.get("PATH", os.defpath))
+    result["PATH"] = prepend(toolkit.commands, base.get("PATH", os.defpath))
+    # Where CMake's find_package(ASC) looks.
+    result["CMAKE_PREFIX_PATH"] = prepend([toolkit.root], base.get("CMAKE_PREFIX_PATH", ""))
     result[PYTHON] = sys.executable
     result["LD_LIBRARY_PATH"] = prepend([toolkit.libraries], base.get("LD_LIBRARY_PATH", ""))
     custom = prepend(packages, os.pathsep.join(installed_packages(base)))
@@ -101,6 +102,7 @@ def choices(settings: TwinSettings) -> dict[str, str]:
         "OPWRIGHT_KERNELS": os.pathsep.join(str(file.absolute()) for file in settings.kernels)
         or None,
         GRAPH_COMPILER: settings.graph_compiler,
+        KERNEL_CHECKS: None if settings.kernel_checks is None else int(settings.kernel_checks),
     }
     guarded = GUARDED if settings.guard else {}
     return {name: str(value) for name, value in values.items() if value is not None} | guarded

@@ -10,6 +10,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Literal, NoReturn
 
+from opwright.command_line.waiting import waiting
 from opwright.errors import OpwrightError
 from opwright.twin.environment import SWITCH, twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
@@ -18,6 +19,7 @@ from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from opwright.twin.settings import TwinSettings
 
@@ -98,5 +100,8 @@ def launch(
 
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
     """Return the environment for a process on the twin, with its user kernels built."""
-    packages = build_packages(settings.kernels) if settings.kernels else ()
+    packages: Sequence[Path] = ()
+    if settings.kernels:
+        with waiting("building kernels"):
+            packages = build_packages(settings.kernels)
     return twin_environment(base, installed_toolkit(), settings, packages)

@@ -67,6 +67,9 @@ GRAPH_COMPILERS = ("eager", "inductor")
 # Read by libascendcl when it is loaded (native/runtime/guard): 0, 1 or 2.
 GUARD = "OPWRIGHT_GUARD"
 
+# Read by libascendc_runtime at each launch of a kernel in Ascend C.
+KERNEL_CHECKS = "OPWRIGHT_KERNEL_CHECKS"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinSettings:
@@ -93,6 +96,9 @@ class TwinSettings:
     guard
         Guard memory: find what kernels read and write outside of their operands, and what they
         read that nobody has written (docs/twin.md). For a process that is started with it.
+    kernel_checks
+        Follow each instruction of kernels in Ascend C: bounds, alignment, queues, races between
+        pipes and blocks (docs/ascend_c.md).
     """
 
     soc: str | None = None
@@ -103,6 +109,7 @@ class TwinSettings:
     kernels: tuple[Path, ...] = ()
     graph_compiler: str | None = None
     guard: bool | None = None
+    kernel_checks: bool | None = None
 
     def with_default_memory(self, size: int, environment: Mapping[str, str]) -> TwinSettings:
         """Return settings with so many bytes per device, unless the user chose a number.

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
+import socket
+from typing import TYPE_CHECKING
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "distributed"
-LIMIT = 300  # seconds; it takes half a minute on a core of one's own
+from tests.acceptance.sample import copied, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [pytest.mark.twin, pytest.mark.slow]
 
 
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of the sample, and return its output, whatever its exit code."""
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    return subprocess.run(
-        command,
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-
-
 def test_ranks_have_the_losses_of_one_process(tmp_path: Path) -> None:
-    built = shutil.ignore_patterns("build", "__pycache__")
-    sample = Path(shutil.copytree(SAMPLE, tmp_path / "sample", ignore=built))
+    sample = copied("distributed", tmp_path)
     done = run("bash", sample / "run.sh")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()][2:]
@@ -48,3 +33,27 @@ def test_ranks_have_the_losses_of_one_process(tmp_path: Path) -> None:
     done = run("python", sample / "compare.py", build / "cpu.json", build / "ddp.json")
     assert done.returncode == 1
     assert done.stderr == "compare.py: not the losses of one process: ddp\n"
+
+
+NODES = """
+for rank in 0 1; do
+  RANK=$rank LOCAL_RANK=0 ASCEND_RT_VISIBLE_DEVICES=$rank \\
+    python train.py --parallel ddp --losses together.json & done
+wait -n && wait -n
+"""
+
+
+def test_the_first_ranks_of_two_machines_train_on_different_rows(tmp_path: Path) -> None:
+    sample = copied("distributed", tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    alone = ["TORCH_DEVICE_BACKEND_AUTOLOAD=0", "python", "train.py", "--device", "cpu"]
+    place = ["MASTER_ADDR=127.0.0.1", f"MASTER_PORT={port}", "WORLD_SIZE=2"]
+    for command in (
+        [*alone, "--losses", "alone.json"],
+        [*place, "opwright", "run", "--devices", "2", "--", "bash", "-c", NODES],
+        ["python", "compare.py", "alone.json", "together.json"],
+    ):
+        done = run("env", f"--chdir={sample}", *command)
+        assert done.returncode == 0, done.stdout + done.stderr

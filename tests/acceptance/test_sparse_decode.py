@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "sparse_decode"
-LIMIT = 300  # seconds; it takes about twenty on two cores of one's own
+from tests.acceptance.sample import copied, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 MODES = ["eager", "reduce-overhead", "max-autotune"]
 
 pytestmark = [pytest.mark.twin, pytest.mark.compile, pytest.mark.slow]
-
-
-def copied(folder: Path) -> Path:
-    """Return a copy of the sample without what was built in it before."""
-    built = shutil.ignore_patterns("build", "__pycache__")
-    return Path(shutil.copytree(SAMPLE, folder / "sample", ignore=built))
-
-
-def run(sample: Path) -> subprocess.CompletedProcess[str]:
-    """Run the sample's small form, and return its output, whatever its exit code."""
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    return subprocess.run(
-        ["bash", str(sample / "run.sh"), "--quick"],
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
 
 
 def tables(output: str) -> list[list[list[str]]]:
@@ -49,8 +29,8 @@ def tables(output: str) -> list[list[list[str]]]:
 
 
 def test_all_modes_agree_and_tables_and_plot_are_made(tmp_path: Path) -> None:
-    sample = copied(tmp_path)
-    done = run(sample)
+    sample = copied("sparse_decode", tmp_path)
+    done = run("bash", sample / "run.sh", "--quick")
     assert done.returncode == 0, done.stdout + done.stderr
     agreement, speed, attention = tables(done.stdout)
 
@@ -77,13 +57,13 @@ def test_all_modes_agree_and_tables_and_plot_are_made(tmp_path: Path) -> None:
 
 
 def test_a_model_that_selects_other_tokens_does_not_pass(tmp_path: Path) -> None:
-    sample = copied(tmp_path)
+    sample = copied("sparse_decode", tmp_path)
     model = sample / "model.py"
     text = model.read_text(encoding="utf-8")
     wrong = text.replace("sparse_count=c.selected", "sparse_count=c.selected // 2")
     assert wrong != text
     model.write_text(wrong, encoding="utf-8")
-    done = run(sample)
+    done = run("bash", sample / "run.sh", "--quick")
     assert done.returncode == 1
     assert "eager does not agree" in done.stderr
     assert not (sample / "build" / "plot.svg").exists()

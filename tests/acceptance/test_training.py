@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "training"
-LIMIT = 300  # seconds; it takes half a minute on a core of one's own
+from tests.acceptance.sample import copied, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [pytest.mark.twin, pytest.mark.slow]
 
 
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of the sample, and return its output, whatever its exit code."""
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    return subprocess.run(
-        command,
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-
-
 def test_losses_of_all_scripts_match_those_of_plain_torch(tmp_path: Path) -> None:
-    built = shutil.ignore_patterns("build", "__pycache__")
-    sample = Path(shutil.copytree(SAMPLE, tmp_path / "sample", ignore=built))
+    sample = copied("training", tmp_path)
     done = run("bash", sample / "run.sh")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()][2:]

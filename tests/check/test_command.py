@@ -256,6 +256,15 @@ def test_progress_on_a_terminal_shows_what_is_running() -> None:
 
 
 @pytest.mark.twin
+def test_a_run_is_printed_for_programs_instead_of_the_report() -> None:
+    done = check(str(NUMERICS), "--row", "schema", "--op", "twice", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    run = run_from_text(done.stdout, where="standard output")
+    assert [each.status for each in run.outcomes] == ["passed"]
+    assert "1 operator, 1 row: 1 passed" in done.stderr
+
+
+@pytest.mark.twin
 def test_what_cannot_be_written_keeps_nothing_else_from_being_told(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to(tmp_path / "run.json")
     done = check(

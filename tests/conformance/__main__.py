@@ -41,10 +41,14 @@ def main(
 ) -> None:
     """Run PyTorch's operator tests on the twin and compare with the ledger.
 
-    Exit code 1 if a case fails that the ledger does not expect, or passes that it expects to fail.
+    Exit code 1 if a case does not pass that the ledger does not know, or is not what it expects;
+    2 if no case is asked for.
     """
     cases = [case for case in all_cases() if wanted(case, patterns or [])]
     cases = choose(cases, seed, sample) if sample < 1 else cases
+    if not cases:
+        message = f"no case is chosen by {patterns or 'all'} and --sample {sample}; see --list"
+        raise typer.BadParameter(message)
     if names:
         typer.echo("\n".join(map(str, cases)))
         return

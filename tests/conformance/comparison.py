@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 
 import torch
 from torch.utils import _pytree as pytree
@@ -26,7 +26,12 @@ class DisagreementError(AssertionError):
 
 
 def expect_close(
-    actual: object, expected: object, alternative: object = None, *, values: bool = True
+    actual: object,
+    expected: object,
+    alternative: object = None,
+    *,
+    device: torch.device,
+    values: bool = True,
 ) -> None:
     """Compare structures of results.
 
@@ -39,8 +44,10 @@ def expect_close(
     alternative
         The CPU's result computed in float32, where `expected` was computed in 16 bits: it may be
         the better one. None if there is none.
+    device
+        Where results have to be.
     values
-        Compare values too; without, only types, shapes and dtypes (random operators).
+        Compare values too; without, only types, places, shapes and dtypes (random operators).
 
     Raises
     ------
@@ -50,32 +57,41 @@ def expect_close(
     got, structure = pytree.tree_flatten(actual)
     wanted, wanted_structure = pytree.tree_flatten(expected)
     others = pytree.tree_leaves(alternative)
-    if len(got) != len(wanted):
+    if structure != wanted_structure:
         raise DisagreementError(structure, wanted_structure)
     others = others if len(others) == len(wanted) else [None] * len(wanted)
     for index, (one, two, other) in enumerate(zip(got, wanted, others, strict=True)):
         if isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor):
-            expect_close_tensors(f"result {index}", one, two, other, values=values)
+            expect_close_tensors(f"result {index}", one, two, other, device=device, values=values)
         elif type(one) is not type(two) or (values and not same_value(one, two)):
             raise DisagreementError(one, two, where=f"result {index}")
 
 
 def same_value(one: object, two: object) -> bool:
     """Compare two results that are no tensors."""
-    if isinstance(one, float) and isinstance(two, float):
+    if isinstance(one, float | complex) and isinstance(two, float | complex):
         relative, absolute = TOLERANCES[torch.float32]
-        return math.isclose(one, two, rel_tol=relative, abs_tol=absolute) or (
-            math.isnan(one) and math.isnan(two)
+        return cmath.isclose(one, two, rel_tol=relative, abs_tol=absolute) or (
+            cmath.isnan(one) and cmath.isnan(two)
         )
-    return one == two or not isinstance(one, (bool, int, str, torch.Size, torch.dtype))
+    return one == two
 
 
 def expect_close_tensors(
-    where: str, actual: torch.Tensor, expected: torch.Tensor, alternative: object, *, values: bool
+    where: str,
+    actual: torch.Tensor,
+    expected: torch.Tensor,
+    alternative: object,
+    *,
+    device: torch.device,
+    values: bool,
 ) -> None:
     """Compare one result."""
-    if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
-        got, wanted = (f"{one.dtype} {list(one.shape)}" for one in (actual, expected))
+    # What is not the CPU's, a meta tensor, is not the device's either.
+    place = device.type if expected.device.type == "cpu" else expected.device.type
+    got = f"{actual.dtype} {list(actual.shape)} on {actual.device.type}"
+    wanted = f"{expected.dtype} {list(expected.shape)} on {place}"
+    if got != wanted:
         raise DisagreementError(got, wanted, where=where)
     if not values:
         return

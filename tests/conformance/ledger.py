@@ -1,13 +1,15 @@
-"""The ledger: which cases are expected to fail, and why. It is checked both ways.
+"""The ledger: which cases are expected not to pass, and why. It is checked both ways.
 
 `ledger.toml` holds tables `[[expected]]` with
 
 * `reason`: `torch_npu` (torch_npu itself does not support it, on a real device either), `twin`
-  (the twin lacks it), or `numerics` (both results are right within what the hardware promises);
+  (the twin lacks it), `numerics` (both results are right within what the hardware promises), or
+  `no_sample` (the CPU gives nothing to compare with);
 * `why`: one sentence;
 * `cases`: patterns `entry/dtype/check`, each part a comma-separated list of shell patterns.
 
-Every case that a pattern matches has to fail; a case that fails has to be matched.
+Every case that a pattern matches has to fail (`no_sample`: to compare nothing); a case that does
+not pass has to be matched.
 """
 
 from __future__ import annotations
@@ -16,19 +18,19 @@ import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from tests.conformance.case import Case
 
 LEDGER = Path(__file__).with_name("ledger.toml")
 
-Reason: TypeAlias = Literal["torch_npu", "twin", "numerics"]
+Reason: TypeAlias = Literal["torch_npu", "twin", "numerics", "no_sample"]
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Cases that fail for one reason."""
+    """Cases that do not pass, for one reason."""
 
     reason: Reason
     why: str
@@ -64,12 +66,13 @@ def read(path: Path = LEDGER) -> list[Expected]:
     """
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("expected", [])
     for entry in entries:
-        if entry["reason"] not in {"torch_npu", "twin", "numerics"}:
-            message = f"{path.name}: reason {entry['reason']!r} must be torch_npu, twin or numerics"
+        if entry["reason"] not in get_args(Reason):
+            allowed = ", ".join(get_args(Reason))
+            message = f"{path.name}: reason {entry['reason']!r} must be one of {allowed}"
             raise ValueError(message)
     return [Expected(entry["reason"], entry["why"], tuple(entry["cases"])) for entry in entries]
 
 
 def lookup(ledger: list[Expected], case: Case) -> Expected | None:
-    """Return the entry that expects a case to fail."""
+    """Return the entry that expects a case not to pass."""
     return next((entry for entry in ledger if entry.matches(case)), None)

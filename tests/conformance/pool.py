@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import time
 import warnings
@@ -12,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
     from multiprocessing.connection import Connection
 
     from tests.conformance.case import Case
@@ -34,7 +35,7 @@ class Result:
     seconds: float
 
 
-def run_cases(cases: Iterable[Case], workers: int) -> Iterator[Result]:
+def run_cases(cases: Iterable[Case], workers: int) -> Generator[Result]:
     """Run cases in `workers` processes; yield results as they come."""
     waiting: SimpleQueue[Case] = SimpleQueue()
     total = 0
@@ -52,11 +53,21 @@ def run_cases(cases: Iterable[Case], workers: int) -> Iterator[Result]:
     with ThreadPoolExecutor(workers) as pool:
         for _ in range(workers):
             pool.submit(serve)
-        for _ in range(total):
-            result = results.get()
-            if isinstance(result, BaseException):
-                raise result
-            yield result
+        try:
+            for _ in range(total):
+                result = results.get()
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
+        finally:
+            drain(waiting)  # an early end waits for the cases that run, not for all that remain
+
+
+def drain(waiting: SimpleQueue[Case]) -> None:
+    """Take out all that waits."""
+    with contextlib.suppress(Empty):
+        while True:
+            waiting.get_nowait()
 
 
 def serve_cases(waiting: SimpleQueue[Case], results: SimpleQueue[Result | BaseException]) -> None:

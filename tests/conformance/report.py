@@ -17,13 +17,15 @@ HEAD = """\
 
 Written by `make conformance`; do not edit. Cases are the operators, modules and optimizers of the
 databases in the torch wheel, for each dtype and check; the expected result is the CPU's. A case
-counts as passed if all its samples agree. Cases that torch_npu itself does not support, on a real
-device either, are not counted in the share. `tests/conformance/ledger.toml` has the reason of every
-case that does not pass; a case that passes against the ledger is an error as well.
+counts as passed if all its samples agree. Not counted in the share are cases that the CPU gives
+nothing to compare with, and those that torch_npu itself does not support, on a real device either.
+`tests/conformance/ledger.toml` has the reason of every case that does not pass; a case that passes
+against the ledger is an error as well.
 """
 
 COLUMNS = (
     "cases",
+    "nothing to compare",
     "torch_npu does not support",
     "supported",
     "passed",
@@ -42,7 +44,7 @@ def page(verdicts: list[Verdict], ledger: list[Expected]) -> str:
             "",
             *table("check", groups(verdicts, lambda verdict: verdict.result.case.check)),
             "",
-            "## What does not pass",
+            "## What does not pass, or has nothing to compare",
             "",
             *reasons(verdicts, ledger),
             "",
@@ -64,16 +66,17 @@ def table(title: str, grouped: dict[str, list[Verdict]]) -> list[str]:
     rows = [(name, share_of(verdicts)) for name, verdicts in grouped.items()]
     return [
         f"| {title} | {' | '.join(COLUMNS)} |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        f"|---|{'--:|' * len(COLUMNS)}",
         *(row(name, share) for name, share in [*rows, ("all", share_of(everything))]),
     ]
 
 
 def row(name: str, share: Share) -> str:
     """Return a row."""
+    percent = "none" if share.percent is None else f"{share.percent:.1f} %"
     return (
-        f"| {name} | {share.cases} | {share.unsupported} | {share.supported} | {share.passed} | "
-        f"{share.twin} | {share.numerics} | {share.percent:.1f} % |"
+        f"| {name} | {share.cases} | {share.nothing} | {share.unsupported} | {share.supported} | "
+        f"{share.passed} | {share.twin} | {share.numerics} | {percent} |"
     )
 
 

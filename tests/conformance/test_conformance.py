@@ -5,26 +5,50 @@ The databases are imported in a process of their own: they change hypothesis' an
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance import ledger
+from tests.conformance import ledger, pool, report
 from tests.conformance.case import Case
-from tests.conformance.pool import Result
+from tests.conformance.pool import Result, run_cases
 from tests.conformance.sample import choose
 from tests.conformance.verdict import judge, share_of
 
+if TYPE_CHECKING:
+    from queue import SimpleQueue
+
 ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-m", "tests.conformance")
+SHARE = 0.01  # of all cases, in every run of the tests; another choice with each commit
+PARTS = 4  # so that several processes can take one each
+
+pytestmark = pytest.mark.twin
 
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    command = [sys.executable, "-m", "tests.conformance", "--list"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [*COMMAND, "--list"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
     return [Case(*line.split("/")) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_sample_is_as_the_ledger_says(part: int, cases: list[Case]) -> None:
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    chosen = choose(cases, commit, SHARE)[part::PARTS]
+    assert chosen
+    verdicts = judge(run_cases(chosen, 1), ledger.read())
+    complaints = [verdict.complaint for verdict in verdicts if verdict.complaint]
+    assert not complaints, f"at commit {commit}:\n" + "\n".join(complaints)
 
 
 def test_every_pattern_of_the_ledger_is_about_a_case(cases: list[Case]) -> None:
@@ -57,6 +81,92 @@ def test_ledger_is_checked_both_ways() -> None:
     share = share_of(verdicts)
     assert (share.cases, share.unsupported, share.passed, share.twin) == (4, 1, 2, 1)
     assert share.percent == pytest.approx(100 * 2 / 3)
+
+
+def test_a_case_that_compares_nothing_does_not_count_as_passed() -> None:
+    expected = [ledger.Expected("no_sample", "the CPU refuses all", ("a/*/out",))]
+    outcomes = [
+        result("a/float32/out", "nothing"),
+        result("a/float16/out", "passed"),
+        result("b/float32/out", "nothing"),
+    ]
+    verdicts = judge(outcomes, expected)
+    assert [verdict.complaint is not None for verdict in verdicts] == [False, True, True]
+    assert verdicts[2].complaint == "b/float32/out nothing (the ledger has no entry): why"
+    share = share_of(verdicts)
+    assert (share.cases, share.nothing, share.supported, share.passed) == (3, 2, 1, 1)
+    none = share_of(verdicts[:1])
+    assert (none.supported, none.percent) == (0, None)
+    assert report.row("bool", none) == "| bool | 1 | 1 | 0 | 0 | 0 | 0 | 0 | none |"
+
+
+def test_a_pattern_without_a_case_is_an_error() -> None:
+    done = subprocess.run(
+        [*COMMAND, "no_such/*/*"], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "no case is chosen by" in done.stderr
+
+
+NO_GRADIENT = """
+import opwright.twin
+import torch
+from types import SimpleNamespace
+from torch.testing._internal.opinfo.core import SampleInput
+from tests.conformance.checks import operators
+from tests.conformance.checks.execution import Arguments, RefusedError
+
+def constant(x):
+    return torch.ones(2)
+
+x = torch.ones(2, requires_grad=True)
+sample = SampleInput(x)
+sample.output_process_fn_grad = lambda result: result
+info = SimpleNamespace(name="constant", op=constant)
+try:
+    operators.compare_gradients(info, sample, torch.device("cpu"))
+except RefusedError:
+    pass
+else:
+    raise AssertionError("no gradient was compared with none")
+
+# What cannot be moved to the device is a fault, and no refusal of the device.
+try:
+    operators.refuses(info, Arguments((x,), {}), torch.device("cuda"))
+except (AssertionError, RuntimeError) as error:
+    assert "CUDA" in str(error), error
+else:
+    raise AssertionError("a fault of the harness is a refusal")
+"""
+
+
+def test_a_case_without_a_gradient_compares_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NO_GRADIENT], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_early_end_waits_for_no_case_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    served, drained = [], threading.Event()
+    drain = pool.drain
+
+    def serve(waiting: SimpleQueue[Case], results: SimpleQueue[Result | BaseException]) -> None:
+        while not waiting.empty():
+            served.append(waiting.get())
+            results.put(Result(served[-1], "passed", "", 0.0))
+            assert drained.wait(60)
+
+    def drain_and_tell(waiting: SimpleQueue[Case]) -> None:
+        drain(waiting)
+        drained.set()
+
+    monkeypatch.setattr(pool, "serve_cases", serve)
+    monkeypatch.setattr(pool, "drain", drain_and_tell)
+    cases = [Case("a", "float32", "out"), Case("b", "float32", "out")]
+    with contextlib.closing(run_cases(cases, 1)) as results:
+        assert next(results).case == cases[0]
+    assert served == cases[:1]
 
 
 @pytest.mark.parametrize(("reason", "allowed"), [("torch_npu", True), ("twin", False)])

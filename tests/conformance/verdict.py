@@ -6,14 +6,21 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.conformance.ledger import Expected, lookup
+from tests.conformance.ledger import Expected, Reason, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.conformance.pool import Result
 
-FAILURES = {"failed", "crashed", "timeout"}
+# The outcomes that agree with the ledger's reason; None: the ledger does not know the case.
+AGREEING: dict[Reason | None, frozenset[str]] = {
+    None: frozenset({"passed"}),
+    "torch_npu": frozenset({"failed", "crashed", "timeout"}),
+    "twin": frozenset({"failed", "timeout"}),  # the twin may lack something, but not crash
+    "numerics": frozenset({"failed"}),
+    "no_sample": frozenset({"nothing"}),
+}
 
 
 @dataclass(frozen=True)
@@ -24,16 +31,19 @@ class Verdict:
     expected: Expected | None
 
     @property
+    def reason(self) -> Reason | None:
+        """Return why the ledger expects the case not to pass."""
+        return self.expected.reason if self.expected else None
+
+    @property
     def complaint(self) -> str | None:
         """Return what is wrong, or None if the ledger and the result agree."""
-        case, outcome = self.result.case, self.result.outcome
-        if outcome in FAILURES and self.expected is None:
-            return f"{case} {outcome}: {self.result.message}"
-        if outcome == "crashed" and self.expected is not None and self.expected.reason == "twin":
-            return f"{case} crashed, and the twin may not: {self.result.message}"
-        if outcome not in FAILURES and self.expected is not None:
-            return f"{case} {outcome}, but the ledger expects it to fail: {self.expected.why}"
-        return None
+        outcome = self.result.outcome
+        if outcome in AGREEING[self.reason]:
+            return None
+        ledger = f"{self.expected.reason}: {self.expected.why}" if self.expected else "no entry"
+        message = f": {self.result.message}" if self.result.message else ""
+        return f"{self.result.case} {outcome} (the ledger has {ledger}){message}"
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class Share:
     """How many cases of one kind there are, and what became of them."""
 
     cases: int
+    nothing: int
     passed: int
     unsupported: int
     twin: int
@@ -48,13 +59,13 @@ class Share:
 
     @property
     def supported(self) -> int:
-        """Return how many cases torch_npu itself supports."""
-        return self.cases - self.unsupported
+        """Return how many of the cases that compare something torch_npu itself supports."""
+        return self.cases - self.nothing - self.unsupported
 
     @property
-    def percent(self) -> float:
-        """Return the share of the supported cases that pass, in percent."""
-        return 100.0 * self.passed / self.supported if self.supported else 100.0
+    def percent(self) -> float | None:
+        """Return the share of the supported cases that pass, in percent; None of no case."""
+        return 100.0 * self.passed / self.supported if self.supported else None
 
 
 def judge(results: Iterable[Result], ledger: list[Expected]) -> list[Verdict]:
@@ -63,16 +74,20 @@ def judge(results: Iterable[Result], ledger: list[Expected]) -> list[Verdict]:
 
 
 def share_of(verdicts: Iterable[Verdict]) -> Share:
-    """Count; cases without a sample count for nothing. What nobody expected is the twin's fault."""
-    counts: Counter[str] = Counter()
-    for verdict in verdicts:
-        if verdict.result.outcome == "nothing":
-            continue
-        counts["cases"] += 1
-        if verdict.result.outcome == "passed":
-            counts["passed"] += 1
-        else:
-            counts[verdict.expected.reason if verdict.expected else "twin"] += 1
+    """Count. What nobody expected is the twin's fault."""
+    counts = Counter(kind(verdict) for verdict in verdicts)
     return Share(
-        counts["cases"], counts["passed"], counts["torch_npu"], counts["twin"], counts["numerics"]
+        cases=counts.total(),
+        nothing=counts["nothing"],
+        passed=counts["passed"],
+        unsupported=counts["torch_npu"],
+        twin=counts["twin"],
+        numerics=counts["numerics"],
     )
+
+
+def kind(verdict: Verdict) -> str:
+    """Return the column that a case counts in."""
+    if verdict.result.outcome in {"passed", "nothing"}:
+        return verdict.result.outcome
+    return verdict.reason if verdict.reason in {"torch_npu", "numerics"} else "twin"

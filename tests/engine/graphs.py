@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.util
-import pkgutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +13,7 @@ import torch
 
 from opwright.engine import kernels
 from opwright.engine.compiled import CompiledGraph, Input
+from opwright.engine.loading import load_kernels
 from opwright.engine.read import PROTO, read_model
 from opwright.engine.settings import Settings
 
@@ -30,8 +29,7 @@ DTYPES = {FLOAT: torch.float32, INT32: torch.int32, INT64: torch.int64, BOOL: to
 SHAPE = (2, 3)
 FILE = "torch_npu/dynamo/torchair/_ge_concrete_graph/ge_ir_by_protoc_3_19_pb2.py"
 
-for module in pkgutil.iter_modules(kernels.__path__):
-    importlib.import_module(f"{kernels.__name__}.{module.name}")
+load_kernels(kernels)
 
 
 @functools.cache

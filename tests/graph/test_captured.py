@@ -288,6 +288,8 @@ def test_a_graph_is_chosen_by_number(folder: Path) -> None:
     assert chosen.returncode == 0, chosen.stderr
     assert chosen.stdout.splitlines()[0].startswith("graph 2 (model ")
     assert "copies       1 (#6 aclnnInplaceCopy)" in chosen.stdout
+    data = opwright(file, file, "--graph", "2", "--json", "-")
+    assert len(json.loads(data.stdout)) == 1
     missing = opwright(file, "--graph", "2")
     assert missing.returncode == 2
     assert missing.stderr == (

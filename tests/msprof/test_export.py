@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from errno import ENOSPC
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,8 @@ from opwright.msprof.timeline import microseconds, timeline, union, without
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from opwright.msprof.recording import Recording
 
 Line = dict[str, Any]
 
@@ -157,8 +160,39 @@ def test_an_export_replaces_the_one_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lines", [(), (START,), (STOP,)])
 def test_an_unfinished_recording(tmp_path: Path, lines: tuple[Line, ...]) -> None:
     folder = write(tmp_path, lines)
-    with pytest.raises(RecordingError, match="OPW-T051"):
+    with pytest.raises(RecordingError) as caught:
         read(folder)
+    assert (
+        str(caught.value)
+        == f"""\
+OPW-T051 not a profile that the twin recorded
+  where:   {folder}
+  got:     opwright.jsonl without beginning or end
+  fix:     name a folder PROF_... of a program that ran on the twin and ended its profile"""
+    )
+
+
+def test_an_export_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_recording: Recording) -> dict[str, object]:
+        raise OSError(ENOSPC, "no space left")
+
+    folder = write(tmp_path)
+    before = sorted(folder.iterdir())
+    monkeypatch.setitem(export.__globals__, "tables", full)
+    with pytest.raises(OSError, match="no space left"):
+        export(folder)
+    assert sorted(folder.iterdir()) == before
+
+
+OPTION = """\
+OPW-T050 msprof cannot do that here
+  where:   msprof
+  got:     {}
+  allowed: --export=on, --analyze=on, --output=FOLDER, --help
+  fix:     profile with torch_npu.profiler.profile; the twin's msprof exports what it recorded
+"""
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,14 +201,14 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["--analyze=on", f"--output={folder}"]) == 0
     assert main(["--help"]) == 0
     assert "--export=on" in capsys.readouterr().out
-    for wrong in (
-        ["--export=on"],
-        ["--dynamic=on"],
-        ["--export=on", "--type=db", "--output=x"],
-        [],
+    for wrong, got in (
+        (["--export=on"], "--export=on"),
+        (["--dynamic=on"], "--dynamic=on"),
+        (["--export=on", "--type=db", "--output=x"], "--type=db"),
+        ([], "no options"),
     ):
         assert main(wrong) == 1
-        assert "OPW-T050" in capsys.readouterr().err
+        assert capsys.readouterr().err == OPTION.format(got)
     assert main(["--export=on", f"--output={tmp_path / 'nothing'}"]) == 1
     assert "OPW-T051" in capsys.readouterr().err
 

@@ -1,12 +1,21 @@
 // tests/native/collective_test.cpp
 // HCCL's C interface: communicators of one process, groups of calls, parts, names, memory ranges, and failures.
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "acl/acl_rt.h"
+#include "collective/message.h"
 #include "hccl/hccl.h"
 #include "scenario.h"
 
@@ -46,6 +55,34 @@ std::vector<T> on_host(const T* address, size_t count) {
   std::vector<T> values(count);
   OK(aclrtMemcpy(values.data(), count * sizeof(T), address, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST));
   return values;
+}
+
+// This process's sockets, the newest last: an earlier one is never closed here.
+std::vector<int> sockets() {
+  std::vector<int> found;
+  for (int fd = 0; fd < 256; ++fd) {
+    struct stat status{};
+    if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) found.push_back(fd);
+  }
+  return found;
+}
+
+// A rank that joins by itself: says `words` at the name of a rendezvous, and returns what it is answered.
+std::string answer_to(const HcclRootInfo& info, const std::vector<uint32_t>& words) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const size_t size = strnlen(info.internal, sizeof(address.sun_path) - 1);
+  std::memcpy(address.sun_path + 1, info.internal, size);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
+  CHECK_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes), 0);
+  const size_t said = words.size() * sizeof(uint32_t);
+  CHECK_EQ(write(fd, words.data(), said), static_cast<ssize_t>(said));
+  std::string answer;
+  char part[512];
+  for (ssize_t count; (count = read(fd, part, sizeof(part))) > 0;) answer.append(part, static_cast<size_t>(count));
+  close(fd);
+  return answer;
 }
 
 // The sums of pairs of numbers in half precision, as all ranks get them.
@@ -133,6 +170,130 @@ SCENARIO(sends_of_a_group_go_on_at_once) {
     CHECK_EQ(mine[0], rank + 1);
   }
   REFUSED(HcclGroupEnd(), HCCL_E_PARA, "HcclGroupStart first");
+}
+
+SCENARIO(a_group_whose_thread_ends_fails) {
+  Pair pair;
+  float* const buffer = on_device<float>(0, {1});
+  std::thread([&] {
+    OK(aclrtSetDevice(0));
+    OK(HcclGroupStart());
+    OK(HcclSend(buffer, 1, HCCL_DATA_TYPE_FP32, 1, pair.comms[0], pair.streams[0]));
+  }).join();
+  REFUSED(aclrtSynchronizeStream(pair.streams[0]), HCCL_E_PARA, "has ended without HcclGroupEnd");
+  OK(aclrtSetDevice(1));
+  OK(HcclRecv(on_device<float>(1, {0}), 1, HCCL_DATA_TYPE_FP32, 0, pair.comms[1], pair.streams[1]));
+  REFUSED(aclrtSynchronizeStream(pair.streams[1]), HCCL_E_REMOTE, "rank 0 has given the communicator up");
+}
+
+SCENARIO(all_gather_takes_its_piece_in_place_and_no_other) {
+  Pair pair;
+  for (int rank = 0; rank < 2; ++rank) {
+    float* const all = on_device<float>(rank, {1, 2, 3, 4});
+    const auto comm = pair.comms[rank];
+    REFUSED(HcclAllGather(all + 1, all, 2, HCCL_DATA_TYPE_FP32, comm, pair.streams[rank]), HCCL_E_PARA,
+            "sendBuf and recvBuf overlap");
+    OK(HcclAllGather(all + 2 * rank, all, 2, HCCL_DATA_TYPE_FP32, comm, pair.streams[rank]));
+  }
+  pair.wait();
+}
+
+SCENARIO(parts_of_two_communicators_do_not_meet) {
+  OK(aclInit(nullptr));
+  int32_t devices[] = {0, 1};
+  uint32_t both[] = {0, 1};
+  HcclComm comms[2] = {};
+  OK(HcclCommInitAll(2, devices, comms));
+  const HcclComm before[] = {comms[0], comms[1]};
+  OK(HcclCommInitAll(2, devices, comms));
+  HcclCommConfig config{};
+  config.size = sizeof(config);
+  config.magicWord = HCCL_COMM_CONFIG_MAGIC_WORD;
+  config.hcclExecTimeOut = -1;
+  HcclComm parts[2][2] = {};
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    for (int set = 0; set < 2; ++set) {
+      threads.emplace_back([&, rank, set] {
+        HcclComm whole = set == 0 ? before[rank] : comms[rank];
+        OK(HcclCreateSubCommConfig(&whole, 2, both, 7, rank, &config, &parts[set][rank]));
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (auto& part : parts) {
+    char names[2][COMM_NAME_MAX_LENGTH];
+    for (int rank = 0; rank < 2; ++rank) OK(HcclGetCommName(part[rank], names[rank]));
+    CHECK_EQ(std::string(names[0]), names[1]);
+  }
+  char other[COMM_NAME_MAX_LENGTH];
+  char name[COMM_NAME_MAX_LENGTH];
+  OK(HcclGetCommName(parts[0][0], name));
+  OK(HcclGetCommName(parts[1][0], other));
+  CHECK(std::string(name) != other);
+}
+
+SCENARIO(as_many_ranks_as_a_process_may_open_files) {
+  OK(aclInit(nullptr));
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = 20 * 20 + 200;  // all pairs at once, twice as the other ends are here too, would be 760 more
+  CHECK_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  constexpr uint32_t kRanks = 20;
+  HcclRootInfo info{};
+  OK(HcclGetRootInfo(&info));
+  std::vector<std::thread> ranks;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      OK(aclrtSetDevice(0));
+      HcclComm comm = nullptr;
+      OK(HcclCommInitRootInfo(kRanks, &info, rank, &comm));
+      aclrtStream stream = nullptr;
+      OK(aclrtCreateStream(&stream));
+      OK(HcclBarrier(comm, stream));
+      OK(aclrtSynchronizeStream(stream));
+      OK(HcclCommDestroy(comm));
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+SCENARIO(a_join_that_cannot_be_is_answered) {
+  constexpr uint32_t kMagic = 0x6f706831;
+  OK(aclInit(nullptr));
+  for (const auto& [ranks, rank, reason] : {
+           std::tuple{0u, 0u, "a communicator of 0 ranks"},
+           std::tuple{0xffffffffu, 0u, "a communicator of 4294967295 ranks"},
+           std::tuple{2u, 2u, "rank 2 does not exist"},
+       }) {
+    HcclRootInfo info{};
+    OK(HcclGetRootInfo(&info));
+    const std::string answer = answer_to(info, {kMagic, ranks, rank});
+    CHECK(answer.find(reason) != std::string::npos);
+  }
+}
+
+SCENARIO(what_is_no_message_is_not_taken_for_one) {
+  using opwright::collective::Agreement;
+  using opwright::collective::Call;
+  using opwright::collective::Header;
+  using opwright::collective::Kind;
+  const Agreement barrier{Call::kBarrier, HCCL_DATA_TYPE_INT8, Agreement::kNone, Agreement::kNone, 1};
+  Agreement strange = barrier;
+  strange.call = static_cast<Call>(99);
+  constexpr uint64_t kMuch = uint64_t{1} << 60;
+  for (const Header& header : {Header{static_cast<Kind>(7), barrier, 0}, Header{Kind::kData, strange, 0},
+                               Header{Kind::kData, barrier, kMuch}, Header{Kind::kFailure, barrier, kMuch}}) {
+    const std::vector<int> before = sockets();
+    Pair pair;
+    std::vector<int> links = sockets();
+    links.erase(links.begin(), links.begin() + static_cast<ptrdiff_t>(before.size()));
+    CHECK_EQ(links.size(), 2u);
+    CHECK_EQ(write(links[0], &header, sizeof(header)), static_cast<ssize_t>(sizeof(header)));  // as rank 0, to rank 1
+    OK(HcclBarrier(pair.comms[1], pair.streams[1]));
+    REFUSED(aclrtSynchronizeStream(pair.streams[1]), HCCL_E_INTERNAL, "what rank 0 wrote is not a message");
+    OK(aclFinalize());
+  }
 }
 
 SCENARIO(a_part_of_a_communicator) {

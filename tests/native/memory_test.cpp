@@ -1,5 +1,5 @@
 // tests/native/memory_test.cpp
-// Device memory: isolation, limits, copies, freed and foreign addresses.
+// Device memory: isolation, limits, copies, freed and foreign addresses, memory that others have too.
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -169,4 +169,67 @@ SCENARIO(threads_allocate_and_free_at_once) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+SCENARIO(registered_host_memory_is_memory_of_the_device) {
+  start();
+  constexpr size_t kBytes = 3 * 4096;
+  void* pointer = nullptr;
+  void* mapped = nullptr;
+  OK(aclrtMallocHost(&pointer, 2 * kBytes));
+  char* const host = static_cast<char*>(pointer);
+  std::memset(host, 1, 2 * kBytes);
+  REFUSED(aclrtHostRegister(host, kBytes, ACL_HOST_REGISTER_READONLY, &mapped), 200006, "'type' is 8");
+  REFUSED(aclrtHostRegister(host + 1, kBytes, ACL_HOST_REGISTER_MAPPED, &mapped), 107000, "whole pages");
+  REFUSED(aclrtHostRegister(host, kBytes + 1, ACL_HOST_REGISTER_MAPPED, &mapped), 107000, "whole pages");
+  OK(aclrtHostRegister(host, kBytes, ACL_HOST_REGISTER_MAPPED, &mapped));
+  REFUSED(aclrtHostRegister(host, kBytes, ACL_HOST_REGISTER_MAPPED, &mapped), 107000, "registered already");
+  REFUSED(aclrtFreeHost(host), 107000, "aclrtHostUnregister first");
+  char back[3] = {};
+  OK(aclrtMemcpy(back, 1, mapped, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back[0], 1);
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  OK(aclrtMemsetAsync(mapped, kBytes, 2, kBytes, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK_EQ(host[0], 2);
+  CHECK_EQ(host[kBytes - 1], 2);
+  CHECK_EQ(host[kBytes], 1);
+  host[5] = 3;
+  OK(aclrtMemcpy(back, 3, static_cast<char*>(mapped) + 4, 3, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back[1], 3);
+  OK(aclrtMemsetAsync(mapped, kBytes, 4, 1, stream));
+  OK(aclrtHostUnregister(host));
+  CHECK_EQ(host[0], 4);
+  CHECK_EQ(host[5], 3);
+  REFUSED(aclrtMemcpy(back, 1, mapped, 1, ACL_MEMCPY_DEVICE_TO_HOST), 107000, "is not device memory");
+  REFUSED(aclrtHostUnregister(host), 107000, "given back already");
+  OK(aclrtFreeHost(host));
+}
+
+SCENARIO(no_page_is_part_of_two_allocations) {
+  start();
+  char* const first = static_cast<char*>(device_memory(512));
+  char* const second = static_cast<char*>(device_memory(512));
+  CHECK_EQ(reinterpret_cast<uintptr_t>(first) % 4096, 0u);
+  CHECK_EQ(reinterpret_cast<uintptr_t>(second) % 4096, 0u);
+  char key[65];
+  void* imported = nullptr;
+  OK(aclrtIpcMemGetExportKey(first, 512, key, sizeof(key), 1));
+  OK(aclrtIpcMemImportByKey(&imported, key, 0));
+  OK(aclrtFree(second));
+  OK(aclrtMemset(first, 512, 5, 512));
+  char back = 0;
+  OK(aclrtMemcpy(&back, 1, imported, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back, 5);
+  // What is imported on a device is closed when that device's tasks have used it, whichever device is current.
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  for (int turn = 0; turn < 100; ++turn) OK(aclrtMemsetAsync(imported, 512, turn, 512, stream));
+  OK(aclrtSetDevice(1));
+  OK(aclrtIpcMemClose(key));
+  OK(aclrtSetDevice(0));
+  OK(aclrtSynchronizeStream(stream));
+  OK(aclrtMemcpy(&back, 1, first, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK_EQ(back, 99);
 }

@@ -129,7 +129,9 @@ def call(function: str, *arguments: object) -> None:
     if code:
         raise AclnnError(code)
     stream = ctypes.c_void_p(torch_npu.npu.current_stream().npu_stream)
-    code = prototype(second)(None, size, executor, stream)
+    workspace = torch.empty(size.value, dtype=torch.uint8, device="npu") if size.value else None
+    address = ctypes.c_void_p(workspace.data_ptr() if workspace is not None else None)
+    code = prototype(second)(address, size, executor, stream)
     for argument, value in zip(arguments, values, strict=True):
         if isinstance(argument, torch.Tensor):
             nnopbase.aclDestroyTensor(value)

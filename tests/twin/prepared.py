@@ -82,8 +82,14 @@ def prepared(modules: tuple[str, ...], environment: tuple[tuple[str, str], ...])
         stdout=subprocess.PIPE,
         text=True,
     )
-    atexit.register(process.kill)
+    atexit.register(end, process)
     return Prepared(process, threading.Lock())
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a server."""
+    with process:  # closes its pipes, and waits
+        process.kill()
 
 
 def serve() -> str:

@@ -16,7 +16,7 @@ import pytest
 NATIVE = Path(__file__).parents[2] / "native"
 TABLES = sorted(
     path
-    for path in (NATIVE / "opapi" / "ops").glob("*.cpp")
+    for path in (NATIVE / "opapi" / "ops").rglob("*.cpp")
     if re.search(r"\b(ACLNN|OPWRIGHT_FUNCTION)\s*\(", path.read_text(encoding="utf-8"))
 )
 PROTOTYPES = Path(__file__).parents[2] / "opwright" / "aclnn" / "prototypes.tsv"
@@ -30,7 +30,7 @@ C_TYPES = {
     "scalar": "Scalar OptScalar Operand",
     "scalars": "ScalarList",
     "ints": "Ints OptInts",
-    "bools": "Bools OptBools",
+    "bools": "Bools BoolsOrNone",
     "floats": "Floats",
     "int64": "Int DtypeInt DtypeCode",
     "int32": "Int32 DtypeInt32",

@@ -181,6 +181,19 @@ def test_memory_behind_the_allocation() -> None:
     acl.free(address)
 
 
+def test_half_a_byte_behind_the_allocation(memory: int) -> None:
+    """1,024 numbers of 4 bits fill the memory; one more takes half a byte."""
+    int4, count = 29, 1025
+    values = acl.malloc(4 * count)
+    x = acl.tensor(values, [count])
+    y = acl.tensor(memory, [count], dtype=int4)
+    arguments = (x, None, None, b"none", b"dynamic", b"rint", ctypes.c_int64(int4), y, None)
+    prepared = acl.prepare("aclnnGeluQuant", *arguments)
+    assert prepared.status == acl.INVALID_PARAMETER
+    assert "y: the range of 513 bytes" in acl.message()
+    acl.free(values)
+
+
 def test_wrong_workspace(memory: int) -> None:
     """One that is smaller than phase 1 asked for is in tests/native/executor_test.cpp."""
     x = acl.tensor(memory, [4])

@@ -47,7 +47,8 @@ def test_load_order_has_each_library_after_those_it_links_to() -> None:
 def test_environment_names_the_toolkit() -> None:
     assert twin_environment({"PATH": "/bin"}, TOOLKIT, TwinSettings()) == {
         "ASCEND_HOME_PATH": "/twin",
-        "PATH": "/twin/tools/profiler/bin:/bin",
+        "PATH": "/twin/bin:/twin/tools/profiler/bin:/bin",
+        "CMAKE_PREFIX_PATH": "/twin",
         "OPWRIGHT_PYTHON": sys.executable,
         "ASCEND_TOOLKIT_HOME": "/twin",
         "ASCEND_OPP_PATH": "/twin/opp",

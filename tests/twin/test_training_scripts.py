@@ -36,12 +36,14 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def script() -> Iterator[Callable[[str], Any]]:
-    """Import a script by its name; all are forgotten afterwards."""
-    sys.path.insert(0, str(SCRIPTS))
-    yield importlib.import_module
-    sys.path.remove(str(SCRIPTS))
-    for name in FILES:
-        sys.modules.pop(name, None)
+    """Import a script by its name; modules of the same names are put back afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in FILES:
+            patch.delitem(sys.modules, name, raising=False)
+        patch.syspath_prepend(SCRIPTS)
+        yield importlib.import_module
+        for name in FILES:
+            sys.modules.pop(name, None)
 
 
 def losses(module: Any, device: str, options: list[str]) -> torch.Tensor:  # noqa: ANN401 - a script

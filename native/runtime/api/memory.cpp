@@ -17,12 +17,6 @@ namespace {
 
 void allocate(void** devPtr, size_t size) { out(devPtr, "devPtr") = memory::allocate(current_device().id(), size); }
 
-// Pending tasks may still use a block that is being freed. A task that frees memory itself must not wait for itself.
-void wait_for_users_of(const void* address) {
-  if (!memory::is_device_address(address) || Stream::current() != nullptr) return;
-  for (const auto& stream : streams_of(memory::device_of(address))) stream->wait(std::nullopt);
-}
-
 enum class Side { kHost, kDevice, kByAddress };
 
 struct Sides {
@@ -183,7 +177,7 @@ aclError aclrtFree(void* devPtr) {
       "aclrtFree",
       [&] {
         require_not_forked();
-        wait_for_users_of(devPtr);
+        if (memory::is_device_address(devPtr)) wait_for_users_on(memory::device_of(devPtr));
         memory::release(devPtr);
       },
       arg("devPtr", devPtr));
@@ -208,12 +202,26 @@ aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
 }
 
 aclError aclrtHostUnregister(void* ptr) {
-  return call("aclrtHostUnregister", [&] { host_memory::withdraw(ptr); }, arg("ptr", ptr));
+  return call(
+      "aclrtHostUnregister",
+      [&] {
+        if (const auto device = host_memory::device_of(ptr)) wait_for_users_on(*device);
+        host_memory::withdraw(ptr);
+      },
+      arg("ptr", ptr));
 }
 
-// A device address for host memory would have to be a second mapping of the caller's pages.
-OPWRIGHT_REFUSE(aclError, aclrtHostRegister, (void*, uint64_t, aclrtHostRegisterType, void**),
-                "host memory has no device address here; copy it to the device, or use aclrtHostRegisterV2 to pin it")
+aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
+  return call(
+      "aclrtHostRegister",
+      [&] {
+        require(type == ACL_HOST_REGISTER_MAPPED, ACL_ERROR_FEATURE_UNSUPPORTED, "parameter 'type' is ",
+                static_cast<int>(type), "; allowed: 0 (ACL_HOST_REGISTER_MAPPED)");
+        require_not_forked();
+        out(devPtr, "devPtr") = host_memory::enroll_on(current_device().id(), ptr, size);
+      },
+      arg("ptr", ptr), arg("size", size), arg("type", type));
+}
 
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes) {
   return call(

@@ -12,6 +12,15 @@
 
 using namespace opwright;
 
+namespace {
+
+// Of exports, that any process may import; of imports, that peers may use them: both hold here in any case.
+void require_flag(uint64_t flags) {
+  require(flags <= 1, ACL_ERROR_RT_PARAM_INVALID, "parameter 'flags' is ", flags, "; allowed: 0, 1");
+}
+
+}  // namespace
+
 aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr, uint64_t flags) {
   return call(
       "aclrtReserveMemAddress",
@@ -54,9 +63,7 @@ aclError aclrtUnmapMem(void* virPtr) {
   return call(
       "aclrtUnmapMem",
       [&] {
-        if (memory::is_device_address(virPtr) && Stream::current() == nullptr) {
-          for (const auto& stream : streams_of(memory::device_of(virPtr))) stream->wait(std::nullopt);
-        }
+        if (memory::is_device_address(virPtr)) wait_for_users_on(memory::device_of(virPtr));
         memory::unmap(virPtr);
       },
       arg("virPtr", virPtr));
@@ -66,8 +73,13 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
                                          uint64_t* shareableHandle) {
   return call(
       "aclrtMemExportToShareableHandle",
-      [&] { out(shareableHandle, "shareableHandle") = memory::export_physical(handle); }, arg("handle", handle),
-      arg("handleType", handleType), arg("flags", flags));
+      [&] {
+        require(handleType == ACL_MEM_HANDLE_TYPE_NONE, ACL_ERROR_FEATURE_UNSUPPORTED, "parameter 'handleType' is ",
+                static_cast<int>(handleType), "; allowed: 0 (ACL_MEM_HANDLE_TYPE_NONE)");
+        require_flag(flags);
+        out(shareableHandle, "shareableHandle") = memory::export_physical(handle);
+      },
+      arg("handle", handle), arg("handleType", handleType), arg("flags", flags));
 }
 
 aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle) {
@@ -77,11 +89,15 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
       arg("shareableHandle", shareableHandle), arg("deviceId", deviceId));
 }
 
-// Any process of the same user may import: the lists of processes that CANN keeps are not needed.
+// Any process of the same user may import: the lists of processes that CANN keeps are not kept here.
 aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t* pid, size_t pidNum) {
   return call(
-      "aclrtMemSetPidToShareableHandle", [&] { out(pid, "pid"); }, arg("shareableHandle", shareableHandle),
-      arg("pidNum", pidNum));
+      "aclrtMemSetPidToShareableHandle",
+      [&] {
+        out(pid, "pid");
+        memory::require_exported(shareableHandle);
+      },
+      arg("shareableHandle", shareableHandle), arg("pidNum", pidNum));
 }
 
 aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t len, uint64_t flags) {
@@ -89,6 +105,7 @@ aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t le
       "aclrtIpcMemGetExportKey",
       [&] {
         out(key, "key");
+        require_flag(flags);
         const std::string made = memory::export_key(devPtr, size);
         require(made.size() < len, ACL_ERROR_RT_PARAM_INVALID, "parameter 'len' is ", len, ", but the key has ",
                 made.size() + 1, " characters");
@@ -101,16 +118,19 @@ aclError aclrtIpcMemGetExportKey(void* devPtr, size_t size, char* key, size_t le
 aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) {
   return call(
       "aclrtIpcMemImportByKey",
-      [&] { out(devPtr, "devPtr") = memory::import_key(&out(key, "key"), current_device().id()); }, arg("key", key),
-      arg("flags", flags));
+      [&] {
+        require_flag(flags);
+        out(devPtr, "devPtr") = memory::import_key(&out(key, "key"), current_device().id());
+      },
+      arg("key", key), arg("flags", flags));
 }
 
 aclError aclrtIpcMemSetImportPid(const char* key, int32_t* pid, size_t num) {
   return call(
       "aclrtIpcMemSetImportPid",
       [&] {
-        out(key, "key");
         out(pid, "pid");
+        memory::require_exported(&out(key, "key"));
       },
       arg("key", key), arg("num", num));
 }
@@ -120,9 +140,7 @@ aclError aclrtIpcMemClose(const char* key) {
       "aclrtIpcMemClose",
       [&] {
         out(key, "key");
-        if (Stream::current() == nullptr) {
-          for (const auto& stream : streams_of(current_device().id())) stream->wait(std::nullopt);
-        }
+        if (const auto device = memory::device_of_import(key)) wait_for_users_on(*device);
         memory::close_key(key);
       },
       arg("key", key));

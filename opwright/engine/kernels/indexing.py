@@ -10,6 +10,7 @@ from collections.abc import Sequence  # noqa: TC003 - the table reads the annota
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.table import kernel
 
 BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
@@ -187,9 +188,7 @@ def scatter(
 
     Rows of two indices name the batch and the place.
     """
-    if reduce != "update":
-        message = f"reduce '{reduce}' is not available; available is update"
-        raise NotImplementedError(message)
+    require_one_of("reduce", reduce, "update")
     dim = axis % var.dim()
     if dim == 0:
         message = "the axis is that of the batches"

@@ -7,6 +7,7 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.table import kernel
 
 aten = torch.ops.aten
@@ -62,9 +63,7 @@ def grid_sampler_3d(
     align_corners: bool = False,
 ) -> torch.Tensor:
     """Sample a volume where the grid says."""
-    if data_format != "NCDHW":
-        message = f"data_format '{data_format}' is not available; available is 'NCDHW'"
-        raise NotImplementedError(message)
+    require_one_of("data_format", data_format, "NCDHW")
     return cast(
         "torch.Tensor",
         aten.grid_sampler_3d(

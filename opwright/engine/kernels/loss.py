@@ -6,6 +6,7 @@ from typing import cast
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.table import kernel
 
 aten = torch.ops.aten
@@ -13,12 +14,18 @@ aten = torch.ops.aten
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
+def code_of(reduction: str) -> int:
+    """Return ATen's number of a reduction."""
+    require_one_of("reduction", reduction, *REDUCTIONS)
+    return REDUCTIONS[reduction]
+
+
 @kernel("MseLoss")
 def mse_loss(
     predict: torch.Tensor, label: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
     """Squared difference, reduced."""
-    return cast("torch.Tensor", aten.mse_loss(predict, label, REDUCTIONS[reduction]))
+    return cast("torch.Tensor", aten.mse_loss(predict, label, code_of(reduction)))
 
 
 @kernel("MseLossGrad")
@@ -26,7 +33,7 @@ def mse_loss_grad(
     predict: torch.Tensor, label: torch.Tensor, dout: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
     """Gradient of MseLoss by the prediction."""
-    return cast("torch.Tensor", aten.mse_loss_backward(dout, predict, label, REDUCTIONS[reduction]))
+    return cast("torch.Tensor", aten.mse_loss_backward(dout, predict, label, code_of(reduction)))
 
 
 @kernel("NLLLoss")
@@ -41,7 +48,7 @@ def nll_loss(
     """Negative element of each target, reduced; and the sum of the weights."""
     return cast(
         "tuple[torch.Tensor, torch.Tensor]",
-        aten.nll_loss_forward(x, target.long(), weight, REDUCTIONS[reduction], ignore_index),
+        aten.nll_loss_forward(x, target.long(), weight, code_of(reduction), ignore_index),
     )
 
 
@@ -60,6 +67,6 @@ def nll_loss_grad(
     return cast(
         "torch.Tensor",
         aten.nll_loss_backward(
-            y_grad, x, target.long(), weight, REDUCTIONS[reduction], ignore_index, total_weight
+            y_grad, x, target.long(), weight, code_of(reduction), ignore_index, total_weight
         ),
     )

@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional
 
 from opwright.engine.dtypes import from_runtime
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.table import kernel
 
 aten = torch.ops.aten
@@ -24,13 +25,6 @@ Two = tuple[torch.Tensor, torch.Tensor]
 def inner(values: list[int]) -> list[int]:
     """Return the values of height and width of [1, height, width, 1]."""
     return list(values[1:3])
-
-
-def require_format(data_format: str, wanted: str) -> None:
-    """Raise NotImplementedError for channels last."""
-    if data_format != wanted:
-        message = f"data_format '{data_format}' is not available; available is '{wanted}'"
-        raise NotImplementedError(message)
 
 
 @kernel("MaxPoolWithArgmaxV1")
@@ -89,7 +83,7 @@ def max_pool_with_argmax_v3(
     data_format: str = "NCHW",
 ) -> Two:
     """Largest of each window, and its position in the image."""
-    require_format(data_format, "NCHW")
+    require_one_of("data_format", data_format, "NCHW")
     y, position = aten.max_pool2d_with_indices(x, ksize, strides, pads, dilation, ceil_mode)
     return y, position.to(from_runtime(dtype, where="MaxPoolWithArgmaxV3"))
 
@@ -110,7 +104,7 @@ def max_pool_grad_with_argmax_v3(
 ) -> torch.Tensor:
     """Gradient of MaxPoolWithArgmaxV3."""
     del dtype
-    require_format(data_format, "NCHW")
+    require_one_of("data_format", data_format, "NCHW")
     windows = (ksize, strides, pads, dilation)
     return cast(
         "torch.Tensor",
@@ -131,24 +125,17 @@ def max_pool_3d_with_argmax_v2(
     dtype: int = INT32,
 ) -> Two:
     """Largest of each window of a volume, and its position."""
-    require_format(data_format, "NCDHW")
+    require_one_of("data_format", data_format, "NCDHW")
     y, position = aten.max_pool3d_with_indices(x, ksize, strides, pads, dilation, ceil_mode)
     return y, position.to(from_runtime(dtype, where="MaxPool3DWithArgmaxV2"))
 
 
 def even(pads: list[int]) -> list[int]:
-    """Return the padding of height and width from (top, bottom, left, right)."""
+    """Return the padding of each axis from those before and after it."""
     if pads[::2] != pads[1::2]:
         message = f"pads {pads}, which differ before and after, are not available"
         raise NotImplementedError(message)
     return list(pads[::2])
-
-
-def require_calculated(padding_mode: str) -> None:
-    """Raise NotImplementedError for paddings that the shapes decide."""
-    if padding_mode != "CALCULATED":
-        message = f"padding_mode '{padding_mode}' is not available; available is 'CALCULATED'"
-        raise NotImplementedError(message)
 
 
 @kernel("AvgPoolV2")
@@ -166,10 +153,10 @@ def avg_pool_v2(
     divisor_override: int = 0,
 ) -> torch.Tensor:
     """Mean of each window; `exclusive`: padding does not count."""
-    require_format(data_format, "NCHW")
+    require_one_of("data_format", data_format, "NCHW")
     if global_pooling:
         return x.mean([-2, -1], keepdim=True)
-    require_calculated(padding_mode)
+    require_one_of("padding_mode", padding_mode, "CALCULATED")
     return functional.avg_pool2d(
         x,
         ksize[2:],
@@ -197,11 +184,11 @@ def avg_pool_v2_grad(  # noqa: PLR0913 -- the prototype's
     divisor_override: int = 0,
 ) -> torch.Tensor:
     """Gradient of AvgPoolV2."""
-    require_format(data_format, "NCHW")
+    require_one_of("data_format", data_format, "NCHW")
     if global_pooling:
         height, width = orig_input_shape[-2:]
         return (input_grad / (height * width)).expand(orig_input_shape).clone()
-    require_calculated(padding_mode)
+    require_one_of("padding_mode", padding_mode, "CALCULATED")
     x = input_grad.new_zeros(orig_input_shape)
     windows = (ksize[2:], strides[2:], even(pads))
     return cast(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
 from opwright.engine.legacy_kernels.gradient import gradients
 from opwright.engine.legacy_kernels.table import legacy_kernel
@@ -137,13 +138,6 @@ def complete(a: Sides, b: Sides) -> torch.Tensor:
     return by_distance(a, b) - weight * v
 
 
-def require_iou(mode: str) -> None:
-    """Raise NotImplementedError for other modes."""
-    if mode != "iou":
-        message = f"mode '{mode}' is not available; available is 'iou'"
-        raise NotImplementedError(message)
-
-
 def measured(
     formula: Callable[[Sides, Sides], torch.Tensor],
     boxes: torch.Tensor,
@@ -186,7 +180,7 @@ def giou(
     mode: str = "iou",
 ) -> torch.Tensor:
     """Overlap, less what the smallest box around both leaves free."""
-    require_iou(mode)
+    require_one_of("mode", mode, "iou")
     return measured(generalized, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
@@ -201,7 +195,7 @@ def giou_grad(
     mode: str = "iou",
 ) -> Two:
     """Gradients of GIoU."""
-    require_iou(mode)
+    require_one_of("mode", mode, "iou")
     return measured_gradients(generalized, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
@@ -215,7 +209,7 @@ def diou(
     mode: str = "iou",
 ) -> torch.Tensor:
     """Overlap, less the distance of the centres."""
-    require_iou(mode)
+    require_one_of("mode", mode, "iou")
     return measured(by_distance, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
@@ -230,7 +224,7 @@ def diou_grad(
     mode: str = "iou",
 ) -> Two:
     """Gradients of DIoU."""
-    require_iou(mode)
+    require_one_of("mode", mode, "iou")
     return measured_gradients(by_distance, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
@@ -246,7 +240,7 @@ def ciou(
 ) -> Two:
     """DIoU, less a difference of the ratios of sides; and the difference of their angles."""
     del atan_sub_flag
-    require_iou(mode)
+    require_one_of("mode", mode, "iou")
     angle = measured(angle_of, bboxes, gtboxes, trans=trans, is_cross=is_cross)
     return measured(complete, bboxes, gtboxes, trans=trans, is_cross=is_cross), angle
 
@@ -264,7 +258,7 @@ def ciou_grad(
 ) -> Two:
     """Gradients of CIoU."""
     del atan_sub
-    require_iou(mode)
+    require_one_of("mode", mode, "iou")
     return measured_gradients(complete, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 

@@ -7,6 +7,8 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from opwright.engine.kernels.available import require_one_of
+from opwright.engine.kernels.pooling import even
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
 aten = torch.ops.aten
@@ -17,21 +19,6 @@ ONES_4 = (1, 1, 1, 1)
 def pair(values: list[int]) -> list[int]:
     """Return the values of height and width of NCHW."""
     return list(values[2:])
-
-
-def even(pads: list[int]) -> list[int]:
-    """Return the padding of height and width from (top, bottom, left, right)."""
-    if pads[::2] != pads[1::2]:
-        message = f"pads {pads}, which differ before and after, are not available"
-        raise NotImplementedError(message)
-    return list(pads[::2])
-
-
-def images_only(data_format: str) -> None:
-    """Raise NotImplementedError for channels last."""
-    if data_format != "NCHW":
-        message = f"data_format '{data_format}' is not available; available is 'NCHW'"
-        raise NotImplementedError(message)
 
 
 def own_channels(weight: torch.Tensor, groups: int) -> torch.Tensor:
@@ -55,7 +42,7 @@ def depthwise_conv_2d(
     offset_x: int = 0,
 ) -> torch.Tensor:
     """Convolve each channel with its own filter."""
-    images_only(data_format)
+    require_one_of("data_format", data_format, "NCHW")
     if offset_w is not None or offset_x:
         message = "offset_w and offset_x are not available"
         raise NotImplementedError(message)
@@ -92,7 +79,7 @@ def depthwise_conv_2d_backprop_input(
     data_format: str = "NHWC",
 ) -> torch.Tensor:
     """Gradient of DepthwiseConv2D by the image."""
-    images_only(data_format)
+    require_one_of("data_format", data_format, "NCHW")
     x = out_backprop.new_zeros(input_size)
     weight = own_channels(filter, input_size[1])
     where = (pair(strides), even(pads), pair(dilations))
@@ -111,7 +98,7 @@ def depthwise_conv_2d_backprop_filter(
     data_format: str = "NHWC",
 ) -> torch.Tensor:
     """Gradient of DepthwiseConv2D by the filter."""
-    images_only(data_format)
+    require_one_of("data_format", data_format, "NCHW")
     shape = own_channels(torch.empty(filter_size, device="meta"), input.shape[1]).shape
     where = (pair(strides), even(pads), pair(dilations))
     weight = out_backprop.new_zeros(shape)

@@ -7,6 +7,7 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.legacy_kernels.gradient import gradients
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -15,21 +16,45 @@ aten = torch.ops.aten
 Two = tuple[torch.Tensor, torch.Tensor]
 
 THREE = 3  # axes of a batch of rows
-MODES = {"linear": ("linear", "bilinear"), "cubic": ("bicubic", "bicubic")}
+RESIZES = {
+    ("linear", 1): aten.upsample_linear1d,
+    ("linear", 2): aten.upsample_bilinear2d,
+    ("cubic", 2): aten.upsample_bicubic2d,
+}
 ALIGNED = "align_corners"
 
 
-def resized(x: torch.Tensor, sizes: list[int], mode: str, transformation: str) -> torch.Tensor:
-    """Return an image of another size; `mode` is ONNX's name of the interpolation."""
+def resized(
+    x: torch.Tensor, sizes: list[int], scales: list[float], mode: str, transformation: str
+) -> torch.Tensor:
+    """Return an image of another size; `mode` is ONNX's name of the interpolation.
+
+    Scales, if they are given, say where the new elements lie; torch_npu writes 0 for none.
+    """
     if mode == "nearest":
         return functional.interpolate(x, tuple(sizes), mode="nearest")
-    if mode not in MODES or transformation not in (ALIGNED, "half_pixel", "pytorch_half_pixel"):
-        message = f"mode '{mode}' with '{transformation}' is not available"
-        raise NotImplementedError(message)
-    name = MODES[mode][len(sizes) > 1]
-    return functional.interpolate(
-        x, tuple(sizes), mode=name, align_corners=transformation == ALIGNED
-    )
+    require_one_of("mode and number of axes", (mode, len(sizes)), *RESIZES)
+    transformations = (ALIGNED, "half_pixel", "pytorch_half_pixel")
+    require_one_of("coordinate_transformation_mode", transformation, *transformations)
+    given = [scale or None for scale in scales] or [None] * len(sizes)
+    resize = RESIZES[mode, len(sizes)]
+    return cast("torch.Tensor", resize(x, sizes, transformation == ALIGNED, *given))
+
+
+def plain(
+    mode: str,
+    nearest_mode: str,
+    *,
+    cubic_coeff_a: float,
+    exclude_outside: int,
+    extrapolation_value: float,
+) -> None:
+    """Refuse the choices of an interpolation that torch_npu never makes."""
+    if mode == "nearest":
+        require_one_of("nearest_mode", nearest_mode, "floor")
+    require_one_of("cubic_coeff_a", cubic_coeff_a, -0.75)
+    require_one_of("exclude_outside", exclude_outside, 0)
+    require_one_of("extrapolation_value", extrapolation_value, 0.0)
 
 
 def image_like(x: torch.Tensor, count: int) -> torch.Tensor:
@@ -52,8 +77,16 @@ def resize_d(
     nearest_mode: str = "round_prefer_floor",
 ) -> torch.Tensor:
     """Resize an image."""
-    del scales, roi, cubic_coeff_a, exclude_outside, extrapolation_value, nearest_mode
-    return resized(image_like(x, len(sizes)), sizes, mode, coordinate_transformation_mode)
+    require_one_of("roi", list(roi), [])
+    plain(
+        mode,
+        nearest_mode,
+        cubic_coeff_a=cubic_coeff_a,
+        exclude_outside=exclude_outside,
+        extrapolation_value=extrapolation_value,
+    )
+    image = image_like(x, len(sizes))
+    return resized(image, sizes, scales, mode, coordinate_transformation_mode)
 
 
 @legacy_kernel("ResizeGradD")
@@ -72,18 +105,27 @@ def resize_grad_d(
     data_format: str = "NCHW",
 ) -> torch.Tensor:
     """Gradient of ResizeD."""
-    del roi, scales, cubic_coeff_a, exclude_outside, extrapolation_value, nearest_mode
+    require_one_of("roi", list(roi), [])
+    require_one_of("data_format", data_format, "NCHW", "HWNC")
+    plain(
+        mode,
+        nearest_mode,
+        cubic_coeff_a=cubic_coeff_a,
+        exclude_outside=exclude_outside,
+        extrapolation_value=extrapolation_value,
+    )
     if data_format == "HWNC":
         grads = grads.permute(2, 3, 0, 1)
     count = len(original_size) - 2
     outer = image_like(grads, count).contiguous()
     sizes = list(outer.shape[2:])
     (found,) = gradients(
-        lambda x: resized(x, sizes, mode, coordinate_transformation_mode),
+        lambda x: resized(x, sizes, scales, mode, coordinate_transformation_mode),
         [grads.new_zeros(original_size)],
         outer,
     )
-    return found
+    # The result has the axes of the operand in memory, but the shape that the attribute gives.
+    return found.permute(2, 3, 0, 1).reshape(found.shape) if data_format == "HWNC" else found
 
 
 @legacy_kernel("Resize")
@@ -100,10 +142,19 @@ def resize(
     mode: str = "nearest",
     nearest_mode: str = "round_prefer_floor",
 ) -> torch.Tensor:
-    """Resize an image to sizes."""
-    del roi, scales, cubic_coeff_a, exclude_outside, extrapolation_value, nearest_mode
-    wanted = (sizes or list(x.shape))[2:]
-    return resized(x, wanted, mode, coordinate_transformation_mode)
+    """Resize an image to sizes; torch_npu gives numbers for the other two inputs as well."""
+    del roi, scales
+    plain(
+        mode,
+        nearest_mode,
+        cubic_coeff_a=cubic_coeff_a,
+        exclude_outside=exclude_outside,
+        extrapolation_value=extrapolation_value,
+    )
+    if sizes is None:
+        message = "scales without sizes are not available"
+        raise NotImplementedError(message)
+    return resized(x, sizes[2:], [], mode, coordinate_transformation_mode)
 
 
 @legacy_kernel("ResizeBilinearV2Grad")
@@ -132,7 +183,7 @@ def upsample_nearest_3d(
     scales: list[float] = (),  # type: ignore[assignment]
 ) -> torch.Tensor:
     """Enlarge a volume by repeating."""
-    del scales
+    require_one_of("scales", list(scales), [])
     return cast("torch.Tensor", aten.upsample_nearest3d(x, output_size))
 
 
@@ -145,7 +196,7 @@ def upsample_nearest_3d_grad(
     scales: list[float] = (),  # type: ignore[assignment]
 ) -> torch.Tensor:
     """Gradient of UpsampleNearest3d."""
-    del scales
+    require_one_of("scales", list(scales), [])
     found = aten.upsample_nearest3d_backward(grad_output, output_size, input_size)
     return cast("torch.Tensor", found)
 
@@ -159,7 +210,7 @@ def upsample_trilinear_3d(
     align_corners: bool = False,
 ) -> torch.Tensor:
     """Resize a volume."""
-    del scales
+    require_one_of("scales", list(scales), [])
     return cast("torch.Tensor", aten.upsample_trilinear3d(x, output_size, align_corners))
 
 
@@ -173,7 +224,7 @@ def upsample_trilinear_3d_grad(
     align_corners: bool = False,
 ) -> torch.Tensor:
     """Gradient of UpsampleTrilinear3d."""
-    del scales
+    require_one_of("scales", list(scales), [])
     found = aten.upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners)
     return cast("torch.Tensor", found)
 
@@ -227,9 +278,7 @@ def im2col(
     pads: list[int] = (0,),  # type: ignore[assignment]
 ) -> torch.Tensor:
     """Patches of images in columns; `pads` are one, two (height, width) or four numbers."""
-    if padding_mode != "CALCULATED":
-        message = f"padding_mode '{padding_mode}' is not available; available is 'CALCULATED'"
-        raise NotImplementedError(message)
+    require_one_of("padding_mode", padding_mode, "CALCULATED")
     ends = {1: list(pads) * 4, 2: [pads[0], pads[0], pads[-1], pads[-1]]}.get(len(pads), pads)
     padded = functional.pad(x, [ends[2], ends[3], ends[0], ends[1]])
     found = aten.im2col(padded, ksizes, spread(dilations), [0, 0], spread(strides))

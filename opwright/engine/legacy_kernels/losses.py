@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch.nn import functional
 
+from opwright.engine.kernels.available import require_one_of
+from opwright.engine.kernels.loss import code_of
 from opwright.engine.legacy_kernels.gradient import gradients
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -18,18 +20,21 @@ aten = torch.ops.aten
 Two = tuple[torch.Tensor, torch.Tensor]
 
 
+def share_of(reduction: str, loss: torch.Tensor) -> int:
+    """Return by what the sum over the losses of elements is divided."""
+    require_one_of("reduction", reduction, "none", "sum", "mean", "batchmean")
+    if reduction == "mean":
+        return loss.numel()
+    return loss.shape[0] if reduction == "batchmean" and loss.dim() else 1
+
+
 def reduced(loss: torch.Tensor, reduction: str) -> torch.Tensor:
     """Return what a reduction makes of the losses of elements."""
     if reduction == "none":
         return loss
-    if reduction == "sum":
-        return loss.sum()
     if reduction == "mean":
-        return loss.mean()
-    if reduction == "batchmean":
-        return loss.sum() / loss.shape[0] if loss.dim() else loss
-    message = f"reduction '{reduction}' is not available; available are none, mean, batchmean, sum"
-    raise NotImplementedError(message)
+        return loss.mean()  # of 16 bits, the sum may be too large
+    return loss.sum() / share_of(reduction, loss)
 
 
 def gradient(
@@ -42,12 +47,8 @@ def gradient(
 
     The gradient of a reduced loss is one number, which torch_npu may have spread over all elements.
     """
-    shares = {"none": 1, "sum": 1, "mean": x.numel(), "batchmean": x.shape[0] if x.dim() else 1}
-    if reduction not in shares:
-        message = f"reduction '{reduction}' is not available; available are {', '.join(shares)}"
-        raise NotImplementedError(message)
     spread = outer.expand(x.shape) if outer.numel() > 1 else outer.reshape(()).expand(x.shape)
-    return gradients(loss, [x], spread.to(x.dtype) / shares[reduction])[0]
+    return gradients(loss, [x], spread.to(x.dtype) / share_of(reduction, x))[0]
 
 
 @legacy_kernel("BinaryCrossEntropy")
@@ -72,7 +73,7 @@ def binary_cross_entropy_grad(
     reduction: str = "mean",
 ) -> torch.Tensor:
     """Gradient of BinaryCrossEntropy."""
-    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    code = code_of(reduction)
     outer = grad_output if reduction == "none" else grad_output.reshape(())
     return cast("torch.Tensor", aten.binary_cross_entropy_backward(outer, x, y, weight, code))
 
@@ -143,9 +144,7 @@ def lp_loss(
     predict: torch.Tensor, label: torch.Tensor, *, p: int, reduction: str = "mean"
 ) -> torch.Tensor:
     """Powers of differences; only the first is available."""
-    if p != 1:
-        message = f"p = {p} is not available; available is 1"
-        raise NotImplementedError(message)
+    require_one_of("p", p, 1)
     return reduced((predict - label).abs(), reduction)
 
 
@@ -217,7 +216,7 @@ def multilabel_margin_loss(
     x: torch.Tensor, target: torch.Tensor, *, reduction: str = "mean"
 ) -> Two:
     """Margins between the classes of a row and the others, and which the classes are."""
-    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    code = code_of(reduction)
     loss, is_target = aten.multilabel_margin_loss_forward(x, target.long(), code)
     return loss, is_target
 
@@ -296,7 +295,7 @@ def nll_loss(
     ignore_index: int = -100,
 ) -> Two:
     """Negative element of each target, reduced; and the sum of the weights."""
-    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    code = code_of(reduction)
     rows = target.long().reshape(x.shape[:-1])  # one row comes with a target without axes
     loss, total = aten.nll_loss_forward(x, rows, weight, code, ignore_index)
     return loss, total
@@ -314,7 +313,7 @@ def nll_loss_grad(
     ignore_index: int = -100,
 ) -> torch.Tensor:
     """Gradient of NLLLoss by x."""
-    code = {"none": 0, "mean": 1, "sum": 2}[reduction]
+    code = code_of(reduction)
     rows = target.long().reshape(x.shape[:-1])
     outer = y_grad.reshape(rows.shape if reduction == "none" else ())
     found = aten.nll_loss_backward(

@@ -8,6 +8,8 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from opwright.engine.kernels.available import require_one_of
+from opwright.engine.kernels.pooling import even
 from opwright.engine.legacy_kernels.gradient import gradients
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -124,24 +126,9 @@ def max_pool_grad_with_argmax_v1(
     return cast("torch.Tensor", found)
 
 
-def volumes_only(data_format: str) -> None:
-    """Raise NotImplementedError for channels last."""
-    if data_format != "NCDHW":
-        message = f"data_format '{data_format}' is not available; available is 'NCDHW'"
-        raise NotImplementedError(message)
-
-
 def spatial(values: list[int]) -> list[int]:
     """Return the values of depth, height and width; one value stands for all."""
     return list(values[-3:]) if len(values) > 1 else [values[0]] * 3
-
-
-def even(pads: list[int]) -> list[int]:
-    """Return the padding of depth, height and width from those before and after."""
-    if list(pads[::2]) != list(pads[1::2]):
-        message = f"pads {pads}, which differ before and after, are not available"
-        raise NotImplementedError(message)
-    return list(pads[::2])
 
 
 def average(
@@ -177,7 +164,7 @@ def avg_pool_3d(
     data_format: str = "NDHWC",
 ) -> torch.Tensor:
     """Mean of each window of a volume."""
-    volumes_only(data_format)
+    require_one_of("data_format", data_format, "NCDHW")
     rules = (ceil_mode, count_include_pad, divisor_override)
     return average(x, ksize, strides, pads, rules)
 
@@ -196,7 +183,7 @@ def avg_pool_3d_grad(
     data_format: str = "NDHWC",
 ) -> torch.Tensor:
     """Gradient of AvgPool3D."""
-    volumes_only(data_format)
+    require_one_of("data_format", data_format, "NCDHW")
     rules = (ceil_mode, count_include_pad, divisor_override)
 
     def forward(x: torch.Tensor) -> torch.Tensor:
@@ -228,7 +215,7 @@ def max_pool_3d(
 ) -> torch.Tensor:
     """Largest of each window of a volume."""
     del padding, ceil_mode  # the padding behind has been enlarged
-    volumes_only(data_format)
+    require_one_of("data_format", data_format, "NCDHW")
     return largest(x, spatial(ksize), spatial(strides), pads, spatial(dilation))
 
 
@@ -246,7 +233,7 @@ def max_pool_3d_grad(
 ) -> torch.Tensor:
     """Gradient of MaxPool3D."""
     del orig_y, padding
-    volumes_only(data_format)
+    require_one_of("data_format", data_format, "NCDHW")
 
     def forward(x: torch.Tensor) -> torch.Tensor:
         return largest(x, spatial(ksize), spatial(strides), pads, [1, 1, 1])

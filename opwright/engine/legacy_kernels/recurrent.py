@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -23,9 +24,7 @@ IFJO, IJFO = "ifjo", "ijfo"  # where the candidate (j) stands among the gates
 
 def steps(x: torch.Tensor, direction: str) -> Iterator[int]:
     """Yield the steps in the order in which a layer takes them."""
-    if direction not in ("UNIDIRECTIONAL", "REDIRECTIONAL"):
-        message = f"direction {direction!r}; allowed: UNIDIRECTIONAL, REDIRECTIONAL"
-        raise ValueError(message)
+    require_one_of("direction", direction, "UNIDIRECTIONAL", "REDIRECTIONAL")
     yield from range(len(x)) if direction == "UNIDIRECTIONAL" else reversed(range(len(x)))
 
 
@@ -62,21 +61,28 @@ def cut(mask: torch.Tensor | None, values: torch.Tensor) -> torch.Tensor:
 
 def ordered(gates: torch.Tensor, order: str) -> list[torch.Tensor]:
     """Split into input, candidate, forget and output gate."""
+    require_one_of("gate_order", order, IJFO, IFJO)
     parts = gates.chunk(4, -1)
-    if order not in (IFJO, IJFO):
-        message = f"gate_order {order!r}; allowed: {IJFO}, {IFJO}"
-        raise ValueError(message)
     return [parts[order.index(gate)] for gate in IJFO]
 
 
-def plain(cell_clip: float, *, use_peephole: bool = False, num_proj: int = 0) -> None:
+def plain(
+    cell_clip: float, *, use_peephole: bool = False, num_proj: int = 0, reset_after: bool = True
+) -> None:
     """Refuse what torch_npu never asks for."""
-    if cell_clip > 0 or use_peephole or num_proj:
+    if cell_clip > 0 or use_peephole or num_proj or not reset_after:
         message = (
-            f"cell_clip {cell_clip}, use_peephole {use_peephole}, num_proj {num_proj}; "
-            "allowed: no clipping, no peepholes, no projection"
+            f"cell_clip {cell_clip}, use_peephole {use_peephole}, num_proj {num_proj}, reset_after "
+            f"{reset_after}; allowed: no clipping, no peepholes, no projection, reset after"
         )
-        raise ValueError(message)
+        raise NotImplementedError(message)
+
+
+def require_no_mask(mask: torch.Tensor | None) -> None:
+    """Refuse dropout; torch_npu gives a mask without axes, which says nothing."""
+    if mask is not None and mask.dim():
+        message = f"a mask of shape {list(mask.shape)} is not available"
+        raise NotImplementedError(message)
 
 
 @legacy_kernel("DynamicRNN")
@@ -158,7 +164,8 @@ def dynamic_rnn_grad(
     gate_order: str = IJFO,
 ) -> Tensors:
     """Gradients of DynamicRNN: of w, b, x and the two initial states."""
-    del b, y, mask, wci, wcf, wco  # peepholes and dropout, which torch_npu does not use
+    del b, y, wci, wcf, wco  # of peepholes, which are refused
+    require_no_mask(mask)
     plain(cell_clip, use_peephole=use_peephole, num_proj=num_proj)
     hidden, valid = w.shape[1] // 4, sequence_mask(seq_length, x)
     gates = [widened(each) for each in (i, j, f, o)]
@@ -197,9 +204,7 @@ def gru_gates(values: torch.Tensor, order: str) -> Sequence[torch.Tensor]:
 
 def gru_places(order: str) -> list[int]:
     """Return where reset, update and new gate stand."""
-    if order not in ("rzh", "zrh"):
-        message = f"gate_order {order!r}; allowed: zrh, rzh"
-        raise ValueError(message)
+    require_one_of("gate_order", order, "rzh", "zrh")
     return [order.index(gate) for gate in "rzh"]
 
 
@@ -220,10 +225,7 @@ def dynamic_gru(
     reset_after: bool = True,
 ) -> Tensors:
     """Answer results, states, and update, reset, new gate and the new gate's part of the state."""
-    plain(cell_clip, num_proj=num_proj)
-    if not reset_after:
-        message = "reset_after False; allowed: True"
-        raise ValueError(message)
+    plain(cell_clip, num_proj=num_proj, reset_after=reset_after)
     hidden, mask = weight_hidden.shape[0], sequence_mask(seq_length, x)
     h = state(init_h, x, hidden)
     nothing = torch.zeros(())
@@ -268,11 +270,9 @@ def dynamic_gru_grad(
     reset_after: bool = True,
 ) -> Tensors:
     """Gradients of DynamicGRUV2: of both weights, both biases, x and the initial state."""
-    del y, mask
-    plain(cell_clip, num_proj=num_proj)
-    if not reset_after:
-        message = "reset_after False; allowed: True"
-        raise ValueError(message)
+    del y
+    require_no_mask(mask)
+    plain(cell_clip, num_proj=num_proj, reset_after=reset_after)
     hidden, valid = weight_hidden.shape[0], sequence_mask(seq_length, x)
     gates = [widened(each) for each in (reset, update, new, hidden_new)]
     h_before = before(widened(h), state(init_h, x, hidden), direction)

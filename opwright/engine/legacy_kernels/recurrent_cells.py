@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.legacy_kernels.recurrent import (
     IFJO,
     IJFO,
     Tensors,
     dynamic_rnn,
     dynamic_rnn_grad,
+    require_no_mask,
 )
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -19,9 +21,7 @@ ORDERS = {IFJO: IFJO, "ifco": IFJO, IJFO: IJFO, "icfo": IJFO}
 
 def order_of(gate_order: str) -> str:
     """Return the order of the gates in DynamicRNN's letters."""
-    if gate_order not in ORDERS:
-        message = f"gate_order {gate_order!r}; allowed: {', '.join(ORDERS)}"
-        raise ValueError(message)
+    require_one_of("gate_order", gate_order, *ORDERS)
     return ORDERS[gate_order]
 
 
@@ -98,10 +98,10 @@ def dynamic_rnn_v2_grad(
     recurrent_activation: str = "sigmoid",
 ) -> Tensors:
     """Gradients of DynamicRNNV2: of both weights, the bias, x and the two initial states."""
-    del wci, wcf, wco, mask  # peepholes and dropout, which torch_npu does not use
-    if (activation, recurrent_activation) != ("tanh", "sigmoid"):
-        message = f"{activation!r} and {recurrent_activation!r}; allowed: tanh and sigmoid"
-        raise ValueError(message)
+    del wci, wcf, wco  # of peepholes, which are refused
+    require_no_mask(mask)
+    require_one_of("activation", activation, "tanh")
+    require_one_of("recurrent_activation", recurrent_activation, "sigmoid")
     w = torch.cat([w_x, w_h])
     by_w, *others = dynamic_rnn_grad(
         sequence(x),

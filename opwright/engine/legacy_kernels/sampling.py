@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
 from opwright.engine.legacy_kernels.gradient import gradients
 from opwright.engine.legacy_kernels.table import legacy_kernel
@@ -73,7 +74,7 @@ def deformable_offsets(
     modulated: bool = True,
 ) -> torch.Tensor:
     """Pixels that a deformable convolution multiplies, side by side."""
-    check_format(data_format)
+    require_one_of("data_format", data_format, "NHWC")
     return sampled(
         x,
         offsets,
@@ -101,7 +102,7 @@ def deformable_offsets_grad(
     modulated: bool = True,
 ) -> tuple[torch.Tensor, ...]:
     """Gradients of DeformableOffsets."""
-    check_format(data_format)
+    require_one_of("data_format", data_format, "NHWC")
 
     def function(pixels: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         return sampled(
@@ -116,10 +117,3 @@ def deformable_offsets_grad(
         )
 
     return gradients(function, (x, offsets), widened(grad))
-
-
-def check_format(data_format: str) -> None:
-    """Refuse what torch_npu never asks for."""
-    if data_format != "NHWC":
-        message = f"data_format {data_format!r}; allowed: NHWC"
-        raise ValueError(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
 from opwright.engine.legacy_kernels.table import legacy_kernel
 
@@ -19,9 +20,7 @@ def normalize_batch(
     epsilon: float = 1e-5,
 ) -> torch.Tensor:
     """Normalise [batch, features, steps] by mean and deviation of the steps that count."""
-    if normalize_type not in SHARED_AXES:
-        message = f"normalize_type {normalize_type!r}; allowed: {', '.join(SHARED_AXES)}"
-        raise ValueError(message)
+    require_one_of("normalize_type", normalize_type, *SHARED_AXES)
     axes = SHARED_AXES[normalize_type]
     wide = widened(input_x)
     counts = (torch.arange(wide.shape[2]) < seq_len.view(-1, 1, 1)).expand_as(wide)

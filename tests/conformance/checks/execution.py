@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from unittest import mock
 
 import torch
@@ -23,9 +23,11 @@ CPU = torch.device("cpu")
 HALVES = {torch.float16, torch.bfloat16}
 SEED = 20
 
+T = TypeVar("T")
+
 
 class RefusedError(Exception):
-    """The CPU refuses a sample."""
+    """The CPU gives nothing to compare a sample with."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Arguments:
         if wide:
             args, kwargs = pytree.tree_map(widen, (args, kwargs))
         return Arguments(args, kwargs)
+
+    def into(self, out: object) -> Arguments:
+        """Return these arguments with an `out=`."""
+        return Arguments(self.args, {**self.kwargs, "out": out})
 
     def call(self, function: Callable[..., Any]) -> Any:  # noqa: ANN401 - what it returns
         """Call the function with these tensors, and random numbers from the start."""
@@ -72,9 +78,7 @@ def widen(leaf: object) -> object:
     return leaf
 
 
-def expected_result(
-    function: Callable[[Arguments], object], arguments: Arguments
-) -> tuple[object, object]:
+def expected_result(function: Callable[[Arguments], T], arguments: Arguments) -> tuple[T, T | None]:
     """Return what a function of the arguments gives on the CPU, and in float32 for 16 bits.
 
     Raises
@@ -82,8 +86,9 @@ def expected_result(
     RefusedError
         The CPU refuses the arguments: there is nothing to compare with.
     """
+    here = arguments.on(CPU)
     try:
-        expected = function(arguments.on(CPU))
+        expected = function(here)
     except RuntimeError as error:
         raise RefusedError from error
     wide = None
@@ -104,7 +109,7 @@ def is_determined(function: Callable[..., object], arguments: Arguments) -> bool
             results.append(arguments.on(CPU).call(function))
     with contextlib.suppress(AssertionError):
         for result in results[1:]:
-            expect_close(result, results[0])
+            expect_close(result, results[0], device=CPU)
         return True
     return False
 
@@ -117,6 +122,11 @@ def gradients(results: object, leaves: Iterable[torch.Tensor]) -> list[torch.Ten
         return []
     weights = [weight_like(output) for output in outputs]
     return list(torch.autograd.grad(outputs, inputs, weights, allow_unused=True))
+
+
+def has_gradient(expected: Iterable[torch.Tensor | None]) -> bool:
+    """Tell whether there is a gradient to compare."""
+    return any(gradient is not None for gradient in expected)
 
 
 def is_differentiable(leaf: object) -> bool:

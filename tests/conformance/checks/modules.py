@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from tests.conformance.cases import DTYPES, modules
-from tests.conformance.checks.execution import CPU, HALVES, Arguments, gradients, is_determined
+from tests.conformance.checks.execution import (
+    CPU,
+    HALVES,
+    Arguments,
+    gradients,
+    has_gradient,
+    is_determined,
+)
 from tests.conformance.comparison import expect_close
 
 if TYPE_CHECKING:
@@ -27,7 +34,8 @@ def forward(case: Case, device: torch.device) -> int:
         expected = arguments.on(CPU).call(copy.deepcopy(module))
         wide = widened(module, arguments)
         actual = arguments.on(device).call(copy.deepcopy(module).to(device))
-        expect_close(actual, expected, wide[1] if wide else None, values=values)
+        alternative = wide[1] if wide else None
+        expect_close(actual, expected, alternative, device=device, values=values)
         count += 1
     return count
 
@@ -39,10 +47,12 @@ def backward(case: Case, device: torch.device) -> int:
         if not is_determined(module, arguments):
             continue
         expected = gradients_of(copy.deepcopy(module), arguments.on(CPU))
+        if not has_gradient(expected):
+            continue
         wide = widened(module, arguments)
         actual = gradients_of(copy.deepcopy(module).to(device), arguments.on(device))
         alternative = gradients_of(wide[0], arguments.on(CPU, wide=True)) if wide else None
-        expect_close(actual, expected, alternative)
+        expect_close(actual, expected, alternative, device=device)
         count += 1
     return count
 
@@ -55,7 +65,7 @@ def widened(module: torch.nn.Module, arguments: Arguments) -> tuple[torch.nn.Mod
     return wide, arguments.on(CPU, wide=True).call(copy.deepcopy(wide))
 
 
-def gradients_of(module: torch.nn.Module, arguments: Arguments) -> object:
+def gradients_of(module: torch.nn.Module, arguments: Arguments) -> list[torch.Tensor | None]:
     """Return the gradients of inputs and parameters."""
     return gradients(arguments.call(module), [*arguments.tensors(), *module.parameters()])
 

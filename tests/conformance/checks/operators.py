@@ -16,6 +16,7 @@ from tests.conformance.checks.execution import (
     RefusedError,
     expected_result,
     gradients,
+    has_gradient,
     is_determined,
 )
 from tests.conformance.comparison import expect_close
@@ -36,6 +37,9 @@ UNINITIALISED = {
     "new_empty",
     "new_empty_strided",
 }
+
+# Without `device=`, their results are on the CPU, also those of tensors on another device.
+FACTORIES = {"arange", "linspace", "logspace"}
 
 
 class WrongMemoryError(AssertionError):
@@ -88,15 +92,15 @@ def compare(info: OpInfo, sample: SampleInput, device: torch.device) -> None:
     arguments = Arguments.of(sample)
     expected, wide = expected_result(lambda one: one.call(info.op), arguments)
     actual = arguments.on(device).call(info.op)
-    expect_close(actual, expected, wide, values=has_values(info, arguments))
+    place = CPU if info.name in FACTORIES and "device" not in arguments.kwargs else device
+    expect_close(actual, expected, wide, device=place, values=has_values(info, arguments))
 
 
 def out(case: Case, device: torch.device) -> int:
     """`out=` of the right shape is written where it is."""
     info = operators()[case.entry]
     return count(
-        with_tensor_results(info, case),
-        lambda sample: write_out(info, sample, device, resized=False),
+        samples_of(info, case), lambda sample: write_out(info, sample, device, resized=False)
     )
 
 
@@ -104,44 +108,35 @@ def resize(case: Case, device: torch.device) -> int:
     """An empty `out=` is resized."""
     info = operators()[case.entry]
     return count(
-        with_tensor_results(info, case),
-        lambda sample: write_out(info, sample, device, resized=True),
+        samples_of(info, case), lambda sample: write_out(info, sample, device, resized=True)
     )
-
-
-def with_tensor_results(info: OpInfo, case: Case) -> Iterator[SampleInput]:
-    """Yield the samples that the CPU writes to `out=`."""
-    for sample in samples_of(info, case):
-        arguments = Arguments.of(sample)
-        with contextlib.suppress(RefusedError):
-            expected_result(lambda one: write_to_new(info, one), arguments)
-            yield sample
-
-
-def write_to_new(info: OpInfo, arguments: Arguments) -> object:
-    """Call an operator with an empty `out=` on the CPU."""
-    expected = arguments.on(CPU).call(info.op)
-    leaves = pytree.tree_leaves(expected)
-    if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
-        raise RefusedError
-    into = pytree.tree_map(lambda leaf: place(leaf, CPU, resized=True), expected)
-    try:
-        return Arguments(arguments.args, {**arguments.kwargs, "out": into}).call(info.op)
-    except TypeError as error:  # a schema whose out= is spelled otherwise
-        raise RefusedError from error
 
 
 def write_out(info: OpInfo, sample: SampleInput, device: torch.device, *, resized: bool) -> None:
     """Write a sample's result to `out=`."""
     arguments = Arguments.of(sample)
     expected, wide = expected_result(lambda one: one.call(info.op), arguments)
+    require_out(info, arguments, expected)
     into = pytree.tree_map(lambda leaf: place(leaf, device, resized=resized), expected)
     addresses = [leaf.data_ptr() for leaf in pytree.tree_leaves(into)]
     here = arguments.on(device)
-    Arguments(here.args, {**here.kwargs, "out": into}).call(info.op)
-    expect_close(into, expected, wide, values=has_values(info, arguments))
+    here.into(into).call(info.op)
+    expect_close(into, expected, wide, device=device, values=has_values(info, arguments))
     if not resized and addresses != [leaf.data_ptr() for leaf in pytree.tree_leaves(into)]:
         raise WrongMemoryError
+
+
+def require_out(info: OpInfo, arguments: Arguments, expected: object) -> None:
+    """Refuse a sample whose results the CPU does not write to an empty `out=`."""
+    if not all(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(expected)):
+        raise RefusedError
+    into = pytree.tree_map(lambda leaf: place(leaf, CPU, resized=True), expected)
+    here = arguments.on(CPU).into(into)
+    try:
+        here.call(info.op)
+    # TypeError: a schema whose out= is spelled otherwise.
+    except (RuntimeError, TypeError) as error:
+        raise RefusedError from error
 
 
 def place(expected: torch.Tensor, device: torch.device, *, resized: bool) -> torch.Tensor:
@@ -166,8 +161,8 @@ def write_in_place(info: OpInfo, sample: SampleInput, device: torch.device) -> N
     here = arguments.on(device)
     result = here.call(info.inplace_variant)
     values = has_values(info, arguments)
-    expect_close(result, expected, wide, values=values)
-    expect_close(here.args[0], expected, wide, values=values)
+    expect_close(result, expected, wide, device=device, values=values)
+    expect_close(here.args[0], expected, wide, device=device, values=values)
 
 
 def backward(case: Case, device: torch.device) -> int:
@@ -182,13 +177,15 @@ def compare_gradients(info: OpInfo, sample: SampleInput, device: torch.device) -
     arguments = Arguments.of(sample)
     differentiate = differentiation(info.op, sample.output_process_fn_grad)
     expected, wide = expected_result(differentiate, arguments)
+    if not has_gradient(expected):
+        raise RefusedError
     actual = differentiate(arguments.on(device))
-    expect_close(actual, expected, wide, values=has_values(info, arguments))
+    expect_close(actual, expected, wide, device=device, values=has_values(info, arguments))
 
 
 def differentiation(
     function: Callable[..., object], finish: Callable[[object], object]
-) -> Callable[[Arguments], object]:
+) -> Callable[[Arguments], list[torch.Tensor | None]]:
     """Return the function from arguments to their gradients."""
     return lambda arguments: gradients(finish(arguments.call(function)), arguments.tensors())
 
@@ -208,8 +205,9 @@ def errors(case: Case, device: torch.device) -> int:
 
 def refuses(info: OpInfo, arguments: Arguments, device: torch.device) -> bool:
     """Tell whether arguments lead to an error on a device."""
+    here = arguments.on(device)
     try:
-        arguments.on(device).call(info.op)
+        here.call(info.op)
         torch_npu.npu.synchronize()
     except Exception:  # noqa: BLE001 - any refusal is one; a crash ends the process
         return True

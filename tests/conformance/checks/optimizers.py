@@ -25,7 +25,7 @@ def steps(case: Case, device: torch.device, *, implementation: str | None) -> in
     for sample in info.optim_inputs_func(device="cpu"):
         options = {name: value for name, value in sample.kwargs.items() if name != "capturable"}
         expected = optimize(info, options, CPU)
-        expect_close(optimize(info, {**options, **choice}, device), expected)
+        expect_close(optimize(info, {**options, **choice}, device), expected, device=device)
         count += 1
     return count
 

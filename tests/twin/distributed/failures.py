@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from typing import NoReturn
 
 import pytest
 import torch
 import torch_npu
 from torch import distributed as dist
+from torch.distributed.distributed_c10d import _get_default_store
 
 
 def fails(text: str) -> NoReturn:
@@ -23,8 +23,14 @@ def fails(text: str) -> NoReturn:
 
 def done(error: RuntimeError) -> NoReturn:
     """End this rank well: what was expected has happened."""
+    _get_default_store().set(f"rank {dist.get_rank()} is done", "")
     print(f"rank {dist.get_rank()}: {error}", flush=True)  # noqa: T201 - for whoever looks
     os._exit(0)
+
+
+def wait_for(rank: int) -> None:
+    """Wait until another rank has seen what it expected."""
+    _get_default_store().wait([f"rank {rank} is done"])
 
 
 def peer_is_killed() -> None:
@@ -57,7 +63,7 @@ def peer_does_not_come() -> None:
     dist.all_reduce(x)
     torch_npu.npu.synchronize()
     if dist.get_rank() == 1:
-        time.sleep(60)
+        wait_for(0)
     dist.all_reduce(x)
     fails("rank 1 did not take part within 1 s")
 
@@ -92,9 +98,19 @@ def refused_types() -> None:
 def not_all_ranks_come() -> None:
     """Rank 1 does not make the communicator."""
     if dist.get_rank() == 1:
-        time.sleep(5)
+        wait_for(0)
         os._exit(0)
     late = "rank 1 of 2 did not call the communicator's initialisation within 2 s"
     with pytest.raises(RuntimeError, match=late) as raised:
         dist.all_reduce(torch.ones(4).to("npu"))
     done(raised.value)
+
+
+def parent_is_killed() -> None:
+    """The process that waits for the ranks is killed; `FIFO` is open as long as a rank lives."""
+    os.open(os.environ["FIFO"], os.O_WRONLY)
+    dist.barrier()
+    torch_npu.npu.synchronize()
+    if dist.get_rank() == 0:
+        os.kill(os.getppid(), signal.SIGKILL)
+    signal.pause()

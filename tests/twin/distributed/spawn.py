@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime as dt
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -29,6 +31,7 @@ HEAVY = (
     "torch.distributed.fsdp",
     "torch.distributed.tensor.parallel",
 )
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 LIMIT = dt.timedelta(seconds=60)  # of torch's own waits for the store
 
 
@@ -54,9 +57,7 @@ def finished(scenario: str, size: int = 2, **variables: str) -> subprocess.Compl
 def world(module: str, name: str, size: int) -> None:
     """Fork the ranks, and wait for all of them; ends the process with 1 if one failed."""
     with tempfile.TemporaryDirectory() as folder:
-        body = partial(
-            be_rank, import_module(module).__dict__[name], f"file://{folder}/store", size
-        )
+        body = partial(be_rank, import_module(module).__dict__[name], folder, size)
         children = [fork(partial(body, rank)) for rank in range(size)]
         codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     if any(codes):
@@ -66,12 +67,14 @@ def world(module: str, name: str, size: int) -> None:
 
 
 def fork(body: Callable[[], None]) -> int:
-    """Run `body` in a child, and return its process id."""
+    """Run `body` in a child that ends with this process, and return its process id."""
+    parent = os.getpid()
     child = os.fork()
     if child:
         return child
     code = 1
     try:
+        end_with(parent)
         body()
         code = 0
     except BaseException:  # noqa: BLE001 - reported, and told by the exit code
@@ -81,16 +84,27 @@ def fork(body: Callable[[], None]) -> int:
     os._exit(code)
 
 
-def be_rank(body: Callable[[], None], store: str, size: int, rank: int) -> None:
-    """Make the process group, run the scenario, and take the group down again."""
+def end_with(parent: int) -> None:
+    """Be killed when the parent ends: only that one is killed when a test takes too long."""
+    if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0 or os.getppid() != parent:
+        message = f"process {parent} has ended, or this one cannot be ended with it"
+        raise RuntimeError(message)
+
+
+def be_rank(body: Callable[[], None], folder: str, size: int, rank: int) -> None:
+    """Make the process group, run the scenario, and take the group down again.
+
+    The folder is the ranks' own, and removed after them: `FOLDER` for a scenario.
+    """
     import torch_npu  # noqa: PLC0415 - only on the twin
     from torch import distributed  # noqa: PLC0415
 
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank)}
+    os.environ["FOLDER"] = folder
     torch_npu.npu.set_device(rank % torch_npu.npu.device_count())
     distributed.init_process_group(
         os.environ.get("BACKEND", "hccl"),
-        init_method=store,
+        init_method=f"file://{folder}/store",
         rank=rank,
         world_size=size,
         timeout=LIMIT,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,6 +66,19 @@ def test_a_killed_peer_is_named() -> None:
 def test_a_peer_that_does_not_come_is_named() -> None:
     check("failures.peer_does_not_come", HCCL_EXEC_TIMEOUT="1")
     check("failures.not_all_ranks_come", HCCL_CONNECT_TIMEOUT="2")
+
+
+def test_ranks_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    """A test that takes too long is killed, and leaves no ranks behind."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    done = finished("failures.parent_is_killed", FIFO=str(fifo))
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    ended = select.poll()
+    ended.register(reader, 0)  # nobody writes: only the end is told
+    assert ended.poll(60_000) == [(reader, select.POLLHUP)]
+    os.close(reader)
 
 
 def test_groups_from_a_rank_table(tmp_path: Path) -> None:

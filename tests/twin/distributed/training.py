@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+from pathlib import Path
 
 import torch
 import torch_npu
@@ -156,8 +158,6 @@ def tensor_parallel() -> None:
 
 def saved() -> None:
     """A sharded model is saved and loaded by all ranks together."""
-    import tempfile  # noqa: PLC0415
-
     from torch.distributed.checkpoint.state_dict import (  # noqa: PLC0415
         get_model_state_dict,
         set_model_state_dict,
@@ -166,17 +166,16 @@ def saved() -> None:
     from torch.distributed.checkpoint.state_dict_saver import save  # noqa: PLC0415
     from torch.distributed.fsdp import fully_shard  # noqa: PLC0415
 
-    folder: list[object] = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
-    dist.broadcast_object_list(folder)
+    folder = Path(os.environ["FOLDER"], "checkpoint")
     model = made().to("npu")
     fully_shard(model)
     train(model)
     before = {name: value.full_tensor().cpu() for name, value in model.state_dict().items()}
-    save(get_model_state_dict(model), checkpoint_id=str(folder[0]))
+    save(get_model_state_dict(model), checkpoint_id=folder)
     other = made().to("npu")
     fully_shard(other)
     state = get_model_state_dict(other)
-    load(state, checkpoint_id=str(folder[0]))
+    load(state, checkpoint_id=folder)
     set_model_state_dict(other, state)
     for name, value in other.state_dict().items():
         torch.testing.assert_close(value.full_tensor().cpu(), before[name], rtol=0, atol=0)

@@ -6,6 +6,9 @@ import pytest
 
 import opwright.twin  # noqa: F401
 
+# isort: split
+from tests.twin.traces import no_traces, seeded  # noqa: F401 - fixtures of all tests here
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("twin")

@@ -85,10 +85,27 @@ def export(address: ctypes.c_void_p, size: int) -> tuple[int, bytes]:
     return code, key.value
 
 
+def exported(address: ctypes.c_void_p, size: int) -> bytes:
+    code, key = export(address, size)
+    assert code == 0, ascendcl.aclGetRecentErrMsg()
+    return key
+
+
+def import_into(address: ctypes.c_void_p, key: bytes, flags: int = 0) -> int:
+    code: int = ascendcl.aclrtIpcMemImportByKey(ctypes.byref(address), key, ctypes.c_uint64(flags))
+    return code
+
+
 def imported(key: bytes) -> ctypes.c_void_p:
     address = ctypes.c_void_p()
-    assert ascendcl.aclrtIpcMemImportByKey(ctypes.byref(address), key, ctypes.c_uint64(0)) == 0
+    assert import_into(address, key) == 0, ascendcl.aclGetRecentErrMsg()
     return address
+
+
+def refused(code: int, reason: bytes) -> None:
+    message: bytes = ascendcl.aclGetRecentErrMsg()
+    assert code == 107000
+    assert reason in message, message
 
 
 def fill(address: ctypes.c_void_p, value: int, count: int) -> None:
@@ -96,19 +113,27 @@ def fill(address: ctypes.c_void_p, value: int, count: int) -> None:
     assert ascendcl.aclrtMemset(address, size, value, size) == 0
 
 
+def content(address: ctypes.c_void_p, count: int) -> bytes:
+    result, size = ctypes.create_string_buffer(count), ctypes.c_size_t(count)
+    assert ascendcl.aclrtMemcpy(result, size, address, size, 2) == 0
+    return result.raw
+
+
 def first_byte(address: ctypes.c_void_p) -> int:
-    result, one = ctypes.c_uint8(), ctypes.c_size_t(1)
-    assert ascendcl.aclrtMemcpy(ctypes.byref(result), one, address, one, 2) == 0
-    return result.value
+    return content(address, 1)[0]
 
 
-def test_an_import_is_the_same_memory_until_it_is_freed() -> None:
+def free(*addresses: ctypes.c_void_p) -> None:
+    for address in addresses:
+        assert ascendcl.aclrtFree(address) == 0
+
+
+def test_an_import_is_the_same_memory_until_it_is_closed() -> None:
     size = 100_000
     address = allocate(size)
     fill(address, 3, size)
-    code, key = export(address, size)
-    assert code == 0
-    assert export(address, size) == (0, key)
+    key = exported(address, size)
+    assert exported(address, size) == key
     other = imported(key)
     assert other.value != address.value
     assert first_byte(other) == 3
@@ -117,30 +142,92 @@ def test_an_import_is_the_same_memory_until_it_is_freed() -> None:
     assert imported(key).value == other.value
     for _ in range(2):
         assert ascendcl.aclrtIpcMemClose(key) == 0
-    assert ascendcl.aclrtFree(address) == 0
+    assert ascendcl.aclrtIpcMemClose(key) == 0  # the exporter's own
+    refused(ascendcl.aclrtIpcMemClose(key), b"neither exported nor imported by this process")
+    free(address)
+
+
+def test_what_is_freed_is_shared_no_longer(tmp_path: Path) -> None:
+    """The key does not name what the process opens next; imports keep what they have."""
+    size = 1000
+    address = allocate(size)
+    fill(address, 3, size)
+    key = exported(address, size)
+    other = imported(key)
+    free(address)
     again = allocate(size)
+    assert again.value == address.value
     fill(again, 9, size)
-    assert first_byte(again) == 9
-    assert ascendcl.aclrtFree(again) == 0
+    assert first_byte(other) == 3
+    assert ascendcl.aclrtIpcMemClose(key) == 0
+    files = [(tmp_path / str(number)).open("w+b") for number in range(4)]
+    refused(import_into(ctypes.c_void_p(), key), b"is not there")
+    for file in files:
+        file.close()
+    free(again)
+
+
+def test_neighbours_are_not_shared() -> None:
+    size = 512
+    first, second = allocate(size), allocate(size)
+    fill(first, 1, size)
+    fill(second, 2, size)
+    key = exported(first, size)
+    other = imported(key)
+    free(second)
+    assert exported(first, size) == key
+    fill(first, 5, size)
+    assert first_byte(other) == 5
+    assert ascendcl.aclrtIpcMemClose(key) == 0
+    free(first)
+
+
+def test_what_tasks_write_during_an_export_is_not_lost() -> None:
+    """A stream fills the memory from its end on, while an export takes it from its begin on."""
+    size, piece = 64 << 20, 256 << 10
+    address = allocate(size)
+    assert address.value is not None
+    for value in range(1, 6):
+        fill(address, 0, size)
+        for offset in reversed(range(0, size, piece)):
+            place, count = ctypes.c_void_p(address.value + offset), ctypes.c_size_t(piece)
+            assert ascendcl.aclrtMemsetAsync(place, count, value, count, None) == 0
+        exported(address, size)
+        assert ascendcl.aclrtSynchronizeDevice() == 0
+        assert content(address, size).count(value) == size
+        free(address)
+        assert allocate(size).value == address.value  # not shared any more
+    free(address)
 
 
 def test_refusals_name_what_is_wrong() -> None:
-    address = allocate(4096)
+    address = allocate(8192)
     assert address.value is not None
     inside = ctypes.c_void_p(address.value + 512)
-    assert export(inside, 512)[0] == 107000
-    message: bytes = ascendcl.aclGetRecentErrMsg()
-    assert b"is not the start of an allocation" in message
-    nowhere = ctypes.c_void_p()
-    for key, reason in (
+    refused(export(inside, 512)[0], b"is not the start of an allocation")
+    key = exported(address, 8192)
+    stem, none = key.rpartition(b"-")[0], ctypes.c_void_p()
+    for wrong, reason in (
         (b"nonsense", b"'nonsense' is not a key"),
-        (b"opwright-1-999999-0-512", b"the shared memory of process 1 is not there"),
+        (key + b"000", b"says that it has 8192000 bytes"),
+        (key + b"x", b"is not a key"),
+        (b"opwright-1-999999-512", b"the shared memory of process 1 is not there"),
+        (stem[:-1] + b"-512", b"is not there"),
     ):
-        code = ascendcl.aclrtIpcMemImportByKey(ctypes.byref(nowhere), key, ctypes.c_uint64(0))
-        assert code == 107000
-        message = ascendcl.aclGetRecentErrMsg()
-        assert reason in message
-    assert ascendcl.aclrtFree(address) == 0
+        refused(import_into(none, wrong), reason)
+    refused(import_into(none, key, flags=2), b"parameter 'flags' is 2")
+    pids = (ctypes.c_int32 * 1)(1)
+    one = ctypes.c_size_t(1)
+    assert ascendcl.aclrtIpcMemSetImportPid(key, pids, one) == 0
+    refused(
+        ascendcl.aclrtIpcMemSetImportPid(b"opwright-1-2-512", pids, one),
+        b"was not exported by this process",
+    )
+    refused(
+        ascendcl.aclrtMemSetPidToShareableHandle(ctypes.c_uint64(5), pids, one),
+        b"was not exported by this process",
+    )
+    free(address)
 
 
 def test_a_physical_block_is_imported() -> None:

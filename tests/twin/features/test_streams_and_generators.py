@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 import torch_npu
 from torch.utils.checkpoint import checkpoint
 
 npu = torch_npu.npu
+SOC = "OPWRIGHT_SOC"
 
 
 def test_events_measure_what_lies_between_them() -> None:
@@ -86,9 +89,9 @@ def test_the_current_device() -> None:
 
 def test_properties() -> None:
     properties = npu.get_device_properties(0)
-    assert properties.name == npu.get_device_name() == "Ascend910B4"
+    assert properties.name == npu.get_device_name() == os.environ.get(SOC, "Ascend910B4")
     assert properties.total_memory == npu.mem_get_info()[1]
-    assert (properties.cube_core_num, properties.vector_core_num) == (20, 40)
+    assert 0 < properties.cube_core_num <= properties.vector_core_num
     assert npu.is_bf16_supported()
     assert npu.utilization() in range(101)
     assert torch.get_device_module("npu") is npu

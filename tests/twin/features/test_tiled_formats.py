@@ -26,7 +26,7 @@ DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.int8, torch.int32)
 def internal_formats() -> Iterator[None]:
     torch_npu.npu.config.allow_internal_format = True
     yield
-    torch_npu.npu.config.allow_internal_format = False
+    torch_npu.npu.config.allow_internal_format = False  # the default; it cannot be read
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:

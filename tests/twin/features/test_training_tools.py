@@ -142,9 +142,10 @@ def test_a_loader_pins_its_batches() -> None:
 
 @pytest.fixture
 def deterministic() -> Iterator[None]:
+    before = torch.get_deterministic_debug_mode()
     torch.use_deterministic_algorithms(mode=True)
     yield
-    torch.use_deterministic_algorithms(mode=False)
+    torch.set_deterministic_debug_mode(before)
 
 
 @pytest.mark.usefixtures("deterministic")

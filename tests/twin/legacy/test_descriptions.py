@@ -6,10 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-import opwright.twin  # noqa: F401 - before torch
-
-# isort: split
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +15,8 @@ from opwright.engine import kernels, legacy_kernels
 from opwright.engine.errors import KernelArgumentError, KernelRunError, MissingKernelError
 from opwright.engine.legacy import read_operator
 from opwright.engine.legacy_formats import LAYOUTS
+from opwright.engine.legacy_names import output_names
+from opwright.engine.loading import load_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +28,7 @@ CODES = {torch.float32: FLOAT, torch.int32: INT32, torch.int64: INT64}
 
 @pytest.fixture(autouse=True, scope="module")
 def _kernels() -> None:
-    import importlib  # noqa: PLC0415 - only here
-    import pkgutil  # noqa: PLC0415 - only here
-
-    for package in (kernels, legacy_kernels):
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    load_kernels(kernels, legacy_kernels)
 
 
 def described(tensor: torch.Tensor, name: str = "", **more: object) -> dict[str, Any]:
@@ -121,6 +114,38 @@ def test_outputs_may_turn_out_smaller() -> None:
     out = torch.full((4, 1), -1)
     assert run("NonZero", plain(torch.tensor([0.0, 5, 0, 6])), [out], reshape=True) == [(2, 1)]
     assert out.flatten().tolist() == [1, 3, -1, -1]
+
+
+def test_a_part_of_an_operand_is_not_all_of_it() -> None:
+    x = torch.arange(4.0)
+    where = plain(x, torch.tensor([2]), torch.tensor([1]), torch.tensor([0]))
+    assert run("AsStrided", where, [x], reshape=True) == [(2,)]
+    with pytest.raises(KernelRunError, match=r"float32\[2\], which the operator computes"):
+        run("AsStrided", where, [x])
+
+
+IMAGE = torch.zeros(1, 1, 2, 2)
+RESIZE = {"sizes": [2, 2], "mode": "cubic"}
+
+
+@pytest.mark.parametrize(
+    ("op_type", "inputs", "attributes", "words"),
+    [
+        ("ResizeD", [IMAGE], RESIZE | {"cubic_coeff_a": -0.5}, "cubic_coeff_a -0.5 is not"),
+        ("ResizeD", [IMAGE], RESIZE | {"exclude_outside": 1}, "exclude_outside 1 is not"),
+        ("ResizeD", [IMAGE], RESIZE | {"roi": [1]}, r"roi \[1\] is not available"),
+        ("ResizeD", [IMAGE], {"sizes": [2, 2]}, "nearest_mode 'round_prefer_floor' is not"),
+        ("DynamicGRUV2Grad", [IMAGE] * 14, {}, r"a mask of shape \[1, 1, 2, 2\] is not"),
+        ("NLLLoss", [IMAGE] * 3, {"reduction": "batchmean"}, "available: 'none', 'mean', 'sum'"),
+        ("LpLoss", [IMAGE] * 2, {"p": 2}, "p 2 is not available; available: 1"),
+    ],
+)
+def test_a_choice_that_a_kernel_does_not_make_is_refused(
+    op_type: str, inputs: list[torch.Tensor], attributes: dict[str, Any], words: str
+) -> None:
+    outputs = [torch.zeros(2, 2)] * len(output_names(op_type, 1))
+    with pytest.raises(KernelRunError, match=words):
+        run(op_type, plain(*inputs), outputs, **attributes)
 
 
 def test_refusals_name_type_and_attribute() -> None:

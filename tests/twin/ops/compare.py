@@ -20,8 +20,10 @@ __all__ = [
     "check",
     "check_in_place",
     "check_out",
+    "close",
     "copied",
     "layouts",
+    "near_integers",
     "rejects",
     "run_on_npu",
 ]
@@ -74,6 +76,28 @@ def agree(actual: object, expected: object) -> None:
             agree(one, other)
     else:
         assert actual == expected
+
+
+def close(actual: object, expected: torch.Tensor) -> None:
+    """Compare with what was computed in more bits: the device rounds to its dtype once."""
+    assert isinstance(actual, torch.Tensor)
+    rounding = {torch.float16: 1e-3, torch.bfloat16: 8e-3, torch.float32: 1e-5}[actual.dtype]
+    torch.testing.assert_close(
+        actual.cpu().double(), expected.to(actual.dtype).double(), rtol=rounding, atol=rounding
+    )
+
+
+def near_integers(actual: object, expected: torch.Tensor) -> None:
+    """Compare rounded numbers.
+
+    After float32 arithmetic in another order halves may round either way, but few are halves.
+    """
+    assert isinstance(actual, torch.Tensor)
+    assert not actual.is_floating_point()
+    assert actual.shape == expected.shape
+    differences = (actual.cpu().int() - expected.int()).abs()
+    assert differences.max() <= 1
+    assert differences.sum() <= max(1, 0.02 * differences.numel())
 
 
 def check(op: Callable[..., object], *args: object, **kwargs: object) -> None:

@@ -7,13 +7,7 @@ import pytest
 import opwright.twin  # noqa: F401
 
 # isort: split
-import torch
-
-
-@pytest.fixture(autouse=True)
-def seeded() -> None:
-    """A failure can be repeated, whichever tests ran before."""
-    torch.manual_seed(0)
+from tests.twin.traces import no_traces, seeded  # noqa: F401 - fixtures of all tests here
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

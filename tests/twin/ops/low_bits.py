@@ -24,6 +24,7 @@ __all__ = [
     "hifloat8",
     "microscaled",
     "nearest_hifloat8",
+    "nearly",
     "on_grid",
     "pairs",
     "stored",
@@ -118,6 +119,35 @@ def nearest_hifloat8(values: torch.Tensor) -> torch.Tensor:
 def stored(result: torch.Tensor, to: Format) -> torch.Tensor:
     """Numbers that the device wrote in the format."""
     return float4(result, to) if to.nibbles else result.cpu().float()
+
+
+def numbers_of(to: Format | None) -> torch.Tensor:
+    """All finite numbers of a format, in order; None: of hifloat8."""
+    if to is None:
+        found = torch.tensor([hifloat8(code) for code in range(256)]).double()
+        return found[found.isfinite()].sort().values
+    exponents = torch.arange(to.least_exponent, to.exponent + 1, dtype=torch.float64)
+    mantissas = torch.arange(2 ** (to.mantissa_bits + 1)) / 2**to.mantissa_bits
+    found = torch.outer(mantissas.double(), exponents.exp2()).flatten()
+    found = found[found <= to.highest]
+    return torch.tensor(sorted({*(-found).tolist(), *found.tolist()}), dtype=torch.float64)
+
+
+def nearly(actual: torch.Tensor, expected: torch.Tensor, to: Format | None) -> None:
+    """Compare numbers of a format (None: hifloat8), rounded after arithmetic in another order.
+
+    Each is the expected one or its neighbour, and few are not the expected ones.
+    """
+    assert actual.shape == expected.shape
+    numbers = numbers_of(to)
+    first, second = (
+        torch.searchsorted(numbers, each.double().contiguous()) for each in (actual, expected)
+    )
+    for places, values in ((first, actual), (second, expected)):
+        assert torch.equal(numbers[places.clamp_max(len(numbers) - 1)], values.double())
+    differences = (first - second).abs()
+    assert differences.max() <= 1
+    assert differences.sum() <= max(1, 0.02 * differences.numel())
 
 
 def pairs(codes: torch.Tensor, axis: int) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Sums, differences, products, quotients, powers: native/opapi/ops/arithmetic.cpp."""
+"""Sums, differences, products, quotients, powers: native/opapi/ops/elementwise/arithmetic.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention: native/opapi/ops/attention.cpp, against the formula in float64."""
+"""Attention: native/opapi/ops/attention/attention.cpp, against the formula in float64."""
 
 from __future__ import annotations
 

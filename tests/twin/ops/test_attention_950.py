@@ -1,4 +1,4 @@
-"""Attention as torch_npu calls it on Ascend950: native/opapi/ops/attention.cpp."""
+"""Attention as torch_npu calls it on Ascend950: native/opapi/ops/attention/attention.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention to parts of the keys, put together: native/opapi/ops/attention_update.cpp."""
+"""Attention to parts of the keys, put together: native/opapi/ops/attention/attention_update.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotary embeddings with tables and caches: native/opapi/ops/cached_rotary.cpp."""
+"""Rotary embeddings with tables and caches: native/opapi/ops/kv_cache/cached_rotary.cpp."""
 
 from __future__ import annotations
 

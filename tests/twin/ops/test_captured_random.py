@@ -1,4 +1,4 @@
-"""Random operators in captured graphs: native/opapi/ops/random.cpp with the state in tensors.
+"""Random operators in captured graphs: random/random.cpp with the state in tensors.
 
 While torch_npu captures, seed and offset live on the device; each replay advances the offset.
 """

@@ -1,4 +1,4 @@
-"""Causal convolutions, with a cache and with a mask: native/opapi/ops/causal_convolution.cpp."""
+"""Causal convolutions, cached and masked: native/opapi/ops/attention/causal_convolution.cpp."""
 
 from __future__ import annotations
 
@@ -146,6 +146,8 @@ def test_refusals() -> None:
     x, weight, states = normal(4, CHANNELS), normal(WIDTH, CHANNELS), normal(2, 2, CHANNELS)
     convolve = torch_npu.npu_fused_causal_conv1d
     rejects("queryStartLoc", convolve, x, weight, states)
+    twice = {"query_start_loc": int32(0, 4), "residual_connection": 2}
+    rejects("'residualConnection' is 2", convolve, x, weight, states, **twice)
     rejects("convStates", convolve, x, weight, states[:, :1], query_start_loc=int32(0, 4))
     rejects(
         "convStates",

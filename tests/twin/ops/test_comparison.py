@@ -1,4 +1,4 @@
-"""Comparisons and tests that give booleans: native/opapi/ops/comparison.cpp."""
+"""Comparisons and tests that give booleans: native/opapi/ops/elementwise/comparison.cpp."""
 
 from __future__ import annotations
 

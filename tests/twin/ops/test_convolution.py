@@ -1,4 +1,4 @@
-"""Convolutions: native/opapi/ops/convolution.cpp."""
+"""Convolutions: native/opapi/ops/vision/convolution.cpp."""
 
 from __future__ import annotations
 

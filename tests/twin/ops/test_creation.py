@@ -1,4 +1,4 @@
-"""Filling, copying, casting: native/opapi/ops/creation.cpp."""
+"""Filling, copying, casting: native/opapi/ops/shape/creation.cpp."""
 
 from __future__ import annotations
 

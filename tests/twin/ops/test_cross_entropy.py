@@ -1,4 +1,4 @@
-"""Cross entropy of torch_npu's own operators: native/opapi/ops/cross_entropy.cpp."""
+"""Cross entropy of torch_npu's own operators: native/opapi/ops/reduction/cross_entropy.cpp."""
 
 from __future__ import annotations
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 import torch_npu
 
 from tests.twin.ops.samples import some
-
-pytestmark = pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format")
 
 BATCH, CHANNELS, HEIGHT, WIDTH, GROUPS, KERNEL, OUT = 2, 4, 5, 6, 2, 3, 3
 STRIDE, PAD, DILATION = 2, 1, 1

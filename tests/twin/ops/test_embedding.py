@@ -1,4 +1,4 @@
-"""Table look-ups: native/opapi/ops/embedding.cpp."""
+"""Table look-ups: native/opapi/ops/shape/embedding.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantised and dequantised at once: native/opapi/ops/fake_quantization.cpp."""
+"""Quantised and dequantised at once: native/opapi/ops/quantization/fake_quantization.cpp."""
 
 from __future__ import annotations
 

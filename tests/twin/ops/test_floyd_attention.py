@@ -1,4 +1,4 @@
-"""Attention on triangles: native/opapi/ops/floyd_attention.cpp."""
+"""Attention on triangles: native/opapi/ops/attention/floyd_attention.cpp."""
 
 from __future__ import annotations
 

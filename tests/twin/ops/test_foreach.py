@@ -1,4 +1,4 @@
-"""Foreach: native/opapi/ops/foreach.cpp."""
+"""Foreach: native/opapi/ops/elementwise/foreach.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base storage formats: native/opapi/ops/format.cpp; the others: features/test_tiled_formats.py."""
+"""Base formats: native/opapi/ops/shape/format.cpp; the others: features/test_tiled_formats.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention for inference: native/opapi/ops/fused_infer_attention.cpp, against the formula."""
+"""Attention for inference by formula: native/opapi/ops/attention/fused_infer_attention.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gated activations and FastGelu: native/opapi/ops/gated_activation.cpp."""
+"""Gated activations and FastGelu: native/opapi/ops/elementwise/gated_activation.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gated delta rule, token by token and head by head: native/opapi/ops/gated_delta_rule.cpp."""
+"""The gated delta rule, token by token: native/opapi/ops/attention/gated_delta_rule.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of groups: native/opapi/ops/grouped_matmul.cpp."""
+"""Products of groups: native/opapi/ops/matmul/grouped_matmul.cpp."""
 
 from __future__ import annotations
 
@@ -317,6 +317,64 @@ def test_refusals() -> None:
     rejects("weights", run, group_list=torch.tensor([3, 3, 7, 8, 9]))
     rejects("actType", run, group_list=torch.tensor([3, 3, 7, 9]), act_type=3)
     rejects("groupListType", run, group_list=torch.tensor([3, 3, 7, 9]), group_list_type=4)
+
+
+def fourth_version(x: torch.Tensor, weights: torch.Tensor, out: torch.Tensor) -> dict[str, object]:
+    """Arguments of aclnnGroupedMatmulV4 by name; a refusal changes some of them."""
+    absent = dict.fromkeys(
+        (
+            "bias",
+            "scale",
+            "offset",
+            "antiquant_scale",
+            "antiquant_offset",
+            "per_token_scale",
+        )
+    )
+    return {
+        "x": [x],
+        "weight": [weights],
+        **absent,
+        "group_list": group_list(0),
+        **dict.fromkeys(("activation_input", "activation_scale", "activation_offset")),
+        "split_item": 3,
+        "group_type": 0,
+        "group_list_type": 0,
+        "act_type": 0,
+        "out": [out],
+        **dict.fromkeys(("activation_out", "scale_out")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("why", "changed"),
+    [
+        ("'splitItem' is 4", {"split_item": 4}),
+        ("with splitItem 1; allowed", {"split_item": 1}),
+        ("and groupType -1", {"group_type": -1}),
+        ("'perTokenScale' has 2 tensors", {"per_token_scale": [torch.ones(9), torch.ones(9)]}),
+        ("'activationInput'", {"activation_input": [torch.ones(9)]}),
+        (
+            "needs one more",
+            {"group_list": torch.tensor([[4, 9]]), "group_list_type": 2},
+        ),
+        (
+            "needs one more",
+            {
+                "group_type": 2,
+                "split_item": 0,
+                "group_list": torch.tensor([[7, 6]]),
+                "group_list_type": 2,
+                "weight": [torch.ones(6, 5)],
+                "out": [torch.ones(9, 5)],
+            },
+        ),
+    ],
+)
+def test_refusals_of_options(why: str, changed: dict[str, object]) -> None:
+    x, weights = some((9, 6), torch.float32), some((4, 6, 5), torch.float32)
+    arguments = fourth_version(x, weights, torch.zeros(9, 5)) | changed
+    rejects(why, call, "aclnnGroupedMatmulV4", *arguments.values())
 
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])

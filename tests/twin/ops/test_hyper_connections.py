@@ -1,4 +1,4 @@
-"""Hyper-connections: native/opapi/ops/hyper_connections.cpp."""
+"""Hyper-connections: native/opapi/ops/optimizer/hyper_connections.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training of an indexer: native/opapi/ops/indexer_loss.cpp, against autograd."""
+"""The training of an indexer: native/opapi/ops/attention/indexer_loss.cpp, against autograd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing by index or mask: native/opapi/ops/indexing.cpp, sparse.cpp."""
+"""Reading and writing by index or mask: native/opapi/ops/shape/indexing.cpp, sparse.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes into caches of keys and values: native/opapi/ops/kv_cache.cpp, token by token."""
+"""Writes into caches of keys and values: native/opapi/ops/kv_cache/kv_cache.cpp, token by token."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch_npu
 
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.inference import HALVES, normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
 BATCH, LENGTH, PAGES, PAGE = 2, 5, 7, 4
 NO = False
 ROPE, VALUE = 64, 96
-HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-
-
-def normal(*shape: int, dtype: torch.dtype = torch.float16, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def slots(count: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
@@ -306,7 +302,7 @@ def test_gather(dtype: torch.dtype, *, sums: bool, offset: bool) -> None:
         normal(PAGES, PAGE, 2, width, seed=i).mul(9).to(dtype) for i, width in ((0, 6), (1, 8))
     ]
     table = torch.tensor([[3, 1, 5], [6, -1, 2], [0, 4, 99]], dtype=torch.int32)
-    lengths, offsets = [7, 10, 9], [5, 0, 4]
+    lengths, offsets = [7, 10, 9], [5, -8, 4]
     on_npu, expected = [], []
     for cache in caches:
         rows = normal(28, 2, cache.size(3), seed=5).mul(9).to(dtype)
@@ -316,7 +312,7 @@ def test_gather(dtype: torch.dtype, *, sums: bool, offset: bool) -> None:
         for i, length in enumerate(lengths):
             for token in range(length):
                 entry = token // PAGE + (offsets[i] // PAGE if offset else 0)
-                page = int(table[i, entry]) if entry < 3 else -1
+                page = int(table[i, entry]) if 0 <= entry < 3 else -1
                 rows[row] = cache[page, token % PAGE] if 0 <= page < PAGES else 0
                 row += 1
         expected.append(rows)

@@ -1,4 +1,4 @@
-"""Logical and bitwise operators: native/opapi/ops/logical.cpp."""
+"""Logical and bitwise operators: native/opapi/ops/elementwise/logical.cpp."""
 
 from __future__ import annotations
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import opwright.twin  # noqa: F401 - comes before torch
-
-# isort: split
 from typing import NamedTuple
 
 import pytest
 import torch
 import torch_npu
-
-pytestmark = [
-    pytest.mark.twin,
-    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
 
 SCALE, BAND = 0.2, 100
 

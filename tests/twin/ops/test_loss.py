@@ -1,4 +1,4 @@
-"""Losses and their gradients: native/opapi/ops/loss.cpp."""
+"""Losses and their gradients: native/opapi/ops/reduction/loss.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of matrices and linear algebra: native/opapi/ops/matmul.cpp, linalg.cpp."""
+"""Products of matrices and linear algebra: native/opapi/ops/matmul/matmul.cpp, linalg.cpp."""
 
 from __future__ import annotations
 

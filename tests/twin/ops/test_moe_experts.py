@@ -1,4 +1,4 @@
-"""Tables of experts: native/opapi/ops/moe_experts.cpp."""
+"""Tables of experts: native/opapi/ops/moe/moe_experts.cpp."""
 
 from __future__ import annotations
 

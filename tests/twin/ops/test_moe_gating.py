@@ -1,4 +1,4 @@
-"""The choice of experts: native/opapi/ops/moe_gating.cpp."""
+"""The choice of experts: native/opapi/ops/moe/moe_gating.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens sorted by expert and back: native/opapi/ops/moe_permute.cpp."""
+"""Tokens sorted by expert and back: native/opapi/ops/moe/moe_permute.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and experts joined by a map: native/opapi/ops/moe_routing_map.cpp."""
+"""Tokens and experts joined by a map: native/opapi/ops/moe/moe_routing_map.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Microscaling formats: native/opapi/ops/mx_quantization.cpp, microscaling.cpp."""
+"""Microscaling formats: native/opapi/ops/quantization/mx_quantization.cpp, microscaling.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native sparse attention: native/opapi/ops/nsa_*.cpp, one query and one block at a time."""
+"""Native sparse attention: native/opapi/ops/attention/nsa_*.cpp, query by query, block by block."""
 
 from __future__ import annotations
 
@@ -325,3 +325,64 @@ def test_refusals() -> None:
     compress = torch_npu.npu_nsa_compress
     options = {"actual_seq_len": ends(LENGTHS)}
     rejects("weight", compress, tokens, weight[:-1], SIZE, STRIDE, **options)
+
+
+COMPRESS = torch_npu.npu_nsa_compress_attention
+SIZES = (SCALE, QUERY_HEADS, COMPRESSED, STEP, BLOCK, COUNT)
+SEQUENCES = {
+    "actual_seq_qlen": ends(QUERIES),
+    "actual_cmp_seq_kvlen": ends(KEYS),
+    "actual_sel_seq_kvlen": ends(BLOCKS),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ("'attenMask' has shape [5, 13]", {"atten_mask": torch.zeros(5, 13).bool()}),
+        ("'attenMask' has shape [1, 14]", {"atten_mask": torch.zeros(1, 14).bool()}),
+        ("'topkMask' has shape [4, 6]", {"topk_mask": torch.zeros(4, 6).bool()}),
+        ("'actualSelSeqKvLen' is [4, 3]", {"actual_sel_seq_kvlen": [4, 3]}),
+    ],
+)
+def test_masks_that_are_too_small(words: str, wrong: dict[str, object]) -> None:
+    query = normal(sum(QUERIES), QUERY_HEADS, WIDTH)
+    key, value = (normal(sum(KEYS), KEY_HEADS, width) for width in (WIDTH, VALUE))
+    rejects(words, COMPRESS, query, key, value, *SIZES, **SEQUENCES | wrong)
+
+
+def paged() -> tuple[torch.Tensor, ...]:
+    query = normal(2, QUERY_HEADS, WIDTH)
+    return query, normal(4, PAGE, KEY_HEADS * WIDTH), normal(4, PAGE, KEY_HEADS * VALUE)
+
+
+TABLE = torch.tensor([[3, -1], [0, 2]], dtype=torch.int32)
+
+
+def test_lengths_of_one_query() -> None:
+    """A 1 for each query, and lengths of which the compressed keys are all, change nothing."""
+    attend, sizes = torch_npu.npu_nsa_compress_attention_infer, (SCALE, QUERY_HEADS, KEY_HEADS)
+    given = (*paged(), *sizes, BLOCK, 5, PAGE, COMPRESSED, STEP)
+    options = {"layout": "TND", "block_table": TABLE, "actual_cmp_seq_kvlen": [14, 20]}
+    whole = [(length - 1) * STEP + COMPRESSED for length in (14, 20)]
+    said = {"actual_seq_qlen": [1, 1], "actual_sel_seq_kvlen": whole}
+    expected = run_on_npu(attend, *given, **options)
+    actual = run_on_npu(attend, *given, **options, **said)
+    assert isinstance(expected, tuple)
+    agree(actual, tuple(each.cpu() for each in expected))
+    rejects("'actualQSeqLen' is [2, 2]", attend, *given, **options, actual_seq_qlen=[2, 2])
+    rejects("'actualQSeqLen' is [1]", attend, *given, **options, actual_seq_qlen=[1])
+    short = [whole[0] - BLOCK, whole[1]]
+    rejects("of 5 blocks", attend, *given, **options, actual_sel_seq_kvlen=short)
+    rejects("for each of 2", attend, *given, **options, actual_sel_seq_kvlen=whole[:1])
+
+
+def test_blocks_of_one_query_agree_with_their_number() -> None:
+    attend, sizes = torch_npu.npu_nsa_select_attention_infer, (SCALE, QUERY_HEADS, KEY_HEADS)
+    chosen = torch.zeros(2, KEY_HEADS, 3, dtype=torch.int32)
+    options = {"layout": "TND", "block_table": TABLE, "actual_seq_kvlen": [14, 20]}
+    given = (*paged(), chosen, *sizes)
+    rejects("selectBlockCount 2", attend, *given, CHOSEN, 2, PAGE, **options)
+    rejects("selectBlockSize is 0", attend, *given, 0, 3, PAGE, **options)
+    several = options | {"actual_seq_qlen": [2, 1]}
+    rejects("'actualQSeqLen' is [2, 1]", attend, *given, CHOSEN, 3, PAGE, **several)

@@ -1,4 +1,4 @@
-"""Optimizer steps and gradient scaling: native/opapi/ops/optimizer.cpp."""
+"""Optimizer steps and gradient scaling: native/opapi/ops/optimizer/optimizer.cpp."""
 
 from __future__ import annotations
 

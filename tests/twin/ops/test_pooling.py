@@ -1,4 +1,4 @@
-"""Pooling and its inverse: native/opapi/ops/pooling.cpp."""
+"""Pooling and its inverse: native/opapi/ops/vision/pooling.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The older functions of attention for inference: native/opapi/ops/prompt_attention.cpp."""
+"""Older functions of attention for inference: native/opapi/ops/attention/prompt_attention.cpp."""
 
 from __future__ import annotations
 

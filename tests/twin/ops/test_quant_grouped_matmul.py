@@ -1,4 +1,4 @@
-"""Products of quantized matrices for groups: native/opapi/ops/quant_grouped_matmul.cpp."""
+"""Products of quantized matrices for groups: native/opapi/ops/matmul/quant_grouped_matmul.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantization and its inverse: native/opapi/ops/quantization.cpp."""
+"""Quantization and its inverse: native/opapi/ops/quantization/quantization.cpp."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.aclnn_calls import call
+from tests.twin.aclnn_calls import CODES, call
 from tests.twin.ops.compare import agree, copied, rejects, run_on_npu
 from tests.twin.ops.samples import some
 
@@ -72,7 +72,8 @@ def test_ascend_quant(sqrt: bool, mode: str) -> None:  # noqa: FBT001 - a parame
 def test_ascend_quant_to_eight_bit_floats(dtype: torch.dtype) -> None:
     x = some((4, 8), torch.float32) * 200
     out = torch.zeros(4, 8, dtype=torch.uint8).view(dtype).to("npu")
-    call("aclnnAscendQuant", x.to("npu"), torch.ones(1).to("npu"), None, False, "round", 36, out)  # noqa: FBT003
+    one, code = torch.ones(1).to("npu"), CODES[dtype]
+    call("aclnnAscendQuant", x.to("npu"), one, None, False, "round", code, out)  # noqa: FBT003
     bound = torch.finfo(dtype).max
     assert torch.equal(
         out.cpu().view(torch.uint8), x.clamp(-bound, bound).to(dtype).view(torch.uint8)
@@ -108,7 +109,7 @@ def test_anti_quant(target: torch.dtype) -> None:
     agree(actual, (small * scale).to(target))
     by_row = some((4,), torch.float32, 1, 3)
     out = torch.zeros(4, 16, dtype=target, device="npu")
-    call("aclnnAscendAntiQuant", x.to("npu"), by_row.to("npu"), None, 1, True, out)  # noqa: FBT003
+    call("aclnnAscendAntiQuant", x.to("npu"), by_row.to("npu"), None, CODES[target], True, out)  # noqa: FBT003
     agree(out, (x * by_row[:, None] ** 2).to(target))
 
 

@@ -1,4 +1,4 @@
-"""Quantized writes into caches, biases, convolution: native/opapi/ops/quantized_updates.cpp."""
+"""Quantized writes into caches, biases, convolution: quantization/quantized_updates.cpp."""
 
 from __future__ import annotations
 
@@ -86,6 +86,30 @@ def test_quant_convolution(groups: int, offset_x: int) -> None:
     sums = torch.nn.functional.conv2d(full, weight.double(), stride=2, groups=groups)
     expected = (sums + bias[:, None, None]) * scale[:, None, None]
     agree(out, expected.to(torch.float16))
+
+
+def test_rounding_of_quant_convolution() -> None:
+    """Halves: to even numbers, or away from zero; no other way."""
+    codes = torch.tensor([1, 3, -1, -3], dtype=torch.int8).view(1, 1, 1, 4)
+
+    def run(mode: str) -> torch.Tensor:
+        out = torch.zeros(1, 1, 1, 4, dtype=torch.int8).to("npu")
+        call(
+            "aclnnQuantConvolution",
+            codes.to("npu"),
+            torch.ones(1, 1, 1, 1, dtype=torch.int8).to("npu"),
+            None,
+            torch.tensor([0.5]).to("npu"),
+            None,
+            *([1, 1], [0, 0], [1, 1], False, [0, 0], 1, 0),
+            mode,
+            out,
+        )
+        return out.flatten().cpu()
+
+    agree(run("rint"), torch.tensor([0, 2, 0, -2], dtype=torch.int8))
+    agree(run("round"), torch.tensor([1, 2, -1, -2], dtype=torch.int8))
+    rejects("'roundMode' is 'floor'", run, "floor")
 
 
 def test_refusals() -> None:

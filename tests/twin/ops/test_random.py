@@ -1,4 +1,4 @@
-"""Random numbers: native/opapi/ops/random.cpp.
+"""Random numbers: native/opapi/ops/random/random.cpp.
 
 The device has a generator of its own, so numbers are compared with each other and with their
 distribution, not with the CPU's.

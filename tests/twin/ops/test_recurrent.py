@@ -1,7 +1,8 @@
-"""LSTM and GRU networks and their gradients: native/opapi/ops/lstm.cpp, gru.cpp."""
+"""LSTM and GRU networks and their gradients: native/opapi/ops/rnn/lstm.cpp, gru.cpp."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from typing import TypeAlias
 
@@ -9,7 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import rejects
+from tests.twin.ops.inference import normal
 
 LSTM, GRU = torch.ops.npu._lstm_npu, torch.ops.npu._gru_npu  # noqa: SLF001
 Network: TypeAlias = nn.LSTM | nn.GRU
@@ -42,8 +45,7 @@ def network(
     )
 
 
-def numbers(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 5) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+numbers = partial(normal, dtype=torch.float32, seed=5)
 
 
 def near(actual: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype = torch.float32) -> None:
@@ -212,6 +214,26 @@ def test_states_that_do_not_fit_are_refused() -> None:
         *options,
         batch_sizes=sizes,
     )
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_a_short_list_of_weight_gradients_is_refused(kind: type[Network]) -> None:
+    """What a C program can pass beside torch_npu's lists."""
+    weights = [weight.detach().to("npu") for weight in network(kind).parameters()]
+    x, y = (numbers(STEPS, BATCH, size).to("npu") for size in (FEATURES, HIDDEN))
+    state = numbers(1, BATCH, HIDDEN).to("npu")
+    no, grads = False, weights[:3]
+    gru = [
+        *(x, weights, state, y, state, *([y],) * 5),
+        *(None, True, 1, no, no, x, state, grads),
+    ]
+    lstm = [
+        *(x, [state, state], weights, y, state, state, *([y],) * 7),
+        *(None, True, 1, 0.0, True, no, no, None, x, state, state, grads),
+    ]
+    function, arguments = ("GRUBackward", gru) if kind is nn.GRU else ("LstmBackward", lstm)
+    words = "dparamsOut has 3 tensors; needed: 4"
+    rejects(words, call, f"aclnn{function}", *arguments)
 
 
 @pytest.mark.filterwarnings(

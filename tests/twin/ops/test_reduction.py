@@ -1,4 +1,4 @@
-"""Reductions and running sums: native/opapi/ops/reduction.cpp, cumulative.cpp."""
+"""Reductions and running sums: native/opapi/ops/reduction/reduction.cpp, cumulative.cpp."""
 
 from __future__ import annotations
 

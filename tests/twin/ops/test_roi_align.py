@@ -1,4 +1,4 @@
-"""Features of regions: native/opapi/ops/roi_align.cpp."""
+"""Features of regions: native/opapi/ops/vision/roi_align.cpp."""
 
 from __future__ import annotations
 
@@ -95,4 +95,21 @@ def test_refusals() -> None:
     rejects("roiEndMode is 3", align, features, ROIS[:1], 1.0, 2, 2, 2, 3)
     rejects("names image 1", align, features, ROIS, 1.0, 2, 2, 2, 0)
     rejects("rois has the shape", align, features, ROIS[:, 1:], 1.0, 2, 2, 2, 0)
-    assert run_on_npu(align, features, ROIS[:0], 1.0, 2, 2, 2, 0) is not None
+    nothing = run_on_npu(align, features, ROIS[:0], 1.0, 2, 2, 2, 0)
+    assert isinstance(nothing, torch.Tensor)
+    assert nothing.shape == (0, 2, 2, 2)
+    rejects("images with pixels", align, features[:, :, :0], ROIS[:1], 1.0, 2, 2, 2, 0)
+    rejects("0 to 16777216 samples", align, features, ROIS[:1], 1.0, 2, 2, 1 << 40, 0)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, 1e18])
+@pytest.mark.parametrize("place", range(5))
+def test_no_pixel_is_that_far(wrong: float, place: int) -> None:
+    rois = ROIS[:1].clone()
+    rois[0, place] = wrong
+    words = "rois has a region" if place else "rois names image"
+    for mode in (0, 1, 2):
+        rejects(words, torch_npu.npu_roi_align, torch.ones(1, 2, 4, 4), rois, 1.0, 2, 2, 0, mode)
+        seed = torch.ones(1, 2, 2, 2)
+        backward = (seed, rois, [1, 2, 4, 4], 2, 2, 1.0, 0)
+        rejects(words, torch_npu.npu_roi_alignbk, *backward, roi_end_mode=mode)

@@ -1,4 +1,4 @@
-"""Rotary position embeddings: native/opapi/ops/rotary.cpp."""
+"""Rotary position embeddings: native/opapi/ops/kv_cache/rotary.cpp."""
 
 from __future__ import annotations
 

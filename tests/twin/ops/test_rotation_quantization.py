@@ -1,4 +1,4 @@
-"""Quantization after rotations: native/opapi/ops/rotation_quantization.cpp."""
+"""Quantization after rotations: native/opapi/ops/quantization/rotation_quantization.cpp."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects
-from tests.twin.ops.low_bits import E2M1, E4M3, Format, microscaled, pairs, stored
+from tests.twin.ops.compare import agree, near_integers, rejects
+from tests.twin.ops.low_bits import E2M1, E4M3, Format, microscaled, nearly, pairs, stored
 from tests.twin.ops.samples import some
 from tests.twin.ops.test_quantization import unpacked
 
@@ -32,8 +32,7 @@ def test_rotate_quant_by_rows(four_bits: bool) -> None:  # noqa: FBT001 - a para
     values = rotated(x, matrix).float()
     scales = values.abs().amax(-1) / (7 if four_bits else 127)
     torch.testing.assert_close(scale.cpu(), scales, rtol=1e-2, atol=0)
-    found = unpacked(y) if four_bits else y.cpu().int()
-    assert (found - (values / scales[:, None]).round()).abs().max() <= 1
+    near_integers(unpacked(y) if four_bits else y, (values / scales[:, None]).round())
 
 
 @pytest.mark.parametrize("to", [E2M1, E4M3])
@@ -53,7 +52,7 @@ def test_rotate_quant_to_microscaling(to: Format, matrix: torch.Tensor) -> None:
             limit = groups.abs().amax(-1, keepdim=True) * 0.5
             values = groups.clamp(-limit, limit).view(4, 96)
         numbers, codes = microscaled(values, -1, to)
-        assert (stored(y, to) == numbers).float().mean() > 0.97
+        nearly(stored(y, to), numbers, to)
         agree(scale.cpu().view(torch.uint8), pairs(codes, -1))
 
 
@@ -65,8 +64,7 @@ def test_kronecker_quant(dtype: torch.dtype, clip: float) -> None:
     values = (left.float() @ (x.float() @ right.float())).to(dtype).float()
     scales = values.abs().amax((1, 2)) / (7 / clip)
     torch.testing.assert_close(scale.cpu(), scales, rtol=1e-2, atol=0)
-    expected = (values / scales[:, None, None]).round().clamp(-8, 7)
-    assert (unpacked(y) - expected).abs().max() <= 1
+    near_integers(unpacked(y), (values / scales[:, None, None]).round().clamp(-8, 7))
 
 
 def test_kronecker_quant_to_microscaling() -> None:
@@ -76,7 +74,7 @@ def test_kronecker_quant_to_microscaling() -> None:
     )
     values = (left.float() @ (x.float() @ right.float())).bfloat16().flatten(1)
     numbers, codes = microscaled(values, -1, E2M1)
-    assert (stored(y, E2M1) == numbers).float().mean() > 0.97
+    nearly(stored(y, E2M1), numbers, E2M1)
     agree(scale.cpu().view(torch.uint8), pairs(codes, -1))
 
 

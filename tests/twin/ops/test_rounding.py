@@ -1,4 +1,4 @@
-"""Functions of half precision round once, as the device's do: native/opapi/ops/precision.h."""
+"""Half precision is rounded once, as the device does: native/opapi/ops/common/precision.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates at indices: native/opapi/ops/scatter_update.cpp."""
+"""Updates at indices: native/opapi/ops/shape/scatter_update.cpp."""
 
 from __future__ import annotations
 

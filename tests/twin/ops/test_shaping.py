@@ -1,4 +1,4 @@
-"""Joining, padding, repeating, rearranging: native/opapi/ops/shaping.cpp."""
+"""Joining, padding, repeating, rearranging: native/opapi/ops/shape/shaping.cpp."""
 
 from __future__ import annotations
 

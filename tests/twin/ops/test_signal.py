@@ -1,4 +1,4 @@
-"""Signal transforms: native/opapi/ops/signal.cpp."""
+"""Signal transforms: native/opapi/ops/vision/signal.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting on a stream: native/opapi/ops/sleep.cpp."""
+"""Waiting on a stream: native/opapi/ops/random/sleep.cpp."""
 
 from __future__ import annotations
 

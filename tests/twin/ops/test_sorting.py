@@ -1,4 +1,4 @@
-"""Sorting, binary search, unique values: native/opapi/ops/sorting.cpp."""
+"""Sorting, binary search, unique values: native/opapi/ops/reduction/sorting.cpp."""
 
 from __future__ import annotations
 

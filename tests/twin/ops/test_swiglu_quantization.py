@@ -1,4 +1,4 @@
-"""SwiGLU and GELU with quantized results: native/opapi/ops/swiglu_quantization.cpp, gating.cpp."""
+"""SwiGLU and GELU, quantized: native/opapi/ops/quantization/swiglu_quantization.cpp."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import rejects, run_on_npu
-from tests.twin.ops.low_bits import E4M3, E5M2, Format, four_bits, on_grid, stored
+from tests.twin.ops.compare import near_integers, rejects, run_on_npu
+from tests.twin.ops.low_bits import E4M3, E5M2, Format, four_bits, nearly, on_grid, stored
 from tests.twin.ops.samples import some
 
 silu, gelu = torch.nn.functional.silu, torch.nn.functional.gelu
@@ -19,12 +19,7 @@ def halves(x: torch.Tensor, *, left: bool) -> torch.Tensor:
 
 
 def near(actual: object, expected: torch.Tensor) -> None:
-    """Halves may round either way after float32 arithmetic in another order."""
-    assert isinstance(actual, torch.Tensor)
-    assert actual.dtype == torch.int8
-    difference = (actual.cpu().int() - expected.round().clamp(-128, 127).int()).abs()
-    assert difference.max() <= 1
-    assert difference.float().mean() < 0.02
+    near_integers(actual, expected.round().clamp(-128, 127))
 
 
 def by_rows(values: torch.Tensor, highest: float = 127) -> tuple[torch.Tensor, torch.Tensor]:
@@ -76,14 +71,21 @@ def test_swiglu_quant_to_four_bits() -> None:
     near(signed.to(torch.int8), by_rows(halves(x, left=True), 7)[0])
 
 
+@pytest.mark.parametrize(
+    ("groups", "rows"),
+    [([4, 3], [0, 0, 0, 0, 1, 1, 1]), ([[2, 4], [0, 3]], [2, 2, 2, 2, 0, 0, 0])],
+    ids=["sizes", "pairs"],
+)
 @pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("bias", [None, torch.int32, torch.float32])
-def test_dequant_swiglu_quant(mode: int, bias: torch.dtype | None) -> None:
-    x, sizes = some((7, 32), torch.int32, -99, 99), torch.tensor([4, 3])
-    rows = [0, 0, 0, 0, 1, 1, 1]
-    weight, activation = torch.rand(2, 32) / 20, torch.rand(7) + 0.5
-    quant = torch.rand(2, 16) + 0.5
-    add = None if bias is None else some((2, 32), bias)
+def test_dequant_swiglu_quant(
+    mode: int, bias: torch.dtype | None, groups: list[object], rows: list[int]
+) -> None:
+    """Pairs name experts, of which some have no rows, in any order."""
+    x, experts = some((7, 32), torch.int32, -99, 99), 3
+    weight, activation = torch.rand(experts, 32) / 20, torch.rand(7) + 0.5
+    quant = torch.rand(experts, 16) + 0.5
+    add = None if bias is None else some((experts, 32), bias)
     actual = run_on_npu(
         torch_npu.npu_dequant_swiglu_quant,
         x,
@@ -91,7 +93,7 @@ def test_dequant_swiglu_quant(mode: int, bias: torch.dtype | None) -> None:
         activation_scale=activation,
         bias=add,
         quant_scale=quant,
-        group_index=sizes,
+        group_index=torch.tensor(groups),
         activate_left=True,
         quant_mode=1,
         swiglu_mode=mode,
@@ -149,7 +151,7 @@ def test_gelu_quant_to_eight_bit_floats(to: Format) -> None:
     y, scale = torch_npu.npu_gelu_quant(x.to("npu"), dst_type=to.code)
     values, factors = by_rows(gelu(x), to.highest)
     torch.testing.assert_close(scale.cpu(), factors)
-    assert (stored(y, to) == on_grid(values, to)).float().mean() > 0.95
+    nearly(stored(y, to), on_grid(values, to), to)
 
 
 def test_refusals() -> None:
@@ -157,3 +159,12 @@ def test_refusals() -> None:
     rejects("weightScaleOptional", torch_npu.npu_dequant_swiglu_quant, x.int())
     ends = torch.tensor([3, 9], dtype=torch.int32)
     rejects("group 1", torch_npu.npu_swiglu_quant, x, group_index=ends, quant_mode=1)
+    integers = some((3, 16), torch.int32)
+    beyond = {"weight_scale": torch.rand(2, 16), "group_index": torch.tensor([[2, 3]])}
+    rejects(
+        "a row for each expert",
+        torch_npu.npu_dequant_swiglu_quant,
+        integers,
+        **beyond,
+        quant_mode=1,
+    )

@@ -1,4 +1,4 @@
-"""Element-wise mathematics: native/opapi/ops/unary.cpp."""
+"""Element-wise mathematics: native/opapi/ops/elementwise/unary.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resampling: native/opapi/ops/upsample.cpp."""
+"""Resampling: native/opapi/ops/vision/upsample.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention of packed sequences: native/opapi/ops/variable_length_attention.cpp."""
+"""Attention of packed sequences: native/opapi/ops/attention/variable_length_attention.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products with a quantized weight: native/opapi/ops/weight_quant_matmul.cpp."""
+"""Products with a quantized weight: native/opapi/ops/matmul/weight_quant_matmul.cpp."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import rejects, run_on_npu
+from tests.twin.ops.compare import close, near_integers, rejects, run_on_npu
 from tests.twin.ops.samples import some
 from tests.twin.ops.test_quantization import packed
 
@@ -19,14 +19,6 @@ def expected(
 ) -> torch.Tensor:
     values = ((weight.float() + offset.float()) * scale.float()).to(x.dtype)
     return x.double() @ values.double()
-
-
-def close(actual: object, wanted: torch.Tensor) -> None:
-    assert isinstance(actual, torch.Tensor)
-    rounding = 1e-3 if actual.dtype == torch.float16 else 8e-3
-    torch.testing.assert_close(
-        actual.cpu().double(), wanted.to(actual.dtype).double(), rtol=rounding, atol=rounding
-    )
 
 
 @pytest.mark.parametrize("dtype", HALVES)
@@ -77,7 +69,7 @@ def test_quantized_result() -> None:
     wanted = expected(x, weight, scale, torch.zeros(1)) * 4 + 3
     assert isinstance(actual, torch.Tensor)
     assert actual.dtype == torch.int8
-    assert (actual.cpu() - wanted.round().clamp(-128, 127)).abs().max() <= 1
+    near_integers(actual, wanted.round().clamp(-128, 127))
 
 
 def test_eight_bit_floats() -> None:

@@ -1,0 +1,21 @@
+// native/opapi/ops/common/unlimited_window.h
+// Operators of sparse attention take the parameters of a window, and no window: both must be unlimited.
+#pragma once
+
+#include <limits>
+
+#include "opapi/opapi.h"
+
+namespace opwright::opapi {
+
+inline void require_unlimited(int64_t pre_tokens, int64_t next_tokens) {
+  static constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  const auto check = [](int64_t tokens, const char* name) {
+    require(tokens == kAll, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is ", tokens, "; it must be ", kAll,
+            " (2^63 - 1)");
+  };
+  check(pre_tokens, "pre_tokens");
+  check(next_tokens, "next_tokens");
+}
+
+}  // namespace opwright::opapi

@@ -1,0 +1,157 @@
+// native/opapi/ops/elementwise/activation.cpp
+// Activation functions and their gradients. `out` forms of ATen write straight into device memory; for functions that
+// have none, ATen's kernel is called with an iterator over the output.
+#include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/native/Activation.h>
+
+#include "opapi/ops/common/activations.h"
+
+#define ACTIVATION(NAME, FUNCTION) ACLNN(NAME, (In, self)(Out, out), at::FUNCTION##_out(out, self))
+#define INPLACE_ACTIVATION(NAME, FUNCTION) ACLNN(NAME, (Ref, self), at::FUNCTION##_(self))
+#define ACTIVATION_BACKWARD(NAME, FUNCTION) \
+  ACLNN(NAME, (In, gradOutput)(In, self)(Out, gradInput), at::FUNCTION##_out(gradInput, gradOutput, self))
+
+namespace {
+
+// ATen's relu has no kernel that writes into a given tensor; it is a lower bound of 0.
+void relu(const at::Tensor& self, at::Tensor& out) {
+  TORCH_CHECK(self.scalar_type() != at::kBool, "Boolean inputs not supported for relu");
+  at::clamp_min_out(out, self, 0);
+}
+
+// celu(x) = elu(x) with the negative input divided by alpha, which is how ATen computes it.
+at::Scalar celu_input_scale(const at::Scalar& alpha) {
+  require(alpha.toDouble() != 0, ACLNN_ERR_PARAM_INVALID, "alpha cannot be 0 for celu");
+  return 1.0 / alpha.toDouble();
+}
+
+// The slopes, one or one per channel (dimension 1), in a shape that broadcasts to `self`.
+at::Tensor slopes_for(const at::Tensor& self, const at::Tensor& weight) {
+  if (weight.dim() != 1 || weight.dim() == self.dim()) return weight;
+  at::DimVector shape(self.dim(), 1);
+  if (self.dim() > 1) shape[1] = weight.numel();
+  return weight.view(shape);
+}
+
+void prelu(const at::Tensor& self, const at::Tensor& weight, at::Tensor& out) {
+  const at::Tensor slopes = slopes_for(self, weight);
+  into(out, self.scalar_type(), [&](at::Tensor& target) {
+    at::TensorIterator elements =
+        at::TensorIteratorConfig().add_output(target).add_const_input(self).add_const_input(slopes).build();
+    at::native::prelu_stub(at::kCPU, elements);
+  });
+}
+
+void prelu_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, at::Tensor& grad_input,
+                    at::Tensor& grad_weight) {
+  const at::Tensor slopes = slopes_for(self, weight);
+  at::Tensor by_element = at::empty({0}, weight.options());
+  into(grad_input, self.scalar_type(), [&](at::Tensor& target) {
+    at::TensorIterator elements = at::TensorIteratorConfig()
+                                      .add_output(target)
+                                      .add_output(by_element)
+                                      .add_const_input(self)
+                                      .add_const_input(slopes)
+                                      .add_const_input(grad)
+                                      .build();
+    at::native::prelu_backward_stub(at::kCPU, elements);
+  });
+  assign(grad_weight, at::sum_to(by_element, slopes.sizes()).view(weight.sizes()));
+}
+
+// log sigmoid(x) = -softplus(-x): one pass, and unlike ATen's own kernels it needs no buffer between forward and
+// backward (callers pass an empty one). Beyond the bound both are exact in double precision.
+const at::Scalar kMirrored = -1.0;
+const at::Scalar kBound = 40.0;
+
+void log_sigmoid(const at::Tensor& self, at::Tensor& out) { at::softplus_out(out, self, kMirrored, kBound); }
+
+void hardswish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+  at::TensorIterator elements = at::TensorIterator::binary_op(out, grad, self);
+  at::native::hardswish_backward_stub(at::kCPU, elements);
+}
+
+void mish_backward(const at::Tensor& grad, const at::Tensor& self, at::Tensor& out) {
+  at::TensorIterator elements = at::TensorIterator::binary_op(out, grad, self);
+  at::native::mish_backward_stub(at::kCPU, elements);
+}
+
+}  // namespace
+
+ACLNN(Relu, (In, self)(Out, out), relu(self, out))
+INPLACE_ACTIVATION(InplaceRelu, relu)
+ACLNN(Threshold, (In, self)(Scalar, threshold)(Scalar, value)(Out, out), at::threshold_out(out, self, threshold, value))
+ACLNN(InplaceThreshold, (Ref, self)(Scalar, threshold)(Scalar, value), at::threshold_(self, threshold, value))
+ACLNN(ThresholdBackward, (In, gradOutput)(In, self)(Scalar, threshold)(Out, out),
+      at::threshold_backward_out(out, gradOutput, self, threshold))
+ACLNN(LeakyRelu, (In, self)(Scalar, negativeSlope)(Out, out), at::leaky_relu_out(out, self, negativeSlope))
+ACLNN(InplaceLeakyRelu, (Ref, self)(Scalar, negativeSlope), at::leaky_relu_(self, negativeSlope))
+ACLNN(LeakyReluBackward, (In, gradOutput)(In, self)(Scalar, negativeSlope)(Bool, selfIsResult)(Out, out),
+      at::leaky_relu_backward_out(out, gradOutput, self, negativeSlope, selfIsResult))
+ACLNN(Prelu, (In, self)(In, weight)(Out, out), prelu(self, weight, out))
+ACLNN(PreluBackward, (In, gradOutput)(In, self)(In, weight)(Out, gradInput)(Out, gradWeight),
+      prelu_backward(gradOutput, self, weight, gradInput, gradWeight))
+ACLNN(RReluWithNoise,
+      (In, self)(Ref, noise)(Scalar, lower)(Scalar, upper)(Bool, training)(Int, seed)(Int, offset)(Out, out),
+      at::rrelu_with_noise_out(out, self, noise, lower, upper, training, generator(seed, offset)))
+ACLNN(InplaceRReluWithNoise,
+      (Ref, self)(Ref, noise)(Scalar, lower)(Scalar, upper)(Bool, training)(Int, seed)(Int, offset),
+      at::rrelu_with_noise_(self, noise, lower, upper, training, generator(seed, offset)))
+
+ACLNN(Elu, (In, self)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale)(Out, out),
+      at::elu_out(out, self, alpha, scale, inputScale))
+ACLNN(InplaceElu, (Ref, self)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale),
+      at::elu_(self, alpha, scale, inputScale))
+ACLNN(EluBackward,
+      (In, gradOutput)(Scalar, alpha)(Scalar, scale)(Scalar, inputScale)(Bool, isResult)(In, selfOrResult)(Out,
+                                                                                                           gradInput),
+      at::elu_backward_out(gradInput, gradOutput, alpha, scale, inputScale, isResult, selfOrResult))
+ACLNN(Celu, (In, self)(Scalar, alpha)(Out, out), at::elu_out(out, self, alpha, 1.0, celu_input_scale(alpha)))
+ACLNN(InplaceCelu, (Ref, self)(Scalar, alpha), at::elu_(self, alpha, 1.0, celu_input_scale(alpha)))
+
+ACLNN(Gelu, (In, self)(Out, out), at::gelu_out(out, self, "none"))
+ACLNN(GeluV2, (In, x)(Int, approximate)(Out, y), at::gelu_out(y, x, gelu_form(approximate)))
+ACLNN(GeluBackward, (In, gradOutput)(In, self)(Out, gradInput),
+      at::gelu_backward_out(gradInput, gradOutput, self, "none"))
+ACLNN(GeluBackwardV2, (In, gradOutput)(In, self)(Text, approximate)(Out, gradInput),
+      at::gelu_backward_out(gradInput, gradOutput, self, approximate))
+ACTIVATION(Silu, silu)
+ACTIVATION_BACKWARD(SiluBackward, silu_backward)
+ACTIVATION(Mish, mish)
+INPLACE_ACTIVATION(InplaceMish, mish)
+ACLNN(MishBackward, (In, gradOutput)(In, self)(Out, gradInput), mish_backward(gradOutput, self, gradInput))
+ACTIVATION_BACKWARD(SigmoidBackward, sigmoid_backward)  // of the result
+ACTIVATION_BACKWARD(TanhBackward, tanh_backward)        // of the result
+ACLNN(Glu, (In, self)(Int, dim)(Out, out), at::glu_out(out, self, dim))
+ACLNN(GluBackward, (In, gradOut)(In, self)(Int, dim)(Out, out), at::glu_backward_out(out, gradOut, self, dim))
+
+ACLNN(Hardshrink, (In, self)(Scalar, lambd)(Out, out), at::hardshrink_out(out, self, lambd))
+ACLNN(HardshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),
+      at::hardshrink_backward_out(gradInput, gradOutput, self, lambd))
+ACTIVATION(Hardsigmoid, hardsigmoid)
+INPLACE_ACTIVATION(InplaceHardsigmoid, hardsigmoid)
+ACTIVATION_BACKWARD(HardsigmoidBackward, hardsigmoid_backward)
+ACTIVATION(Hardswish, hardswish)
+INPLACE_ACTIVATION(InplaceHardswish, hardswish)
+// The first form differs from the second on hardware only at +-3, where its caller mends the result itself.
+ACLNN(HardswishBackward, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
+ACLNN(HardswishBackwardV2, (In, gradOutput)(In, self)(Out, out), hardswish_backward(gradOutput, self, out))
+ACLNN(Hardtanh, (In, self)(Scalar, clipValueMin)(Scalar, clipValueMax)(Out, out),
+      at::hardtanh_out(out, self, clipValueMin, clipValueMax))
+ACLNN(InplaceHardtanh, (Ref, self)(Scalar, clipValueMin)(Scalar, clipValueMax),
+      at::hardtanh_(self, clipValueMin, clipValueMax))
+ACLNN(HardtanhBackward, (In, gradOutput)(In, self)(Scalar, min)(Scalar, max)(Out, out),
+      at::hardtanh_backward_out(out, gradOutput, self, min, max))
+ACLNN(Softplus, (In, self)(Scalar, beta)(Scalar, threshold)(Out, out), at::softplus_out(out, self, beta, threshold))
+ACLNN(SoftplusBackward, (In, gradOutput)(In, self)(Scalar, beta)(Scalar, threshold)(Out, gradInput),
+      at::softplus_backward_out(gradInput, gradOutput, self, beta, threshold))
+ACLNN(Softshrink, (In, self)(Scalar, lambd)(Out, out), at::softshrink_out(out, self, lambd))
+ACLNN(SoftshrinkBackward, (In, gradOutput)(In, self)(Scalar, lambd)(Out, gradInput),
+      at::softshrink_backward_out(gradInput, gradOutput, self, lambd))
+
+// torch_npu asks whether the first exists and runs the second.
+ACLNN(LogSigmoid, (In, self)(Out, out), log_sigmoid(self, out))
+ACLNN(LogSigmoidForward, (In, self)(Out, out)(OptOut, buffer), log_sigmoid(self, out))
+ACLNN(LogSigmoidBackward, (In, gradOutput)(In, self)(OptIn, buffer)(Out, gradInput),
+      at::softplus_backward_out(gradInput, gradOutput, self, kMirrored, kBound))

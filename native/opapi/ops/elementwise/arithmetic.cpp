@@ -1,0 +1,166 @@
+// native/opapi/ops/elementwise/arithmetic.cpp
+// Sums, differences, products, quotients, powers. Sibling names stand together: torch_npu takes the old path for the
+// whole group if one of them is missing.
+#include <string_view>
+
+#include "opapi/ops/common/precision.h"
+
+namespace {
+
+// Integers divided by zero: ATen raises, the device does not, and does not document what it computes. Here it is the
+// scalar unit's rule (AArch64): the quotient is 0, the remainder is the dividend.
+enum class Undivided { kQuotient, kRemainder };
+
+bool share_memory(const at::Tensor& out, const at::Tensor& operand) {
+  return out.storage().data() == operand.storage().data();
+}
+
+// function(out, self, other), unless there are integers and zeros; a search for zeros would cost as much as the
+// division, so it is ATen that finds them.
+template <class Function>
+void divide(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, Undivided rule, Function function) {
+  const at::ScalarType dtype = at::result_type(self, other);
+  if (!at::isIntegralType(dtype, /*includeBool=*/false)) {
+    function(out, self, other);
+    return;
+  }
+  // The operands are still needed if ATen stops half-way.
+  const bool in_place = other.numel() > 1 && (share_memory(out, self) || share_memory(out, other));
+  at::Tensor result = in_place ? at::empty(out.sizes(), out.options()) : out;
+  try {
+    function(result, self, other);
+  } catch (const c10::Error& error) {
+    if (std::string_view(error.what_without_backtrace()).find("ZeroDivisionError") == std::string_view::npos) throw;
+    const at::Tensor zero = other.eq(0);
+    result = at::empty({0}, dtype);
+    function(result, self, other.masked_fill(zero, 1));
+    result = rule == Undivided::kQuotient ? result.masked_fill(zero, 0) : at::where(zero, self, result);
+  }
+  if (!result.is_same(out)) assign(out, result);
+}
+
+void floor_divide(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+  divide(out, self, other, Undivided::kQuotient,
+         [](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) { at::floor_divide_out(to, a, b); });
+}
+
+void fmod(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+  divide(out, self, other, Undivided::kRemainder,
+         [](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) { at::fmod_out(to, a, b); });
+}
+
+void remainder(at::Tensor& out, const at::Tensor& self, const at::Tensor& other) {
+  divide(out, self, other, Undivided::kRemainder,
+         [](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) { at::remainder_out(to, a, b); });
+}
+
+// mode: 0 none, 1 trunc, 2 floor.
+void divide_rounding(at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int32_t mode) {
+  require(0 <= mode && mode <= 2, ACLNN_ERR_PARAM_INVALID, "parameter 'mode' is ", mode,
+          ", but must be 0 (true division), 1 (trunc) or 2 (floor)");
+  if (mode == 0) {
+    at::div_out(out, self, other);
+    return;
+  }
+  divide(out, self, other, Undivided::kQuotient, [mode](at::Tensor& to, const at::Tensor& a, const at::Tensor& b) {
+    at::div_out(to, a, b, mode == 1 ? "trunc" : "floor");
+  });
+}
+
+}  // namespace
+
+// out = function(self, other): NAME, and NAME ## s with a scalar operand.
+#define BINARY(NAME, FUNCTION) ACLNN(NAME, (In, self)(In, other)(Out, out), FUNCTION(out, self, other))
+#define BINARY_SCALAR(NAME, FUNCTION) \
+  ACLNN(NAME, (In, self)(Operand, other)(Out, out), FUNCTION(out, self, other.beside(self)))
+#define IN_PLACE(NAME, FUNCTION) ACLNN(Inplace##NAME, (Ref, selfRef)(In, other), FUNCTION(selfRef, selfRef, other))
+#define IN_PLACE_SCALAR(NAME, FUNCTION) \
+  ACLNN(Inplace##NAME, (Ref, selfRef)(Operand, other), FUNCTION(selfRef, selfRef, other.beside(selfRef)))
+
+ACLNN(Add, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha))
+ACLNN(Adds, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other.beside(self), alpha))
+ACLNN(AddV3, (Operand, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self.beside(other), other, alpha))
+ACLNN(InplaceAdd, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha))
+ACLNN(InplaceAdds, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.add_(other.beside(selfRef), alpha))
+// ATen's _add_relu has no half precision.
+ACLNN(AddRelu, (In, self)(In, other)(Scalar, alpha)(Out, out), at::add_out(out, self, other, alpha).relu_())
+ACLNN(InplaceAddRelu, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.add_(other, alpha).relu_())
+
+ACLNN(Sub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other, alpha))
+ACLNN(Subs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, self, other.beside(self), alpha))
+ACLNN(InplaceSub, (Ref, selfRef)(In, other)(Scalar, alpha), selfRef.sub_(other, alpha))
+ACLNN(InplaceSubs, (Ref, selfRef)(Operand, other)(Scalar, alpha), selfRef.sub_(other.beside(selfRef), alpha))
+ACLNN(Rsub, (In, self)(In, other)(Scalar, alpha)(Out, out), at::sub_out(out, other, self, alpha))
+ACLNN(Rsubs, (In, self)(Operand, other)(Scalar, alpha)(Out, out), at::sub_out(out, other.beside(self), self, alpha))
+
+BINARY(Mul, at::mul_out)
+BINARY_SCALAR(Muls, at::mul_out)
+ACLNN(InplaceMul, (Ref, selfRef)(In, other), selfRef.mul_(other))
+ACLNN(InplaceMuls, (Ref, selfRef)(Operand, other), selfRef.mul_(other.beside(selfRef)))
+
+BINARY(Div, at::div_out)
+BINARY_SCALAR(Divs, at::div_out)
+ACLNN(InplaceDiv, (Ref, selfRef)(In, other), selfRef.div_(other))
+ACLNN(InplaceDivs, (Ref, selfRef)(Operand, other), selfRef.div_(other.beside(selfRef)))
+
+ACLNN(DivMod, (In, self)(In, other)(Int32, mode)(Out, out), divide_rounding(out, self, other, mode))
+ACLNN(DivMods, (In, self)(Operand, other)(Int32, mode)(Out, out), divide_rounding(out, self, other.beside(self), mode))
+ACLNN(InplaceDivMod, (Ref, selfRef)(In, other)(Int32, mode), divide_rounding(selfRef, selfRef, other, mode))
+ACLNN(InplaceDivMods, (Ref, selfRef)(Operand, other)(Int32, mode),
+      divide_rounding(selfRef, selfRef, other.beside(selfRef), mode))
+
+BINARY(FloorDivide, floor_divide)
+BINARY_SCALAR(FloorDivides, floor_divide)
+IN_PLACE(FloorDivide, floor_divide)
+IN_PLACE_SCALAR(FloorDivides, floor_divide)
+
+BINARY(FmodTensor, fmod)
+BINARY_SCALAR(FmodScalar, fmod)
+IN_PLACE(FmodTensor, fmod)
+IN_PLACE_SCALAR(FmodScalar, fmod)
+
+BINARY(RemainderTensorTensor, remainder)
+BINARY_SCALAR(RemainderTensorScalar, remainder)
+ACLNN(RemainderScalarTensor, (Operand, self)(In, other)(Out, out), remainder(out, self.beside(other), other))
+IN_PLACE(RemainderTensorTensor, remainder)
+IN_PLACE_SCALAR(RemainderTensorScalar, remainder)
+
+ACLNN(PowTensorTensor, (In, self)(In, exponent)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::pow_out(target, widened(self), widened(exponent)); }))
+ACLNN(PowTensorScalar, (In, self)(Scalar, exponent)(Out, out),
+      rounded_once(out, [&](at::Tensor& target) { at::pow_out(target, widened(self), exponent); }))
+ACLNN(PowScalarTensor, (Scalar, self)(In, exponent)(Out, out), at::pow_out(out, self, exponent))
+ACLNN(InplacePowTensorTensor, (Ref, self)(In, exponent), self.pow_(exponent))
+ACLNN(InplacePowTensorScalar, (Ref, self)(Scalar, exponent), self.pow_(exponent))
+
+ACLNN(Addcdiv, (In, self)(In, tensor1)(In, tensor2)(Scalar, value)(Out, out),
+      at::addcdiv_out(out, self, tensor1, tensor2, value))
+ACLNN(InplaceAddcdiv, (Ref, selfRef)(In, tensor1)(In, tensor2)(Scalar, value),
+      selfRef.addcdiv_(tensor1, tensor2, value))
+ACLNN(Addcmul, (In, self)(In, tensor1)(In, tensor2)(Scalar, value)(Out, out),
+      at::addcmul_out(out, self, tensor1, tensor2, value))
+ACLNN(InplaceAddcmul, (Ref, selfRef)(In, tensor1)(In, tensor2)(Scalar, value),
+      selfRef.addcmul_(tensor1, tensor2, value))
+
+ACLNN(Lerp, (In, self)(In, end)(In, weight)(Out, out), at::lerp_out(out, self, end, weight))
+ACLNN(Lerps, (In, self)(In, end)(Scalar, weight)(Out, out), at::lerp_out(out, self, end, weight))
+ACLNN(InplaceLerp, (Ref, selfRef)(In, end)(In, weight), selfRef.lerp_(end, weight))
+ACLNN(InplaceLerps, (Ref, selfRef)(In, end)(Scalar, weight), selfRef.lerp_(end, weight))
+
+BINARY(Atan2, at::atan2_out)
+ACLNN(InplaceAtan2, (Ref, selfRef)(In, other), selfRef.atan2_(other))
+BINARY(Maximum, at::maximum_out)
+BINARY(Minimum, at::minimum_out)
+BINARY(Gcd, at::gcd_out)
+BINARY(LogAddExp, at::logaddexp_out)
+BINARY(LogAddExp2, at::logaddexp2_out)
+
+BINARY(XLogYTensor, at::xlogy_out)
+BINARY_SCALAR(XLogYScalarOther, at::xlogy_out)
+ACLNN(XLogYScalarSelf, (Operand, self)(In, other)(Out, out), at::xlogy_out(out, self.beside(other), other))
+ACLNN(InplaceXLogYScalarOther, (Ref, selfRef)(Operand, other), selfRef.xlogy_(other.beside(selfRef)))
+
+ACLNN(LeftShift, (In, self)(In, shiftBits)(Out, out), at::bitwise_left_shift_out(out, self, shiftBits))
+ACLNN(LeftShifts, (In, self)(Operand, shiftBits)(Out, out),
+      at::bitwise_left_shift_out(out, self, shiftBits.beside(self)))
+ACLNN(RightShift, (In, input)(In, shiftBits)(Out, out), at::bitwise_right_shift_out(out, input, shiftBits))

@@ -1,0 +1,137 @@
+// native/opapi/ops/reduction/loss.cpp
+// Losses and their gradients. reduction: 0 none, 1 mean, 2 sum, as in ATen.
+#include <ATen/ExpandUtils.h>
+
+#include "opapi/ops/common/precision.h"
+
+namespace {
+
+// The incoming gradient per element: a mean passes each element its share.
+at::Tensor share(const at::Tensor& grad, int64_t reduction, int64_t elements) {
+  return reduction == at::Reduction::Mean ? at::div(grad, static_cast<double>(elements)) : grad;
+}
+
+void bce_with_logits_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
+                              const OptionalTensor& weight, const OptionalTensor& pos_weight, int64_t reduction,
+                              at::Tensor& out) {
+  into(out, at::result_type(self, target), [&](at::Tensor& result) {
+    at::sigmoid_out(result, self);
+    if (pos_weight) {
+      // d/dx of -(p t log s(x) + (1 - t) log(1 - s(x))), with the gradient of log s(x) being 1 - s(x)
+      const at::Tensor positive = at::mul(*pos_weight, target);
+      result.mul_(at::sub(positive, target).add_(1)).sub_(positive);
+    } else {
+      result.sub_(target);
+    }
+    if (weight) result.mul_(*weight);
+    result.mul_(share(grad, reduction, self.numel()));
+  });
+}
+
+void l1_loss_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
+                      at::Tensor& grad_input) {
+  const at::Tensor sign = at::sub(self, target).sign_();
+  assign(grad_input, at::mul(sign, share(grad, reduction, sign.numel())));
+}
+
+// kl = t (log t - x), or exp(t) (t - x) if the target is given as a logarithm. 0 log 0 counts as 0.
+void kl_div_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
+                     bool log_target, at::Tensor& out) {
+  const std::vector<int64_t> shape = at::infer_size(self.sizes(), target.sizes());
+  const at::Tensor factor = share(grad, reduction, c10::multiply_integers(shape)).neg();
+  const at::Tensor by_element = at::mul(log_target ? at::exp(target) : target, factor);
+  assign(out, at::sum_to(by_element.expand(shape), self.sizes()));
+}
+
+void kl_div_target_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
+                            bool log_target, at::Tensor& grad_target) {
+  const at::Tensor by_element = log_target ? at::mul(at::exp(target), at::sub(at::add(target, 1), self))
+                                           : at::sub(at::add(at::log(target), 1), self).masked_fill_(target.eq(0), 0);
+  assign(grad_target, at::sum_to(at::mul(by_element, share(grad, reduction, by_element.numel())), target.sizes()));
+}
+
+// The device rounds the last dimension of log_alpha up to whole blocks of 8.
+void ctc_loss(const at::Tensor& log_probs, const at::Tensor& targets, at::IntArrayRef input_lengths,
+              at::IntArrayRef target_lengths, int64_t blank, bool zero_infinity, at::Tensor& loss,
+              at::Tensor& log_alpha) {
+  const auto [result, alpha] = at::_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity);
+  assign(loss, result);
+  at::Tensor used = log_alpha.narrow(-1, 0, alpha.size(-1));
+  used.copy_(alpha.view(used.sizes()));
+}
+
+void ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                       at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, const at::Tensor& loss,
+                       const at::Tensor& log_alpha, int64_t blank, bool zero_infinity, at::Tensor& out) {
+  const int64_t longest = target_lengths.empty() ? 0 : *std::max_element(target_lengths.begin(), target_lengths.end());
+  const at::Tensor alpha = log_alpha.narrow(-1, 0, std::min(log_alpha.size(-1), 2 * longest + 1)).contiguous();
+  assign(out, at::_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, loss, alpha, blank,
+                                     zero_infinity));
+}
+
+}  // namespace
+
+// ATen's out= forms use the output for the unreduced loss first, whatever its size: only without reduction they fit.
+#define REDUCED(FUNCTION, OUT, ...)                                                          \
+  reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__)) \
+                                   : assign(OUT, at::FUNCTION(__VA_ARGS__))
+#define LOSS(NAME, FUNCTION)                                                                                     \
+  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out), REDUCED(FUNCTION, out, self, target, reduction)) \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),                        \
+        at::FUNCTION##_backward_out(out, gradOutput, self, target, reduction))
+
+LOSS(MseLoss, mse_loss)
+LOSS(SoftMarginLoss, soft_margin_loss)
+ACLNN(SmoothL1Loss, (In, self)(In, target)(Int, reduction)(Float, beta)(Out, result),
+      REDUCED(smooth_l1_loss, result, self, target, reduction, beta))
+ACLNN(SmoothL1LossBackward, (In, gradOut)(In, self)(In, target)(Int, reduction)(Float, beta)(Out, gradInput),
+      at::smooth_l1_loss_backward_out(gradInput, gradOut, self, target, reduction, beta))
+ACLNN(L1Loss, (In, self)(In, target)(Int, reduction)(Out, out), assign(out, at::l1_loss(self, target, reduction)))
+ACLNN(L1LossBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, gradInput),
+      l1_loss_backward(gradOutput, self, target, reduction, gradInput))
+ACLNN(KlDiv, (In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, out),
+      assign(out, at::kl_div(self, target, reduction, logTarget)))
+ACLNN(KlDivBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, out),
+      kl_div_backward(gradOutput, self, target, reduction, logTarget, out))
+ACLNN(KlDivTargetBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, gradTarget),
+      kl_div_target_backward(gradOutput, self, target, reduction, logTarget, gradTarget))
+
+ACLNN(BinaryCrossEntropy, (In, self)(In, target)(OptIn, weight)(Int, reduction)(Out, out),
+      REDUCED(binary_cross_entropy, out, self, target, weight, reduction))
+ACLNN(BinaryCrossEntropyBackward,
+      (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(Int, reduction)(Out, out),
+      at::binary_cross_entropy_backward_out(out, gradOutput, self, target, weightOptional, reduction))
+ACLNN(BinaryCrossEntropyWithLogits,
+      (In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),
+      assign(out, at::binary_cross_entropy_with_logits(widened(self), widened(target), widened(weightOptional),
+                                                       widened(posWeightOptional), reduction)))
+ACLNN(BinaryCrossEntropyWithLogitsBackward,
+      (In, gradOutput)(In, self)(In, target)(OptIn, weightOptional)(OptIn, posWeightOptional)(Int, reduction)(Out, out),
+      bce_with_logits_backward(widened(gradOutput), widened(self), widened(target), widened(weightOptional),
+                               widened(posWeightOptional), reduction, out))
+
+ACLNN(NLLLoss,
+      (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),
+      at::nll_loss_forward_out(out, totalWeightOut, self, target, weight, reduction, ignoreIndex))
+ACLNN(NLLLossBackward,
+      (In, gradOutput)(In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(In, totalWeight)(Out,
+                                                                                                                  out),
+      at::nll_loss_backward_out(out, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight))
+ACLNN(NLLLoss2d,
+      (In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(Out, out)(Out, totalWeightOut),
+      at::nll_loss2d_forward_out(out, totalWeightOut, self, target, weight, reduction, ignoreIndex))
+ACLNN(NLLLoss2dBackward,
+      (In, gradOutput)(In, self)(Index, target)(OptIn, weight)(Int, reduction)(Int, ignoreIndex)(In, totalWeight)(Out,
+                                                                                                                  out),
+      at::nll_loss2d_backward_out(out, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight))
+ACLNN(MultilabelMarginLoss, (In, self)(Index, target)(Int, reduction)(Out, out)(Out, isTarget),
+      at::multilabel_margin_loss_forward_out(out, isTarget, self, target, reduction))
+ACLNN(CtcLoss,
+      (In, logProbs)(Index, targets)(Ints, inputLengths)(Ints, targetlengths)(Int, blank)(Bool, zeroInfinity)(
+          Out, negLogLikelihoodOut)(Out, logAlphaOut),
+      ctc_loss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity, negLogLikelihoodOut, logAlphaOut))
+ACLNN(CtcLossBackward,
+      (In, gradOut)(In, logProbs)(Index, targets)(Ints, inputLengths)(Ints, targetLengths)(In, negLogLikelihood)(
+          In, logAlpha)(Int, blank)(Bool, zeroInfinity)(Out, out),
+      ctc_loss_backward(gradOut, logProbs, targets, inputLengths, targetLengths, negLogLikelihood, logAlpha, blank,
+                        zeroInfinity, out))

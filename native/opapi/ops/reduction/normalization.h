@@ -1,0 +1,54 @@
+// native/opapi/ops/reduction/normalization.h
+// What the tables of normalisations share. Statistics are float32 for half inputs.
+#pragma once
+
+#include "opapi/opapi.h"
+
+namespace opwright::opapi {
+
+inline bool is_half(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
+}
+
+inline at::ScalarType statistics_dtype(const at::Tensor& input) {
+  return is_half(input) ? at::kFloat : input.scalar_type();
+}
+
+// A parameter or statistic, dense in the statistics' dtype. ATen keeps its statistics in the dtype of the parameters.
+inline OptionalTensor parameter(const OptionalTensor& tensor, const at::Tensor& input) {
+  if (!tensor || !tensor->defined()) return std::nullopt;
+  return tensor->to(statistics_dtype(input)).contiguous();
+}
+
+// The same for a scale. If there is none, ATen would compute half inputs with half statistics: scale by one instead.
+inline OptionalTensor scale_parameter(const OptionalTensor& weight, const at::Tensor& input, at::IntArrayRef shape) {
+  if (!weight && is_half(input)) return at::ones(shape, at::kFloat);
+  return parameter(weight, input);
+}
+
+// Where ATen's kernels write a result like `input`: they want dense memory of its dtype. If `out` is that, `assign` has
+// nothing left to do.
+inline at::Tensor result_for(const at::Tensor& out, const at::Tensor& input) {
+  const bool fits =
+      out.defined() && out.is_contiguous() && out.scalar_type() == input.scalar_type() && out.sizes() == input.sizes();
+  return fits ? out : at::empty(input.sizes(), input.options());
+}
+
+// Statistics have one value per row or group; callers differ in the dimensions of size 1 they keep.
+inline void assign_statistic(at::Tensor& out, const at::Tensor& result) {
+  if (out.defined()) out.copy_(result.reshape(out.sizes()));
+}
+
+// An output that the mask may have left out.
+inline void assign_wanted(at::Tensor& out, const at::Tensor& result) {
+  if (result.defined()) assign(out, result);
+}
+
+// One value per channel (dimension 1) in a shape that broadcasts to `input`.
+inline at::Tensor per_channel(const at::Tensor& values, const at::Tensor& input) {
+  at::DimVector shape(input.dim(), 1);
+  shape[1] = input.size(1);
+  return values.reshape(shape);
+}
+
+}  // namespace opwright::opapi

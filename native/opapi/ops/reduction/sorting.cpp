@@ -1,0 +1,53 @@
+// native/opapi/ops/reduction/sorting.cpp
+// Sorting, the largest k, binary search, unique values.
+#include "opapi/opapi.h"
+
+namespace {
+
+constexpr int64_t kNoDim = 1000;  // UniqueConsecutive: over the flattened tensor
+
+at::Tensor none() { return at::empty({0}, at::kLong); }
+
+// The inverse is written only on demand; callers allocate it for the counts alone, too.
+void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& result, bool return_inverse, bool return_counts,
+            at::Tensor& values, at::Tensor& inverse, at::Tensor& counts) {
+  values = std::get<0>(result);
+  if (return_inverse) assign(inverse, std::get<1>(result));
+  counts = return_counts ? std::get<2>(result) : none();
+}
+
+}  // namespace
+
+ACLNN(Sort, (In, self)(Bool, stable)(Int, dim)(Bool, descending)(Out, valuesOut)(OutIndex, indicesOut),
+      at::sort_out(valuesOut, indicesOut, self, stable, dim, descending))
+ACLNN(Topk, (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Out, valuesOut)(OutIndex, indicesOut),
+      at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
+
+// sortPolicy is a hint about speed.
+ACLNN(TopkV2,
+      (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Int, sortPolicy)(Out, valuesOut)(OutIndex, indicesOut),
+      at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
+
+// The output's dtype decides about int32.
+#define SEARCH(NAME, KIND)                                                                               \
+  ACLNN(NAME, (In, sortedSequence)(KIND, self)(Bool, outInt32)(Bool, right)(OptIndex, sorter)(Out, out), \
+        at::searchsorted_out(out, sortedSequence, self, out.scalar_type() == at::kInt, right, std::nullopt, sorter))
+SEARCH(SearchSorted, In)
+SEARCH(SearchSorteds, Scalar)
+ACLNN(Bucketize, (In, self)(In, boundaries)(Bool, outInt32)(Bool, right)(Out, out),
+      at::bucketize_out(out, self, boundaries, out.scalar_type() == at::kInt, right))
+
+ACLNN(Unique, (In, self)(Bool, sorted)(Bool, returnInverse)(DynamicOut, valueOut)(Out, inverseOut),
+      unique(at::_unique2(self, sorted, returnInverse, false), returnInverse, false, valueOut, inverseOut, NoTensor{}))
+#define UNIQUE_OUTPUTS (DynamicOut, valueOut)(Out, inverseOut)(DynamicOut, countsOut)
+ACLNN(Unique2, (In, self)(Bool, sorted)(Bool, returnInverse)(Bool, returnCounts)UNIQUE_OUTPUTS,
+      unique(at::_unique2(self, sorted, returnInverse, returnCounts), returnInverse, returnCounts, valueOut, inverseOut,
+             countsOut))
+ACLNN(UniqueConsecutive, (In, self)(Bool, returnInverse)(Bool, returnCounts)(Int, dim)UNIQUE_OUTPUTS,
+      unique(at::unique_consecutive(self, returnInverse, returnCounts,
+                                    dim == kNoDim ? std::nullopt : std::optional<int64_t>(dim)),
+             returnInverse, returnCounts, valueOut, inverseOut, countsOut))
+// Callers have no flag for the counts and expect them.
+ACLNN(UniqueDim, (In, self)(Bool, sorted)(Bool, returnInverse)(Int, dim)UNIQUE_OUTPUTS,
+      unique(at::unique_dim(self, dim, sorted, /*return_inverse=*/true, /*return_counts=*/true), true, true, valueOut,
+             inverseOut, countsOut))

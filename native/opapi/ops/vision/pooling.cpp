@@ -1,0 +1,106 @@
+// native/opapi/ops/vision/pooling.cpp
+// Average and maximum pooling, their gradients, and the inverse of maximum pooling.
+#include "opapi/opapi.h"
+
+namespace {
+
+// MaxPool2dWithMask returns positions in a buffer whose size torch_npu computes: int8, per plane
+// kernel_h * kernel_w * 32 * (ceil(outputs / 16) + 1) bytes. The device keeps one bit per kernel element there; here
+// the plane begins with the outputs' positions as int32. Only a 1x1 kernel has no room for them; its gradient finds the
+// positions again. Callers of the out= form may give an index tensor of the output's shape instead.
+at::Tensor positions_in(const at::Tensor& mask, at::IntArrayRef outputs) {
+  const int64_t count = outputs[outputs.size() - 1] * outputs[outputs.size() - 2];
+  const int64_t planes = c10::multiply_integers(outputs.slice(0, outputs.size() - 2));
+  if (planes == 0 || mask.numel() / planes / int64_t{sizeof(int32_t)} < count) return {};
+  return mask.view({planes, -1}).slice(1, 0, count * int64_t{sizeof(int32_t)}).view(at::kInt).view(outputs);
+}
+
+void max_pool_with_mask(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                        at::IntArrayRef dilation, bool ceil_mode, at::Tensor& out, at::Tensor& mask) {
+  at::Tensor indices = at::empty({0}, self.options().dtype(at::kLong));
+  at::max_pool2d_with_indices_out(out, indices, self, kernel, stride, padding, dilation, ceil_mode);
+  if (mask.scalar_type() != at::kChar) return assign(mask, indices);
+  at::Tensor positions = positions_in(mask, out.sizes());
+  if (positions.defined()) positions.copy_(indices);
+}
+
+void max_pool_with_mask_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& mask,
+                                 at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
+                                 at::IntArrayRef dilation, bool ceil_mode, at::Tensor& grad_input) {
+  at::Tensor indices = mask.scalar_type() != at::kChar ? mask : positions_in(mask.contiguous(), grad.sizes());
+  if (!indices.defined()) {
+    indices = std::get<1>(at::max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode));
+  }
+  at::max_pool2d_with_indices_backward_out(grad_input, grad, self, kernel, stride, padding, dilation, ceil_mode,
+                                           indices.to(at::kLong));
+}
+
+// 0 stands for "the size of the window".
+std::optional<int64_t> divisor(int64_t given) { return given == 0 ? std::nullopt : std::optional<int64_t>(given); }
+
+}  // namespace
+
+ACLNN(AdaptiveAvgPool2d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool2d_out(out, self, outputSize))
+ACLNN(AdaptiveAvgPool2dBackward, (In, gradOutput)(In, self)(Out, out),
+      assign(out, at::_adaptive_avg_pool2d_backward(gradOutput, self)))
+ACLNN(AdaptiveAvgPool3d, (In, self)(Ints, outputSize)(Out, out), at::adaptive_avg_pool3d_out(out, self, outputSize))
+ACLNN(AdaptiveAvgPool3dBackward, (In, gradOutput)(In, self)(Out, out),
+      at::adaptive_avg_pool3d_backward_out(out, gradOutput, self))
+ACLNN(AdaptiveMaxPool2d, (In, self)(Ints, outputSize)(Out, outputOut)(OutIndex, indicesOut),
+      at::adaptive_max_pool2d_out(outputOut, indicesOut, self, outputSize))
+ACLNN(AdaptiveMaxPool2dBackward, (In, gradOutput)(In, self)(Index, indices)(Out, gradInput),
+      at::adaptive_max_pool2d_backward_out(gradInput, gradOutput, self, indices))
+ACLNN(AdaptiveMaxPool3d, (In, self)(Ints, outputSize)(Out, outputOut)(OutIndex, indicesOut),
+      at::adaptive_max_pool3d_out(outputOut, indicesOut, self, outputSize))
+ACLNN(AdaptiveMaxPool3dBackward, (In, gradOutput)(In, self)(Index, indices)(Out, gradInput),
+      at::adaptive_max_pool3d_backward_out(gradInput, gradOutput, self, indices))
+
+ACLNN(AvgPool2d,
+      (In, self)(Ints, kernelSize)(Ints, strides)(Ints, paddings)(Bool, ceilMode)(Bool, countIncludePad)(
+          Int, divisorOverride)(Int8, cubeMathType)(Out, out),
+      at::avg_pool2d_out(out, self, kernelSize, strides, paddings, ceilMode, countIncludePad, divisor(divisorOverride)))
+ACLNN(AvgPool2dBackward,
+      (In, gradOutput)(In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
+          Int, divisorOverride)(Int8, cubeMathType)(Out, gradInput),
+      at::avg_pool2d_backward_out(gradInput, gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad,
+                                  divisor(divisorOverride)))
+ACLNN(AvgPool3d,
+      (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
+          Int, divisorOverride)(Out, out),
+      at::avg_pool3d_out(out, self, kernelSize, stride, padding, ceilMode, countIncludePad, divisor(divisorOverride)))
+ACLNN(AvgPool3dBackward,
+      (In, gradOutput)(In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Bool, ceilMode)(Bool, countIncludePad)(
+          Int, divisorOverride)(Out, output),
+      at::avg_pool3d_backward_out(output, gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad,
+                                  divisor(divisorOverride)))
+
+ACLNN(MaxPool2dWithIndices,
+      (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(Bool, ceilMode)(Out, out)(OutIndex,
+                                                                                                          indices),
+      at::max_pool2d_with_indices_out(out, indices, self, kernelSize, stride, padding, dilation, ceilMode))
+ACLNN(MaxPool2dWithIndicesBackward,
+      (In, gradOutput)(In, self)(Index, indices)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(
+          Bool, ceilMode)(Out, gradInput),
+      at::max_pool2d_with_indices_backward_out(gradInput, gradOutput, self, kernelSize, stride, padding, dilation,
+                                               ceilMode, indices))
+ACLNN(MaxPool2dWithMask,
+      (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(Bool, ceilMode)(Out, out)(Out, indices),
+      max_pool_with_mask(self, kernelSize, stride, padding, dilation, ceilMode, out, indices))
+ACLNN(MaxPool2dWithMaskBackward,
+      (In, gradOutput)(In, self)(In, indices)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(
+          Bool, ceilMode)(Out, gradInput),
+      max_pool_with_mask_backward(gradOutput, self, indices, kernelSize, stride, padding, dilation, ceilMode,
+                                  gradInput))
+ACLNN(MaxPool3dWithArgmax,
+      (In, self)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(Bool, ceilMode)(Out, out)(OutIndex,
+                                                                                                          indices),
+      at::max_pool3d_with_indices_out(out, indices, self, kernelSize, stride, padding, dilation, ceilMode))
+ACLNN(MaxPool3dWithArgmaxBackward,
+      (In, gradOutput)(In, self)(Index, indices)(Ints, kernelSize)(Ints, stride)(Ints, padding)(Ints, dilation)(
+          Bool, ceilMode)(Out, gradInput),
+      at::max_pool3d_with_indices_backward_out(gradInput, gradOutput, self, kernelSize, stride, padding, dilation,
+                                               ceilMode, indices))
+ACLNN(MaxUnpool2d, (In, self)(Index, indices)(Ints, outputSize)(Out, out),
+      at::max_unpool2d_out(out, self, indices, outputSize))
+ACLNN(MaxUnpool3d, (In, self)(Index, indices)(Ints, outputSize)(Ints, stride)(Ints, padding)(Out, outRef),
+      at::max_unpool3d_out(outRef, self, indices, outputSize, stride, padding))

@@ -1,0 +1,100 @@
+// native/opapi/ops/vision/upsample.cpp
+// Resampling of images: to a size (nearest, linear, cubic, with and without antialiasing), and at the points of a grid.
+#include "opapi/ops/common/precision.h"
+
+namespace {
+
+// A scale of 0 or -1 means that only the sizes decide.
+std::optional<double> scale(double given) { return given > 0 ? std::optional<double>(given) : std::nullopt; }
+
+void grid_gradients(const std::tuple<at::Tensor, at::Tensor>& gradients, at::Tensor& by_input, at::Tensor& by_grid) {
+  if (std::get<0>(gradients).defined()) assign(by_input, std::get<0>(gradients));
+  if (std::get<1>(gradients).defined()) assign(by_grid, std::get<1>(gradients));
+}
+
+}  // namespace
+
+// Each mode has a forward function (input, output size, ..., scales) and a gradient that also gets the input's size.
+#define UPSAMPLE_1D(NAME, FUNCTION)                                                                 \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scales)(Out, out),                               \
+        at::FUNCTION##_out(out, self, outputSize, scale(scales)))                                   \
+  ACLNN(NAME##Backward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scales)(Out, out), \
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scales)))
+#define UPSAMPLE_2D(NAME, FUNCTION)                                                                                   \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesH)(Double, scalesW)(Out, out),                               \
+        at::FUNCTION##_out(out, self, outputSize, scale(scalesH), scale(scalesW)))                                    \
+  ACLNN(NAME##Backward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesH)(Double, scalesW)(Out, out), \
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesH), scale(scalesW)))
+#define UPSAMPLE_3D(NAME, FUNCTION)                                                                                    \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),               \
+        at::FUNCTION##_out(out, self, outputSize, scale(scalesD), scale(scalesH), scale(scalesW)))                     \
+  ACLNN(NAME##Backward,                                                                                                \
+        (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out), \
+        at::FUNCTION##_backward_out(out, gradOut, outputSize, inputSize, scale(scalesD), scale(scalesH),               \
+                                    scale(scalesW)))
+#define ALIGNED_UPSAMPLE_2D(NAME, FUNCTION)                                                                    \
+  ACLNN(NAME, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out, out),    \
+        rounded_once(out, [&](at::Tensor& target) {                                                            \
+          at::FUNCTION##_out(target, widened(self), outputSize, alignCorners, scale(scalesH), scale(scalesW)); \
+        }))
+#define ALIGNED_UPSAMPLE_2D_BACKWARD(NAME, FUNCTION)                                                                 \
+  ACLNN(NAME,                                                                                                        \
+        (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesH)(Double, scalesW)(Out,  \
+                                                                                                               out), \
+        rounded_once(out, [&](at::Tensor& target) {                                                                  \
+          at::FUNCTION##_out(target, widened(gradOut), outputSize, inputSize, alignCorners, scale(scalesH),          \
+                             scale(scalesW));                                                                        \
+        }))
+
+ACLNN(UpsampleNearest1d, (In, self)(Ints, outputSize)(Out, out), at::upsample_nearest1d_out(out, self, outputSize))
+ACLNN(UpsampleNearest1dV2, (In, self)(Ints, outputSize)(Float, scaleL)(Out, out),
+      at::upsample_nearest1d_out(out, self, outputSize, scale(scaleL)))
+ACLNN(UpsampleNearest1dBackward, (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scales)(Out, out),
+      at::upsample_nearest1d_backward_out(out, gradOut, outputSize, inputSize, scale(scales)))
+ACLNN(UpsampleNearest2d, (In, self)(Ints, outputSize)(Out, out), at::upsample_nearest2d_out(out, self, outputSize))
+ACLNN(UpsampleNearest2dV2, (In, self)(Ints, outputSize)(Float, scalesH)(Float, scalesW)(Out, out),
+      at::upsample_nearest2d_out(out, self, outputSize, scale(scalesH), scale(scalesW)))
+ACLNN(UpsampleNearest2dBackward,
+      (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Double, scalesH)(Double, scalesW)(Out, gradInput),
+      at::upsample_nearest2d_backward_out(gradInput, gradOut, outputSize, inputSize, scale(scalesH), scale(scalesW)))
+UPSAMPLE_3D(UpsampleNearest3d, upsample_nearest3d)
+UPSAMPLE_1D(UpsampleNearestExact1d, _upsample_nearest_exact1d)
+UPSAMPLE_2D(UpsampleNearestExact2d, _upsample_nearest_exact2d)
+UPSAMPLE_3D(UpsampleNearestExact3d, _upsample_nearest_exact3d)
+
+ACLNN(UpsampleLinear1d, (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scales)(Out, out),
+      at::upsample_linear1d_out(out, self, outputSize, alignCorners, scale(scales)))
+ACLNN(UpsampleLinear1dBackward,
+      (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scales)(Out, out),
+      at::upsample_linear1d_backward_out(out, gradOut, outputSize, inputSize, alignCorners, scale(scales)))
+ALIGNED_UPSAMPLE_2D(UpsampleBilinear2d, upsample_bilinear2d)
+ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBilinear2dBackward, upsample_bilinear2d_backward)
+ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBilinear2dBackwardV2, upsample_bilinear2d_backward)
+ALIGNED_UPSAMPLE_2D(UpsampleBilinear2dAA, _upsample_bilinear2d_aa)
+ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBilinear2dAABackward, _upsample_bilinear2d_aa_backward)
+ALIGNED_UPSAMPLE_2D(UpsampleBicubic2d, upsample_bicubic2d)
+ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBicubic2dBackward, upsample_bicubic2d_backward)
+ALIGNED_UPSAMPLE_2D(UpsampleBicubic2dAA, _upsample_bicubic2d_aa)
+ALIGNED_UPSAMPLE_2D_BACKWARD(UpsampleBicubic2dAAGrad, _upsample_bicubic2d_aa_backward)
+ACLNN(UpsampleTrilinear3d,
+      (In, self)(Ints, outputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(Double, scalesW)(Out, out),
+      at::upsample_trilinear3d_out(out, self, outputSize, alignCorners, scale(scalesD), scale(scalesH), scale(scalesW)))
+ACLNN(UpsampleTrilinear3dBackward,
+      (In, gradOut)(Ints, outputSize)(Ints, inputSize)(Bool, alignCorners)(Double, scalesD)(Double, scalesH)(
+          Double, scalesW)(Out, gradInput),
+      at::upsample_trilinear3d_backward_out(gradInput, gradOut, outputSize, inputSize, alignCorners, scale(scalesD),
+                                            scale(scalesH), scale(scalesW)))
+
+#define GRID_SAMPLER(NAME, FUNCTION)                                                                                  \
+  ACLNN(NAME, (In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(Out, out),          \
+        assign(out, at::FUNCTION(widened(input), widened(grid), interpolationMode, paddingMode, alignCorners)))       \
+  ACLNN(NAME##Backward,                                                                                               \
+        (In, gradOutput)(In, input)(In, grid)(Int, interpolationMode)(Int, paddingMode)(Bool, alignCorners)(          \
+            Bools, outputMask)(OptOut, inputGrad)(OptOut, gridGrad),                                                  \
+        grid_gradients(at::FUNCTION##_backward(widened(gradOutput), widened(input), widened(grid), interpolationMode, \
+                                               paddingMode, alignCorners, mask<2>(outputMask)),                       \
+                       inputGrad, gridGrad))
+GRID_SAMPLER(GridSampler2D, grid_sampler_2d)
+GRID_SAMPLER(GridSampler3D, grid_sampler_3d)
+ACLNN(AffineGrid, (In, theta)(Ints, size)(Bool, alignCorners)(Out, out),
+      assign(out, at::affine_grid_generator(theta, size, alignCorners)))

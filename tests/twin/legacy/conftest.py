@@ -1,0 +1,17 @@
+"""Tests of legacy operators on the twin, which comes before torch, whatever is imported first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import opwright.twin  # noqa: F401
+
+# isort: split
+from tests.twin.traces import seeded  # noqa: F401 - a fixture of all tests here
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker("twin")
