@@ -188,7 +188,7 @@ class Solving:
         """Return the shape of a tensor."""
         if name not in self.shapes:
             if name in self.open:
-                raise Contradiction(name)
+                raise Unknown(name) if self.peeking else Contradiction(name)
             self.open.add(name)
             try:
                 whole = self.laid(self.problem.patterns[name][0])

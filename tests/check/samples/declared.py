@@ -96,6 +96,12 @@ declare(
     shapes={"x": "A, *mid, B", "y": "B, *mid, A"},
 )
 declare(
+    "number_of_axes(Tensor x) -> ()",
+    lambda v: 2 <= v["x"].ndim <= 4 and v["x"].shape[-1] % 2 == 0,
+    shapes={"x": "*batch, D"},
+    requires=["2 <= x.ndim <= 4", "D % 2 == 0"],
+)
+declare(
     "several(Tensor first, Tensor[] rest, Tensor?[] parts, *, str mode='sum') -> ()",
     lambda v: (
         all(each.dtype == v["first"].dtype for each in v["rest"])
