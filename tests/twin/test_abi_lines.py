@@ -44,11 +44,6 @@ C_TYPES = {
 }
 C_TYPE_OF = {kind: c_type for c_type, kinds in C_TYPES.items() for kind in kinds.split()}
 
-# Functions that only callers later than torch_npu 2.13.0 know: another's, with a parameter more.
-LATER = {
-    "aclnnKvQuantSparseFlashAttentionV2": ("aclnnKvQuantSparseFlashAttention", 9, "tensor sinks")
-}
-
 PARAMETER = re.compile(r"\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*")
 LINE = re.compile(rf"\b(ACLNN|OPWRIGHT_FUNCTION)\s*\(\s*(\w+)\s*,\s*((?:{PARAMETER.pattern})+),")
 
@@ -61,13 +56,7 @@ class Line:
 
 def prototypes() -> dict[str, list[str]]:
     rows = [row.split("\t") for row in PROTOTYPES.read_text(encoding="utf-8").splitlines()[1:]]
-    known = {function: parameters.split(", ") for function, parameters in rows}
-    later = {
-        name: [*known[base][:place], parameter, *known[base][place:]]
-        for name, (base, place, parameter) in LATER.items()
-    }
-    assert not known.keys() & later.keys()
-    return known | later
+    return {function: parameters.split(", ") for function, parameters in rows}
 
 
 def lines(source: str) -> list[Line]:
@@ -91,7 +80,7 @@ def lines(source: str) -> list[Line]:
 
 def faults(line: Line, expected: list[str] | None) -> list[str]:
     if expected is None:
-        return [f"{line.function}: torch_npu knows no function of this name"]
+        return [f"{line.function}: prototypes.tsv has no function of this name"]
     if len(line.parameters) != len(expected):
         return [f"{line.function}: {len(line.parameters)} parameters instead of {len(expected)}"]
     return [
