@@ -93,7 +93,8 @@ def read_target(request: Request) -> Target:
         load_library(path.absolute())
         return of_namespaces(namespaces() - known, described, where=str(path))
     if path.is_file():
-        return of_module(run_file(path.absolute()), described, (), where=str(path))
+        module = run_file(path.absolute())
+        return of_module(module, described, namespaces() - known, where=str(path))
     if path.is_dir():
         return Target(subjects=tuple(subjects_of_set(load_operators(read_project(path)))))
     if not is_module(request.target):

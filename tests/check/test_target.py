@@ -106,6 +106,20 @@ def test_a_package_that_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [name for name, _ in target.unreadable] == ["target_package::g"]
 
 
+def test_a_file_that_registers(tmp_path: Path) -> None:
+    path = tmp_path / "registers.py"
+    code = """
+        import torch
+
+        library = torch.library.Library("target_registers", "DEF")
+        library.define("f(Tensor x) -> Tensor")
+    """
+    path.write_text(dedent(code), encoding="utf-8")
+    target = read_target(Request(target=str(path)))
+    assert names(target) == ["target_registers::f"]
+    assert target.subjects[0].place == f"{path}:4"
+
+
 def test_a_namespace_of_a_loaded_library(library: str) -> None:
     target = read_target(Request(target=library))
     assert names(target) == [f"{library}::{name}" for name in ("halve", "halve_into", "twofold")]
