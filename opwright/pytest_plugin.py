@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["pytest_addoption", "pytest_configure", "pytest_load_initial_conftests"]
 
 # Options that say how the twin is to be; None when not given.
-NEEDS_TWIN = ("npu_soc", "npu_devices", "npu_sync")
+NEEDS_TWIN = ("npu_soc", "npu_devices", "npu_kernels", "npu_sync")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--npu-soc", metavar="NAME", help="with --npu-twin: chip that it reports")
     group.addoption(
         "--npu-devices", metavar="N", type=int, help="with --npu-twin: number of devices"
+    )
+    group.addoption(
+        "--npu-kernels",
+        metavar="FILE",
+        action="append",
+        help="with --npu-twin: Python or C++ file with kernels of operators; may be repeated",
     )
     group.addoption(
         "--npu-sync",
@@ -85,10 +91,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
             raise pytest.UsageError(message)
         return
     from opwright.twin import activation  # noqa: PLC0415 - importing opwright.twin arms the twin
+    from opwright.twin.kernels import build_packages  # noqa: PLC0415 - for the same reason
 
     try:
         settings = settings_from(options)
-        activation.export(settings)
+        activation.export(settings, build_packages(settings.kernels))
         activation.arm(settings)
     except OpwrightError as error:
         raise pytest.UsageError(str(error)) from error
@@ -99,8 +106,13 @@ def settings_from(options: Namespace) -> TwinSettings:
     from opwright.twin import settings as rules  # noqa: PLC0415 - importing opwright.twin arms the twin
 
     soc, devices = options.npu_soc, options.npu_devices
+    kernels = tuple(map(Path, options.npu_kernels or ()))
+    if missing := [str(file) for file in kernels if not file.is_file()]:
+        message = f"--npu-kernels: no such file: {', '.join(missing)}"
+        raise pytest.UsageError(message)
     return rules.TwinSettings(
         soc=None if soc is None else rules.check_soc(soc, where="--npu-soc"),
         devices=None if devices is None else rules.check_devices(devices, where="--npu-devices"),
         sync=options.npu_sync,
+        kernels=kernels,
     )

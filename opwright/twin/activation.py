@@ -27,7 +27,7 @@ from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import LOAD_ORDER, Toolkit, installed_toolkit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import ModuleType
 
 __all__ = ["Armed", "TwinTooLateError", "activate", "arm", "export"]
@@ -70,10 +70,16 @@ def load(settings: TwinSettings) -> None:
     publish(registry.signatures())  # what was declared before
 
 
-def export(settings: TwinSettings) -> None:
-    """Put the twin into this process's environment, for its libraries and for child processes."""
-    packages = (package_of_process(),)
-    result = twin_environment(os.environ, installed_toolkit(), settings, packages)
+def export(settings: TwinSettings, packages: Iterable[Path] = ()) -> None:
+    """Put the twin into this process's environment, for its libraries and for child processes.
+
+    Parameters
+    ----------
+    packages
+        Operator packages that were built from `settings.kernels`.
+    """
+    folders = (package_of_process(), *packages)
+    result = twin_environment(os.environ, installed_toolkit(), settings, folders)
     os.environ.update(changed(os.environ, result))
 
 

@@ -222,6 +222,45 @@ def test_pytest_plugin(tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+KERNEL = """
+import torch
+from opwright import twin
+
+
+@twin.kernel("aclnnTwiceInCli(const aclTensor *x, aclTensor *out)")
+def twice(x, out):
+    torch.mul(x, 2, out=out)
+"""
+CALLS_THE_KERNEL = """
+import ctypes
+import os
+from pathlib import Path
+
+import torch_npu
+
+
+def test_torch_npu_finds_it():
+    packages = map(Path, os.environ["ASCEND_CUSTOM_OPP_PATH"].split(os.pathsep))
+    libraries = [package / "op_api/lib/libcust_opapi.so" for package in packages]
+    found = [ctypes.CDLL(str(library)) for library in libraries if library.exists()]
+    assert any(hasattr(library, "aclnnTwiceInCliGetWorkspaceSize") for library in found)
+"""
+
+
+@twin
+@needs_toolkit
+def test_pytest_takes_kernels(tmp_path: Path) -> None:
+    (tmp_path / "reference.py").write_text(KERNEL, encoding="utf-8")
+    (tmp_path / "test_sample.py").write_text(CALLS_THE_KERNEL, encoding="utf-8")
+    plugin = ("-p", "no:opwright", "-p", "opwright.pytest_plugin", "--npu-twin")
+    kernels = f"--npu-kernels={tmp_path / 'reference.py'}"
+    done = python("-m", "pytest", "-q", *plugin, kernels, str(tmp_path))
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    done = python("-m", "pytest", "-q", *plugin, "--npu-kernels=absent.py", str(tmp_path))
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "--npu-kernels: no such file: absent.py" in done.stderr
+
+
 def test_pytest_options_of_the_twin_need_the_twin(tmp_path: Path) -> None:
     plugin = ("-p", "no:opwright", "-p", "opwright.pytest_plugin")
     done = python("-m", "pytest", "-q", *plugin, "--npu-devices=3", str(tmp_path))
