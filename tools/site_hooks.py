@@ -1,0 +1,175 @@
+"""What the site (mkdocs.yml) shows besides the pages of docs/, and how their links lead there.
+
+* README.md is its first page, and each README.md in examples/ is a page.
+* A link to such a file, or to one in docs/, leads to the page; a link to another file of the
+  repository becomes the file's path, since the site does not have it. `--strict` fails where there
+  is no such file.
+* A heading's anchor is that of tools/links.py.
+* What is built loads nothing from other hosts: it is read without a network.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown.extensions import Extension
+from markdown.treeprocessors import Treeprocessor
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+from tools import links
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from markdown import Markdown
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+AFTER_INLINE = 15  # between Markdown's own inline patterns (20) and MkDocs' check of links (0)
+# A script, style sheet, picture, font or frame of another host.
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc=["']?(?:https?:)?//"""
+    r"""|<link\b(?![^>]*\brel=["']?(?:canonical|next|prev))[^>]*\bhref=["']?(?:https?:)?//"""
+    r"""|@import\s+(?:url\()?["']?(?:https?:)?//|\burl\(["']?(?:https?:)?//"""
+)
+
+
+class SiteLinks(Treeprocessor):
+    """The links of one page of the site, as its source in the repository has them."""
+
+    def __init__(self, pages: dict[str, str], repository: Iterable[str]) -> None:
+        super().__init__()
+        self.pages = pages
+        self.sources = {page: path for path, page in pages.items()}
+        self.others = {*repository} - {*pages}
+        self.others |= {
+            str(folder) for name in repository for folder in PurePosixPath(name).parents
+        }
+        self.page = ""
+
+    def run(self, root: Element) -> None:
+        """Turn links to files of the repository into links of the site, or into paths."""
+        for parent in [*root.iter()]:
+            for index, element in enumerate([*parent]):
+                if element.tag == "a" and "href" in element.attrib:
+                    parent[index] = self.link(element)
+                elif element.tag == "img":
+                    element.set("src", self.address(element.get("src", "")))
+
+    def source(self) -> PurePosixPath:
+        """Return the file of the repository that the page is made of."""
+        return PurePosixPath(self.sources.get(self.page, f"{links.DOCS}/{self.page}"))
+
+    def target(self, address: str) -> str:
+        """Return the path in the repository that an address means; empty if it means none."""
+        if links.SCHEME.match(address) or address.startswith(("#", "/")):
+            return ""
+        return links.resolved(str(self.source()), address.partition("#")[0])
+
+    def address(self, address: str) -> str:
+        """Return an address for the page's place in the site."""
+        target = self.target(address)
+        if not target:
+            return address
+        site = self.pages.get(target, target.removeprefix(f"{links.DOCS}/"))
+        hash_, anchor = address.partition("#")[1:]
+        return self.relative(site) + hash_ + anchor
+
+    def relative(self, site: str) -> str:
+        """Return the address of a page of the site."""
+        return os.path.relpath(site, PurePosixPath(self.page).parent)
+
+    def link(self, element: Element) -> Element:
+        """Return what a link becomes."""
+        target = self.target(element.get("href", ""))
+        readme = f"{target}/{links.HOME}.md"
+        if readme in self.pages:  # a folder
+            element.set(
+                "href", os.path.relpath(self.pages[readme], PurePosixPath(self.page).parent)
+            )
+        elif target in self.others and not target.startswith(f"{links.DOCS}/"):
+            return path_instead(element, target)
+        else:
+            element.set("href", self.address(element.get("href", "")))
+        return element
+
+
+def path_instead(link: Element, path: str) -> Element:
+    """Return a link's text and the path of its file, or the path alone where the text is in it."""
+    span = Element("span")
+    span.tail = link.tail
+    text = "".join(link.itertext())
+    if text in path:
+        code = SubElement(span, "code")
+    else:
+        span.text, span[:] = link.text, [*link]
+        code = SubElement(span, "code")
+        if len(span) > 1:
+            span[-2].tail = (span[-2].tail or "") + " ("
+        else:
+            span.text = (span.text or "") + " ("
+        code.tail = ")"
+    code.text = path
+    return span
+
+
+class Links(Extension):
+    """Brings the site's links into its Markdown parser."""
+
+    def __init__(self, processor: SiteLinks) -> None:
+        super().__init__()
+        self.processor = processor
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
+        """Register the links of the site."""
+        md.treeprocessors.register(self.processor, "site_links", AFTER_INLINE)
+
+
+STATE: dict[str, SiteLinks] = {}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Bring links and anchors into the parser."""
+    names = links.repository_files()
+    pages = {name: page for name in names if (page := links.page_of(name)) is not None}
+    STATE["links"] = SiteLinks(pages, names)
+    config.markdown_extensions.append(Links(STATE["links"]))
+    config.mdx_configs["toc"] = {
+        **config.mdx_configs.get("toc", {}),
+        "slugify": lambda heading, _: links.anchor_of(heading),
+    }
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the pages and pictures that lie elsewhere in the repository."""
+    for name, page in STATE["links"].pages.items():
+        if not name.startswith(f"{links.DOCS}/"):
+            files.append(File.generated(config, page, abs_src_path=str(links.ROOT / name)))
+            folder = links.ROOT / Path(name).parent
+            for picture in sorted(folder.glob("*.svg")):
+                place = PurePosixPath(page).parent / picture.name
+                files.append(File.generated(config, str(place), abs_src_path=str(picture)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Note which page is read."""
+    del markdown, config, files
+    STATE["links"].page = page.file.src_uri
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Raise PluginError if a page loads something from another host."""
+    for path in sorted(Path(config.site_dir).rglob("*")):
+        if path.suffix in {".html", ".css"}:
+            found = LOADED.search(path.read_text(encoding="utf-8"))
+            if found:
+                message = f"{path.relative_to(config.site_dir)} loads from another host: {found[0]}"
+                raise PluginError(message)
