@@ -1,49 +1,54 @@
 #!/usr/bin/env bash
-# Builds the kernels in Ascend C for this CPU, the wheel of their operators, and runs both beneath torch_npu.
+# Operators whose kernels are in Ascend C, as a project and as one file: built for this CPU, run beneath torch_npu.
 #
-#   bash run.sh            everything
-#   bash run.sh --checks   and with each instruction of the kernels checked
+#   bash run.sh             builds them, runs each once and shows how far it is from its reference
+#   bash run.sh test        builds them and runs their tests
+#   bash run.sh clean       removes what these made
 #
-# It uses the `python` and `opwright` on the PATH; torch and torch_npu come from that environment.
+#   --checks                with each instruction of the kernels checked
+#
+# It uses the `opwright` on the PATH and the Python beside it, which has torch and torch_npu.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+. ../verbs.sh
+needs+=(g++)
 
-step() { printf '\n== %s\n' "$*"; }
-fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
+build() {
+    local option
+    for option in "$@"; do
+        case "$option" in
+            --checks) twin=(--kernel-checks) ;;
+            *) unknown "$option" ;;
+        esac
+    done
+    # What an earlier run left would be taken for this run's.
+    rm -rf build/dist build/project
 
-checks=()
-for argument in "$@"; do
-    case "$argument" in
-        --checks) checks=(--kernel-checks) ;;
-        *) sed -n '2,5s/^# \{0,1\}//p' run.sh >&2; fail "unknown argument '$argument'" ;;
-    esac
-done
-command -v opwright >/dev/null || fail "opwright is not on the PATH; activate its environment first"
-python=$(dirname "$(command -v opwright)")/python
+    step "Building the operator project: op_host and op_kernel"
+    opwright ascendc build . --out build/package
+    export ASCEND_CUSTOM_OPP_PATH=$PWD/build/package/vendors/opwright_examples
 
-# What an earlier run left would be taken for this run's.
-rm -rf dist build/dist build/venv single_source/build
+    step "Building the wheel of the declared operators"
+    # In a copy, where the folder generated/ is in nobody's way.
+    mkdir build/project
+    cp operators.py pyproject.toml build/project
+    opwright build build/project --out build/dist
 
-step "Building the operator project: op_host and op_kernel"
-opwright ascendc build . --out build/package
+    step "Building the wheel of the single source, with the Ascend C compiler"
+    wheel_of ./single_source
+    install_clean build/dist/*.whl
+}
 
-step "Building the wheel of the declared operators"
-opwright build
+show() {
+    build "$@"
+    step "Each operator on an NPU or its twin, against its reference"
+    run_installed demo.py
+}
 
-step "Building the wheel of the single source, with the Ascend C compiler"
-opwright run -- "$python" -m pip wheel --quiet --disable-pip-version-check \
-    --no-build-isolation --no-deps --wheel-dir build/dist ./single_source
+check() {
+    build "$@"
+    step "The kernels against the references"
+    test_installed test single_source
+}
 
-step "Installing both into a clean virtual environment"
-"$python" -m venv --without-pip build/venv
-"$python" -m pip --python build/venv/bin/python install --quiet --disable-pip-version-check \
-    --no-deps --no-index dist/*.whl build/dist/*.whl
-# torch, torch_npu and pytest are shown to it rather than installed a second time.
-outer=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-inner=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-printf 'import site; site.addsitedir(%s)\n' "'$outer'" >"$inner/outer.pth"
-
-step "The kernels against the references"
-export ASCEND_CUSTOM_OPP_PATH=$PWD/build/package/vendors/opwright_examples
-PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 opwright run "${checks[@]}" -- \
-    build/venv/bin/python -m pytest -q test single_source
+verbs "$@"

@@ -30,6 +30,10 @@ fi
 
 cd "$here"
 rm -rf dist
+# setuptools would put *.egg-info beside setup.py.
+mkdir -p build
+printf '[egg_info]\negg_base = build\n' >build/setup.cfg
+export DIST_EXTRA_CONFIG=$here/build/setup.cfg
 # Without isolation: it is built against the torch and torch_npu that it will run with.
 "${on_the_npu[@]}" "${pip[@]}" wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 wheel=$(ls dist/*.whl)

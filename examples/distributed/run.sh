@@ -1,32 +1,43 @@
 #!/usr/bin/env bash
-# Trains one model on several NPUs (or twins of them) in three ways, and compares the losses with those of one CPU
-# process.
+# Trains one model on several NPUs, or twins of them, in three ways, and compares the losses with those of one CPU process.
 #
-#   bash run.sh           two ranks
-#   bash run.sh RANKS     as many
+#   bash run.sh             two ranks
+#   bash run.sh RANKS       2, 4 or 8 ranks
+#   bash run.sh test        two ranks, then four
+#   bash run.sh clean       removes what these made
 #
-# It uses the environment of the `opwright` on the PATH: its Python, torch and torch_npu.
+# It uses the `opwright` on the PATH and the Python beside it, which has torch and torch_npu.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+. ../verbs.sh
 
-fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
-
-ranks=${1:-2}
-[[ $ranks =~ ^(2|4|8)$ ]] || fail "the batch is divided by 2, 4 or 8 ranks, not by '$ranks'"
-command -v opwright >/dev/null || fail "opwright is not on the PATH; activate its environment first"
-python=$(dirname "$(command -v opwright)")/python
-mkdir -p build
-
-# train NAME COMMAND...: torch_npu's warnings go to the log.
+# train NAME COMMAND...: the losses go to build/NAME.json, torch_npu's warnings to the log.
 train() {
     local name=$1
     shift
-    "$@" --losses "build/$name.json" >"build/$name.log" 2>&1 || { tail -n 40 "build/$name.log" >&2; fail "$name failed"; }
+    logged "build/$name.log" "$@" --losses "build/$name.json"
 }
 
-train cpu env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" train.py --device cpu
-for way in ddp fsdp fsdp1; do
-    train "$way" opwright run --devices "$ranks" -- \
-        "$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" train.py --parallel "$way"
-done
-"$python" compare.py build/cpu.json build/ddp.json build/fsdp.json build/fsdp1.json
+show() {
+    local ranks=${1:-2} way
+    [ $# -le 1 ] || unknown "$2"
+    case "$ranks" in
+        2 | 4 | 8) ;;
+        [0-9]*) fail "the batch is divided by 2, 4 or 8 ranks, not by '$ranks'" ;;
+        *) unknown "$ranks" ;;
+    esac
+    train cpu env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$python" train.py --device cpu
+    for way in ddp fsdp fsdp1; do
+        train "$way" opwright run --devices "$ranks" -- \
+            "$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" train.py --parallel "$way"
+    done
+    "$python" compare.py build/cpu.json build/ddp.json build/fsdp.json build/fsdp1.json
+}
+
+check() {
+    no_options "$@"
+    show 2
+    show 4
+}
+
+verbs "$@"

@@ -1,30 +1,41 @@
 #!/usr/bin/env bash
-# Runs the declared operator live, then builds its wheel and tests that in a clean virtual environment.
-# It uses the `python` and `opwright` on the PATH; torch and torch_npu come from that environment.
+# The router of a mixture of experts, declared: run without a compiler, then built into a wheel.
+#
+#   bash run.sh             runs the declaration, builds the wheel and shows what is in it
+#   bash run.sh test        builds the wheel, runs the tests that were emitted with it
+#   bash run.sh clean       removes what these made
+#
+# It uses the `opwright` on the PATH and the Python beside it, which has torch and torch_npu.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+. ../verbs.sh
+needs+=(g++)
 
-step() { printf '\n== %s\n' "$*"; }
+build() {
+    step "Building the wheel"
+    # In a copy, where the folder generated/ is in nobody's way.
+    rm -rf build/dist build/project
+    mkdir build/project
+    cp operators.py pyproject.toml build/project
+    opwright build build/project --out build/dist
+}
 
-command -v opwright >/dev/null || { echo "run.sh: opwright is not on the PATH; activate its environment first" >&2; exit 1; }
-python=$(dirname "$(command -v opwright)")/python
+show() {
+    no_options "$@"
+    step "Live: no compiler; the reference function stands in for the device kernel"
+    opwright run -- "$python" demo.py
+    build
+    step "What is in it"
+    "$python" -m zipfile -l build/dist/*.whl
+}
 
-step "Live: no compiler; the reference function stands in for the device kernel"
-opwright run -- "$python" demo.py
+check() {
+    no_options "$@"
+    build
+    install_clean build/dist/*.whl
+    step "The tests that were emitted with it"
+    twin=(--kernels operators.py)
+    test_installed build/project/generated/tests
+}
 
-step "Building the wheel"
-opwright build
-
-step "Installing it into a clean virtual environment"
-rm -rf build/venv
-"$python" -m venv --without-pip build/venv
-"$python" -m pip --python build/venv/bin/python install --quiet --disable-pip-version-check \
-    --no-deps --no-index dist/*.whl
-# torch, torch_npu and pytest are shown to it rather than installed a second time.
-outer=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-inner=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-printf 'import site; site.addsitedir(%s)\n' "'$outer'" >"$inner/outer.pth"
-
-step "The tests that were emitted with it"
-PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 opwright run --kernels operators.py -- \
-    build/venv/bin/python -m pytest -q generated/tests
+verbs "$@"

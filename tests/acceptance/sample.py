@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -13,9 +14,32 @@ LIMIT = 300  # seconds; the samples take up to a minute on a core of one's own
 
 
 def copied(name: str, folder: Path) -> Path:
-    """Return a copy of a sample without what was built in it before."""
-    built = shutil.ignore_patterns("build", "__pycache__")
+    """Return a copy of a sample without what was built in it before, and the verbs beside it."""
+    built = shutil.ignore_patterns("build", "dist", "generated", "*.egg-info", "__pycache__")
+    shutil.copy(EXAMPLES / "verbs.sh", folder)
     return Path(shutil.copytree(EXAMPLES / name, folder / "sample", ignore=built))
+
+
+def promised(name: str) -> list[str]:
+    """Return the lines that a sample prints as its README says, without their numbers."""
+    readme = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("\n## What it prints\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    blocks += re.findall(r"^\|.*$", section, re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines() if line.strip(" .")]
+    assert lines, f"{name}/README.md: nothing below What it prints"
+    return [without_numbers(line) for line in lines]
+
+
+def without_numbers(line: str) -> str:
+    """Replace numbers, and the blanks beside them that fill columns."""
+    return re.sub(r"\s*\b\d[\d.]*(e[-+]\d+)?\b\s*", " # ", " ".join(line.split())).strip()
+
+
+def assert_prints_what_the_readme_says(name: str, printed: str) -> None:
+    """Fail for lines of the README that are not among those printed, whatever the numbers."""
+    found = {without_numbers(line) for line in printed.splitlines()}
+    assert [line for line in promised(name) if line not in found] == []
 
 
 def add_custom_project(folder: Path) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "ascend_c"
+from tests.acceptance.sample import assert_prints_what_the_readme_says, copied
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 LIMIT = 580  # seconds; a minute and a half on two cores that nothing else uses
 
 
@@ -33,17 +36,14 @@ def run_sample(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a copy of the sample without anything that was built in it before."""
-    built = shutil.ignore_patterns(
-        "build", "dist", "generated", "*.egg-info", "__pycache__", ".pytest_cache"
-    )
-    return Path(shutil.copytree(SAMPLE, tmp_path / SAMPLE.name, ignore=built))
+    return copied("ascend_c", tmp_path)
 
 
 @pytest.mark.twin
 @pytest.mark.build
 @pytest.mark.slow
 def test_the_sample_builds_and_its_kernels_agree_with_the_references(folder: Path) -> None:
-    done = run_sample(folder)
+    done = run_sample(folder, "test")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "AddCustom, InplaceAxpy, MatmulCustom, RmsNormCustom: 8 kernels" in done.stderr
     assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE), done.stdout
@@ -52,8 +52,17 @@ def test_the_sample_builds_and_its_kernels_agree_with_the_references(folder: Pat
     assert list((folder / "build" / "dist").glob("asc_add-1.0.0-*.whl"))
 
 
+@pytest.mark.twin
+@pytest.mark.build
+@pytest.mark.slow
+def test_the_sample_shows_how_far_each_operator_is_from_its_reference(folder: Path) -> None:
+    done = run_sample(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_prints_what_the_readme_says("ascend_c", done.stdout)
+
+
 def test_an_unknown_argument_is_told(folder: Path) -> None:
     done = run_sample(folder, "--chekcs")
     assert done.returncode == 1
     assert "unknown argument '--chekcs'" in done.stderr
-    assert "bash run.sh --checks" in done.stderr
+    assert "  --checks  " in done.stderr

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.acceptance.sample import add_custom_project
+from tests.acceptance.sample import (
+    add_custom_project,
+    assert_prints_what_the_readme_says,
+    copied,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # One worker runs them all: they share what the first one builds.
 pytestmark = [
@@ -22,7 +28,6 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cpp_extension_wheel"
 RESULTS = 12  # forward, two gradients and their three Meta counterparts, for two dtypes
 LIMIT = 600  # seconds; a build from nothing takes less than a minute on two cores
 
@@ -58,11 +63,7 @@ def objects(folder: Path) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the example without anything that was built in it before."""
-    copy = tmp_path_factory.mktemp("example") / EXAMPLE.name
-    shutil.copytree(
-        EXAMPLE, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
-    )
-    return copy
+    return copied("cpp_extension_wheel", tmp_path_factory.mktemp("examples"))
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +84,13 @@ def test_the_wheel_is_built_and_contains_the_extension(demo: str, folder: Path) 
 
 
 def test_all_tests_of_the_wheel_pass(demo: str) -> None:
-    (summary,) = re.findall(r"=+ (\d+ .*) in [\d.:]+s.*=+", demo)
+    (summary,) = re.findall(r"^(\d+ .*) in [\d.:]+s", demo, flags=re.MULTILINE)
     # TorchAir switches its warnings on, whatever the filters are.
     assert re.fullmatch(r"\d+ passed(, \d+ warnings)?", summary), summary
+
+
+def test_the_demo_prints_what_the_readme_says(demo: str) -> None:
+    assert_prints_what_the_readme_says("cpp_extension_wheel", demo)
 
 
 def test_forward_backward_and_meta_agree_with_the_cpu(demo: str) -> None:

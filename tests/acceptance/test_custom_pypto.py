@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sysconfig
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.acceptance.sample import EXAMPLES, assert_prints_what_the_readme_says, copied
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # One worker runs them all: they share what the first one builds.
 pytestmark = [
@@ -23,7 +27,6 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "custom_pypto"
 LIMIT = 900  # seconds; a build from nothing takes less than a minute on two cores
 GUIDE = "\n## Adding an operator\n"
 # A file of the walk-through with its name before it, or a patch.
@@ -45,7 +48,7 @@ class Block:
 
 def guide() -> list[Block]:
     """Return the blocks of the walk-through."""
-    text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    text = (EXAMPLES / "custom_pypto" / "README.md").read_text(encoding="utf-8")
     part = text.partition(GUIDE)[2].partition("\n## ")[0]
     assert part
     return [Block(m["path"], m["language"], m["text"]) for m in BLOCK.finditer(part)]
@@ -72,9 +75,7 @@ def run(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the package with the operator that the walk-through adds."""
-    copy = tmp_path_factory.mktemp("with a space") / EXAMPLE.name
-    ignored = shutil.ignore_patterns("build", "dist", "*.egg-info", "__pycache__", ".ruff_cache")
-    shutil.copytree(EXAMPLE, copy, ignore=ignored)
+    copy = copied("custom_pypto", tmp_path_factory.mktemp("with a space"))
     for block in guide():
         if block.path is not None:
             assert not (copy / block.path).exists()
@@ -90,9 +91,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(folder: Path) -> Path:
     """Build the wheel and install it; return the virtual environment."""
-    done = run(folder, "bash", "build_and_install.sh", "venv")
+    done = run(folder, "bash", "run.sh")
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "venv"
+    assert_prints_what_the_readme_says("custom_pypto", done.stdout)
+    return folder / "build" / "venv"
 
 
 @pytest.fixture(scope="module")

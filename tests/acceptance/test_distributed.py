@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.acceptance.sample import copied, run
+from tests.acceptance.sample import assert_prints_what_the_readme_says, copied, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +19,7 @@ def test_ranks_have_the_losses_of_one_process(tmp_path: Path) -> None:
     sample = copied("distributed", tmp_path)
     done = run("bash", sample / "run.sh")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert_prints_what_the_readme_says("distributed", done.stdout)
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()][2:]
     assert [row[0] for row in rows] == ["ddp", "fsdp", "fsdp1"]
     for _, steps, first, last, difference in rows:

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sysconfig
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.acceptance.sample import add_custom_project
+from tests.acceptance.sample import (
+    add_custom_project,
+    assert_prints_what_the_readme_says,
+    copied,
+)
 
-SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "op_plugin_invocation"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 LIMIT = 300  # seconds; half a minute on two cores
 
 
-def run_sample(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_sample(
+    folder: Path, *arguments: str, script: str = "run_op_plugin.sh"
+) -> subprocess.CompletedProcess[str]:
     """Run the script, with a cache of its own, and return its output."""
     # Without optimization it compiles in half the time.
     variables = {"XDG_CACHE_HOME": str(folder / "build" / "cache"), "CXXFLAGS": "-O0"}
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     return subprocess.run(
-        ["bash", "run_op_plugin.sh", *arguments],
+        ["bash", script, *arguments],
         cwd=folder,
         env=os.environ | variables | {"PATH": path},
         capture_output=True,
@@ -43,20 +50,19 @@ def assert_all_tests_pass(printed: str) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the sample without anything that was built in it before."""
-    copy = tmp_path_factory.mktemp("sample") / SAMPLE.name
-    shutil.copytree(SAMPLE, copy, ignore=shutil.ignore_patterns("build", "dist", "__pycache__"))
-    return copy
+    return copied("op_plugin_invocation", tmp_path_factory.mktemp("examples"))
 
 
 @pytest.mark.twin
 @pytest.mark.build
 @pytest.mark.slow
 def test_the_sample_builds_and_passes_in_eager_mode_and_in_graphs(folder: Path) -> None:
-    done = run_sample(folder)
+    done = run_sample(folder, script="run.sh")
     assert done.returncode == 0, done.stdout + done.stderr
     compiled = re.findall(r"^compile +(\S+) +[\d.]+ s$", done.stdout, flags=re.MULTILINE)
     assert sorted(compiled) == ["AddCustomKernelNpuApi.cpp", "operators.cpp"]
     assert_all_tests_pass(done.stderr)
+    assert_prints_what_the_readme_says("op_plugin_invocation", done.stdout + done.stderr)
 
 
 @pytest.mark.twin

@@ -30,7 +30,7 @@ def tables(output: str) -> list[list[list[str]]]:
 
 def test_all_modes_agree_and_tables_and_plot_are_made(tmp_path: Path) -> None:
     sample = copied("sparse_decode", tmp_path)
-    done = run("bash", sample / "run.sh", "--quick")
+    done = run("bash", sample / "run.sh", "test")
     assert done.returncode == 0, done.stdout + done.stderr
     agreement, speed, attention = tables(done.stdout)
 
@@ -63,7 +63,7 @@ def test_a_model_that_selects_other_tokens_does_not_pass(tmp_path: Path) -> None
     wrong = text.replace("sparse_count=c.selected", "sparse_count=c.selected // 2")
     assert wrong != text
     model.write_text(wrong, encoding="utf-8")
-    done = run("bash", sample / "run.sh", "--quick")
+    done = run("bash", sample / "run.sh", "test")
     assert done.returncode == 1
     assert "eager does not agree" in done.stderr
     assert not (sample / "build" / "plot.svg").exists()

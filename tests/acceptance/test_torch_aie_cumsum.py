@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.sample import assert_prints_what_the_readme_says, copied
+
 # One worker runs them all: they share what the first one builds.
 pytestmark = [pytest.mark.torch, pytest.mark.build, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "examples" / "torch_aie_cumsum"
 LIMIT = 600  # seconds; it takes less than a minute on a core of one's own
 
 
@@ -40,9 +40,7 @@ def run(
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the example without what was built in it before."""
-    copy = tmp_path_factory.mktemp("with a space") / EXAMPLE.name
-    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("build", "__pycache__"))
-    return copy
+    return copied("torch_aie_cumsum", tmp_path_factory.mktemp("with a space"))
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +56,14 @@ def test_python_and_cpp_give_torchscripts_numbers_with_the_examples_converter(ou
     found = re.findall(r"^(\S+): largest difference from TorchScript (.*)$", output, re.MULTILINE)
     assert [(name, float(number)) for name, number in found] == [("Python", 0), ("C++", 0)]
     assert output.endswith("All numbers agree.\n")
+    assert_prints_what_the_readme_says("torch_aie_cumsum", output)
+
+
+@pytest.mark.usefixtures("output")
+def test_the_tests_of_the_converters_pass(example: Path) -> None:
+    done = run(example, "bash", "run.sh", "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\d+ passed in", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_the_later_converter_of_an_operator_is_taken(output: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from opwright.aclnn.op_def import parse_op_def
 from opwright.declare.place import Place
 from opwright.sources.msopgen import parse_msopgen
+from tests.acceptance.sample import assert_prints_what_the_readme_says, copied
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "examples" / "torchair"
@@ -26,6 +27,7 @@ CASES = {
     "non_in_place_plugin": (("group_norm_swish_grad",), False),
     "in_place_plugin": (("scatter_pa_cache",), True),
 }
+SHOWN = ("in_place_plugin", "declared")  # in the README
 LINE = re.compile(r"(ok|FAILED) +(\S+) +(static|dynamic) +(.+?)  +(.+)")
 
 
@@ -61,9 +63,7 @@ def lines(output: str) -> dict[tuple[str, str, str], str]:
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the samples without anything that was built in them before."""
-    copy = tmp_path_factory.mktemp("samples") / SAMPLES.name
-    shutil.copytree(SAMPLES, copy, ignore=shutil.ignore_patterns("build", "__pycache__"))
-    return copy
+    return copied("torchair", tmp_path_factory.mktemp("examples"))
 
 
 def expected(sample: str) -> dict[tuple[str, str, str], str]:
@@ -95,10 +95,12 @@ def expected(sample: str) -> dict[tuple[str, str, str], str]:
 @pytest.mark.parametrize("form", ["by_hand", "declared"])
 @pytest.mark.parametrize("sample", CASES)
 def test_a_sample_is_right_in_every_mode(samples: Path, sample: str, form: str) -> None:
-    done = run(samples, "bash", f"{sample}/run.sh", form)
+    done = run(samples, "bash", "run.sh", sample, form)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"== {form}\n" in done.stdout
+    assert f"== {sample}, {form}\n" in done.stdout
     assert lines(done.stdout) == expected(sample)
+    if (sample, form) == SHOWN:
+        assert_prints_what_the_readme_says("torchair", done.stdout)
 
 
 FAKE = "Operator does not support running with fake tensors"
@@ -171,11 +173,11 @@ def test_the_readme_counts_the_lines(sample: str) -> None:
     )
 
 
-@pytest.mark.parametrize("sample", CASES)
-def test_a_form_that_is_not_there_is_told(sample: str) -> None:
-    done = run(SAMPLES, "bash", f"{sample}/run.sh", "by-hand")
+@pytest.mark.parametrize("argument", ["by-hand", "in_place"])
+def test_a_form_or_sample_that_is_not_there_is_told(samples: Path, argument: str) -> None:
+    done = run(samples, "bash", "run.sh", argument)
     assert done.returncode == 1
-    assert "unknown form 'by-hand'; by_hand and declared are available" in done.stderr
+    assert f"unknown argument '{argument}'" in done.stderr
 
 
 @pytest.mark.parametrize("sample", CASES)
