@@ -2,6 +2,7 @@
 #
 #   make demo    build the sample operators, run them on the twin, show what happened
 #   make test    linters, native tests, Python tests
+#   make examples      everything in examples/ (VERB=test: their tests; EXAMPLES="training torchair": only these)
 #   make setup   only the set-up     make native   only the native libraries
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make lint | format | bench | clean
@@ -30,13 +31,30 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo test setup native native-tests conformance lint format bench clean
+.PHONY: demo examples test setup native native-tests conformance lint format bench clean
 .DEFAULT_GOAL := test
 
 demo: setup
 	@echo "[5/5] demo: a custom operator's wheel by hand, then one declared; each built and tested on the twin"
 	PATH="$(BIN):$$PATH" bash examples/cpp_extension_wheel/run.sh --demo
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh
+	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh test
+
+EXAMPLES := $(patsubst examples/%/run.sh,%,$(wildcard examples/*/run.sh))
+VERB ?=
+
+examples: setup
+	@echo "[5/5] examples: $(words $(EXAMPLES)), one after the other; logs in build/examples/"
+	mkdir -p build/examples
+	failed=()
+	for name in $(EXAMPLES); do
+	  log=build/examples/$$name.log begin=$$SECONDS
+	  printf '%-22s' "$$name"
+	  if PATH="$(BIN):$$PATH" bash examples/$$name/run.sh $(VERB) >$$log 2>&1; then word=ok; else word=FAILED; failed+=("$$name"); fi
+	  printf '%-8s%5d s\n' $$word $$((SECONDS - begin))
+	  [[ $$word == ok ]] || { tail -n 40 $$log | sed 's/^/    /'; echo "    all of it: $$log"; }
+	done
+	[[ $${#failed[@]} -eq 0 ]] || { echo "failed: $${failed[*]}"; exit 1; }
 
 test: setup lint native-tests
 	@echo "[5/5] tests"
@@ -105,3 +123,4 @@ bench: setup
 
 clean:
 	@rm -rf build opwright/cann
+	for script in examples/*/run.sh; do bash $$script clean; done
