@@ -1,0 +1,89 @@
+"""Run the benchmarks and write what they print, each under what it measures.
+
+    python tools/performance_page.py [--page docs/performance.md] [NAME ...]
+
+`make bench` runs all of them, which takes about half an hour on an idle machine. Without --page the
+tables are only printed. Names are those of scripts in benchmarks/, without the ending.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+# What the scripts import; they measure nothing themselves.
+PARTS = {"machine", "timing"}
+
+HEAD = """# Performance
+
+Most figures are ratios against a peer that was measured in the same run: machines differ, and are
+never quite idle. `make bench` prints them afresh, `python tools/performance_page.py --page
+docs/performance.md` writes this page. The twin is not a model of an NPU's speed: what stands here
+is what running on a CPU costs.
+
+Measured on {machine}.
+"""
+
+
+def machine() -> str:
+    """Return this machine's processor and number of cores, as text."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    name = names[0] if names else platform.machine()
+    return f"{name}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
+
+
+def scripts(names: list[str]) -> list[Path]:
+    """Return the benchmarks of these names, or all; a name that is none ends the program."""
+    found = {path.stem: path for path in sorted(BENCHMARKS.glob("*.py")) if path.stem not in PARTS}
+    if unknown := sorted(set(names) - set(found)):
+        sys.exit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(found)}")
+    return [found[name] for name in names or found]
+
+
+def measured(script: Path) -> str:
+    """Run a benchmark on the twin and return what it prints, which is printed here as well."""
+    command = ["opwright", "run", "--", sys.executable, str(script)]
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    if process.returncode:
+        sys.exit(f"{script.relative_to(ROOT)} ended with exit code {process.returncode}")
+    return "".join(lines).strip("\n")
+
+
+def section(script: Path, printed: str) -> str:
+    """Return a benchmark's part of the page: what it measures, and its tables."""
+    text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+    title, _, rest = text.partition("\n")
+    head = f"## {title.rstrip('.')}\n\n`benchmarks/{script.name}`\n\n{rest.strip()}"
+    return f"{head}\n\n```text\n{printed}\n```\n"
+
+
+def main() -> None:
+    """Measure, print, and write the page if one is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--page", type=Path, help="the Markdown file to write")
+    options = parser.parse_args()
+    sections = []
+    for script in scripts(options.names):
+        print(f"\n== {script.stem}", flush=True)
+        sections.append(section(script, measured(script)))
+        if options.page:  # after each, so that an interrupted run leaves what it has measured
+            page = "\n".join([HEAD.format(machine=machine()), *sections])
+            options.page.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
