@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,7 +52,8 @@ extern "C" void launch(uint32_t blocks, aclrtStream stream, float* x, uint32_t e
 
 int main() {
   aclInit(nullptr);
-  aclrtSetDevice(0);
+  aclrtContext context;
+  aclrtCreateContext(&context, 0);
   aclrtStream stream;
   aclrtCreateStream(&stream);
   std::vector<float> host(64, 41);
@@ -64,7 +66,7 @@ int main() {
   aclrtMemcpy(host.data(), bytes, device, bytes, ACL_MEMCPY_DEVICE_TO_HOST);
   float sum = 0;
   for (const float value : host) sum += value;
-  std::printf("%d %g\\n", status, sum);
+  std::printf("%d %g\\n", status + aclrtDestroyContext(context), sum);
 }
 """
 PROJECT = """\
@@ -134,6 +136,17 @@ def test_a_kernel_is_compiled_apart(sources: Path, commands: tuple[str, ...]) ->
     for command in commands:
         done(sources, command.format(toolkit=toolkit))
     assert done(sources, "./program") == "0 2688\n"
+
+
+def test_headers_of_torch_npu_stand_beside_those_of_the_toolkit(tmp_path: Path) -> None:
+    (tmp_path / "both.cpp").write_text(
+        '#include "acl/acl.h"\n#include "torch_npu/csrc/core/npu/interface/AclInterface.h"\n'
+    )
+    packages = sysconfig.get_path("purelib")
+    folders = (f"{packages}/torch_npu/include", f"{packages}/torch/include")
+    include = " ".join(f"-isystem {folder}" for folder in folders)
+    toolkit = done(tmp_path, "printenv ASCEND_HOME_PATH").strip()
+    done(tmp_path, f"bisheng -c both.cpp -I{toolkit}/include {include}")
 
 
 def test_cmake_knows_the_language(sources: Path) -> None:

@@ -256,7 +256,8 @@ typedef enum {
   ACL_MODEL_RI_COND_TYPE_SWITCH = 2
 } aclmdlRICondTaskType;
 
-typedef struct {
+// torch_npu declares it under this tag, too: a source may include both headers.
+typedef struct tagAclmdlRICondTaskParams {
   aclmdlRICondHandle handle;
   aclmdlRICondTaskType type;
   uint32_t size;

@@ -30,11 +30,6 @@ struct Plan {
   bool nothing_to_do;
 };
 
-bool checks_wanted() {
-  const char* const value = std::getenv("OPWRIGHT_KERNEL_CHECKS");
-  return value != nullptr && std::strcmp(value, "1") == 0;
-}
-
 // The memory in which a kernel finds one run's operands.
 class Memory {
  public:
@@ -103,7 +98,7 @@ class Memory {
   // lets it. Kernel checks do not. Of memory that is not the device's, only the launch can know the extent.
   void note_tensor(const aclTensor& tensor, const uint8_t* storage, const uint8_t* begin, uint64_t bytes) {
     const bool on_device = memory::is_device_address(tensor.data) && storage == memory::alias_of(tensor.data);
-    if (!on_device || checks_wanted()) note(begin, bytes);
+    if (!on_device || opwright_ascendc_checked() != 0) note(begin, bytes);
   }
 
   // A list as ListTensorDesc of kernels reads it: where the addresses begin (bytes), then for each tensor its number of

@@ -54,22 +54,12 @@ aclError opwright_ascendc_run(const opwright_ascendc_launch_t* launch) {
 
 void opwright_ascendc_checks(int enabled) { set_checks(enabled != 0); }
 
+int opwright_ascendc_checked(void) {
+  try {
+    return checks_enabled() ? 1 : 0;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 const char* opwright_ascendc_error(void) { return recent_message().c_str(); }
-
-aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
-  return call(
-      "aclrtCreateContext",
-      [&] {
-        aclrtContext& created = out(context, "context");
-        set_current_device(deviceId);
-        created = &device_at(deviceId);
-      },
-      arg("deviceId", deviceId));
-}
-
-aclError aclrtDestroyContext(aclrtContext context) {
-  return call(
-      "aclrtDestroyContext",
-      [&] { require(context != nullptr, ACL_ERROR_RT_CONTEXT_NULL, "parameter 'context' is null"); },
-      arg("context", context));
-}

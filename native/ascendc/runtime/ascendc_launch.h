@@ -33,13 +33,10 @@ __attribute__((visibility("default"))) aclError opwright_ascendc_launch(const op
 __attribute__((visibility("default"))) aclError opwright_ascendc_run(const opwright_ascendc_launch_t* launch);
 /* Checks of later launches on or off, whatever OPWRIGHT_KERNEL_CHECKS says. */
 __attribute__((visibility("default"))) void opwright_ascendc_checks(int enabled);
+/* Whether launches are checked. 0 also where the variable has no valid value: the launch says so. */
+__attribute__((visibility("default"))) int opwright_ascendc_checked(void);
 /* The text of the last error of this thread. */
 __attribute__((visibility("default"))) const char* opwright_ascendc_error(void);
-
-/* Programs with kernels create contexts; torch_npu does not, so that libascendcl has none of these. A device has one
- * context here, which creating makes the calling thread's and destroying leaves. */
-__attribute__((visibility("default"))) aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
-__attribute__((visibility("default"))) aclError aclrtDestroyContext(aclrtContext context);
 
 #ifdef __cplusplus
 }

@@ -50,6 +50,22 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
   return call("aclrtGetCurrentContext", [&] { out(context, "context") = &chosen_device(); });
 }
 
+// A device has one context, which creating makes the calling thread's and destroying leaves.
+aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId) {
+  return call(
+      "aclrtCreateContext",
+      [&] {
+        aclrtContext& created = out(context, "context");
+        set_current_device(deviceId);
+        created = &device_at(deviceId);
+      },
+      arg("deviceId", deviceId));
+}
+
+aclError aclrtDestroyContext(aclrtContext context) {
+  return call("aclrtDestroyContext", [&] { device_of_context(context); }, arg("context", context));
+}
+
 aclError aclrtSetCurrentContext(aclrtContext context) {
   return call(
       "aclrtSetCurrentContext", [&] { set_current_device(device_of_context(context).id()); }, arg("context", context));
