@@ -68,6 +68,30 @@ extern "C" __global__ __aicore__ void mixed(GM_ADDR out) {
   }
 }
 
+// One vector core sets the cube core's flag twice before the other one sets it at all.
+extern "C" __global__ __aicore__ void ahead(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  GlobalTensor<int32_t> t;
+  t.SetGlobalBuffer((__gm__ int32_t*)out);
+  const volatile int32_t* const seen = t.GetPhyAddr(4);
+  if ASCEND_IS_AIC {
+    for (int round = 0; round < 2; ++round) {
+      CrossCoreWaitFlag(4);
+      t.SetValue(4 + round, t.GetValue(round) + t.GetValue(2 + round));
+    }
+  }
+  if ASCEND_IS_AIV {
+    const int64_t mine = GetSubBlockIdx();
+    // Time for the cube core to go on too early.
+    for (int i = 0; mine == 1 && i < 10'000'000 && *seen == 0; ++i) {
+    }
+    for (int64_t round = 0; round < 2; ++round) {
+      t.SetValue(2 * mine + round, 1);
+      CrossCoreSetFlag<2, PIPE_MTE3>(4);
+    }
+  }
+}
+
 // All blocks meet twice: each sees what the others did before.
 extern "C" __global__ __aicore__ void meetings(GM_ADDR out) {
   GlobalTensor<int32_t> t;
@@ -149,4 +173,43 @@ extern "C" __global__ __aicore__ void scalars(GM_ADDR out) {
       Std::is_same_v<PrimT<half>, half>,
   };
   for (uint32_t i = 0; i < sizeof(values) / sizeof(*values); ++i) t.SetValue(i, values[i]);
+}
+
+extern "C" __global__ __aicore__ void prints_formats(GM_ADDR x) {
+  (void)x;
+  char text[701] = {};
+  for (int i = 0; i < 700; ++i) text[i] = 'a';
+  AscendC::printf("[%*d] [%-*.*f] [%5%] 100% [%n] %d %d\n", 5, 42, 7, 2, 1.5f, -1);
+  AscendC::printf("%s|%", text);
+}
+
+// ---- what would end the process on a CPU
+
+__attribute__((noinline)) int deep(volatile int* from, int left) {
+  volatile int frame[1024];
+  frame[left % 1024] = left;
+  return left == 0 ? from[0] : deep(frame, left - 1) + frame[5];
+}
+
+extern "C" __global__ __aicore__ void recurses(GM_ADDR x) {
+  volatile int zero[1] = {};
+  *reinterpret_cast<int32_t*>(x) = deep(zero, 100'000'000);
+}
+
+extern "C" __global__ __aicore__ void throws(GM_ADDR x) {
+  if (x != nullptr) throw 1;
+}
+
+// ---- sizes
+
+extern "C" __global__ __aicore__ void buffer_below_zero(GM_ADDR, uint32_t bytes) {
+  TPipe pipe;
+  TBuf<> buffer;
+  pipe.InitBuffer(buffer, bytes - 4);
+}
+
+extern "C" __global__ __aicore__ void queue_below_zero(GM_ADDR, uint32_t bytes) {
+  TPipe pipe;
+  TQue<QuePosition::VECIN, 1> queue;
+  pipe.InitBuffer(queue, 2, bytes - 4);
 }

@@ -210,11 +210,6 @@ def run(
         _check(_runtime().opwright_ascendc_run(ctypes.byref(launch)))
 
 
-def _bytes_behind(tensor: torch.Tensor) -> int:
-    """Return the bytes from a tensor's first element to the end of its memory."""
-    return int(tensor.untyped_storage().nbytes()) - int(tensor.storage_offset()) * tensor.itemsize
-
-
 def _check(code: int) -> None:
     if code != 0:
         raise KernelError(_runtime().opwright_ascendc_error().decode())

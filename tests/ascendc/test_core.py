@@ -50,6 +50,13 @@ def test_cube_and_vector_cores_wait_for_each_other(*, checks: bool) -> None:
     assert out.tolist() == [[7, 7, 17, 24]] * 40
 
 
+@pytest.mark.parametrize("checks", [False, True])
+def test_a_cube_core_waits_for_each_of_its_vector_cores(*, checks: bool) -> None:
+    out = torch.zeros(6, dtype=torch.int32)
+    run(KERNELS, "ahead", [out], checks=checks)
+    assert out.tolist() == [1, 1, 1, 1, 2, 2]
+
+
 @pytest.mark.parametrize("blocks", [1, 5, 48])
 @pytest.mark.parametrize("checks", [False, True])
 def test_any_number_of_blocks_meets(blocks: int, *, checks: bool) -> None:
@@ -63,6 +70,22 @@ def test_tiling_data_and_key(key: int) -> None:
     out = torch.zeros(4, dtype=torch.int32)
     run(KERNELS, "tilings", [out, torch.tensor([3, 4, 5], dtype=torch.int32)], tiling_key=key)
     assert out.tolist() == [3, 5, 4, int(key == 5)]
+
+
+@pytest.mark.parametrize("bytes_sent", [4, 8])
+def test_tiling_data_that_is_too_short_is_refused(bytes_sent: int) -> None:
+    tiling = torch.tensor([3, 4, 5], dtype=torch.int32)[: bytes_sent // 4].clone()
+    with pytest.raises(KernelError, match="GET_TILING_DATA, tiling") as caught:
+        run(KERNELS, "tilings", [torch.zeros(4, dtype=torch.int32), tiling])
+    assert f"12 bytes at offset 0 of {bytes_sent}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "taken"), [("buffer_below_zero", 1 << 32), ("queue_below_zero", 1 << 33)]
+)
+def test_a_buffer_of_less_than_nothing_is_refused(kernel: str, taken: int) -> None:
+    with pytest.raises(KernelError, match=f"{taken} bytes more than the 0 in use do not fit"):
+        run(KERNELS, kernel, [torch.zeros(1), 0])
 
 
 def _list_of(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -100,6 +123,39 @@ def test_a_kernel_prints(capfd: pytest.CaptureFixture[str]) -> None:
         "[1.500000,2.000000,-]]",
         "2",
     ]
+
+
+def test_a_kernel_prints_what_a_format_asks_for(capfd: pytest.CaptureFixture[str]) -> None:
+    run(KERNELS, "prints_formats", [torch.zeros(1)])
+    said = capfd.readouterr().out
+    assert said == f"[   42] [1.50   ] [%] 100% [%n] -1 %d\n{'a' * 700}|%"
+
+
+@pytest.mark.parametrize("blocks", [1, 8])
+@pytest.mark.parametrize(
+    ("kernel", "title", "rest"),
+    [
+        (
+            "recurses",
+            "OPW-X002 the kernel has used up its stack",
+            "  allowed: small local variables, and no recursion without end: devices have 32 KiB",
+        ),
+        (
+            "throws",
+            "OPW-X003 the kernel threw an exception",
+            "  got:     an exception that is no std::exception",
+        ),
+    ],
+)
+def test_what_ends_a_process_ends_the_launch_only(
+    kernel: str, title: str, rest: str, blocks: int
+) -> None:
+    with pytest.raises(KernelError) as caught:
+        run(KERNELS, kernel, [torch.zeros(1, dtype=torch.int32)], blocks=blocks)
+    first, where, *others = str(caught.value).splitlines()
+    assert first == f"{kernel}: {title}"
+    assert where.startswith("  where:   ")
+    assert others == [rest]
 
 
 def test_an_assertion_ends_the_launch(capfd: pytest.CaptureFixture[str]) -> None:

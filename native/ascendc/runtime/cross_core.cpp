@@ -68,33 +68,41 @@ void set_cross_core(uint8_t mode, Pipe, uint16_t flag) {
   const auto raise = [&](uint32_t block, CoreKind kind, uint32_t sub_block) {
     ++launch.counters[key_of(Counter::kFlag, number_of(block, kind, sub_block), flag)];
   };
-  // A group's flag rises for all of its cores when each of them has set it.
-  const auto meet = [&](uint64_t group, uint32_t size, const auto& raise_all) {
-    uint64_t& called = launch.counters[key_of(Counter::kCalled, group, flag)];
-    if (++called % size == 0) raise_all();
+  // A group's flag rises for all of its cores as often as each of them has set it: one that is ahead does not stand for
+  // another one. The members are `size` numbers from `first` on, `mine` is the place of this core among them.
+  const auto meet = [&](uint64_t first, uint32_t size, uint32_t mine, const auto& raise_all) {
+    const auto times = [&](uint32_t member) -> uint64_t& {
+      return launch.counters[key_of(Counter::kCalled, first + member, flag)];
+    };
+    const uint64_t now = ++times(mine);
+    for (uint32_t member = 0; member < size; ++member) {
+      if (times(member) < now) return;
+    }
+    raise_all();
   };
   constexpr uint64_t kAllCubes = uint64_t{1} << 40;
   constexpr uint64_t kAllVectors = uint64_t{2} << 40;
-  constexpr uint64_t kBlock = uint64_t{3} << 40;
-  constexpr uint64_t kToCube = uint64_t{4} << 40;
+  const uint64_t within_block = (uint64_t{3} << 40) + number_of(self.block, CoreKind::kVector, 0);
+  const uint64_t to_cube = (uint64_t{4} << 40) + number_of(self.block, CoreKind::kVector, 0);
   launch.change([&] {
     release(launch, key_of(Counter::kFlag, 0, flag));
     if (mode == 0) {  // all cores of this kind
       const bool cube = self.kind == CoreKind::kCube;
       const uint32_t each = cube ? 1 : self.sub_blocks;
-      meet(cube ? kAllCubes : kAllVectors, launch.cores_of(self.kind), [&] {
-        for (uint32_t block = 0; block < self.blocks; ++block) {
-          for (uint32_t i = 0; i < each; ++i) raise(block, self.kind, i);
-        }
-      });
+      meet(cube ? kAllCubes : kAllVectors, launch.cores_of(self.kind), self.block * each + (cube ? 0 : self.sub_block),
+           [&] {
+             for (uint32_t block = 0; block < self.blocks; ++block) {
+               for (uint32_t i = 0; i < each; ++i) raise(block, self.kind, i);
+             }
+           });
     } else if (mode == 1) {  // the vector cores of this AI core
-      meet(kBlock + self.block, self.sub_blocks, [&] {
+      meet(within_block, self.sub_blocks, self.sub_block, [&] {
         for (uint32_t i = 0; i < self.sub_blocks; ++i) raise(self.block, CoreKind::kVector, i);
       });
     } else if (self.kind == CoreKind::kCube) {  // from the cube core to its vector cores
       for (uint32_t i = 0; i < self.sub_blocks; ++i) raise(self.block, CoreKind::kVector, i);
     } else {  // from all vector cores to their cube core
-      meet(kToCube + self.block, self.sub_blocks, [&] { raise(self.block, CoreKind::kCube, 0); });
+      meet(to_cube, self.sub_blocks, self.sub_block, [&] { raise(self.block, CoreKind::kCube, 0); });
     }
   });
 }

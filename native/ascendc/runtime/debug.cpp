@@ -12,64 +12,75 @@
 namespace AscendC::machine {
 namespace {
 
-// The text of one value by its conversion ("%-5d"), whose length modifiers do not matter: the value knows its type.
-std::string formatted(std::string conversion, const Printed& value) {
-  const char letter = conversion.back();
-  conversion.pop_back();
-  while (!conversion.empty() && std::strchr("hlzjtL", conversion.back()) != nullptr) conversion.pop_back();
-  char buffer[512];
-  const auto print_as = [&](const char* type, auto argument) {
-    std::snprintf(buffer, sizeof buffer, (conversion + type).c_str(), argument);
-    return std::string(buffer);
-  };
-  const bool real = value.kind == Printed::Kind::kReal;
+int64_t integer_of(const Printed& value) {
+  return value.kind == Printed::Kind::kReal ? static_cast<int64_t>(value.real) : value.integer;
+}
+
+template <class Argument>
+std::string print_as(const std::string& conversion, Argument argument) {
+  const int length = std::snprintf(nullptr, 0, conversion.c_str(), argument);
+  if (length < 0) return "";
+  std::string result(static_cast<size_t>(length) + 1, '\0');
+  std::snprintf(result.data(), result.size(), conversion.c_str(), argument);
+  result.pop_back();
+  return result;
+}
+
+// The text of one value. `start` is the conversion up to its length modifiers ("%-5"), which do not matter: the value
+// knows its type.
+std::string formatted(const std::string& start, char letter, const Printed& value) {
   switch (letter) {
     case 'd':
     case 'i':
-      return print_as("lld", real ? static_cast<long long>(value.real) : static_cast<long long>(value.integer));
+      return print_as(start + "lld", static_cast<long long>(integer_of(value)));
     case 'u':
-      return print_as("llu", static_cast<unsigned long long>(value.natural));
     case 'x':
     case 'X':
     case 'o':
-      return print_as(letter == 'x'   ? "llx"
-                      : letter == 'X' ? "llX"
-                                      : "llo",
-                      static_cast<unsigned long long>(value.natural));
+      return print_as(start + "ll" + letter, static_cast<unsigned long long>(integer_of(value)));
     case 'c':
-      return print_as("c", static_cast<int>(value.integer));
+      return print_as(start + "c", static_cast<int>(integer_of(value)));
     case 's':
-      return value.kind == Printed::Kind::kText && value.text != nullptr ? print_as("s", value.text) : "(null)";
+      return value.kind == Printed::Kind::kText && value.text != nullptr ? print_as(start + "s", value.text) : "(null)";
     case 'p':
-      return print_as("p", value.pointer);
+      return print_as(start + "p", value.pointer);
     default: {
-      const double number = real                                   ? value.real
+      const double number = value.kind == Printed::Kind::kReal     ? value.real
                             : value.kind == Printed::Kind::kSigned ? static_cast<double>(value.integer)
                                                                    : static_cast<double>(value.natural);
-      const char type[] = {letter, '\0'};
-      return print_as(type, number);
+      return print_as(start + letter, number);
     }
   }
 }
 
+bool is_one_of(char character, const char* set) { return character != '\0' && std::strchr(set, character) != nullptr; }
+
 std::string formatted_text(const char* format, const Printed* values, size_t count) {
   std::string result;
   size_t next = 0;
-  for (const char* cursor = format; *cursor != '\0'; ++cursor) {
+  for (const char* cursor = format; *cursor != '\0';) {
     if (*cursor != '%') {
-      result += *cursor;
+      result += *cursor++;
       continue;
     }
-    const size_t length = std::strcspn(cursor + 1, "diouxXfFeEgGaAcsp%") + 2;
-    const std::string conversion(cursor, std::min(length, std::strlen(cursor)));
-    cursor += conversion.size() - 1;
-    if (conversion == "%%") {
-      result += '%';
-    } else if (next < count) {
-      result += formatted(conversion, values[next++]);
-    } else {
-      result += conversion;  // no value is left
+    std::string start = "%";
+    const char* end = cursor + 1;
+    for (; is_one_of(*end, "-+ #0123456789.*hlzjtL"); ++end) {
+      if (*end == '*') {  // a width or precision among the values
+        start += std::to_string(next < count ? integer_of(values[next++]) : 0);
+      } else if (!is_one_of(*end, "hlzjtL")) {
+        start += *end;
+      }
     }
+    const char* const behind = *end == '\0' ? end : end + 1;
+    if (*end == '%') {
+      result += '%';
+    } else if (next < count && is_one_of(*end, "diouxXfFeEgGaAcsp")) {
+      result += formatted(start, *end, values[next++]);
+    } else {
+      result.append(cursor, behind);  // no conversion, or no value is left for it
+    }
+    cursor = behind;
   }
   return result;
 }
@@ -84,7 +95,7 @@ void write_out(const std::string& text) {
 std::string element_text(const Dumped& tensor, uint32_t index) {
   if (index >= tensor.count) return "-";
   const Printed value = tensor.element(tensor.data, index);
-  return formatted(value.kind == Printed::Kind::kReal ? "%f" : "%d", value);
+  return formatted("%", value.kind == Printed::Kind::kReal ? 'f' : 'd', value);
 }
 
 // The elements of one dimension and of those within it, row by row.

@@ -1,8 +1,10 @@
 // native/ascendc/runtime/fault.cpp
 #include "ascendc/runtime/fault.h"
 
+#include <pthread.h>
 #include <ucontext.h>
 
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -11,6 +13,48 @@
 namespace AscendC::machine {
 namespace {
 
+// A stack for the signals of a thread that has none, and where the thread's own stack ends.
+class SignalStack {
+ public:
+  SignalStack() {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      void* begin = nullptr;
+      size_t bytes = 0;
+      pthread_attr_getstack(&attributes, &begin, &bytes);
+      pthread_attr_destroy(&attributes);
+      end_ = reinterpret_cast<uintptr_t>(begin);
+    }
+    stack_t present = {};
+    if (sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
+    memory_ = std::make_unique<uint8_t[]>(kBytes);
+    stack_t own = {};
+    own.ss_sp = memory_.get();
+    own.ss_size = kBytes;
+    sigaltstack(&own, nullptr);
+  }
+  ~SignalStack() {
+    if (memory_ == nullptr) return;
+    stack_t none = {};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+  // Whether code with this stack pointer has come to the end, and stumbled over it at `address`.
+  bool used_up(uintptr_t pointer, uintptr_t address) const {
+    constexpr uintptr_t kNear = 256 * 1024;  // frames of this size may lie across the end
+    return end_ != 0 && pointer < end_ + kNear && address < end_ + kNear && address + kNear > pointer;
+  }
+
+ private:
+  static constexpr size_t kBytes = 64 * 1024;
+  std::unique_ptr<uint8_t[]> memory_;
+  uintptr_t end_ = 0;
+};
+
+thread_local std::unique_ptr<SignalStack> signal_stack;
 thread_local FaultFrame* fault_frame = nullptr;
 struct sigaction previous_actions[NSIG];
 
@@ -31,6 +75,7 @@ bool leave_kernel(int number, const siginfo_t* info, const void* context) {
   const auto base = static_cast<uintptr_t>(machine.regs[29]);
   const auto stack = static_cast<uintptr_t>(machine.sp);
 #endif
+  frame->stack_used_up = number == SIGSEGV && signal_stack->used_up(stack, frame->address);
   // A function that made no frame yet, or a library without frame pointers, loses its callers, not its own place.
   const Site callers = base >= stack ? here(reinterpret_cast<const void*>(base)) : Site();
   frame->site.calls[0] = code + 1;
@@ -64,6 +109,10 @@ void install_kernel_faults() {
       sigaction(number, &action, &previous_actions[number]);
     }
   });
+}
+
+void prepare_thread_for_faults() {
+  if (signal_stack == nullptr) signal_stack = std::make_unique<SignalStack>();
 }
 
 FaultFrame* exchange_fault_frame(FaultFrame* frame) { return std::exchange(fault_frame, frame); }

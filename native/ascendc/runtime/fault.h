@@ -15,10 +15,14 @@ struct FaultFrame {
   sigjmp_buf jump;
   int number = 0;
   uintptr_t address = 0;
+  bool stack_used_up = false;
   Site site;
 };
 
 void install_kernel_faults();
+
+// Lets the calling thread handle signals also when its stack is used up.
+void prepare_thread_for_faults();
 
 // The frame that signals of the calling thread lead to; nullptr while it runs no kernel.
 FaultFrame* exchange_fault_frame(FaultFrame* frame);

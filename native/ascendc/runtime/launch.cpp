@@ -112,7 +112,8 @@ void Launch::run() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const size_t helpers = std::min<size_t>(processors(), cores_.size()) - 1;
-    for (size_t i = 0; i < helpers; ++i) start_helper();
+    for (size_t i = 0; i < helpers && start_helper(); ++i) {
+    }
     ++threads_;
   }
   work();
@@ -123,9 +124,16 @@ void Launch::run() {
   if (!text.empty()) throw opwright::Error(ACL_ERROR_RT_AICORE_EXCEPTION, text);
 }
 
-void Launch::start_helper() {
-  ++threads_;
-  run_on_worker([this] { work(); });
+bool Launch::start_helper() {
+  if (!run_on_worker([this] { work(); })) return false;
+  ++threads_;  // work() begins with the mutex
+  return true;
+}
+
+// All cores that were started wait for something that has not happened.
+bool Launch::nobody_goes_on() const {
+  return running_ == 0 &&
+         std::none_of(waiting_for_.begin(), waiting_for_.end(), [](const auto* wait) { return (*wait)(); });
 }
 
 // Takes cores until none is left, or enough others run.
@@ -135,7 +143,13 @@ void Launch::work() {
     const uint32_t index = next_++;
     ++running_;
     lock.unlock();
-    run_core(cores_[index], index);
+    try {
+      run_core(cores_[index], index);
+    } catch (const std::exception& error) {  // there is no memory for another core
+      note_fault(opwright::text("OPW-X001 the core cannot do this\n  call:    start block ", cores_[index].block,
+                                " of ", program_.blocks, "\n  got:     ", error.what(),
+                                "\n  allowed: as many blocks that wait for each other as the process has memory for"));
+    }
     lock.lock();
     --running_;
   }
@@ -189,6 +203,7 @@ void Launch::run_core(const Slot& slot, uint32_t index) {
 }
 
 void Launch::enter(const std::function<void()>& body) {
+  prepare_thread_for_faults();
   FaultFrame frame;
   const void* const outer_end = exchange_outermost_frame(__builtin_frame_address(0));
   FaultFrame* volatile outer_frame = nullptr;
@@ -197,13 +212,16 @@ void Launch::enter(const std::function<void()>& body) {
       outer_frame = exchange_fault_frame(&frame);
       body();
     } else {
-      note_fault(describe_signal(frame.number, frame.address, frame.site));
+      note_fault(describe_signal(frame));
     }
   } catch (const KernelFault& fault) {
     note_fault(fault.text);
   } catch (const Aborted&) {  // another core's fault is noted already
   } catch (const std::exception& error) {
     note_fault(describe({"OPW-X003", "the kernel threw an exception", "", error.what(), "", Site(), ""}));
+  } catch (...) {  // of a type that only the kernel knows
+    note_fault(describe(
+        {"OPW-X003", "the kernel threw an exception", "", "an exception that is no std::exception", "", Site(), ""}));
   }
   exchange_fault_frame(outer_frame);
   exchange_outermost_frame(outer_end);
@@ -231,13 +249,15 @@ void Launch::wait_until(const char* what, const std::function<bool()>& done) {
   --running_;
   ++waiting_;
   waiting_for_.push_back(&done);
-  bool stuck = false;
+  const char* stuck = nullptr;
   while (!failed_ && !done()) {
     if (next_ < cores_.size()) {
-      if (threads_ - waiting_ < processors()) start_helper();
-    } else if (running_ == 0 &&
-               std::none_of(waiting_for_.begin(), waiting_for_.end(), [](const auto* wait) { return (*wait)(); })) {
-      stuck = true;
+      if (threads_ - waiting_ < processors() && !start_helper() && threads_ == waiting_ && nobody_goes_on()) {
+        stuck = "the system gives no thread for the cores that have not begun";
+        break;
+      }
+    } else if (nobody_goes_on()) {
+      stuck = "no core is left that could do what it waits for";
       break;
     }
     changed_.wait(lock);
@@ -246,10 +266,9 @@ void Launch::wait_until(const char* what, const std::function<bool()>& done) {
   --waiting_;
   ++running_;
   if (failed_) throw Aborted();
-  if (!stuck) return;
+  if (stuck == nullptr) return;
   lock.unlock();
-  fail(describe({"OPW-X004", "every core of the kernel waits", what, "no core is left that could do what it waits for",
-                 "", here(__builtin_frame_address(0)), ""}));
+  fail(describe({"OPW-X004", "every core of the kernel waits", what, stuck, "", here(__builtin_frame_address(0)), ""}));
 }
 
 }  // namespace AscendC::machine

@@ -88,7 +88,8 @@ class Launch {
   void work();
   void run_core(const Slot& slot, uint32_t index);
   void enter(const std::function<void()>& body);
-  void start_helper();  // with the mutex held
+  bool start_helper();  // with the mutex held; false if the system gives no thread
+  bool nobody_goes_on() const;
   void note_fault(const std::string& text);
 
   const Program& program_;

@@ -20,6 +20,10 @@ constexpr size_t kGuard = 256 * kPage;
 
 constexpr size_t round_up(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+[[noreturn]] void fail_to_map(int reason) {
+  opwright::fail(ACL_ERROR_RT_MEMORY_ALLOCATION, "cannot map the local memory of a core: ", std::strerror(reason));
+}
+
 struct Shelf {
   std::mutex mutex;
   std::vector<std::unique_ptr<LocalMemory>> idle;
@@ -37,14 +41,16 @@ LocalMemory::LocalMemory() {
   bytes_ = kGuard;
   for (const uint32_t capacity : capacities) bytes_ += round_up(capacity) + kGuard;
   void* const mapped = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  opwright::require(mapped != MAP_FAILED, ACL_ERROR_INTERNAL_ERROR,
-                    "cannot map the local memory of a core: ", std::strerror(errno));
+  if (mapped == MAP_FAILED) fail_to_map(errno);
   base_ = static_cast<uint8_t*>(mapped);
   uint8_t* cursor = base_ + kGuard;
   for (size_t i = 0; i < kMemories; ++i) {
     const size_t rounded = round_up(capacities[i]);
-    opwright::require(mprotect(cursor, rounded, PROT_READ | PROT_WRITE) == 0, ACL_ERROR_INTERNAL_ERROR,
-                      "cannot map the local memory of a core: ", std::strerror(errno));
+    if (mprotect(cursor, rounded, PROT_READ | PROT_WRITE) != 0) {
+      const int reason = errno;
+      munmap(base_, bytes_);
+      fail_to_map(reason);
+    }
     // It ends where the guard pages begin.
     spans_[i] = MemorySpan{cursor + rounded - capacities[i], capacities[i]};
     cursor += rounded + kGuard;

@@ -2,11 +2,13 @@
 #include "ascendc/runtime/location.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -41,12 +43,11 @@ std::string output_of(std::vector<std::string> command) {
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   int ends[2];
-  if (pipe(ends) != 0) return "";
+  if (pipe2(ends, O_CLOEXEC) != 0) return "";  // nobody else may keep it open
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 0x1, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
   const int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -55,9 +56,11 @@ std::string output_of(std::vector<std::string> command) {
   if (failed == 0) {
     char buffer[4096];
     ssize_t count;
-    while ((count = read(ends[0], buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(count));
-    int status = 0;
-    waitpid(child, &status, 0);
+    while ((count = read(ends[0], buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)) {
+      if (count > 0) text.append(buffer, static_cast<size_t>(count));
+    }
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
   ::close(ends[0]);
   return text;

@@ -27,9 +27,14 @@ std::string describe(const Finding& finding) {
   return result;
 }
 
-std::string describe_signal(int number, uintptr_t address, const Site& site) {
-  Finding finding{"OPW-X002", "the kernel made an invalid memory access", "", "", "", site, ""};
-  switch (number) {
+std::string describe_signal(const FaultFrame& frame) {
+  Finding finding{"OPW-X002", "the kernel made an invalid memory access", "", "", "", frame.site, ""};
+  if (frame.stack_used_up) {
+    finding.title = "the kernel has used up its stack";
+    finding.allowed = "small local variables, and no recursion without end: devices have 32 KiB";
+    return describe(finding);
+  }
+  switch (frame.number) {
     case SIGFPE:
       finding.title = "the kernel divided an integer by zero, or the quotient does not fit";
       break;
@@ -38,11 +43,11 @@ std::string describe_signal(int number, uintptr_t address, const Site& site) {
       break;
     case SIGBUS:
     case SIGSEGV:
-      finding.got = describe_address(reinterpret_cast<const void*>(address));
+      finding.got = describe_address(reinterpret_cast<const void*>(frame.address));
       finding.allowed = "the kernel's tensors, and the local memory of its core";
       break;
     default:
-      finding.title = opwright::text("the kernel caused signal ", number);
+      finding.title = opwright::text("the kernel caused signal ", frame.number);
   }
   return describe(finding);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ascendc/runtime/fault.h"
 #include "ascendc/runtime/location.h"
 
 namespace AscendC::machine {
@@ -27,6 +28,6 @@ std::string core_text();
 // The finding on the calling thread's core.
 std::string describe(const Finding& finding);
 
-std::string describe_signal(int number, uintptr_t address, const Site& site);
+std::string describe_signal(const FaultFrame& frame);
 
 }  // namespace AscendC::machine

@@ -5,9 +5,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace AscendC::machine {
@@ -54,15 +56,19 @@ unsigned processors() {
   return count;
 }
 
-void run_on_worker(std::function<void()> work) {
+bool run_on_worker(std::function<void()> work) {
   Pool& mine = pool();
   const std::lock_guard<std::mutex> lock(mine.mutex);
-  mine.work.push_back(std::move(work));
-  if (mine.idle >= mine.work.size()) {
-    mine.arrived.notify_one();
-  } else {
-    std::thread(serve, std::ref(mine)).detach();
+  if (mine.idle <= mine.work.size()) {
+    try {
+      std::thread(serve, std::ref(mine)).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
   }
+  mine.work.push_back(std::move(work));
+  mine.arrived.notify_one();
+  return true;
 }
 
 }  // namespace AscendC::machine

@@ -9,7 +9,7 @@ namespace AscendC::machine {
 // How many cores run at the same time unless some of them wait.
 unsigned processors();
 
-// Runs `work` on an idle thread, or on a new one.
-void run_on_worker(std::function<void()> work);
+// Runs `work` on an idle thread, or on a new one. False, and nothing has happened, if the system gives no thread.
+bool run_on_worker(std::function<void()> work);
 
 }  // namespace AscendC::machine

@@ -45,7 +45,7 @@ class LocalMemAllocator {
     if (machine::memory_of(position) != kMemory) {
       machine::refuse("LocalMemAllocator::Alloc", "the position lies in another memory than the allocator's");
     }
-    const uint32_t bytes = machine::round_to_block(static_cast<uint32_t>(bytes_of<PrimT<T>>(count)));
+    const uint64_t bytes = machine::round_to_block(bytes_of<PrimT<T>>(count));
     const uint32_t capacity = machine::core().memory[static_cast<size_t>(kMemory)].bytes;
     if (bytes > capacity - used_) {
       machine::refuse("LocalMemAllocator::Alloc", bytes, " bytes more than the ", used_, " in use do not fit in the ",
@@ -53,9 +53,10 @@ class LocalMemAllocator {
     }
     uint8_t* const data = machine::local_address(kMemory, used_);
     if (machine::core().checks) {
-      machine::note_buffer(data, bytes, machine::BufferState::kAllocated, machine::Pipe::kVector);
+      machine::note_buffer(data, static_cast<uint32_t>(bytes), machine::BufferState::kAllocated,
+                           machine::Pipe::kVector);
     }
-    used_ += bytes;
+    used_ += static_cast<uint32_t>(bytes);
     return LocalTensor<T>::make(data, count, position);
   }
 

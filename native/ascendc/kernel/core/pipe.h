@@ -12,7 +12,7 @@ namespace machine {
 
 constexpr uint32_t kBlockBytes = 32;
 
-constexpr uint32_t round_to_block(uint32_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+constexpr uint64_t round_to_block(uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
 
 OPWRIGHT_INLINE const char* name_of(Memory memory) {
   constexpr const char* kNames[] = {"unified buffer", "L1",    "L0A", "L0B", "L0C", "bias table",
@@ -38,11 +38,11 @@ OPWRIGHT_INLINE uint8_t* take_local(const char* api, Memory memory, uint64_t byt
 // Gives `count` buffers of `bytes` to a queue, or one to a TBuf; `take` finds the memory.
 template <class Holder, class Take>
 OPWRIGHT_INLINE bool fill_queue(Holder& holder, uint32_t count, uint32_t bytes, const Take& take) {
-  const uint32_t rounded = round_to_block(bytes);
+  const uint64_t rounded = round_to_block(bytes);
   if (count == 0 || bytes == 0) refuse("InitBuffer", count, " buffer(s) of ", bytes, " bytes: neither may be 0");
-  uint8_t* const data = take(uint64_t{count} * rounded);
+  uint8_t* const data = take(count * rounded);
   holder.queue().clear_buffers();
-  for (uint32_t i = 0; i < count; ++i) holder.queue().give_buffer(data + uint64_t{i} * rounded, rounded);
+  for (uint32_t i = 0; i < count; ++i) holder.queue().give_buffer(data + i * rounded, static_cast<uint32_t>(rounded));
   return true;
 }
 
@@ -109,15 +109,17 @@ class TPipe {
   }
   template <TPosition pos>
   OPWRIGHT_INLINE bool InitBuffer(TBuf<pos>& buffer, uint32_t bytes) {
-    const uint32_t rounded = machine::round_to_block(bytes);
-    buffer.give_buffer(machine::take_local("InitBuffer", machine::memory_of(pos), rounded), rounded);
+    const uint64_t rounded = machine::round_to_block(bytes);
+    uint8_t* const data = machine::take_local("InitBuffer", machine::memory_of(pos), rounded);
+    buffer.give_buffer(data, static_cast<uint32_t>(rounded));
     return true;
   }
 
   template <class Pool>
   OPWRIGHT_INLINE bool InitBufPool(Pool& pool, uint32_t bytes) {
-    const uint32_t rounded = machine::round_to_block(bytes);
-    pool.give_memory(machine::take_local("InitBufPool", machine::memory_of(Pool::poolPosition), rounded), rounded);
+    const uint64_t rounded = machine::round_to_block(bytes);
+    uint8_t* const data = machine::take_local("InitBufPool", machine::memory_of(Pool::poolPosition), rounded);
+    pool.give_memory(data, static_cast<uint32_t>(rounded));
     return true;
   }
   // The pool lies where `shared` lies.
@@ -126,7 +128,7 @@ class TPipe {
     if (bytes > shared.pool_bytes()) {
       machine::refuse("InitBufPool", bytes, " bytes in a shared pool of ", shared.pool_bytes());
     }
-    pool.give_memory(shared.pool_data(), machine::round_to_block(bytes));
+    pool.give_memory(shared.pool_data(), static_cast<uint32_t>(machine::round_to_block(bytes)));
     return true;
   }
 
@@ -202,14 +204,14 @@ class TBufPool {
   }
   template <TPosition position>
   OPWRIGHT_INLINE bool InitBuffer(TBuf<position>& buffer, uint32_t bytes) {
-    const uint32_t rounded = machine::round_to_block(bytes);
-    buffer.give_buffer(take(rounded), rounded);
+    const uint64_t rounded = machine::round_to_block(bytes);
+    buffer.give_buffer(take(rounded), static_cast<uint32_t>(rounded));
     return true;
   }
   template <class Pool>
   OPWRIGHT_INLINE bool InitBufPool(Pool& pool, uint32_t bytes) {
-    const uint32_t rounded = machine::round_to_block(bytes);
-    pool.give_memory(take(rounded), rounded);
+    const uint64_t rounded = machine::round_to_block(bytes);
+    pool.give_memory(take(rounded), static_cast<uint32_t>(rounded));
     return true;
   }
   template <class Pool, class Shared>
@@ -217,7 +219,7 @@ class TBufPool {
     if (bytes > shared.pool_bytes()) {
       machine::refuse("InitBufPool", bytes, " bytes in a shared pool of ", shared.pool_bytes());
     }
-    pool.give_memory(shared.pool_data(), machine::round_to_block(bytes));
+    pool.give_memory(shared.pool_data(), static_cast<uint32_t>(machine::round_to_block(bytes)));
     return true;
   }
   OPWRIGHT_INLINE void Reset() {

@@ -64,6 +64,7 @@ OPWRIGHT_INLINE void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int
 
 template <uint8_t modeId, pipe_t pipe>
 OPWRIGHT_INLINE void CrossCoreSetFlag(uint16_t flagId) {
+  static_assert(modeId <= 2, "CrossCoreSetFlag: Atlas A2 has the modes 0, 1 and 2; docs/ascend_c_api.md");
   machine::set_cross_core(modeId, machine::pipe_of(pipe), flagId);
 }
 template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>

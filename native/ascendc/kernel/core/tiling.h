@@ -8,6 +8,14 @@
 
 namespace AscendC::machine {
 
+// The tiling data that the kernel was given, as a Data. The host may have sent less.
+template <class Data>
+OPWRIGHT_INLINE const Data* given_tiling(const void* tiling) {
+  const void* const data = host_address(tiling);
+  check_global("GET_TILING_DATA", "tiling", data, sizeof(Data));
+  return static_cast<const Data*>(data);
+}
+
 template <class Data>
 OPWRIGHT_INLINE void copy_tiling(Data& data, const void* tiling) {
   std::memcpy(static_cast<void*>(&data), host_address(tiling), sizeof data);
@@ -82,12 +90,12 @@ constexpr KernelKind kind_of(KernelMetaType type) {
 #define GET_TILING_DATA(data, tiling) GET_TILING_DATA_WITH_STRUCT(opwright_default_tiling, data, tiling)
 #define GET_TILING_DATA_WITH_STRUCT(type, data, tiling) \
   type data;                                            \
-  ::AscendC::machine::copy_tiling(data, tiling)
+  ::AscendC::machine::copy_tiling(data, ::AscendC::machine::given_tiling<type>(tiling))
 #define GET_TILING_DATA_MEMBER(type, member, data, tiling) \
   decltype(type::member) data;                             \
   ::AscendC::machine::copy_tiling(data, reinterpret_cast<const uint8_t*>(tiling) + offsetof(type, member))
 #define GET_TILING_DATA_PTR_WITH_STRUCT(type, pointer, tiling) \
-  const type* const pointer = reinterpret_cast<const type*>(::AscendC::machine::host_address(tiling))
+  const type* const pointer = ::AscendC::machine::given_tiling<type>(tiling)
 #define COPY_TILING_WITH_STRUCT(type, source, pointer)              \
   type pointer##_opwright_copy;                                     \
   ::AscendC::machine::copy_tiling(pointer##_opwright_copy, source); \

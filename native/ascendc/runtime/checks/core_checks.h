@@ -38,8 +38,11 @@ class CoreChecks {
 
   // The kernel has returned.
   void finish();
-  // Its memory is not needed any more; its places are.
-  void release_shadow() { shadow_.reset(); }
+  // What it knows of its memory and instructions is not needed any more; its places are.
+  void release_shadow() {
+    shadow_.reset();
+    moments_ = {};
+  }
 
   CoreClock& clock() { return cores_; }
   uint32_t index() const { return index_; }
