@@ -55,6 +55,8 @@ class Loaded:
     ----------
     facts
         What was registered.
+    registrations
+        How it is undone.
     """
 
     def __init__(self, facts: SetFacts, registrations: Registrations) -> None:
@@ -78,6 +80,11 @@ class Loaded:
 
     def overload(self, name: str) -> Any:  # noqa: ANN401 - torch.ops has no types
         """Return an operator of the set, as torch.ops has it.
+
+        Parameters
+        ----------
+        name
+            Without the namespace, with its overload after a dot: "scale", "scale.scalar".
 
         Raises
         ------
@@ -115,7 +122,7 @@ class Loaded:
                 self.remove()
 
     def remove(self) -> None:
-        """Remove the registrations."""
+        """Remove the registrations at once; `unload` waits for what runs first."""
         loaded_sets.pop(self.declaration.namespace, None)
         current_sets.pop(self.declaration.namespace, None)
         self.overloads.clear()
@@ -169,6 +176,12 @@ def load(declaration: Declaration) -> Loaded:
             known.is_current = False
             known.overloads.clear()
             dispatcher.clear_caches()
+        # At once: Dynamo guards on this table, and would compile again after the first lookup.
+        if not declaration.existing:
+            loaded.overloads.update(
+                (each.name, dispatcher.overload(declaration.namespace, each.name))
+                for each in facts.operators
+            )
         loaded_sets[declaration.namespace] = loaded
         current_sets[declaration.namespace] = facts
         return loaded

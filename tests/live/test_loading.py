@@ -16,6 +16,7 @@ from tests.live.zoo import NAMESPACE, zoo  # loads the twin
 
 # isort: split
 import torch
+from torch._dynamo.testing import CompileCounter
 from torch._library.simple_registry import singleton
 
 import opwright as ow
@@ -133,6 +134,22 @@ def test_a_call_loads() -> None:
     assert operator.reference is not None
     with ops.load() as loaded:
         assert ops.load() is loaded
+
+
+def test_a_function_that_calls_an_operator_is_compiled_once() -> None:
+    ops = ow.OperatorSet("opwright_compiled_once")
+
+    @ops.operator("doubled(Tensor x) -> Tensor", aclnn=False)
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    counter = CompileCounter()
+    with ops.load():
+        step = torch.compile(lambda x: doubled(x) + 1, backend=counter, fullgraph=True)
+        for _ in range(2):
+            torch.testing.assert_close(step(torch.ones(2)), torch.full((2,), 3.0))
+    torch.compiler.reset()
+    assert counter.frame_count == 1
 
 
 def test_other_operators_of_the_namespace_stay() -> None:
