@@ -89,7 +89,18 @@ def export_engine(
 ) -> bytes:
     """Return the serialized engine of a method that compiles as a whole; else as `compile`.
 
-    With `path` it is also written to that file.
+    Parameters
+    ----------
+    method_name
+        The method, of TorchScript modules; "forward" for what dynamo takes.
+    path
+        A file to write the engine to as well.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `compile`; also that ir is torch_compile, that the module has no such method, or that an
+        operator of the method does not convert.
     """
     if not isinstance(method_name, str):
         msg = f"method_name: got {method_name!r}, allowed are names of methods, such as 'forward'"
@@ -115,7 +126,18 @@ def export_engine(
 
 
 def set_device(npu_id: int) -> None:
-    """Choose the device, 0 to 1024; engines of every device run on this machine's CPU."""
+    """Choose the device; engines of every device run on this machine's CPU.
+
+    Parameters
+    ----------
+    npu_id
+        0 to 1024.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
+    """
     if isinstance(npu_id, bool) or not isinstance(npu_id, int):
         msg = f"set_device: got {npu_id!r}, allowed are integers from 0 to {_LAST_DEVICE}"
         raise TypeError(msg)

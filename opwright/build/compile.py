@@ -261,7 +261,7 @@ def file_digest(path: Path) -> str | None:
 def read_rules(text: str, folder: Path) -> list[Path]:
     r"""Return the files that a rule of make depends on.
 
-    >>> read_rules("object: a.cpp b\ c.h $$d.h", Path("/s"))
+    >>> read_rules(r"object: a.cpp b\ c.h $$d.h", Path("/s"))
     [PosixPath('/s/a.cpp'), PosixPath('/s/b c.h'), PosixPath('/s/$d.h')]
     """
     text = text.replace("\\\n", " ").partition(":")[2]

@@ -34,7 +34,16 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 class DeclaredOperator(Generic[Parameters, Result]):
     """What the decorator leaves in place of the reference function.
 
-    Calling it calls the operator, so the set must be loaded; `reference` is the function itself.
+    Calling it calls the operator, and loads the set if it is not loaded.
+
+    Parameters
+    ----------
+    owner
+        The set.
+    name
+        The operator's name in the set, with its overload after a dot.
+    reference
+        The decorated function.
     """
 
     def __init__(
@@ -76,6 +85,22 @@ class DeclaredOperator(Generic[Parameters, Result]):
             arguments if none are given.
         outputs
             The differentiable outputs; all floating-point outputs if none are given.
+
+        Raises
+        ------
+        FieldError
+            OPW-D009: the operator has a backward already.
+
+        Examples
+        --------
+        >>> import opwright as ow
+        >>> ops = ow.OperatorSet("my_ops")
+        >>> @ops.operator("square(Tensor x) -> Tensor")
+        ... def square(x):
+        ...     return x * x
+        >>> @square.backward(saves=("x",))
+        ... def _(grad, x):
+        ...     return 2 * grad * x
         """
 
         def declare(function: Function) -> Function:
@@ -91,6 +116,11 @@ class DeclaredOperator(Generic[Parameters, Result]):
         It gets the operator's arguments, tensors as those of torchair.ge, and `meta_outputs` if it
         has that parameter; it adds nodes to the graph and returns the results that are new tensors.
         It imports TorchAir itself, since a declaration does not need it.
+
+        Raises
+        ------
+        FieldError
+            OPW-D009: the operator has a converter already.
         """
         self.owner.change(self.name, converter=function)
         return function
@@ -99,6 +129,11 @@ class DeclaredOperator(Generic[Parameters, Result]):
         """Declare the batching rule: `function(info, in_dims, *args) -> (outputs, out_dims)`.
 
         It is what torch.library.register_vmap takes.
+
+        Raises
+        ------
+        FieldError
+            OPW-D009: the operator has a batching rule already.
         """
         self.owner.change(self.name, vmap=function)
         return function
@@ -246,12 +281,21 @@ class OperatorSet:
         return declare
 
     def declare(self, schema: str, **fields: Unpack[OperatorFields]) -> None:
-        """Declare an operator that has no reference function; otherwise as `operator`."""
+        """Declare an operator that has no reference function.
+
+        It runs where its aclnn function is, and not on the CPU. Otherwise as `operator`: the schema
+        has to be a whole one, and the fields are those of `operator`.
+
+        Raises
+        ------
+        SchemaError, RuleError, DtypeError, CallError, FieldError
+            OPW-D001, OPW-D004 to OPW-D009, at the line of the declaration.
+        """
         place = caller()
         self.add(operator_of(self, schema, None, fields, place))
 
     def freeze(self) -> Declaration:
-        """Return what was declared so far."""
+        """Return what was declared so far, as data: what validation, emitters and `load` take."""
         path = Path(self.place.file)
         return Declaration(
             namespace=self.namespace,
@@ -276,6 +320,18 @@ class OperatorSet:
         -------
         loaded
             The handle; `unload()` or leaving its `with` block removes all registrations.
+
+        Raises
+        ------
+        InvalidDeclarationError
+            OPW-D010, with all that validation finds.
+        NamespaceTakenError, RegistrationError, CppRuleError
+            OPW-L001 to OPW-L003. Nothing is registered then.
+
+        Examples
+        --------
+        >>> with ops.load() as loaded:  # doctest: +SKIP
+        ...     loaded.overload("scale")(x, 2.0)
         """
         loaded = self.loaded
         if loaded is not None and self.loaded_changes == self.changes and not loaded.is_removed:
@@ -288,7 +344,7 @@ class OperatorSet:
         return loaded
 
     def add(self, operator: Operator) -> None:
-        """Add an operator.
+        """Add an operator that is data already, as importers of other formats do.
 
         Raises
         ------
@@ -312,7 +368,14 @@ class OperatorSet:
         vmap: Callable[..., object] | None = None,
         converter: Callable[..., object] | None = None,
     ) -> None:
-        """Set what a decorator adds to an operator.
+        """Set what a decorator adds to an operator: one of the three.
+
+        Parameters
+        ----------
+        name
+            Of a declared operator.
+        backward, vmap, converter
+            See the fields of `operator`.
 
         Raises
         ------

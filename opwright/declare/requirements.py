@@ -57,6 +57,7 @@ def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...
     Examples
     --------
     >>> from opwright.declare.schema_text import parse_schema
+    >>> from opwright.declare.scope import Scope
     >>> scope = Scope(schema=parse_schema("f(Tensor x, int k, str mode) -> Tensor", where=""))
     >>> len(read_requirement("0 < k <= x.shape[-1]", scope, where=""))
     2

@@ -92,12 +92,24 @@ ShapeRule: TypeAlias = Dims | Like | BroadcastOf | ReducedOf | ShapeFunction | C
 
 
 def like(tensor: str) -> Like:
-    """Give an output the shape, and unless told otherwise the dtype, of a tensor argument."""
+    """Give an output the shape, and unless told otherwise the dtype, of a tensor argument.
+
+    Examples
+    --------
+    >>> like("x")
+    Like(tensor='x')
+    """
     return Like(tensor)
 
 
 def broadcast(*tensors: str) -> BroadcastOf:
-    """Give an output the shape that tensor arguments have together after broadcasting."""
+    """Give an output the shape that tensor arguments have together after broadcasting.
+
+    Examples
+    --------
+    >>> broadcast("x", "y")  # [4, 1] and [3]: [4, 3]
+    BroadcastOf(tensors=('x', 'y'))
+    """
     return BroadcastOf(tensors)
 
 
@@ -111,6 +123,11 @@ def reduced(tensor: str, *, dim: str | None = None, keepdim: str | None = None) 
         empty, all axes are.
     keepdim
         The bool argument that says whether reduced axes stay with size 1.
+
+    Examples
+    --------
+    >>> reduced("x", dim="dim", keepdim="keepdim")  # of "sum(Tensor x, int[] dim, bool keepdim)"
+    ReducedOf(tensor='x', dim='dim', keepdim='keepdim')
     """
     return ReducedOf(tensor, dim, keepdim)
 
@@ -123,6 +140,11 @@ def cpp(text: str) -> Cpp:
     text
         For a shape, an expression that converts to c10::SymDimVector; for a dtype, to
         at::ScalarType. The operator's arguments are in scope.
+
+    Examples
+    --------
+    >>> cpp("c10::SymDimVector{x.sym_size(0), 2 * x.sym_size(1)}").text
+    'c10::SymDimVector{x.sym_size(0), 2 * x.sym_size(1)}'
     """
     return Cpp(text)
 
@@ -160,7 +182,13 @@ DtypeRule: TypeAlias = DtypeSet | SameDtype | Promoted | DtypeArgument | Cpp
 
 
 def promote(*tensors: str) -> Promoted:
-    """Give an output the dtype that tensor arguments have together by type promotion."""
+    """Give an output the dtype that tensor arguments have together by type promotion.
+
+    Examples
+    --------
+    >>> promote("x", "y")  # float16 and float32: float32
+    Promoted(tensors=('x', 'y'))
+    """
     return Promoted(tensors)
 
 

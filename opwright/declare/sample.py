@@ -117,6 +117,12 @@ def tensor(
 
     Parameters
     ----------
+    shape
+        Its sizes; none for a 0-d tensor.
+    dtype
+        As torch names it; None for the first dtype that the operator allows for the argument.
+    low, high
+        Bounds of its random values; None for -1 to 1 (floating), 0 to 9 (integers).
     layout
         How its elements lie in memory: contiguous, transposed, reversed, channels_last, offset,
         sliced, strided, expanded.
@@ -142,7 +148,12 @@ def tensor(
 
 
 def sample(**values: object) -> Sample:
-    """Give the arguments of one call.
+    """Give the arguments of one call; what is missing has its default.
+
+    Parameters
+    ----------
+    values
+        By argument: `tensor(...)`, a number, a text, None, or a list of these.
 
     Examples
     --------
@@ -153,7 +164,20 @@ def sample(**values: object) -> Sample:
 
 
 def error(match: str, **values: object) -> ErrorSample:
-    """Give arguments that the operator must refuse with an error that says `match`."""
+    """Give arguments that the operator must refuse.
+
+    Parameters
+    ----------
+    match
+        A part of the error's text.
+    values
+        As of `sample`.
+
+    Examples
+    --------
+    >>> error("k", x=tensor(4), k=5).match
+    'k'
+    """
     return ErrorSample(tuple((name, frozen(value)) for name, value in values.items()), match)
 
 

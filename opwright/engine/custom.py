@@ -270,6 +270,7 @@ def corresponding(interface: Interface) -> tuple[Prototype, tuple[Slot, ...]]:
 def plain_name(parameter: Parameter) -> str:
     """Return a parameter's name as the prototype had it.
 
+    >>> from opwright.aclnn.signature import Parameter
     >>> plain_name(Parameter(name="xRef", ctype=CType.TENSOR))
     'x'
     """

@@ -1,12 +1,4 @@
-"""The samples of a declaration as cases for pytest: what a project's tests are made of.
-
-Examples
---------
->>> import pytest  # doctest: +SKIP
->>> @pytest.mark.parametrize("case", cases(ops), ids=str)  # doctest: +SKIP
-... def test_on_npu(case):
-...     case.assert_close(case.run("npu"), case.reference())
-"""
+"""The samples of a declaration as cases for pytest: what a project's tests are made of."""
 
 from __future__ import annotations
 
@@ -34,9 +26,18 @@ class Case:
     """A sample of an operator. Every call makes its tensors anew, always with the same values.
 
     Results are all that the operator produces: what it returns, and what it writes without that.
+    `str(case)` is the operator's name and the number of the sample.
 
     Parameters
     ----------
+    facts
+        What follows from the operator's declaration; `facts.name` is its name.
+    sample
+        The arguments, as declared.
+    index
+        The place of the sample among those of its operator, from 0.
+    namespace
+        Where the operator is in torch.ops.
     match
         A text of the error that the operator must raise; empty for a sample that it accepts.
     """
@@ -58,7 +59,15 @@ class Case:
         return getattr(packet, overload or "default")
 
     def arguments(self, device: str = "cpu", *, gradients: bool = False) -> dict[str, Any]:
-        """Return the arguments by name on a device; differentiable ones may ask for gradients."""
+        """Return the arguments by name; what the sample does not give has its default.
+
+        Parameters
+        ----------
+        device
+            Of their tensors.
+        gradients
+            Whether floating-point tensors of differentiable arguments require gradients.
+        """
         values: dict[str, Any] = dict(sample_arguments(self.facts.operator, self.sample))
         inputs = self.facts.autograd.inputs if gradients and self.facts.autograd else ()
         for name, value in values.items():
@@ -70,7 +79,15 @@ class Case:
         return values
 
     def run(self, device: str, *, backend: str | None = None) -> list[torch.Tensor]:
-        """Run the operator, compiled by a back end of torch.compile if one is named."""
+        """Return the results of the operator, in the order of its outputs.
+
+        Parameters
+        ----------
+        device
+            Where its tensors are: "cpu", "npu", "meta".
+        backend
+            Of torch.compile, with fullgraph=True: "aot_eager", "npugraph_ex"; None for eager.
+        """
         operator = self.operator
         if backend is not None:
             inner = operator
@@ -83,24 +100,32 @@ class Case:
         return self.results(operator, self.arguments(device))
 
     def reference(self) -> list[torch.Tensor]:
-        """Run the reference function on the CPU."""
+        """Return the results of the reference function on the CPU."""
         return self.results(self.reference_function, self.arguments())
 
     @property
     def reference_function(self) -> Callable[..., Any]:
-        """The reference."""
+        """The function that was declared with the operator."""
         function = self.facts.operator.reference
         assert function is not None, self.facts.name
         return function
 
     def results(self, function: Callable[..., Any], values: dict[str, Any]) -> list[torch.Tensor]:
-        """Call a function and return what it produced."""
+        """Call a function as the operator is called, and return its results.
+
+        Parameters
+        ----------
+        function
+            Takes what the schema says: `lambda x, alpha: ...`, a compiled one, an exported module.
+        values
+            The arguments by name, as of `arguments`; what the function writes is written in them.
+        """
         return [tensor for each in self.produced(function, values).values() for tensor in each]
 
     def produced(
         self, function: Callable[..., Any], values: dict[str, Any]
     ) -> dict[str, list[torch.Tensor]]:
-        """Call a function and return its results by name, each as a list."""
+        """Call a function as `results` does; results by the name of the output, each as a list."""
         returned = Binder.of(self.facts.schema).call(function, values)
         own = returned if isinstance(returned, tuple) else (returned,)
         single = len(self.facts.schema.results) == 1
@@ -115,7 +140,10 @@ class Case:
         return found
 
     def gradients(self, device: str) -> list[torch.Tensor | None]:
-        """Return the gradients of the differentiable inputs, through the operator."""
+        """Return the gradients of the differentiable inputs, through the operator.
+
+        None stands for the gradient of an input that no output depends on.
+        """
         return self.backward(self.operator, device)
 
     def reference_gradients(self) -> list[torch.Tensor | None]:
@@ -148,7 +176,13 @@ class Case:
         return [(tuple(each.shape), each.dtype) for each in self.run(device)]
 
     def opcheck(self) -> None:
-        """Run torch.library.opcheck on the CPU."""
+        """Run torch.library.opcheck on the CPU.
+
+        Raises
+        ------
+        torch.testing._internal.optests.OpCheckError
+            What it finds.
+        """
         binder = Binder.of(self.facts.schema)
         values = self.arguments(gradients=not self.facts.schema.mutated)
         args = tuple(values[name] for name in binder.positional)
@@ -159,7 +193,20 @@ class Case:
     def assert_close(
         self, got: Sequence[torch.Tensor | None], want: Sequence[torch.Tensor | None]
     ) -> None:
-        """Raise unless two lists of tensors agree, within the operator's tolerances."""
+        """Raise unless two lists of tensors agree.
+
+        Parameters
+        ----------
+        got, want
+            Results or gradients; those of a device are copied. Shapes and dtypes have to be equal,
+            values within the operator's `tolerances` for the dtype of `want`, or else within the
+            defaults of torch.testing.assert_close.
+
+        Raises
+        ------
+        AssertionError
+            With the greatest difference and its place.
+        """
         assert len(got) == len(want), f"{self}: {len(got)} tensors, expected {len(want)}"
         for one, other in zip(got, want, strict=True):
             if one is None or other is None:
@@ -191,7 +238,30 @@ def declared(ops: OperatorSet) -> list[tuple[OperatorFacts, str]]:
 
 
 def cases(ops: OperatorSet, *, differentiable: bool = False) -> list[Case]:
-    """Return a case for each sample, or for those of operators with a backward."""
+    """Return a case for each sample of a set.
+
+    Parameters
+    ----------
+    ops
+        The set; it need not be loaded.
+    differentiable
+        Leave out operators without a backward.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> import opwright as ow
+    >>> from opwright.project.cases import cases
+    >>> ops = ow.OperatorSet("my_ops")
+    >>> @ops.operator("twice(Tensor x) -> Tensor", samples=[ow.sample(x=ow.tensor(2, 3))])
+    ... def twice(x):
+    ...     return 2 * x
+    >>> [str(case) for case in cases(ops)]
+    ['twice-0']
+    >>> @pytest.mark.parametrize("case", cases(ops), ids=str)
+    ... def test_on_npu(case):
+    ...     case.assert_close(case.run("npu"), case.reference())
+    """
     return [
         Case(facts, sample, index, namespace)
         for facts, namespace in declared(ops)
@@ -201,7 +271,15 @@ def cases(ops: OperatorSet, *, differentiable: bool = False) -> list[Case]:
 
 
 def error_cases(ops: OperatorSet) -> list[Case]:
-    """Return a case for each sample that an operator must refuse."""
+    """Return a case for each sample that an operator must refuse.
+
+    Examples
+    --------
+    >>> @pytest.mark.parametrize("case", error_cases(ops), ids=str)  # doctest: +SKIP
+    ... def test_is_refused(case):
+    ...     with pytest.raises(Exception, match=re.escape(case.match)):
+    ...         case.run("npu")
+    """
     return [
         Case(facts, Sample(sample.values), index, namespace, sample.match)
         for facts, namespace in declared(ops)

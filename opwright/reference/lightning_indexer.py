@@ -75,9 +75,15 @@ def lightning_indexer(  # noqa: PLR0913 -- the operator's
     weights
         `[B, S1, N1]` or `[T1, N1]`; the query's dtype or float32.
     actual_seq_lengths_query, actual_seq_lengths_key, block_table, layout_query, layout_key
-        As in `tokens.py`.
+        How sequences lie in memory: `opwright.reference.tokens`.
+    sparse_count
+        How many keys are selected for a query.
     sparse_mode
         0: a query sees all keys; 3: causal, aligned to the end.
+    pre_tokens, next_tokens
+        Only the default is taken.
+    return_value
+        Whether the scores are wanted.
 
     Returns
     -------
@@ -177,8 +183,17 @@ def quant_lightning_indexer(  # noqa: PLR0913 -- the operator's
         `[B, S2, 1]`, `[T2, 1]` or `[pages, page size, 1]`; the query scale's dtype.
     query_quant_mode, key_quant_mode
         0: a scale for each token and head.
+    actual_seq_lengths_query, actual_seq_lengths_key, block_table, layout_query, layout_key
+        As of `lightning_indexer`.
+    sparse_count, sparse_mode, pre_tokens, next_tokens
+        As of `lightning_indexer`.
     query_dtype, key_dtype
         None; the operator uses them for hifloat8, which torch does not have.
+
+    Returns
+    -------
+    sparse_indices
+        int32 `[B, S1, 1, sparse_count]` or `[T1, 1, sparse_count]`.
 
     Notes
     -----

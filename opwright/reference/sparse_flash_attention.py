@@ -72,14 +72,22 @@ def sparse_flash_attention(  # noqa: PLR0913 -- the operator's
     sparse_indices
         int32 `[B, S1, 1, K]` or `[T1, 1, K]`: blocks of `sparse_block_size` tokens, then -1. A
         block that is named twice counts twice; one that the query does not see counts nothing.
+    scale_value
+        Factor of the scores.
     block_table, actual_seq_lengths_query, actual_seq_lengths_kv, layout_query, layout_kv
-        As in `tokens.py`.
+        How sequences lie in memory: `opwright.reference.tokens`.
     query_rope, key_rope
         The parts with positions, 64 wide, in the layouts of query and key.
+    sparse_block_size
+        Tokens of a block of `sparse_indices`.
     sparse_mode
         0: a query sees all keys; 3: causal, aligned to the end.
+    pre_tokens, next_tokens
+        Only the default is taken.
     attention_mode
         2; the operator does not take its own default.
+    return_softmax_lse
+        Whether the statistics are wanted.
     sinks
         float32 `[N1]`: a score of each head whose value is zero.
 
@@ -169,6 +177,8 @@ def kv_quant_sparse_flash_attention(  # noqa: PLR0913 -- the operator's
         The key; its values are those of the key.
     key_quant_mode, value_quant_mode
         2: scales of tiles.
+    sparse_indices, scale_value, sparse_block_size, sparse_mode, attention_mode, sinks
+        As of `sparse_flash_attention`, and so are lengths, layouts and the block table.
     key_dequant_scale, value_dequant_scale
         Reserved.
     quant_scale_repo_mode

@@ -125,6 +125,12 @@ def is_guarded() -> bool:
 def set_mode(mode: int) -> None:
     """Arrange what is allocated and run from now on in one of MODES.
 
+    Parameters
+    ----------
+    mode
+        1: operands end where a page without access rights begins, and new memory holds NaN;
+        2: they start where one ends, and new memory holds a number.
+
     Raises
     ------
     GuardModeError, NotGuardedError
@@ -139,6 +145,13 @@ def set_mode(mode: int) -> None:
 
 def fill(address: int, size: int) -> None:
     """Fill device memory that nobody uses with the pattern of the mode.
+
+    Parameters
+    ----------
+    address
+        Of the first byte, as `tensor.data_ptr()` has it.
+    size
+        In bytes; all of them in one allocation.
 
     Raises
     ------
@@ -163,7 +176,7 @@ def require_guard(where: str) -> None:
 
 
 def take_faults() -> list[Fault]:
-    """Take what was found since the last time, oldest first."""
+    """Take what was found since the last time, oldest first; 256 at most."""
     room = (PlainFault * MOST)()
     count = library().opwright_guard_take(room, MOST)
     return [plain(each) for each in room[:count]]

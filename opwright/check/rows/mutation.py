@@ -210,6 +210,7 @@ def outside_text(each: Snapshot) -> str:
 def item(each: Snapshot) -> str:
     """Return the Python that takes a tensor out of the arguments.
 
+    >>> from opwright.check.observe.memory import Snapshot
     >>> item(Snapshot("xs", "xs[0]", None, None, 0, 0, None))
     "['xs'][0]"
     """
