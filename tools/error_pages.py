@@ -3,15 +3,18 @@
     python tools/error_pages.py
 
 The classes are read from the source, so that nothing is imported and the page is complete. An
-example is the first of tests/validate/expected.txt with the identifier, which tests compare.
+example is the first of tests/validate/expected.txt with the identifier, which tests compare. The
+codes of CANN that native code answers with are those of tools/cann_codes.tsv.
 """
 
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "opwright"
 PAGE = ROOT / "docs" / "errors.md"
 EXAMPLES = ROOT / "tests" / "validate" / "expected.txt"
+CODES = ROOT / "tools" / "cann_codes.tsv"
 # The groups of identifiers, in the order of the page.
 GROUPS = {
     "D": "Declarations",
@@ -45,7 +49,16 @@ HEAD = """# Errors
 
 Each error has an identifier that never changes its meaning. It says where it is, what was found,
 what is allowed and how to mend it. `python tools/error_pages.py` writes this page from the classes.
+Errors of CANN's functions have [CANN's codes](#codes-of-cann); those of the graph engine say CANN's
+code in their title.
 """
+CODES_HEAD = """## Codes of CANN
+
+What CANN's functions answer on the twin. torch_npu raises RuntimeError with the code and the text,
+which says what was given and what is allowed (`aclGetRecentErrMsg` in C).
+
+| code | name | what went wrong | mend |
+|---|---|---|---|"""
 
 
 class PageError(Exception):
@@ -65,6 +78,7 @@ class ErrorClass:
     severity: str = "error"
 
 
+@cache
 def error_classes(package: Path = PACKAGE) -> tuple[ErrorClass, ...]:
     """Return all classes with an identifier, in the order of the page."""
     found = [each for path in sorted(package.rglob("*.py")) for each in in_module(path, package)]
@@ -138,6 +152,7 @@ def page() -> str:
             lines += [f"## {title}", ""]
             for each in group:
                 lines += section(each, shown.get(each.id))
+    lines += code_table()
     return "\n".join(lines)
 
 
@@ -147,6 +162,21 @@ def section(error: ErrorClass, example: str | None) -> list[str]:
     lines = [f"### {error.id}", "", f"**{error.title}** (`{error.module}.{error.name}`).{warning}"]
     lines += ["", error.doc, "", f"Usual fix: {error.fix}.", ""]
     return lines if example is None else [*lines, "```text", example, "```", ""]
+
+
+def cann_codes() -> list[dict[str, str]]:
+    """Return the codes: name, code, cause, cure."""
+    with CODES.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def code_table() -> list[str]:
+    """Return the table of codes."""
+    rows = [
+        f"| {row['code']} | `{row['name']}` | {row['cause']} | {row['cure']} |"
+        for row in cann_codes()
+    ]
+    return [CODES_HEAD, *rows, ""]
 
 
 def main() -> None:

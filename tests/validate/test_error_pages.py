@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,45 @@ def test_identifiers_are_unique() -> None:
 def test_every_validation_error_is_on_the_page() -> None:
     names = {each.id for each in error_pages.error_classes()}
     assert {f"OPW-D{number:03}" for number in range(1, 62)} <= names
+
+
+RAISED = re.compile(r"\b(?:ACL_ERROR|ACLNN_ERR|HCCL_E)_[A-Z0-9_]+")
+
+
+def native_files() -> list[Path]:
+    """Return the sources of the native libraries without those that declare CANN's types."""
+    native = error_pages.ROOT / "native"
+    return [
+        path
+        for suffix in ("*.cpp", "*.h")
+        for path in sorted(native.rglob(suffix))
+        if path.relative_to(native).parts[0] != "abi"
+    ]
+
+
+def test_what_native_code_reports_has_a_class() -> None:
+    names = {each.id for each in error_pages.error_classes()}
+    texts = [path.read_text(encoding="utf-8") for path in native_files()]
+    reported = set(re.findall(r'"(OPW-[A-Z]\d{3})"', "\n".join(texts)))
+    assert "OPW-X001" in reported
+    assert reported - names == set()
+
+
+def test_the_page_has_the_codes_that_native_code_answers_with() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in native_files())
+    assert {row["name"] for row in error_pages.cann_codes()} == set(RAISED.findall(text))
+
+
+def test_codes_are_those_of_the_headers() -> None:
+    headers = (error_pages.ROOT / "native" / "abi").rglob("*.h")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in headers)
+    known = dict(re.findall(r"\b((?:ACL|HCCL)\w+) = (\d+)", text))
+    rows = error_pages.cann_codes()
+    assert {row["name"]: row["code"] for row in rows if row["name"] in known} == {
+        row["name"]: known[row["name"]] for row in rows if row["name"] in known
+    }
+    # The profiler's two are written where they are used.
+    assert len([row for row in rows if row["name"] in known]) == len(rows) - 2
 
 
 def package_with(folder: Path, source: str) -> Path:
