@@ -26,6 +26,7 @@ from opwright.ascendc.kernel_source import (
 )
 from opwright.ascendc.project_errors import ChipError, HostCodeError, KernelCodeError
 from opwright.ascendc.toolchain import COMPILING, includes, linking
+from opwright.lock import locked
 from opwright.sources.prototypes import snake_case
 from opwright.twin.kernels.library import SIGNATURES
 
@@ -320,5 +321,7 @@ def build_package(
         OPW-A011, OPW-A012, OPW-A013, OPW-A014.
     """
     folder = out / "vendors" / project.vendor
-    builder = Builder(project, toolkit, folder.absolute(), (out / "work").absolute(), jobs)
-    return builder.run(chips)
+    work = (out / "work").absolute()
+    work.mkdir(parents=True, exist_ok=True)
+    with locked(work):  # two builds at a time would write the same files
+        return Builder(project, toolkit, folder.absolute(), work, jobs).run(chips)

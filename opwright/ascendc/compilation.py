@@ -72,7 +72,9 @@ def compile_one(compilation: Compilation) -> bool:
     ):
         return False
     compilation.output.parent.mkdir(parents=True, exist_ok=True)
-    command_line = [*command, "-MD", "-MF", str(includes), "-o", str(compilation.output)]
+    stamp.unlink(missing_ok=True)  # whatever happens now, what is there is not of the last run
+    made = compilation.output.with_name(compilation.output.name + ".new")
+    command_line = [*command, "-MD", "-MF", str(includes), "-o", str(made)]
     try:
         result = subprocess.run(
             command_line,
@@ -94,6 +96,7 @@ def compile_one(compilation: Compilation) -> bool:
             got=f"exit code {result.returncode} of {shlex.join(command_line)}\n"
             f"{result.stderr}".rstrip(),
         )
+    made.replace(compilation.output)
     stamp.write_text(
         digest(command, [*compilation.inputs, *files_read(includes)]), encoding="utf-8"
     )

@@ -104,7 +104,8 @@ class Work:
             return run([*self.compiler, *self.request.compiling, *position, step, *place,
                         "-x", "c++", str(source.path)])  # fmt: skip
         architecture = self.request.architecture or DEFAULT_ARCHITECTURE
-        return run(
+        path = self.rewritten(source.path)
+        code = run(
             [
                 *self.compiler,
                 *COMPILING,
@@ -112,9 +113,15 @@ class Work:
                 *includes(self.toolkit, architecture),
                 *("-iquote", str(source.path.resolve().parent)),
                 *self.request.compiling,
-                *(step, *place, "-x", "c++", str(self.rewritten(source.path))),
+                *(step, *place, "-x", "c++", str(path)),
             ]
         )
+        rule = dependency_rule(self.request.compiling, target)
+        if code == 0 and path != source.path and rule is not None and rule.is_file():
+            text = rule.read_text(encoding="utf-8", errors="surrogateescape")
+            text = text.replace(in_rule(path), in_rule(source.path))
+            rule.write_text(text, encoding="utf-8", errors="surrogateescape")
+        return code
 
     def rewritten(self, path: Path) -> Path:
         """Return a file with the launches as calls, whose messages name the user's file."""
@@ -141,6 +148,18 @@ class Work:
             [*self.compiler, *shared, *flags, *name, *map(str, objects), *request.linking,
              *linking(self.toolkit)]
         )  # fmt: skip
+
+
+def dependency_rule(options: Sequence[str], target: Path | None) -> Path | None:
+    """Return the file in which g++ says what an object depends on, if it is asked to."""
+    if "-MF" in options:
+        return Path(options[options.index("-MF") + 1])
+    return target.with_suffix(".d") if target is not None and {"-MD", "-MMD"} & {*options} else None
+
+
+def in_rule(path: Path) -> str:
+    """Return a path as rules for make have it."""
+    return str(path).replace(" ", "\\ ")
 
 
 def run(command: list[str]) -> int:

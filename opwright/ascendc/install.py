@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from opwright.lock import locked
 from opwright.twin.kernels.packages import vendor_names
 from opwright.twin.toolkit import installed_toolkit
 
@@ -17,15 +19,22 @@ CONFIG = "config.ini"
 def install_package(package: Path) -> Path:
     """Copy a package into ASCEND_OPP_PATH/vendors (the twin's opp without that variable).
 
-    It becomes the first in config.ini.
+    It becomes the first in config.ini. A process that starts meanwhile finds the old one or the new
+    one, never a part.
     """
     given = os.environ.get("ASCEND_OPP_PATH")
     vendors = (Path(given) if given else installed_toolkit().operators) / "vendors"
+    vendors.mkdir(parents=True, exist_ok=True)
     target = vendors / package.name
-    if not (target.exists() and target.samefile(package)):  # --out may be that folder
-        shutil.rmtree(target, ignore_errors=True)  # of an earlier version
-        shutil.copytree(package, target, symlinks=True)
-    config = vendors / CONFIG
-    others = [name for name in vendor_names(config) if name != package.name]
-    config.write_text(f"load_priority={','.join([package.name, *others])}\n", encoding="utf-8")
+    with locked(vendors), TemporaryDirectory(dir=vendors, prefix=".installing-") as folder:
+        if not (target.exists() and target.samefile(package)):  # --out may be that folder
+            shutil.copytree(package, Path(folder, "new"), symlinks=True)
+            if target.exists():
+                target.rename(Path(folder, "old"))
+            Path(folder, "new").rename(target)
+        config = vendors / CONFIG
+        others = [name for name in vendor_names(config) if name != package.name]
+        text = f"load_priority={','.join([package.name, *others])}\n"
+        Path(folder, CONFIG).write_text(text, encoding="utf-8")
+        Path(folder, CONFIG).replace(config)
     return target

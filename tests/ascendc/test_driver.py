@@ -157,6 +157,15 @@ def test_cmake_knows_the_language(sources: Path) -> None:
     assert (sources / "build" / "libkernel.so").is_file()
 
 
+@pytest.mark.parametrize("options", ["-MD", "-MMD -MF rule.d"])
+def test_rules_for_make_name_the_source(sources: Path, options: str) -> None:
+    done(sources, f"bisheng -c kernel.asc {options}")
+    rule = (sources / ("rule.d" if "-MF" in options else "kernel.d")).read_text()
+    target, _, read = rule.partition(":")
+    assert target == "kernel.o"
+    assert read.replace("\\", " ").split()[0] == "kernel.asc"
+
+
 def test_messages_name_the_line_of_the_source(sources: Path) -> None:
     text = (sources / "kernel.asc").read_text().replace("Adds(to", "AddScalars(to")
     (sources / "wrong.asc").write_text(text)

@@ -42,7 +42,7 @@ class Columns {
   }
 
   std::vector<Column> make() {
-    for (size_t column = 0; column < count_; ++column) expand(column, 0, {});
+    for (size_t entry = 0; entry < count_; ++entry) expand(0, Column{{}, {}, entry});
     return std::move(result_);
   }
 
@@ -93,32 +93,35 @@ class Columns {
     require(fits(each.formats.size(), each.formats_are_list), ACLNN_ERR_PARAM_INVALID, op_.type, ", ", each.name,
             ": Format lists ", each.formats.size(), " formats, another list ", count_,
             "; all lists have an entry for each combination");
+    require(each.initial.size() <= 1 || each.initial.size() == count_, ACLNN_ERR_PARAM_INVALID, op_.type, ", ",
+            each.name, ": InitValue lists ", each.initial.size(), " values, another list ", count_,
+            "; give one value, or one for each combination");
   }
 
   // Ports from `index` on; a port whose list goes with everything gives one column for each entry.
-  void expand(size_t column, size_t index, Column made) {
+  void expand(size_t index, Column made) {
     if (index == op_.port_count()) {
       result_.push_back(std::move(made));
       return;
     }
     const ops::PortData& each = port(index);
-    for (const ge::DataType dtype : dtypes_of(each, column, made)) {
-      for (const ge::Format format : formats_of(each, column, made)) {
+    for (const ge::DataType dtype : dtypes_of(each, made)) {
+      for (const ge::Format format : formats_of(each, made)) {
         Column next = made;
         next.dtypes.push_back(dtype);
         next.formats.push_back(format);
-        expand(column, index + 1, std::move(next));
+        expand(index + 1, std::move(next));
       }
     }
   }
-  std::vector<ge::DataType> dtypes_of(const ops::PortData& each, size_t column, const Column& made) const {
-    if (!each.dtypes_are_list) return {each.dtypes[column]};
+  std::vector<ge::DataType> dtypes_of(const ops::PortData& each, const Column& made) const {
+    if (!each.dtypes_are_list) return {each.dtypes[made.entry]};
     const auto leader = dtype_leader_.find(&each);
     return leader == dtype_leader_.end() ? each.dtypes : std::vector<ge::DataType>{made.dtypes[leader->second]};
   }
-  std::vector<ge::Format> formats_of(const ops::PortData& each, size_t column, const Column& made) const {
+  std::vector<ge::Format> formats_of(const ops::PortData& each, const Column& made) const {
     if (each.formats.empty()) return {ge::FORMAT_ND};
-    if (!each.formats_are_list) return {each.formats[column]};
+    if (!each.formats_are_list) return {each.formats[made.entry]};
     const auto leader = format_leader_.find(&each);
     return leader == format_leader_.end() ? each.formats : std::vector<ge::Format>{made.formats[leader->second]};
   }
@@ -142,6 +145,8 @@ void check_ports(const Operator& op) {
   for (const ops::PortData& port : op.outputs) {
     require(port.value_depend == ops::IGNORE && port.version == 0, ACLNN_ERR_PARAM_INVALID, op.type, ", ", port.name,
             ": ValueDepend and Version are for inputs");
+    require(port.clear_to == 0, ACLNN_ERR_PARAM_INVALID, op.type, ", ", port.name, ": InitValue(", port.clear_to,
+            "); a plain number may be 0 only, others are a ScalarVar with their type");
     require(!port.shape_depends_on_compute, ACL_ERROR_FEATURE_UNSUPPORTED, op.type, ", ", port.name,
             ": outputs whose shapes the kernel computes (OutputShapeDependOnCompute) are not supported");
   }

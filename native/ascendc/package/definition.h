@@ -13,6 +13,7 @@ namespace opwright::ascendc {
 struct Column {
   std::vector<ge::DataType> dtypes;  // of the inputs, then of the outputs
   std::vector<ge::Format> formats;
+  size_t entry = 0;  // of the lists in the definition, which it comes from
 };
 
 struct Operator {

@@ -1,5 +1,6 @@
 // native/ascendc/package/describe.cpp
 // What a library of host code defines, as JSON: `opwright ascendc build` derives the rest of a package from it.
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -22,6 +23,8 @@ std::string array(const Values& values, const Text& text_of) {
 }
 
 std::string number(double value) {
+  if (std::isnan(value)) return "NaN";  // as Python reads and writes them
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   std::ostringstream out;
   out.precision(9);  // floats survive
   out << value;

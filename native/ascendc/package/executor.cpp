@@ -22,6 +22,7 @@ namespace {
 // What tiling has decided; the same for all clones of an executor.
 struct Plan {
   const KernelCode* kernel;
+  size_t entry;  // of the lists in the definition
   uint64_t key;
   uint32_t blocks;
   uint64_t workspace;
@@ -33,17 +34,27 @@ struct Plan {
 // The memory in which a kernel finds one run's operands.
 class Memory {
  public:
-  // The address that the kernel gets for a port.
-  const void* address_of(const PortOperands& port, bool ignore_contiguous) {
+  // The address that the kernel gets for a port. `placed(operand, address)` is told where each tensor lies.
+  template <class Placed>
+  const void* address_of(const PortOperands& port, bool ignore_contiguous, const Placed& placed) {
     if (port.instances.empty() && !port.is_list) return nullptr;
     std::vector<const void*> each;
-    for (const Operand& operand : port.instances) each.push_back(place(operand, port, ignore_contiguous));
+    for (const Operand& operand : port.instances) {
+      each.push_back(place(operand, port, ignore_contiguous));
+      placed(operand, each.back());
+    }
     return port.is_list ? list(port, each) : each.front();
   }
   uint8_t* fresh(uint64_t bytes) {
     buffers_.emplace_back(bytes / sizeof(uint64_t) + 1);
     uint8_t* const begin = reinterpret_cast<uint8_t*>(buffers_.back().data());
     note(begin, bytes);
+    return begin;
+  }
+  // What one run is given of something that others are given too: the kernel may write it.
+  const void* copy(const std::vector<uint64_t>& words) {
+    uint8_t* const begin = fresh(words.size() * sizeof(uint64_t));
+    std::memcpy(begin, words.data(), words.size() * sizeof(uint64_t));
     return begin;
   }
   void note(const void* begin, uint64_t bytes) {
@@ -112,9 +123,7 @@ class Memory {
     }
     words[0] = words.size() * sizeof(uint64_t);
     for (const void* address : addresses) words.push_back(reinterpret_cast<uint64_t>(address));
-    uint8_t* const begin = fresh(words.size() * sizeof(uint64_t));
-    std::memcpy(begin, words.data(), words.size() * sizeof(uint64_t));
-    return begin;
+    return copy(words);
   }
 
   std::vector<std::vector<uint64_t>> buffers_;
@@ -128,11 +137,11 @@ void fill(uint8_t* begin, uint64_t bytes, T value) {
   for (uint64_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) std::memcpy(begin + at, &value, sizeof(T));
 }
 
-// InitValue of an output.
-void initialize(const ops::PortData& port, uint8_t* begin, uint64_t bytes, size_t column) {
+// InitValue of an output; `entry` of its lists.
+void initialize(const ops::PortData& port, uint8_t* begin, uint64_t bytes, size_t entry) {
   if (port.clear) std::memset(begin, 0, bytes);
   if (port.initial.empty()) return;
-  const ops::ScalarVar& value = port.initial.size() == 1 ? port.initial[0] : port.initial.at(column);
+  const ops::ScalarVar& value = port.initial.size() == 1 ? port.initial[0] : port.initial.at(entry);
   switch (value.scalar_type) {
     case ops::ScalarType::FLOAT32:
       return fill(begin, bytes, value.scalar_num.value_f32);
@@ -154,8 +163,8 @@ void initialize(const ops::PortData& port, uint8_t* begin, uint64_t bytes, size_
 
 class Executor final : public aclOpExecutor {
  public:
-  Executor(const char* function, const Operator& op, Operands operands, std::shared_ptr<const Plan> plan, size_t column)
-      : function_(function), op_(op), operands_(std::move(operands)), plan_(std::move(plan)), column_(column) {
+  Executor(const char* function, const Operator& op, Operands operands, std::shared_ptr<const Plan> plan)
+      : function_(function), op_(op), operands_(std::move(operands)), plan_(std::move(plan)) {
     workspace_size = plan_->workspace;
   }
 
@@ -164,12 +173,14 @@ class Executor final : public aclOpExecutor {
     Memory memory;
     std::vector<const void*> arguments;
     for (size_t i = 0; i < operands_.port_count(); ++i) {
-      arguments.push_back(memory.address_of(operands_.port(i), op_.port(i).ignore_contiguous));
-      if (plan_->clear_outputs && i >= operands_.inputs.size()) clear(i, const_cast<void*>(arguments.back()));
+      const bool clears = plan_->clear_outputs && i >= operands_.inputs.size();
+      const auto placed = [&](const Operand& operand, const void* address) {
+        if (clears && address != nullptr) clear(i, *operand.tensor, const_cast<void*>(address));
+      };
+      arguments.push_back(memory.address_of(operands_.port(i), op_.port(i).ignore_contiguous, placed));
     }
     arguments.push_back(workspace_for(memory));
-    arguments.push_back(plan_->tiling.data());
-    memory.note(plan_->tiling.data(), plan_->tiling.size() * sizeof(uint64_t));
+    arguments.push_back(memory.copy(plan_->tiling));
     launch(arguments, memory);
     memory.write_back();
   }
@@ -188,7 +199,7 @@ class Executor final : public aclOpExecutor {
     return result + "\"blocks\":" + std::to_string(plan_->blocks) + ",\"tilingKey\":" + std::to_string(plan_->key);
   }
   std::unique_ptr<aclOpExecutor> clone() const override {
-    auto result = std::make_unique<Executor>(function_, op_, operands_, plan_, column_);
+    auto result = std::make_unique<Executor>(function_, op_, operands_, plan_);
     result->workspace_ = workspace_;
     result->device = device;
     return result;
@@ -218,10 +229,8 @@ class Executor final : public aclOpExecutor {
   void set_workspace(void* address) { workspace_ = address; }
 
  private:
-  void clear(size_t port, void* address) {
-    if (address == nullptr || operands_.port(port).instances.empty()) return;
-    const aclTensor& tensor = *operands_.port(port).instances.front().tensor;
-    initialize(op_.port(port), static_cast<uint8_t*>(address), bytes_of(tensor.numel(), tensor.dtype), column_);
+  void clear(size_t port, const aclTensor& tensor, void* address) const {
+    initialize(op_.port(port), static_cast<uint8_t*>(address), bytes_of(tensor.numel(), tensor.dtype), plan_->entry);
   }
 
   // Graphs give none: a kernel there has its own.
@@ -263,7 +272,6 @@ class Executor final : public aclOpExecutor {
   const Operator& op_;
   Operands operands_;
   const std::shared_ptr<const Plan> plan_;
-  const size_t column_;
   void* workspace_ = nullptr;
 };
 
@@ -295,13 +303,15 @@ std::shared_ptr<Plan> plan_of(InstalledOperator& installed, const Column& column
   fill_node(op, operands, arguments, node);
   run_tiling(installed, node);
   plan->kernel = &installed.kernel(column);
+  plan->entry = column.entry;
   plan->key = node.tiling.key;
   plan->blocks = node.tiling.blocks;
   const auto& sizes = node.tiling.workspaces;
   plan->workspace = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
   plan->clear_outputs = node.tiling.clear_outputs;
-  const auto* const words = static_cast<const uint64_t*>(node.tiling.data.GetData());
-  plan->tiling.assign(words, words + node.tiling.data.GetDataSize() / sizeof(uint64_t) + 1);
+  const gert::TilingData& tiling = node.tiling.data;
+  plan->tiling.resize((tiling.GetDataSize() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+  std::memcpy(plan->tiling.data(), tiling.GetData(), tiling.GetDataSize());
   return plan;
 }
 
@@ -317,8 +327,7 @@ aclnnStatus prepare(const char* function, const char* type, std::initializer_lis
     const Column& column = match(op, operands);
     if (in_graph()) check_inference(op, operands, arguments);
     auto plan = plan_of(installed, column, operands, arguments);
-    const auto index = static_cast<size_t>(&column - op.columns.data());
-    return std::make_unique<Executor>(function, op, std::move(operands), std::move(plan), index);
+    return std::make_unique<Executor>(function, op, std::move(operands), std::move(plan));
   });
 }
 

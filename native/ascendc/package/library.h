@@ -20,7 +20,7 @@ struct KernelTemplate {
 
 class HostLibrary {
  public:
-  // Loads a file, once per process; what it registers while it is loaded is its content. Throws 161002 with the
+  // Loads a file, once per process; what it registers while it is loaded is its content. Throws 561003 with the
   // loader's words.
   static HostLibrary& load(const std::string& path);
   // The one that is being loaded by this thread, else that of everything else in the process.

@@ -87,14 +87,16 @@ std::string describe(const Operator& op, const Operands& operands) {
 // What is not contiguous must be allowed to be: the package then makes a copy, or the kernel knows strides.
 void check_contiguous(const Operator& op, const Operands& operands) {
   for (size_t i = 0; i < op.port_count(); ++i) {
-    const ops::PortData& port = op.port(i);
-    if (port.ignore_contiguous || op.any_auto_contiguous) continue;
+    if (op.port(i).ignore_contiguous) continue;
     for (const Operand& operand : operands.port(i).instances) {
-      require(
-          operand.is_value() || is_contiguous(*operand.tensor), ACLNN_ERR_PARAM_INVALID, "parameter '",
-          operands.port(i).name, "' ", operand.tensor ? summary(*operand.tensor) : "", " has strides ",
-          operand.tensor ? to_string(operand.tensor->strides) : "", ", but ", op.type,
-          " takes contiguous tensors; pass x.contiguous(), or call AutoContiguous() on the input in its definition");
+      if (operand.is_value() || is_contiguous(*operand.tensor)) continue;
+      const aclTensor& tensor = *operand.tensor;
+      const bool whole_bytes = dtype_bits(tensor.dtype) % 8 == 0;
+      require(op.any_auto_contiguous && whole_bytes, ACLNN_ERR_PARAM_INVALID, "parameter '", operands.port(i).name,
+              "' ", summary(tensor), " has strides ", to_string(tensor.strides), ", but ", op.type,
+              " takes contiguous tensors", op.any_auto_contiguous ? " of elements that share a byte" : "",
+              "; pass x.contiguous()",
+              op.any_auto_contiguous ? "" : ", or call AutoContiguous() on the input in its definition");
     }
   }
 }

@@ -67,10 +67,12 @@ bool encode(const TemplateParameters& declared, const std::vector<uint64_t>& val
     if (place == allowed.end() && !of_port) return false;
     const bool by_place = declared[i].kind == TemplateParameter::kUint;
     const uint64_t code = by_place ? static_cast<uint64_t>(place - allowed.begin()) : values[i];
-    key |= (code & ((uint64_t{1} << declared[i].bits) - 1)) << shift;
-    shift += declared[i].bits;
+    const uint32_t bits = declared[i].bits;
+    if (bits > 63 || shift + bits > 64) return false;  // keys have 64 bits
+    if (bits > 0) key |= (code & ((uint64_t{1} << bits) - 1)) << shift;
+    shift += bits;
   }
-  return shift <= 64;
+  return true;
 }
 
 std::vector<Instance> instances_of(const TemplateParameters& declared,

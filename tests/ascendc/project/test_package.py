@@ -68,6 +68,22 @@ written = x.npu()
 call("aclnnScaleBy", written, [2, 3, 4], Scalar(1), [0.5])
 torch.testing.assert_close(written.cpu(), x * 9 + 1.5)
 """,
+    # All tensors of an output begin with the value for their dtype; each run has tiling data of its
+    # own.
+    "initial": """
+for dtype, initial in ((torch.float32, 1.5), (torch.int32, 7)):
+    outs = [torch.zeros(size, dtype=dtype).npu() for size in (1, 3, 1000)]
+    x = torch.zeros(5, dtype=dtype).npu()
+    call("aclnnListFill", x, outs)
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        call("aclnnListFill", x, outs)
+    for runs in range(2):
+        for out in outs:
+            assert out[0].item() == initial + 5, out[0]
+            assert (out[1:] == initial).all()
+        graph.replay()
+""",
     # Each selected instance runs; what is not selected is refused by tiling.
     "template": """
 x = torch.randint(-5, 5, (20,), dtype=torch.int32)
@@ -144,7 +160,7 @@ def test_section(failures: dict[str, str], section: str) -> None:
 
 def test_layout(package: Package) -> None:
     """The parts lie where the vendor's build puts them."""
-    assert package.operators == ("Blend", "ListSum", "PowerOf", "ScaleBy")
+    assert package.operators == ("Blend", "ListFill", "ListSum", "PowerOf", "ScaleBy")
     for part in (
         "op_api/lib/libcust_opapi.so",
         "op_api/include/aclnn_blend.h",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
-from typing import TYPE_CHECKING
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from opwright.aclnn.op_def import parse_op_def
 from opwright.aclnn.prototype import derive
-from opwright.ascendc.builder import build_package
-from opwright.ascendc.compilation import Compilation, compile_all
+from opwright.ascendc.builder import Builder, build_package
+from opwright.ascendc.compilation import Compilation, compile_all, compile_one
 from opwright.ascendc.description import (
     Column,
     Field,
@@ -40,9 +43,6 @@ from opwright.ascendc.project_errors import (
     ProjectLayoutError,
 )
 from opwright.twin.toolkit import installed_toolkit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEFINITION = """
 class AddCustom : public OpDef {
@@ -296,6 +296,10 @@ def test_what_does_not_compile_is_named(tmp_path: Path) -> None:
     project_in(folder, op_host__a_dot_cpp=f"{head}{uneven}OP_ADD(AddCustom);\n}}")
     with pytest.raises(HostCodeError, match="AddCustom, z: DataType lists 1 dtypes"):
         build_package(read_project(folder), toolkit, tmp_path / "out")
+    filled = definition.replace('Output("z")', 'Output("z").InitValue(1)')
+    project_in(folder, op_host__a_dot_cpp=f"{head}{filled}OP_ADD(AddCustom);\n}}")
+    with pytest.raises(HostCodeError, match=r"z: InitValue\(1\); a plain number may be 0 only"):
+        build_package(read_project(folder), toolkit, tmp_path / "out")
     project_in(folder, op_host__a_dot_cpp=f"{head}{definition}OP_ADD(AddCustom);\n}}")
     with pytest.raises(ChipError, match="ascend310p"):
         build_package(read_project(folder), toolkit, tmp_path / "out", chips=("ascend310p",))
@@ -303,6 +307,23 @@ def test_what_does_not_compile_is_named(tmp_path: Path) -> None:
     project_in(folder, op_kernel__add_custom_dot_cpp=broken)
     with pytest.raises(KernelCodeError, match="nonsense"):
         build_package(read_project(folder), toolkit, tmp_path / "out")
+
+
+def test_one_build_of_a_project_waits_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def run(_self: Builder, _chips: tuple[str, ...]) -> None:
+        handle = os.open(tmp_path / "out" / "work", os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(handle)
+        seen.append(True)
+
+    monkeypatch.setattr(Builder, "run", run)
+    build_package(with_kernel(tmp_path, KERNEL), installed_toolkit(), tmp_path / "out")
+    assert seen == [True]
 
 
 def test_a_package_that_is_where_it_is_installed_stays(
@@ -315,6 +336,31 @@ def test_a_package_that_is_where_it_is_installed_stays(
     install_package(tmp_path / "built" / "me")
     assert [path.name for path in (tmp_path / "vendors/me").iterdir()] == ["new.txt"]
     assert (tmp_path / "vendors/config.ini").read_text() == "load_priority=me\n"
+    assert sorted(path.name for path in (tmp_path / "vendors").iterdir()) == ["config.ini", "me"]
+
+
+@pytest.mark.build
+def test_what_an_interrupted_compilation_leaves_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, made = tmp_path / "a.cpp", tmp_path / "a.o"
+    each = Compilation(what="a.cpp", options=("-c", str(source)), output=made, error=HostCodeError)
+    source.write_text("int one() { return 1; }\n")
+    compile_one(each)
+    whole = made.read_bytes()
+
+    def interrupted(command: list[str], **_: object) -> None:
+        Path(command[command.index("-o") + 1]).write_bytes(whole[:100])
+        raise KeyboardInterrupt
+
+    source.write_text("int two() { return 2; }\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compile_one(each)
+    source.write_text("int one() { return 1; }\n")
+    compile_one(each)
+    assert made.read_bytes() == whole
 
 
 @pytest.mark.build

@@ -78,7 +78,8 @@ struct PortData {
   ge::DataType to_dtype = ge::DT_UNDEFINED;
   std::string to_name;
   uint32_t version = 0;
-  bool clear = false;  // InitValue(0)
+  bool clear = false;  // InitValue of a plain number, which may be 0 only
+  uint64_t clear_to = 0;
   std::vector<ScalarVar> initial;
   bool shape_depends_on_compute = false;
   std::string follows;
@@ -112,7 +113,10 @@ class OpParamDef {
   OpParamDef& To(const ge::DataType type) { return set(data_.to_dtype, type); }
   OpParamDef& To(const char* name) { return set(data_.to_name, std::string(name)); }
   OpParamDef& Version(uint32_t version) { return set(data_.version, version); }
-  OpParamDef& InitValue(uint64_t value) { return set(data_.clear, value == 0); }
+  OpParamDef& InitValue(uint64_t value) {
+    data_.clear = true;
+    return set(data_.clear_to, value);
+  }
   OpParamDef& InitValue(const ScalarVar& value) { return set(data_.initial, std::vector<ScalarVar>{value}); }
   OpParamDef& InitValue(const std::vector<ScalarVar>& values) { return set(data_.initial, values); }
   OpParamDef& OutputShapeDependOnCompute() { return set(data_.shape_depends_on_compute, true); }

@@ -18,6 +18,13 @@ ge::graphStatus SumTiling(gert::TilingContext* context) {
   return ge::GRAPH_SUCCESS;
 }
 
+ge::graphStatus FillTiling(gert::TilingContext* context) {
+  context->GetTilingData<CountTiling>()->count = context->GetInputShape(0)->GetOriginShape().GetShapeSize();
+  context->SetBlockDim(1);
+  context->SetNeedAtomic(true);
+  return ge::GRAPH_SUCCESS;
+}
+
 // Each element is multiplied by the sum of the values.
 ge::graphStatus ScaleTiling(gert::TilingContext* context) {
   const gert::Tensor* const values = context->GetInputTensor(1);
@@ -68,6 +75,21 @@ class ListSum : public OpDef {
 };
 OP_ADD(ListSum);
 REGISTER_OP_AICORE_CONFIG(ListSum, ascend910b, []() { return OpAICoreConfig("ascend910b"); });
+
+class ListFill : public OpDef {
+ public:
+  explicit ListFill(const char* name) : OpDef(name) {
+    this->Input("x").ParamType(REQUIRED).DataType({ge::DT_FLOAT, ge::DT_INT32}).FormatList({ge::FORMAT_ND});
+    this->Output("outs")
+        .ParamType(DYNAMIC)
+        .DataType({ge::DT_FLOAT, ge::DT_INT32})
+        .FormatList({ge::FORMAT_ND, ge::FORMAT_NCHW})
+        .InitValue({ScalarVar(ScalarType::FLOAT32, 1.5f), ScalarVar(ScalarType::INT32, 7)});
+    this->AICore().SetTiling(FillTiling);
+    this->AICore().AddConfig("ascend910b");
+  }
+};
+OP_ADD(ListFill);
 
 class ScaleBy : public OpDef {
  public:
