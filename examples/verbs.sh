@@ -31,7 +31,7 @@ verbs() {
             *) fail "$program is not on the PATH; activate its environment first" ;;
         esac
     done
-    # The one that has the first program, which is installed beside it.
+    # The first program is installed beside it.
     python=$(dirname "$(command -v "${needs[0]}")")/python
     mkdir -p build
     "$verb" "$@"
