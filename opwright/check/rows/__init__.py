@@ -1,4 +1,4 @@
-"""The rows of the matrix, one module each; the next one is a file here and a line in ROWS."""
+"""The rows of the matrix, one module each (docs/contributing/check.md adds one)."""
 
 from __future__ import annotations
 
