@@ -3,10 +3,12 @@
 // what there is. Functions of the same name that exist are always preferred, so that a line too many does no harm.
 #pragma once
 
-#ifndef OPWRIGHT_NO_UNSUPPORTED  // for the test that compares this list with the headers
+#include "core/position.h"
+
+#ifndef OPWRIGHT_NO_UNSUPPORTED  // tools/ascend_c_pages.py lists what there is
 
 #define OPWRIGHT_ERROR_OF(name, why) \
-  __attribute__((error("AscendC::" #name " " why "; docs/ascend_c.md lists what is supported")))
+  __attribute__((error("AscendC::" #name " " why "; docs/ascend_c_api.md lists what is supported")))
 // An ellipsis takes any arguments and is the last choice of all. Template arguments may be types or values.
 #define OPWRIGHT_WITHOUT(name, why)            \
   OPWRIGHT_ERROR_OF(name, why) void name(...); \
@@ -109,12 +111,31 @@ OPWRIGHT_WITHOUT(SetHcclContext, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(SoftmaxFlashV3, "is not supported on the CPU")
 OPWRIGHT_WITHOUT(TransData, "is not supported on the CPU")
 
+// Classes: what is made of one is refused.
+namespace detail {
+template <class...>
+inline constexpr bool kNever = false;
+}
+#define OPWRIGHT_CLASS_WITHOUT(name)              \
+  static_assert(::AscendC::detail::kNever<First>, \
+                "AscendC::" #name " is not supported on the CPU; docs/ascend_c_api.md lists what is supported")
+template <class First, TPosition position = TPosition::GM, class... Rest>
+struct TensorTrait {
+  OPWRIGHT_CLASS_WITHOUT(TensorTrait);
+};
+template <class First, class... Rest>
+struct Layout {
+  OPWRIGHT_CLASS_WITHOUT(Layout);
+};
+
 }  // namespace AscendC
 
 // Pools that a kernel writes itself.
-#define EXTERN_IMPL_BUFPOOL(...) \
-  static_assert(false, "EXTERN_IMPL_BUFPOOL is not supported on the CPU; docs/ascend_c.md lists what is supported")
+#define EXTERN_IMPL_BUFPOOL(...)                                                                              \
+  static_assert(false, "EXTERN_IMPL_BUFPOOL is not supported on the CPU; docs/ascend_c_api.md lists what is " \
+                       "supported")
 
+#undef OPWRIGHT_CLASS_WITHOUT
 #undef OPWRIGHT_WITHOUT
 #undef OPWRIGHT_ERROR_OF
 #endif

@@ -94,6 +94,17 @@ def test_columns_are_dequantised() -> None:
     torch.testing.assert_close(c, expected, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("checks", [False, True])
+def test_too_few_words_of_quantisation_are_refused(*, checks: bool) -> None:
+    a, b = torch.zeros((16, 32), dtype=torch.int8), torch.zeros((32, 48), dtype=torch.int8)
+    c = torch.zeros((16, 48), dtype=torch.float16)
+    tiling = tilings.cube(16, 48, 32, single=(16, 48), base=(16, 16))
+    words = torch.zeros(47, dtype=torch.int64)
+    with pytest.raises(kernels.KernelError, match="quantTensor") as caught:
+        kernels.run(SOURCE, "dequantised", [a, b, words, c, tiling], kind=4, checks=checks)
+    assert "of 376" in str(caught.value)
+
+
 def test_fractals() -> None:
     m, n, k = 48, 40, 80
     a, b = _random((m, k), torch.float16, 1), _random((k, n), torch.float16, 2)

@@ -12,9 +12,12 @@ constexpr int AIC = 1;
 constexpr int AIV = 2;
 constexpr int MIX = 0;
 
-// A name that reads as the kind of the running core, as a constant does on the device.
+// A name that reads as the kind of the running core. On the device it is a constant; the compiler shows a line of this
+// to whoever takes it for one.
 struct CoreTypeName {
-  OPWRIGHT_INLINE operator int() const { return machine::core().kind == machine::CoreKind::kCube ? AIC : AIV; }
+  OPWRIGHT_INLINE operator int() const {  // known at run time: write if, not if constexpr; see docs/ascend_c.md
+    return machine::core().kind == machine::CoreKind::kCube ? AIC : AIV;
+  }
 };
 inline constexpr CoreTypeName g_coreType{};
 
@@ -66,5 +69,5 @@ inline constexpr OpwrightBlockIndex block_idx{};
 // Kernels call these without the namespace, too.
 using AscendC::GetSysWorkSpacePtr;
 
-#define ASCEND_IS_AIC (::AscendC::machine::core().kind == ::AscendC::machine::CoreKind::kCube)
-#define ASCEND_IS_AIV (::AscendC::machine::core().kind == ::AscendC::machine::CoreKind::kVector)
+#define ASCEND_IS_AIC (::AscendC::g_coreType == ::AscendC::AIC)
+#define ASCEND_IS_AIV (::AscendC::g_coreType == ::AscendC::AIV)

@@ -100,8 +100,9 @@ class MatmulCore {
     bias_ = data;
     bias_global_ = global;
   }
-  OPWRIGHT_INLINE void set_words(const uint64_t* words) {
+  OPWRIGHT_INLINE void set_words(const uint64_t* words, bool global) {
     quant_words_ = words;
+    quant_words_global_ = global;
     quantises_ = true;
   }
   static OPWRIGHT_INLINE void refuse_partial_batch(bool partial) {
@@ -285,16 +286,18 @@ class MatmulCore {
                 uint32_t stride, size_t offset) {
     if (bias_ == nullptr) return;
     const BiasT* from = bias_ + offset + column;
-    const auto bytes = static_cast<uint32_t>(columns * sizeof(BiasT));
-    if (bias_global_) {
-      check_global(api, "bias", from, bytes);
-    } else {
-      check_local(api, "bias", from, bytes);
-    }
-    instruction.reads("bias", {from, bytes});
+    read_row(instruction, api, "bias", from, bias_global_, columns);
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t c = 0; c < columns; ++c) sums[size_t{r} * stride + c] += static_cast<Acc>(from[c]);
     }
+  }
+
+  template <class T>
+  static void read_row(Instruction& instruction, const char* api, const char* operand, const T* from, bool global,
+                       uint32_t columns) {
+    const auto bytes = static_cast<uint32_t>(columns * sizeof(T));
+    global ? check_global(api, operand, from, bytes) : check_local(api, operand, from, bytes);
+    instruction.reads(operand, {from, bytes});
   }
 
   // Sums of a block, rows of block.columns numbers.
@@ -351,6 +354,9 @@ class MatmulCore {
     constexpr bool kQuantised = !std::is_same_v<DstT, Acc> && (std::is_integral_v<Acc> || std::is_integral_v<DstT>);
     if (kQuantised && !quantises_) {
       refuse(api, "C is quantised, and neither SetQuantScalar nor SetQuantVector was called");
+    }
+    if (quant_words_ != nullptr) {
+      read_row(instruction, api, "quantTensor", quant_words_ + first_column, quant_words_global_, columns);
     }
     touch(instruction, api, "C", c, row, column, rows, columns, true, how != Update::kSet);
     for (uint32_t r = 0; r < rows; ++r) {
@@ -483,6 +489,7 @@ class MatmulCore {
   bool quantises_ = false;
   uint64_t quant_word_ = 0;
   const uint64_t* quant_words_ = nullptr;
+  bool quant_words_global_ = true;
   bool hf32_ = false;
   bool hf32_towards_zero_ = false;
   uint8_t sub_block_ = 0;

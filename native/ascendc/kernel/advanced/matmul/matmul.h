@@ -87,8 +87,12 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
     quant_words_ = nullptr;
     quantises_ = true;
   }
-  OPWRIGHT_INLINE void SetQuantVector(const GlobalTensor<uint64_t>& quantTensor) { set_words(quantTensor.data()); }
-  OPWRIGHT_INLINE void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) { set_words(quantTensor.data()); }
+  OPWRIGHT_INLINE void SetQuantVector(const GlobalTensor<uint64_t>& quantTensor) {
+    set_words(quantTensor.data(), true);
+  }
+  OPWRIGHT_INLINE void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) {
+    set_words(quantTensor.data(), false);
+  }
   OPWRIGHT_INLINE void SetHF32(bool enableHF32 = false, int32_t transMode = 0) {
     hf32_ = enableHF32;
     hf32_towards_zero_ = transMode != 0;
