@@ -5,6 +5,7 @@
 #   make examples      everything in examples/ (VERB=test: their tests; EXAMPLES="training torchair": only these)
 #   make setup   only the set-up     make native   only the native libraries
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
+#   make docs    the site, from docs/ and docstrings, into build/docs
 #   make lint | format | bench | clean
 #
 # On a machine whose package index gives CUDA builds of torch, name one with CPU builds:
@@ -31,7 +32,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test setup native native-tests conformance lint format bench clean
+.PHONY: demo examples test setup native native-tests conformance docs lint format bench clean
 .DEFAULT_GOAL := test
 
 demo: setup
@@ -104,6 +105,17 @@ native-tests: $(STAMPS)/python
 
 conformance: setup
 	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv
+
+$(STAMPS)/docs: pyproject.toml $(STAMPS)/python
+	@echo "Python packages of the site"
+	$(PIP) install $(PIP_ARGS) --group docs
+	touch $@
+
+# Warnings are errors: a page that is not in the menu, a dead link or anchor, a name of the reference that is not there.
+docs: $(STAMPS)/docs
+	@$(BIN)/python tools/links.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	echo "the site is in build/docs: open build/docs/index.html"
 
 lint: setup
 	@echo "[5/5] ruff, mypy, clang-format"

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
+from markdown.util import AtomicString
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
@@ -54,13 +55,19 @@ class SiteLinks(Treeprocessor):
         self.page = ""
 
     def run(self, root: Element) -> None:
-        """Turn links to files of the repository into links of the site, or into paths."""
+        """Turn links to files of the repository into links of the site, or into paths.
+
+        Code in tables has its vertical bars as other readers of Markdown show them.
+        """
         for parent in [*root.iter()]:
             for index, element in enumerate([*parent]):
                 if element.tag == "a" and "href" in element.attrib:
                     parent[index] = self.link(element)
                 elif element.tag == "img":
                     element.set("src", self.address(element.get("src", "")))
+        for cell in root.iter("td"):
+            for code in cell.iter("code"):  # Python-Markdown leaves the backslash, others do not
+                code.text = AtomicString((code.text or "").replace("\\|", "|"))
 
     def source(self) -> PurePosixPath:
         """Return the file of the repository that the page is made of."""
@@ -166,7 +173,16 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Raise PluginError if a page loads something from another host."""
+    """Write the search's index where pages that are opened as files read it; check all pages.
+
+    Raises
+    ------
+    PluginError
+        A page loads something from another host.
+    """
+    index = Path(config.site_dir, "search", "search_index.json")
+    script = f"var __index = {index.read_text(encoding='utf-8')}"
+    index.with_suffix(".js").write_text(script, encoding="utf-8")
     for path in sorted(Path(config.site_dir).rglob("*")):
         if path.suffix in {".html", ".css"}:
             found = LOADED.search(path.read_text(encoding="utf-8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,5 +104,9 @@ def entries(menu: object) -> Iterator[str]:
 
 def test_every_page_is_in_the_menu_once() -> None:
     settings = yaml.safe_load((links.ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    pages = filter(None, map(links.page_of, links.repository_files()))
-    assert sorted(entries(settings["nav"])) == sorted(pages)
+    menu = Counter(entries(settings["nav"]))
+    pages = Counter(page for name in links.repository_files() if (page := links.page_of(name)))
+    assert {"not in the menu": pages - menu, "no page, or twice": menu - pages} == {
+        "not in the menu": Counter(),
+        "no page, or twice": Counter(),
+    }
