@@ -44,7 +44,7 @@ class KernelSourceError(OpwrightError):
 
 
 class KernelCodeError(OpwrightError):
-    """A kernel that does not compile."""
+    """A kernel that the compiler refuses; the text has what it says, with file and line."""
 
     id = "OPW-A013"
     title = "the operator's kernel cannot be compiled"

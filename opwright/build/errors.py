@@ -71,7 +71,7 @@ class CompileError(OpwrightError):
 
 
 class LinkError(OpwrightError):
-    """The compiled units cannot be linked."""
+    """The linker refused the compiled units, as where a function is declared and not defined."""
 
     id = "OPW-B013"
     title = "the library cannot be linked"
@@ -113,7 +113,7 @@ class StableAbiError(OpwrightError):
 
 
 class WheelError(OpwrightError):
-    """The wheel cannot be written."""
+    """The folder of the wheel or of the build's log refuses a file, or the disk is full."""
 
     id = "OPW-B018"
     title = "the wheel cannot be written"

@@ -42,7 +42,7 @@ class NoOperatorsError(OpwrightError):
 
 
 class LibraryError(OpwrightError):
-    """A library that cannot be loaded."""
+    """A file after --load that does not exist, or that the dynamic linker or Python refuses."""
 
     id = "OPW-C003"
     title = "the library cannot be loaded"

@@ -41,7 +41,7 @@ class NamespaceTakenError(LiveError):
 
 
 class RegistrationError(LiveError):
-    """PyTorch refuses an operator."""
+    """PyTorch refuses a schema or a kernel, as where another library has the operator already."""
 
     id = "OPW-L002"
     title = "PyTorch does not take the operator"

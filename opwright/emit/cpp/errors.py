@@ -16,7 +16,7 @@ class CppTypeError(OpwrightError):
 
 
 class CppRuleError(OpwrightError):
-    """A rule that cannot be written as C++."""
+    """A shape rule, condition or backward in Python for which the generated C++ has no form."""
 
     id = "OPW-E102"
     title = "a rule that cannot be written as C++"
