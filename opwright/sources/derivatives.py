@@ -105,7 +105,8 @@ def read_derivatives(
     own: tuple[Minor, ...] = ()
     if isinstance(given, Located) and isinstance(given.value, tuple):
         own = tuple(minor(str(name), where=f"{where}:{given.line}") for name in given.value)
-    items = document.get("backward", ())
+    # Entries alone, as those of op_plugin_functions.yaml may be, have the key of those.
+    items = document.get("backward", document.get("custom", ()))
     if isinstance(items, Located):
         items = ()
     return tuple(read_one(item, tuple(known) or own, where=where) for item in items), own

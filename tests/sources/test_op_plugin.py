@@ -244,6 +244,12 @@ def test_backward() -> None:
     ]
 
 
+def test_derivatives_may_be_a_list_without_a_section() -> None:
+    functions = "- func: f(Tensor x) -> Tensor\n  op_api: all_version\n"
+    found = operator("f", functions, "- name: f(Tensor x) -> Tensor\n  x: grad * 2\n")
+    assert found.backward == BackwardCall((Formula(("x",), "grad * 2"),))
+
+
 def test_variants_of_one_operator_are_in_several_declarations() -> None:
     newest, older = read().declarations
     assert [str(o.schema) for o in older.operators] == ["fold(Tensor x) -> Tensor"]
