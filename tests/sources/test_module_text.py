@@ -1,8 +1,12 @@
-"""A declaration -> its module: executed, it gives the declaration; it is formatted as ruff does."""
+"""A declaration -> its module: executed, it gives the declaration; it is formatted as ruff does.
+
+OPWRIGHT_ACCEPT=1 writes the golden file anew; the difference is what a reviewer reads.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +109,10 @@ def test_the_prototype_is_reg_op_in_lines() -> None:
     )
     text = declaration_module(declaration(operator))
     assert without_place(executed(text).freeze().operators[0]) == operator
-    assert text == (GOLDEN / "scale.py.txt").read_text()
+    golden = GOLDEN / "scale.py.txt"
+    if os.environ.get("OPWRIGHT_ACCEPT"):
+        golden.write_text(text)
+    assert text == golden.read_text()
     assert formatted(text) == text
 
 
