@@ -39,7 +39,8 @@ void touch_run(Instruction& instruction, const Operand& operand, uint32_t first,
   const auto* base = static_cast<const std::byte*>(operand.base) + repeat * repeat_stride;
   const auto tell = [&](uint32_t lane, uint32_t lanes, uint32_t blocks) {
     const void* from = base + lane / per_block * block_stride + lane % per_block * operand.bits / 8;
-    const Region region{from, (lanes * operand.bits + 7) / 8, blocks, block_stride, repeats, repeat_stride};
+    const Region region{from,          (lanes * operand.bits + 7) / 8, blocks, block_stride, repeats, repeat_stride,
+                        operand.buffer};
     write ? instruction.writes(operand.name, region) : instruction.reads(operand.name, region);
   };
   if (const uint32_t head = first % per_block; head != 0 || count < per_block) {
@@ -98,7 +99,7 @@ void touch(Instruction& instruction, const char* api, const Operand& operand, co
   if (!instruction.active()) return;
   instruction.aligned(operand.name, operand.base, kBlockBytes);
   if (extent.is_contiguous) {
-    const Region region{operand.base, static_cast<uint32_t>(bytes)};
+    const Region region{operand.base, static_cast<uint32_t>(bytes), 1, 0, 1, 0, operand.buffer};
     write ? instruction.writes(operand.name, region) : instruction.reads(operand.name, region);
     return;
   }

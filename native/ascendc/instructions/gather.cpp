@@ -45,7 +45,7 @@ void gather(Instruction& instruction, const Operand& dst, const Operand& src, ui
   if (instruction.active()) {
     for_lanes(extent, [&](uint32_t, uint32_t, uint64_t number) {
       const uint64_t offset = uint64_t{base} + offset_at(offsets, number);
-      instruction.reads(src.name, Region{source_at(kApi, src, offset, number, bytes), bytes});
+      instruction.reads(src.name, Region{source_at(kApi, src, offset, number, bytes), bytes, 1, 0, 1, 0, src.buffer});
     });
   }
   touch(instruction, kApi, dst, extent, true);
@@ -66,7 +66,7 @@ void gather_blocks(Instruction& instruction, const Operand& dst, const Operand& 
   touch(instruction, kApi, offsets.name, offsets.base, uint64_t{blocks} * sizeof(uint32_t), false);
   for (uint32_t number = 0; instruction.active() && number < blocks; number++) {
     const std::byte* from = source_at(kApi, src, offset_at(offsets, number), number, kBlockBytes);
-    instruction.reads(src.name, Region{from, kBlockBytes});
+    instruction.reads(src.name, Region{from, kBlockBytes, 1, 0, 1, 0, src.buffer});
   }
   const Extent extent = resolve({Lanes::Mask::kBits, repeats, ~uint64_t{0}, ~uint64_t{0}}, lanes_per_repeat(dst.bits));
   touch(instruction, kApi, dst, extent, true);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/pipe.h"
 #include "instructions/atomic.h"
 
 namespace AscendC::machine::copy {
@@ -21,10 +22,22 @@ void check(const char* api, const Side& side, uint32_t runs, uint64_t bytes) {
   side.global ? check_global(api, side.name, side.base, extent) : check_local(api, side.name, side.base, extent);
 }
 
+// Copies read the unified buffer and L1.
+void check_source(const char* api, const Side& src, uint32_t runs, uint64_t bytes) {
+  check(api, src, runs, bytes);
+  if (src.global) return;
+  for (const Memory memory : {Memory::kL0A, Memory::kL0B, Memory::kL0C}) {
+    const MemorySpan& span = core().memory[static_cast<size_t>(memory)];
+    if (static_cast<uint64_t>(static_cast<const uint8_t*>(src.base) - span.base) >= span.bytes) continue;
+    refuse(api, src.name, " lies in the ", name_of(memory), "; allowed: the unified buffer and L1",
+           memory == Memory::kL0C ? ", or Fixpipe, or DataCopyCO12DstParams" : "");
+  }
+}
+
 void tell(Instruction& instruction, const Side& side, uint32_t runs, uint32_t bytes, bool write) {
   if (!instruction.active()) return;
   if (!side.global) instruction.aligned(side.name, side.base, kBlockBytes);
-  const Region region{side.base, bytes, runs, side.stride};
+  const Region region{side.base, bytes, runs, side.stride, 1, 0, side.buffer};
   write ? instruction.writes(side.name, region) : instruction.reads(side.name, region);
 }
 
@@ -41,7 +54,7 @@ void put(const char* api, bool global, std::byte* dst, const std::byte* src, uin
 void move(Pipe pipe, const char* api, const Side& dst, const Side& src, uint32_t runs, uint32_t bytes) {
   Instruction instruction(pipe, api);
   if (runs == 0 || bytes == 0) return;
-  check(api, src, runs, bytes);
+  check_source(api, src, runs, bytes);
   check(api, dst, runs, bytes);
   tell(instruction, src, runs, bytes, false);
   tell(instruction, dst, runs, bytes, true);
@@ -92,7 +105,7 @@ void move_padded(Pipe pipe, const char* api, const Side& dst, const Side& src, u
     padding.value = registers.pad_value;
   }
   const uint32_t filled = (left + bytes + right + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  check(api, src, runs, bytes);
+  check_source(api, src, runs, bytes);
   check(api, dst, runs, filled);
   tell(instruction, src, runs, bytes, false);
   // Without a padding value only the data counts as written: the rest is left to chance on the device.
@@ -101,7 +114,7 @@ void move_padded(Pipe pipe, const char* api, const Side& dst, const Side& src, u
   if (!all) written.base = run_of(dst, 0) + left;
   if (instruction.active()) {
     instruction.aligned(dst.name, dst.base, kBlockBytes);
-    instruction.writes(dst.name, Region{written.base, all ? filled : bytes, runs, dst.stride});
+    instruction.writes(dst.name, Region{written.base, all ? filled : bytes, runs, dst.stride, 1, 0, dst.buffer});
   }
   const auto* value = reinterpret_cast<const std::byte*>(&padding.value);
   for (uint32_t run = 0; run < runs; run++) {
@@ -127,16 +140,16 @@ void rows_to_parts(Pipe pipe, const Side& dst, const Side& src, uint32_t element
   for (uint32_t matrix = 0; matrix < shape.ndNum; matrix++) {
     const Side from{src.name,
                     static_cast<std::byte*>(src.base) + int64_t{matrix} * shape.srcNdMatrixStride * element_bytes,
-                    src_row, src.global};
+                    src_row, src.global, src.buffer};
     const Side to{dst.name,
                   static_cast<std::byte*>(dst.base) + int64_t{matrix} * shape.dstNzMatrixStride * element_bytes,
-                  dst_part, dst.global};
+                  dst_part, dst.global, dst.buffer};
     check(kApi, from, shape.nValue, row_bytes);
     check(kApi, to, parts, static_cast<uint64_t>((shape.nValue - 1) * dst_row) + kBlockBytes);
     tell(instruction, from, shape.nValue, row_bytes, false);
     if (instruction.active()) {
       instruction.aligned(to.name, to.base, kBlockBytes);
-      instruction.writes(to.name, Region{to.base, kBlockBytes, shape.nValue, dst_row, parts, dst_part});
+      instruction.writes(to.name, Region{to.base, kBlockBytes, shape.nValue, dst_row, parts, dst_part, to.buffer});
     }
     for (uint32_t row = 0; row < shape.nValue; row++) {
       for (uint32_t part = 0; part < parts; part++) {
@@ -162,10 +175,10 @@ void parts_to_rows(Pipe pipe, const Side& dst, const Side& src, uint32_t element
   for (uint32_t matrix = 0; matrix < shape.ndNum; matrix++) {
     const Side from{src.name,
                     static_cast<std::byte*>(src.base) + int64_t{matrix} * shape.srcNdMatrixStride * kPart * part_bytes,
-                    src_part, src.global};
+                    src_part, src.global, src.buffer};
     const Side to{dst.name,
                   static_cast<std::byte*>(dst.base) + int64_t{matrix} * shape.dstNdMatrixStride * element_bytes,
-                  dst_row, dst.global};
+                  dst_row, dst.global, dst.buffer};
     check(kApi, from, parts, shape.nValue * part_bytes);
     check(kApi, to, shape.nValue, shape.dValue * element_bytes);
     tell(instruction, from, parts, shape.nValue * part_bytes, false);

@@ -73,8 +73,8 @@ void move_slices(Pipe pipe, const Side& dst, const Side& src, uint32_t element_b
     std::byte* source = static_cast<std::byte*>(src.base) + from[i] * element_bytes;
     src.global ? check_global(kApi, src.name, source, bytes) : check_local(kApi, src.name, source, bytes);
     dst.global ? check_global(kApi, dst.name, target, bytes) : check_local(kApi, dst.name, target, bytes);
-    instruction.reads(src.name, Region{source, bytes});
-    instruction.writes(dst.name, Region{target, bytes});
+    instruction.reads(src.name, Region{source, bytes, 1, 0, 1, 0, src.buffer});
+    instruction.writes(dst.name, Region{target, bytes, 1, 0, 1, 0, dst.buffer});
     if (dst.global && core().registers.atomic_operation != 0) {
       update(kApi, target, source, bytes);
     } else {

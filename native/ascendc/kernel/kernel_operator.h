@@ -6,6 +6,7 @@
 #include "copy/atomic.h"
 #include "copy/data_copy.h"
 #include "core/allocator.h"
+#include "core/builtins.h"
 #include "core/cache.h"
 #include "core/debug.h"
 #include "core/entry.h"

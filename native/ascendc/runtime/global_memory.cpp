@@ -41,6 +41,7 @@ Span span_of(uintptr_t address) {
     if (address - begin < range.bytes) return {begin, begin + range.bytes};
   }
   const opwright::memory::Windows windows = opwright::memory::windows();
+  if (address - windows.front < windows.bytes) return {};  // the host does not reach it there
   const uintptr_t front = address - static_cast<uintptr_t>(windows.distance);
   if (front - windows.front >= windows.bytes) {
     return current_launch().program().ranges.empty() ? Span{0, ~uintptr_t{0}} : Span{};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -92,12 +93,21 @@ bool is_ours(const Line& line) {
          line.function.compare(0, 12, "_ZNK7AscendC") == 0;
 }
 
+// Code that faults there was given a bad address by its caller.
+bool is_library(const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  for (const char* const library : {"libascendc_runtime", "libc.so", "libm.so", "libstdc++.so"}) {
+    if (name.compare(0, std::strlen(library), library) == 0) return true;
+  }
+  return false;
+}
+
 std::string compute_place(const Site& site) {
   std::string fallback;
   for (const uintptr_t call : site.calls) {
     if (call == 0) break;
     const Module module = module_of(call - 1);  // a return address is behind the call
-    if (module.file.find("libascendc_runtime") != std::string::npos) continue;
+    if (is_library(module.file)) continue;
     for (const Line& line : lines_of(module)) {
       if (!is_ours(line)) return line.place;
       if (fallback.empty()) fallback = line.place;

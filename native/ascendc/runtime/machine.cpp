@@ -28,6 +28,10 @@ void access(const char* operand, const Region& region, Access kind) {
   if (CoreChecks* const checks = current_checks()) checks->access(operand, region, kind);
 }
 
+void note_cached_write(const void* address) {
+  if (CoreChecks* const checks = current_checks()) checks->note_cached_write(address);
+}
+
 void unaligned(const char* operand, const void* address, size_t bytes) {
   if (CoreChecks* const checks = current_checks()) checks->unaligned(operand, address, bytes);
 }

@@ -84,6 +84,43 @@ extern "C" __global__ __aicore__ void ways_out(GM_ADDR a, GM_ADDR b, GM_ADDR row
   Fixpipe(global<half>(halves), unit.co1, out);
 }
 
+// The same by DataCopy, whose other parameters are registers: rows of float in two halves, int8 with a scale for each
+// column, and half by way of L1.
+extern "C" __global__ __aicore__ void copied_out(GM_ADDR a, GM_ADDR b, GM_ADDR scales, GM_ADDR rows, GM_ADDR bytes,
+                                                 GM_ADDR halves, uint16_t m, uint16_t n, uint16_t k) {
+  Unit<half, float> unit(a, b, m * k, n * k);
+  LocalTensor<uint64_t> words(TPosition::C1, 384 * 1024, n);
+  LocalTensor<uint64_t> of_fixpipe(TPosition::C2PIPE2GM, 0, n);
+  DataCopy(words, global<uint64_t>(scales), n);
+  unit.barrier();
+  DataCopy(of_fixpipe, words, n);
+  load(unit, m, n, k);
+  MmadParams params;
+  params.m = m;
+  params.n = n;
+  params.k = k;
+  Mmad(unit.co1, unit.a2, unit.b2, params);
+  unit.barrier();
+  const uint16_t half_n = n / 2;
+  const auto fractals = static_cast<uint16_t>(m / 16 * half_n / 16);  // of one half
+  SetFixpipeNz2ndFlag(2, fractals, half_n);
+  DataCopy(global<float>(rows), unit.co1, DataCopyCO12DstParams(half_n, m, n, m, QuantMode_t::NoQuant, 0, false, true));
+  SetFixpipeNz2ndFlag(1, 1, 1);
+  SetFixPipeConfig(of_fixpipe);
+  DataCopy(global<int8_t>(bytes), unit.co1,
+           DataCopyCO12DstParams(n, m, n, m, QuantMode_t::VQF322B8_PRE, 1, false, true));
+  LocalTensor<half> in_l1(TPosition::A1, 0, m * n);
+  DataCopyCO12DstParams to_l1;
+  to_l1.nSize = n;
+  to_l1.mSize = m;
+  to_l1.srcStride = m;
+  to_l1.dstStride = m;  // columns of 16 halves
+  to_l1.quantPre = QuantMode_t::F322F16;
+  DataCopy(in_l1, unit.co1, to_l1);
+  unit.barrier();
+  DataCopy(global<half>(halves), in_l1, m * n);
+}
+
 // int8, with B turned in squares of 32 x 32 by LoadDataWithTranspose.
 extern "C" __global__ __aicore__ void bytes(GM_ADDR a, GM_ADDR b, GM_ADDR c, uint16_t m, uint16_t n, uint16_t k) {
   Unit<int8_t, int32_t> unit(a, b, m * k, n * k);
@@ -164,4 +201,17 @@ extern "C" __global__ __aicore__ void left_in_the_wrong_memory(GM_ADDR a) {
 extern "C" __global__ __aicore__ void wrong_mode(GM_ADDR a) {
   Unit<half, float> unit(a, a, 256, 256);
   Fixpipe(global<half>(a), unit.co1, FixpipeParamsV220(16, 16, 16, 16, false));
+}
+extern "C" __global__ __aicore__ void copied_as_it_is(GM_ADDR a) {
+  Unit<half, float> unit(a, a, 256, 256);
+  DataCopy(global<float>(a), unit.co1, 64);
+}
+extern "C" __global__ __aicore__ void copied_without_words(GM_ADDR a) {
+  Unit<half, float> unit(a, a, 256, 256);
+  DataCopy(global<int8_t>(a), unit.co1,
+           DataCopyCO12DstParams(16, 16, 16, 16, QuantMode_t::VQF322B8_PRE, 0, false, true));
+}
+extern "C" __global__ __aicore__ void rows_to_l1(GM_ADDR a) {
+  Unit<half, float> unit(a, a, 256, 256);
+  DataCopy(unit.a1, unit.co1, DataCopyCO12DstParams(16, 16, 16, 16, QuantMode_t::F322F16, 0, false, true));
 }

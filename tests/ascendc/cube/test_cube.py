@@ -41,6 +41,22 @@ def test_ways_out_of_the_results() -> None:
     assert torch.equal(quantised[:used], (rows * 8).relu().round().to(torch.int8)[:used])
 
 
+@pytest.mark.parametrize("checks", [False, True])
+def test_copies_out_of_the_results(*, checks: bool) -> None:
+    m, n, k = 48, 32, 64
+    a, b = _random(m, k).half(), _random(k, n, seed=1).half()
+    rows, quantised = torch.zeros((m, n)), torch.zeros((m, n), dtype=torch.int8)
+    halves = torch.zeros((n // 16, m, 16), dtype=torch.float16)
+    scales = torch.arange(n) * 0.5 + 1
+    words = scales.view(torch.int32).to(torch.int64) | 1 << 46
+    arguments = [to_fractals(a), to_fractals(b), words, rows, quantised, halves, m, n, k]
+    kernels.run(SOURCE, "copied_out", arguments, kind=CUBE, checks=checks)
+    expected = a.float() @ b.float()
+    torch.testing.assert_close(rows, expected)
+    assert torch.equal(quantised, (rows.relu() * scales).round().to(torch.int8))
+    assert torch.equal(halves.permute(1, 0, 2).reshape(m, n), rows.half())
+
+
 def test_bytes_turned_in_squares() -> None:
     m, n, k = 32, 64, 96
     generator = torch.Generator().manual_seed(0)
@@ -95,6 +111,9 @@ def test_convolution(stride: int, channels: int) -> None:
     [
         ("left_in_the_wrong_memory", "fm is at TPosition::B2; allowed: A2"),
         ("wrong_mode", "quantPre is 0.*allowed: F322F16"),
+        ("copied_as_it_is", "src lies in the L0C; allowed: .* or DataCopyCO12DstParams"),
+        ("copied_without_words", "takes a word for each channel, and there is no tensor of SetFix"),
+        ("rows_to_l1", "nz2ndEn to L1; allowed: to global memory"),
     ],
 )
 def test_refuses(name: str, text: str) -> None:

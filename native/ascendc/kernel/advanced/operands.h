@@ -80,7 +80,7 @@ class Call {
     const auto bytes = static_cast<uint32_t>(bytes_of<PrimT<T>>(count));
     check_local(api_, operand, tensor.data(), bytes);
     instruction_.aligned(operand, tensor.data(), 32);
-    return {tensor.data(), bytes};
+    return {tensor.data(), bytes, 1, 0, 1, 0, tensor.buffer()};
   }
 
   const char* api_;

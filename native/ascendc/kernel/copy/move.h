@@ -16,15 +16,16 @@ struct Side {
   void* base;
   int64_t stride;  // bytes, from start to start
   bool global;
+  MemorySpan buffer = {};  // that a local tensor was got from
 };
 
 template <class T>
 OPWRIGHT_INLINE Side side(const char* name, const LocalTensor<T>& tensor, int64_t stride = 0) {
-  return {name, tensor.data(), stride, false};
+  return {name, tensor.data(), stride, false, tensor.buffer()};
 }
 template <class T>
 OPWRIGHT_INLINE Side side(const char* name, const GlobalTensor<T>& tensor, int64_t stride = 0) {
-  return {name, tensor.data(), stride, true};
+  return {name, tensor.data(), stride, true, {}};
 }
 
 // Moves `runs` times `bytes` bytes. Into global memory the atomic operation that is set applies.

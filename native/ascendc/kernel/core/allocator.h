@@ -57,7 +57,7 @@ class LocalMemAllocator {
                            machine::Pipe::kVector);
     }
     used_ += static_cast<uint32_t>(bytes);
-    return LocalTensor<T>::make(data, count, position);
+    return LocalTensor<T>::make(data, count, position, {data, static_cast<uint32_t>(bytes)});
   }
 
   uint32_t used_ = 0;

@@ -85,6 +85,7 @@ class GlobalTensor {
   OPWRIGHT_INLINE void check_element(const char* api, uint64_t offset, bool write) const {
     machine::check_global(api, "element", at(offset), sizeof(PrimType));
     machine::scalar_access(api, at(offset), sizeof(PrimType), write);
+    if (__builtin_expect(write && machine::core().checks, false)) machine::note_cached_write(at(offset));
   }
 
   PrimType* data_ = nullptr;

@@ -45,7 +45,7 @@ class LocalTensor {
   }
 
   OPWRIGHT_INLINE PrimType GetValue(uint32_t index) const {
-    machine::scalar_access("GetValue", check_element("GetValue", index), sizeof(PrimType), false);
+    scalar_access("GetValue", index, false);
     if constexpr (kIsNibble) {
       const int8_t byte = *reinterpret_cast<const int8_t*>(at(index));
       return PrimType(index % 2 == 0 ? static_cast<int8_t>(byte << 4) >> 4 : byte >> 4);
@@ -55,12 +55,12 @@ class LocalTensor {
   }
   OPWRIGHT_INLINE PrimType& operator()(uint32_t index) const {
     // It may be written through the reference.
-    machine::scalar_access("operator()", check_element("operator()", index), sizeof(PrimType), true);
+    scalar_access("operator()", index, true);
     return *at(index);
   }
   template <class Value>
   OPWRIGHT_INLINE void SetValue(uint32_t index, Value value) const {
-    machine::scalar_access("SetValue", check_element("SetValue", index), sizeof(PrimType), true);
+    scalar_access("SetValue", index, true);
     if constexpr (kIsNibble) {
       uint8_t& byte = *reinterpret_cast<uint8_t*>(at(index));
       const uint8_t nibble = static_cast<uint8_t>(value) & 0xF;
@@ -84,6 +84,7 @@ class LocalTensor {
     result.size_ = static_cast<uint32_t>(static_cast<uint64_t>(size_) * kBitsOf<PrimType> / kBitsOf<PrimT<Other>>);
     result.position_ = position_;
     result.handle_ = handle_;
+    result.buffer_ = buffer_;
     result.tag_ = tag_;
     return result;
   }
@@ -119,12 +120,16 @@ class LocalTensor {
   OPWRIGHT_INLINE TPosition position() const { return position_; }
   OPWRIGHT_INLINE uint32_t bytes() const { return static_cast<uint32_t>(bytes_of<PrimType>(size_)); }
   OPWRIGHT_INLINE TBufHandle handle() const { return handle_; }
+  // What InitBuffer or an allocator gave, of which the tensor may be a part; empty for a tensor at a fixed address.
+  OPWRIGHT_INLINE machine::MemorySpan buffer() const { return buffer_; }
   // `size` counts elements.
-  static OPWRIGHT_INLINE LocalTensor make(void* data, uint32_t size, TPosition position, TBufHandle handle = nullptr) {
+  static OPWRIGHT_INLINE LocalTensor make(void* data, uint32_t size, TPosition position,
+                                          machine::MemorySpan buffer = {}, TBufHandle handle = nullptr) {
     LocalTensor result;
     result.data_ = static_cast<PrimType*>(data);
     result.size_ = size;
     result.position_ = position;
+    result.buffer_ = buffer;
     result.handle_ = handle;
     return result;
   }
@@ -138,10 +143,10 @@ class LocalTensor {
     return reinterpret_cast<PrimType*>(reinterpret_cast<uint8_t*>(data_) +
                                        (kIsNibble ? offset / 2 : uint64_t{offset} * sizeof(PrimType)));
   }
-  OPWRIGHT_INLINE const void* check_element(const char* api, uint32_t index) const {
-    if (__builtin_expect(machine::core().checks, false))
-      machine::check_local(api, "element", at(index), sizeof(PrimType));
-    return at(index);
+  OPWRIGHT_INLINE void scalar_access(const char* api, uint32_t index, bool write) const {
+    if (__builtin_expect(!machine::core().checks, true)) return;
+    machine::check_local(api, "element", at(index), sizeof(PrimType));
+    machine::scalar_access(api, at(index), sizeof(PrimType), write, buffer_);
   }
 
   PrimType* data_ = nullptr;
@@ -149,6 +154,7 @@ class LocalTensor {
   TPosition position_ = TPosition::VECCALC;
   TTagType tag_ = 0;
   TBufHandle handle_ = nullptr;
+  machine::MemorySpan buffer_ = {};
   ShapeInfo shape_;
 };
 

@@ -103,6 +103,7 @@ struct Region {
   int64_t block_stride = 0;
   uint32_t repeats = 1;
   int64_t repeat_stride = 0;
+  MemorySpan buffer = {};  // that the operand's tensor was got from; without one where it has a fixed address
 };
 
 enum class Access : uint8_t { kRead, kWrite, kAtomic };
@@ -140,12 +141,15 @@ class Instruction {
 };
 
 // One scalar access, as GetValue and SetValue make it.
-OPWRIGHT_INLINE void scalar_access(const char* api, const void* address, uint32_t bytes, bool write) {
+OPWRIGHT_INLINE void scalar_access(const char* api, const void* address, uint32_t bytes, bool write,
+                                   MemorySpan buffer = {}) {
   if (__builtin_expect(core().checks, false)) {
     begin_instruction(Pipe::kScalar, api);
-    access("element", Region{address, bytes}, write ? Access::kWrite : Access::kRead);
+    access("element", Region{address, bytes, 1, 0, 1, 0, buffer}, write ? Access::kWrite : Access::kRead);
   }
 }
+// The scalar access that was told last went through the data cache of the core, which writes whole lines.
+OPWRIGHT_RUNTIME void note_cached_write(const void* address);
 
 // ---- order between pipes (only called while checks are on)
 

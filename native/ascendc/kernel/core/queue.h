@@ -244,7 +244,8 @@ class TQueBind {
  private:
   template <class T>
   static OPWRIGHT_INLINE LocalTensor<T> tensor(machine::QueueBuffer* buffer) {
-    auto result = LocalTensor<T>::make(buffer->data, buffer->bytes * 8 / kBitsOf<PrimT<T>>, bufferPosition, buffer);
+    auto result = LocalTensor<T>::make(buffer->data, buffer->bytes * 8 / kBitsOf<PrimT<T>>, bufferPosition,
+                                       {buffer->data, buffer->bytes}, buffer);
     result.SetUserTag(buffer->tag);
     return result;
   }
@@ -317,7 +318,7 @@ class TBuf {
       machine::refuse("TBuf::Get", bytes_of<PrimT<T>>(size), " bytes at offset ", offset, " of a buffer of ",
                       buffer_.bytes, " bytes");
     }
-    return LocalTensor<T>::make(buffer_.data + offset, size, pos, &buffer_);
+    return LocalTensor<T>::make(buffer_.data + offset, size, pos, {buffer_.data, buffer_.bytes}, &buffer_);
   }
 
   // Tensors of a TBuf need no queue; these forms exist for code that treats both alike.

@@ -41,8 +41,10 @@ struct Registers {
   double reduce_sum = 0;
   uint32_t merge_counts[4] = {};
   int64_t gather_count = 0;
-  // For whoever needs more.
-  uint64_t spare[16] = {};
+  // SetFixpipeNz2ndFlag, for DataCopy out of L0C.
+  uint16_t nd_matrices = 1;
+  uint16_t nd_src_stride = 0;
+  uint16_t nd_dst_stride = 0;
 };
 
 }  // namespace AscendC::machine

@@ -42,9 +42,10 @@ OPWRIGHT_INLINE T ReadGmByPassDCache(__gm__ T* address) {
 }
 template <class T>
 OPWRIGHT_INLINE void WriteGmByPassDCache(__gm__ T* address, T value) {
-  GlobalTensor<T> tensor;
-  tensor.SetGlobalBuffer(address);
-  tensor.SetValue(0, value);
+  T* const target = machine::host_address(address);
+  machine::check_global("WriteGmByPassDCache", "element", target, sizeof(T));
+  machine::scalar_access("WriteGmByPassDCache", target, sizeof(T), true);
+  *target = value;
 }
 
 }  // namespace AscendC

@@ -2,6 +2,7 @@
 // The instructions of the cube unit.
 #pragma once
 
+#include "cube/copy_out.h"
 #include "cube/fill.h"
 #include "cube/fixpipe.h"
 #include "cube/load_data.h"

@@ -16,7 +16,7 @@ struct Outward {
   uint32_t matrices;
   uint32_t src_matrix_stride, dst_matrix_stride;  // elements
   const uint64_t* words;
-  bool each_column;
+  const char* words_name;  // the operand that they are, one for each column; null for one word
   bool relu;
   bool split;  // NZ of float in columns of 8
 };
@@ -34,7 +34,7 @@ void move_rows(const Outward& move, const S* src, D* dst, Update how) {
     for (uint32_t row = 0; row < move.m; ++row) {
       for (uint32_t column = 0; column < move.n; ++column) {
         const S value = from[size_t{column / 16} * move.src_stride + size_t{row} * 16 + column % 16];
-        const QuantWord word{move.words[move.each_column ? column : 0]};
+        const QuantWord word{move.words[move.words_name != nullptr ? column : 0]};
         update(to + size_t{row} * move.dst_stride + column, converted<D>(value, word, move.relu), how);
       }
     }
@@ -49,7 +49,7 @@ void move_fractal_columns(const Outward& move, const S* src, D* dst, Update how)
     const uint32_t block = column / width;
     const uint32_t wide = move.n - block * width < width ? round_up(move.n - block * width, 16) : width;
     const uint32_t used = wide < width ? wide : width;
-    const QuantWord word{move.words[move.each_column ? column : 0]};
+    const QuantWord word{move.words[move.words_name != nullptr ? column : 0]};
     for (uint32_t row = 0; row < move.m; ++row) {
       const S value = src[size_t{column / 16} * move.src_stride + size_t{row} * 16 + column % 16];
       D* to = dst + size_t{block} * move.dst_stride + size_t{row} * used + column % width;
@@ -59,12 +59,15 @@ void move_fractal_columns(const Outward& move, const S* src, D* dst, Update how)
 }
 
 template <class D, class S>
-Outward outward(const char* api, CO2Layout layout, const FixpipeParamsV220& p, const uint64_t* words) {
+Outward outward(const char* api, CO2Layout layout, const FixpipeParamsV220& p, const uint64_t* words,
+                const char* words_name = "cbufWorkspace") {
   demand_mode<D, S>(api, p.quantPre);
   if (layout == CO2Layout::COLUMN_MAJOR) refuse(api, "CO2Layout::COLUMN_MAJOR; allowed: NZ, ROW_MAJOR");
   if (per_channel(p.quantPre) != (words != nullptr)) {
-    refuse(api, words == nullptr ? "quantPre takes a word for each channel, and no cbufWorkspace was given"
-                                 : "cbufWorkspace was given, and quantPre takes one word (deqScalar)");
+    refuse(api,
+           words == nullptr ? "quantPre takes a word for each channel, and there is no "
+                            : "quantPre takes one word, and there is ",
+           words_name);
   }
   const bool rows = layout == CO2Layout::ROW_MAJOR;
   if (p.isChannelSplit && (rows || !std::is_same_v<D, float>)) {
@@ -79,7 +82,7 @@ Outward outward(const char* api, CO2Layout layout, const FixpipeParamsV220& p, c
           p.srcNdStride * kResultFractal,
           p.dstNdStride,
           words != nullptr ? words : &p.deqScalar,
-          words != nullptr,
+          words != nullptr ? words_name : nullptr,
           p.reluEn,
           p.isChannelSplit};
 }
@@ -121,8 +124,8 @@ OPWRIGHT_INLINE void move_out(const char* api, const Outward& move, bool rows, D
   instruction.aligned("src", src.data(), 64);
   if (!rows) instruction.aligned("dst", dst, 32);
   instruction.reads("src", read);
-  if (move.each_column) {
-    instruction.reads("cbufWorkspace", {move.words, static_cast<uint32_t>(move.n * sizeof(uint64_t))});
+  if (move.words_name != nullptr) {
+    instruction.reads(move.words_name, {move.words, static_cast<uint32_t>(move.n * sizeof(uint64_t))});
   }
   instruction.writes("dst", written);
   const Update how = global ? atomic_update() : Update::kSet;
@@ -173,29 +176,6 @@ OPWRIGHT_INLINE void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& sr
   const uint64_t* words = machine::quantisation_words("Fixpipe", cbufWorkspace, intriParams.nSize);
   const auto move = machine::outward<PrimT<T>, PrimT<U>>("Fixpipe", config.format, intriParams, words);
   machine::move_out("Fixpipe", move, config.format == CO2Layout::ROW_MAJOR, dst.data(), false, src);
-}
-
-// What DataCopy out of L0C quantises with.
-OPWRIGHT_INLINE void SetFixpipePreQuantFlag(uint64_t config) { machine::core().registers.quantise = config; }
-template <typename T>
-OPWRIGHT_INLINE void SetFixPipeConfig(const LocalTensor<T>&, const LocalTensor<T>& quantPre, bool isUnitFlag = false) {
-  static_cast<void>(isUnitFlag);  // results are complete when an instruction ends
-  machine::core().registers.quantise_tensor = quantPre.data();
-}
-template <typename T, bool setRelu = false>
-OPWRIGHT_INLINE void SetFixPipeConfig(const LocalTensor<T>& preData, bool isUnitFlag = false) {
-  static_assert(!setRelu,
-                "SetFixPipeConfig: setRelu = false is what Atlas A2 supports; see docs/ascend_c_instructions.md");
-  if (machine::memory_of(preData.position()) == machine::Memory::kFixpipe) {
-    machine::core().registers.quantise_tensor = preData.data();
-  } else if (!isUnitFlag) {
-    machine::refuse("SetFixPipeConfig", "preData is at TPosition::", machine::name_of(preData.position()),
-                    "; allowed: C2PIPE2GM");
-  }
-}
-OPWRIGHT_INLINE void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
-  machine::core().registers.spare[0] =
-      1u << 31 | uint64_t{ndNum} | uint64_t{srcNdStride} << 32 | uint64_t{dstNdStride} << 48;
 }
 
 }  // namespace AscendC

@@ -92,7 +92,7 @@ OPWRIGHT_INLINE Region local_region(const char* api, const char* operand, const 
                                     size_t elements) {
   const auto bytes = static_cast<uint32_t>(bytes_of<PrimT<T>>(elements));
   check_local(api, operand, tensor.data(), bytes);
-  return Region{tensor.data(), bytes};
+  return Region{tensor.data(), bytes, 1, 0, 1, 0, tensor.buffer()};
 }
 
 }  // namespace AscendC::machine

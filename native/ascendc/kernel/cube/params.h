@@ -222,4 +222,32 @@ struct FixpipeParamsV220 {
         unitFlag(unit) {}
 };
 
+// Of DataCopy from L0C; units are those of FixpipeParamsV220.
+struct DataCopyCO12DstParams {
+  uint8_t sid = 0;
+  uint16_t nSize = 0;
+  uint16_t mSize = 0;
+  uint32_t dstStride = 0;
+  uint16_t srcStride = 0;
+  uint8_t unitFlag = 0;
+  uint8_t clipReluPre = 0;
+  uint8_t eltWiseOp = 0;
+  QuantMode_t quantPre = QuantMode_t::NoQuant;
+  uint8_t reluPre = 0;
+  bool channelSplit = false;
+  bool nz2ndEn = false;
+
+  constexpr DataCopyCO12DstParams() = default;
+  constexpr DataCopyCO12DstParams(uint16_t n, uint16_t m, uint32_t dst_stride, uint16_t src_stride, QuantMode_t quant,
+                                  uint8_t relu, bool split, bool rows)
+      : nSize(n),
+        mSize(m),
+        dstStride(dst_stride),
+        srcStride(src_stride),
+        quantPre(quant),
+        reluPre(relu),
+        channelSplit(split),
+        nz2ndEn(rows) {}
+};
+
 }  // namespace AscendC

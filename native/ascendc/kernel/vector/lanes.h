@@ -21,12 +21,13 @@ struct Operand {
   uint32_t bits;  // of an element
   uint32_t block_stride = DEFAULT_BLK_STRIDE;
   uint32_t repeat_stride = DEFAULT_REPEAT_STRIDE;
+  MemorySpan buffer = {};
 };
 
 template <class T>
 OPWRIGHT_INLINE Operand operand(const char* name, const LocalTensor<T>& tensor, uint32_t block_stride = 1,
                                 uint32_t repeat_stride = 8) {
-  return {name, tensor.data(), kBitsOf<PrimT<T>>, block_stride, repeat_stride};
+  return {name, tensor.data(), kBitsOf<PrimT<T>>, block_stride, repeat_stride, tensor.buffer()};
 }
 
 // Which lanes an instruction computes.

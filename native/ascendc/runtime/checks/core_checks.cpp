@@ -63,13 +63,15 @@ void CoreChecks::access(const char* operand, const Region& region, Access kind) 
     writing_ = total;
   }
   const auto* const base = static_cast<const uint8_t*>(region.base);
+  // Later runs may lie wholly in the next buffer: all of them belong to one.
+  const MemorySpan buffer = region.buffer.base != nullptr ? region.buffer : span_at(base);
   const bool joined = region.blocks == 1 || region.block_stride == region.bytes;
   uint64_t position = 0;
   for (uint32_t repeat = 0; repeat < region.repeats; ++repeat) {
     const uint8_t* const row = base + region.repeat_stride * static_cast<int64_t>(repeat);
     for (uint32_t block = 0; block < (joined ? 1 : region.blocks); ++block) {
       const uint32_t bytes = joined ? region.bytes * region.blocks : region.bytes;
-      access_run(operand, row + region.block_stride * static_cast<int64_t>(block), bytes, kind, position);
+      access_run(operand, row + region.block_stride * static_cast<int64_t>(block), bytes, kind, position, buffer);
       position += bytes;
     }
   }
@@ -83,11 +85,12 @@ void CoreChecks::access(const char* operand, const Region& region, Access kind) 
          "bytes that a copy or an instruction has written before", place_->site);
 }
 
-void CoreChecks::access_run(const char* operand, const uint8_t* begin, uint32_t bytes, Access kind, uint64_t position) {
+void CoreChecks::access_run(const char* operand, const uint8_t* begin, uint32_t bytes, Access kind, uint64_t position,
+                            const MemorySpan& buffer) {
   const Memory memory = memory_at(begin);
   if (memory == Memory::kNone) return access_global(operand, begin, bytes, kind);
   check_local(place_->api, operand, begin, bytes);
-  access_local(operand, memory, begin, bytes, kind, position);
+  access_local(operand, memory, begin, bytes, kind, position, buffer);
 }
 
 void CoreChecks::access_global(const char* operand, const uint8_t* begin, uint32_t bytes, Access kind) {
@@ -112,9 +115,20 @@ void CoreChecks::access_global(const char* operand, const uint8_t* begin, uint32
   }
 }
 
+void CoreChecks::note_cached_write(const void* address) {
+  const Touch now{index_, cores_[index_], pipe_clock(pipe_)[static_cast<size_t>(pipe_)], Access::kWrite, place_};
+  const auto earlier = launch_.global().write_line(reinterpret_cast<uintptr_t>(address), now, cores_);
+  if (!earlier) return;
+  report("OPW-X014", "two cores write the same cache line, and nothing orders them", call_text("element"),
+         text("writes ", describe_address(address), "; a core writes back all ", GlobalShadow::kLineBytes,
+              " bytes of a line, with what it has found in them"),
+         "whole cache lines for each core, or DataCopyPad from local memory", place_->site,
+         text("wrote by ", text_of(*earlier->place)), earlier->place->site);
+}
+
 void CoreChecks::access_local(const char* operand, Memory memory, const uint8_t* begin, uint32_t bytes, Access kind,
-                              uint64_t position) {
-  const bool usable = check_buffer(operand, memory, begin, bytes, kind);
+                              uint64_t position, const MemorySpan& buffer) {
+  const bool usable = check_bounds(operand, memory, begin, bytes, buffer) && check_state(operand, begin, kind);
   const auto offset = static_cast<uint32_t>(begin - core().memory[static_cast<size_t>(memory)].base);
   PipeClock& clock = pipe_clock(pipe_);
   const Moment now(pipe_, clock[static_cast<size_t>(pipe_)]);
@@ -134,19 +148,35 @@ void CoreChecks::access_local(const char* operand, Memory memory, const uint8_t*
   }
 }
 
-bool CoreChecks::check_buffer(const char* operand, Memory memory, const uint8_t* begin, uint32_t bytes, Access kind) {
-  const auto address = reinterpret_cast<uintptr_t>(begin);
+CoreChecks::Buffers::const_iterator CoreChecks::buffer_at(const uint8_t* byte) const {
+  const auto address = reinterpret_cast<uintptr_t>(byte);
   const auto next = buffers_.upper_bound(address);
-  if (next == buffers_.begin()) return true;
-  const auto& [base, buffer] = *std::prev(next);
-  if (address >= base + buffer.bytes) return true;
-  const uintptr_t end = base + buffer.bytes;
-  if (address + bytes > end) {
-    report("OPW-X006", "local memory is accessed behind the end of a buffer", call_text(operand),
-           text(bytes, " bytes at offset ", address - base, " of a buffer of ", buffer.bytes, " bytes in the ",
-                name_of(memory)),
-           text("the ", buffer.bytes, " bytes that InitBuffer gave"), place_->site);
-  }
+  if (next == buffers_.begin()) return buffers_.end();
+  const auto before = std::prev(next);
+  return address - before->first < before->second.bytes ? before : buffers_.end();
+}
+
+MemorySpan CoreChecks::span_at(const uint8_t* byte) const {
+  const auto found = buffer_at(byte);
+  if (found == buffers_.end()) return {};
+  return {const_cast<uint8_t*>(byte) - (reinterpret_cast<uintptr_t>(byte) - found->first), found->second.bytes};
+}
+
+bool CoreChecks::check_bounds(const char* operand, Memory memory, const uint8_t* begin, uint32_t bytes,
+                              const MemorySpan& buffer) {
+  if (buffer.base == nullptr) return true;
+  const int64_t offset = begin - buffer.base;
+  if (offset >= 0 && offset + int64_t{bytes} <= int64_t{buffer.bytes}) return true;
+  report("OPW-X006", "local memory is accessed behind the end of a buffer", call_text(operand),
+         text(bytes, " bytes at offset ", offset, " of a buffer of ", buffer.bytes, " bytes in the ", name_of(memory)),
+         text("the ", buffer.bytes, " bytes that InitBuffer gave"), place_->site);
+  return false;
+}
+
+bool CoreChecks::check_state(const char* operand, const uint8_t* begin, Access kind) {
+  const auto found = buffer_at(begin);
+  if (found == buffers_.end()) return true;
+  const Known& buffer = found->second;
   if (buffer.state == BufferState::kFree) {
     report("OPW-X008", "a tensor is used that is not allocated", call_text(operand),
            "a buffer that nobody has got with AllocTensor, or that FreeTensor has given back",

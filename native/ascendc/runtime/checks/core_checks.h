@@ -26,6 +26,7 @@ class CoreChecks {
   void begin_instruction(Pipe pipe, const char* api, const Site& site);
   void access(const char* operand, const Region& region, Access kind);
   void unaligned(const char* operand, const void* address, size_t bytes);
+  void note_cached_write(const void* address);
   void signal_order(const void* key, Pipe from, Pipe to, const Site& site);
   void await_order(const void* key, Pipe to);
   void drop_order(const void* key);
@@ -57,6 +58,7 @@ class CoreChecks {
     Pipe producer;
     Site changed;  // where its state changed last
   };
+  using Buffers = std::map<uintptr_t, Known>;  // by first byte; they do not overlap
   struct Signal {
     PipeClock clock;
     Pipe from;
@@ -75,12 +77,18 @@ class CoreChecks {
     std::vector<std::pair<uint64_t, uint64_t>> parts;  // begin and end
   };
 
-  void access_run(const char* operand, const uint8_t* begin, uint32_t bytes, Access kind, uint64_t position);
+  void access_run(const char* operand, const uint8_t* begin, uint32_t bytes, Access kind, uint64_t position,
+                  const MemorySpan& buffer);
   void access_local(const char* operand, Memory memory, const uint8_t* begin, uint32_t bytes, Access kind,
-                    uint64_t position);
+                    uint64_t position, const MemorySpan& buffer);
   void access_global(const char* operand, const uint8_t* begin, uint32_t bytes, Access kind);
+  // The buffer that the pipe gave out around an address, if there is one.
+  Buffers::const_iterator buffer_at(const uint8_t* byte) const;
+  MemorySpan span_at(const uint8_t* byte) const;
+  // Whether bytes lie in the buffer of their operand, if it has one; reported if not.
+  bool check_bounds(const char* operand, Memory memory, const uint8_t* begin, uint32_t bytes, const MemorySpan& buffer);
   // False if the buffer's state forbids the access, which is reported then.
-  bool check_buffer(const char* operand, Memory memory, const uint8_t* begin, uint32_t bytes, Access kind);
+  bool check_state(const char* operand, const uint8_t* begin, Access kind);
   void read_definedness(Memory memory, uint32_t offset, uint32_t bytes, uint64_t position);
   void write_definedness(Memory memory, uint32_t offset, uint32_t bytes, uint64_t position);
   void report(const char* id, const char* title, const std::string& call, const std::string& got,
@@ -108,7 +116,7 @@ class CoreChecks {
   std::array<std::vector<const Place*>, kPipes> moments_;  // by number
   std::deque<Place> places_;
   std::map<std::pair<const char*, Site>, const Place*> known_places_;
-  std::map<uintptr_t, Known> buffers_;
+  Buffers buffers_;
   std::unordered_map<const void*, Signal> signals_;
   std::map<std::pair<HardEvent, int32_t>, Flag> flags_;
   std::map<std::pair<Pipe, Pipe>, int> queue_events_;  // ids that buffers hold, a bit each

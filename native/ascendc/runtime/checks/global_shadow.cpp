@@ -2,14 +2,20 @@
 #include "ascendc/runtime/checks/global_shadow.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace AscendC::machine {
 namespace {
 
+// Whether what another core did is over for a core that knows this of the others.
+bool is_known(const Touch& earlier, const CoreClock& cores) {
+  return earlier.core < cores.size() && earlier.epoch <= cores[earlier.core];
+}
+
 // Whether `earlier` is over for whoever has these clocks. Scalar code is ordered with the pipes of its core by the
 // compiler, which makes it wait.
 bool is_over(const Touch& earlier, const Touch& now, const CoreClock& cores, PipeClock& pipes) {
-  if (earlier.core != now.core) return earlier.core < cores.size() && earlier.epoch <= cores[earlier.core];
+  if (earlier.core != now.core) return is_known(earlier, cores);
   const Pipe pipe = earlier.place->pipe;
   uint32_t& known = pipes[static_cast<size_t>(pipe)];
   if (pipe == now.place->pipe || pipe == Pipe::kScalar || earlier.number <= known) return true;
@@ -94,6 +100,13 @@ std::optional<GlobalShadow::Conflict> GlobalShadow::touch(uintptr_t begin, uint6
   }
   merge(spans_.find(begin));
   return found;
+}
+
+std::optional<Touch> GlobalShadow::write_line(uintptr_t address, const Touch& now, const CoreClock& cores) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Touch earlier = std::exchange(lines_[address / kLineBytes], now);
+  if (earlier.place == nullptr || earlier.core == now.core || is_known(earlier, cores)) return std::nullopt;
+  return earlier;
 }
 
 }  // namespace AscendC::machine

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "ascendc/runtime/checks/clocks.h"
@@ -33,6 +34,11 @@ class GlobalShadow {
   // another pipe of this core that `pipes` does not.
   std::optional<Conflict> touch(uintptr_t begin, uint64_t bytes, const Touch& now, const CoreClock& cores,
                                 PipeClock& pipes);
+  // Notes a write through the data cache of a core, and returns the last one to this line if another core made it that
+  // `cores` does not know to be done. Caches are not coherent: the core that writes back last wins.
+  std::optional<Touch> write_line(uintptr_t address, const Touch& now, const CoreClock& cores);
+
+  static constexpr uintptr_t kLineBytes = 64;
 
  private:
   struct Span {
@@ -48,6 +54,7 @@ class GlobalShadow {
 
   std::mutex mutex_;
   Spans spans_;
+  std::unordered_map<uintptr_t, Touch> lines_;  // last writers through caches, by number of the line
 };
 
 }  // namespace AscendC::machine

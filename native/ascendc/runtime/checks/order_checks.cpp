@@ -16,6 +16,10 @@ constexpr int kEventIds = 8;  // per pair of pipes, on Atlas A2
 
 uint8_t& events_of(Pipe from, Pipe to) { return core().events[static_cast<size_t>(from)][static_cast<size_t>(to)]; }
 
+HardEvent event_of(Pipe from, Pipe to) {
+  return static_cast<HardEvent>(static_cast<int>(from) << 4 | static_cast<int>(to));
+}
+
 std::string event_text(HardEvent event) {
   // PIPE_MTE2 and PIPE_V make MTE2_V.
   return text(name_of(source_of(event)) + 5, "_", name_of(destination_of(event)) + 5);
@@ -41,6 +45,14 @@ void CoreChecks::give_event(Signal& signal, const Site& site) {
     taken = static_cast<uint8_t>(taken | 1 << id);
     queue_events_[{signal.from, signal.to}] |= 1 << id;
     signal.id = id;
+    const auto flag = flags_.find({event_of(signal.from, signal.to), id});
+    if (flag != flags_.end() && flag->second.set) {
+      report("OPW-X016", "an event id is used twice", "EnQue or FreeTensor",
+             text("the queue gets id ", id, " from ", name_of(signal.from), " to ", name_of(signal.to),
+                  ", which a SetFlag has set"),
+             "ids from TPipe::AllocEventID for flags beside queues", site,
+             text("set at ", place_of(flag->second.site)));
+    }
     return;
   }
   report(
@@ -89,6 +101,7 @@ void CoreChecks::barrier_order(uint8_t pipe_or_all) {
 // ---- buffers
 
 void CoreChecks::note_buffer(const uint8_t* base, uint32_t bytes, BufferState state, Pipe producer, const Site& site) {
+  if (bytes == 0) return;  // tensors of it know that they have none
   const auto begin = reinterpret_cast<uintptr_t>(base);
   const auto same = buffers_.find(begin);
   if (same != buffers_.end() && same->second.bytes == bytes) {
