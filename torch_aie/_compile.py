@@ -43,13 +43,14 @@ def compile(  # noqa: A001 - the API's name
         own.
     **options
         precision_policy, truncate_long_and_double, require_full_compilation,
-        allow_tensor_replace_int, min_block_size, default_buffer_size_vec, torch_executed_ops,
-        torch_executed_modules, soc_version, optimization_level.
+        allow_tensor_replace_int, min_block_size (nodes), default_buffer_size_vec (MB),
+        torch_executed_ops, torch_executed_modules, soc_version, optimization_level.
 
     Returns
     -------
-    A torch.jit.ScriptModule, and for dynamo and torch_compile a torch.nn.Module. Inputs may be on
-    the CPU or on the device npu; outputs are where the inputs were.
+    compiled
+        A torch.jit.ScriptModule; for dynamo and torch_compile a torch.nn.Module. Inputs may be on
+        the CPU or on the device npu; outputs are where the inputs were.
 
     Raises
     ------

@@ -44,7 +44,12 @@ class TwinTooLateError(OpwrightError):
 
 
 def activate(settings: TwinSettings | None = None) -> None:
-    """Load the twin beneath torch_npu in this process, now.
+    """Load the twin beneath torch_npu in this process, now. A second call changes nothing.
+
+    Parameters
+    ----------
+    settings
+        What is chosen; None for the environment's values and defaults.
 
     Raises
     ------

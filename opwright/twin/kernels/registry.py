@@ -61,8 +61,16 @@ class DuplicateKernelError(OpwrightError):
 class Registration:
     """Handle of a declared kernel; the decorated function has it as `registration`.
 
+    It is a context manager as well: leaving the block removes the kernel.
+
     Parameters
     ----------
+    interface
+        The operator's prototype, and the signatures of its aclnn functions.
+    function
+        What was decorated.
+    owner
+        Where it is registered.
     library
         The file of a kernel that is not written in Python.
     """
