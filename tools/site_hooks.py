@@ -1,9 +1,9 @@
 """What the site (mkdocs.yml) shows besides the pages of docs/, and how their links lead there.
 
 * README.md is its first page, and each README.md in examples/ is a page.
-* A link to such a file, or to one in docs/, leads to the page; a link to another file of the
-  repository becomes the file's path, since the site does not have it. `--strict` fails where there
-  is no such file.
+* A link to such a file, or to one in docs/, leads to the page; if its text is the file's name, it
+  gets the page's title in the menu. A link to another file of the repository becomes the file's
+  path, since the site does not have it. `--strict` fails where there is no such file.
 * A heading's anchor is that of tools/links.py.
 * What is built loads nothing from other hosts: it is read without a network.
 """
@@ -25,7 +25,7 @@ from mkdocs.structure.files import File
 from tools import links
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from markdown import Markdown
     from mkdocs.config.defaults import MkDocsConfig
@@ -44,9 +44,12 @@ LOADED = re.compile(
 class SiteLinks(Treeprocessor):
     """The links of one page of the site, as its source in the repository has them."""
 
-    def __init__(self, pages: dict[str, str], repository: Iterable[str]) -> None:
+    def __init__(
+        self, pages: dict[str, str], repository: Iterable[str], titles: dict[str, str]
+    ) -> None:
         super().__init__()
         self.pages = pages
+        self.titles = titles
         self.sources = {page: path for path, page in pages.items()}
         self.others = {*repository} - {*pages}
         self.others |= {
@@ -103,8 +106,17 @@ class SiteLinks(Treeprocessor):
         elif target in self.others and not target.startswith(f"{links.DOCS}/"):
             return path_instead(element, target)
         else:
+            self.name(element, target)
             element.set("href", self.address(element.get("href", "")))
         return element
+
+    def name(self, element: Element, target: str) -> None:
+        """Give a link whose text is the name of a page's file the page's title."""
+        path = element.get("href", "").partition("#")[0]
+        title = self.titles.get(self.pages.get(target, ""))
+        if title is not None and "".join(element.itertext()) in {path, target}:
+            element.text = title
+            element[:] = []
 
 
 def path_instead(link: Element, path: str) -> Element:
@@ -141,11 +153,25 @@ class Links(Extension):
 STATE: dict[str, SiteLinks] = {}
 
 
+def titles_of(menu: object) -> Iterator[tuple[str, str]]:
+    """Yield the page and the title of each entry of a part of the menu."""
+    match menu:
+        case list():
+            for each in menu:
+                yield from titles_of(each)
+        case dict():
+            for title, part in menu.items():
+                if isinstance(part, str):
+                    yield part, title
+                else:
+                    yield from titles_of(part)
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Bring links and anchors into the parser."""
     names = links.repository_files()
     pages = {name: page for name in names if (page := links.page_of(name)) is not None}
-    STATE["links"] = SiteLinks(pages, names)
+    STATE["links"] = SiteLinks(pages, names, dict(titles_of(config.nav)))
     config.markdown_extensions.append(Links(STATE["links"]))
     config.mdx_configs["toc"] = {
         **config.mdx_configs.get("toc", {}),

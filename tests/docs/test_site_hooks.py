@@ -30,6 +30,8 @@ def hooks() -> ModuleType:
     ("page", "text", "html"),
     [
         ("index.md", "[twin](docs/twin.md#a)", '<a href="twin.md#a">twin</a>'),
+        ("index.md", "[docs/twin.md](docs/twin.md)", '<a href="twin.md">The twin</a>'),
+        ("checks/README.md", "[`../twin.md`](../twin.md#a)", '<a href="../twin.md#a">The twin</a>'),
         ("twin.md", "[start](../README.md)", '<a href="index.md">start</a>'),
         ("twin.md", "[one](../examples/one)", '<a href="examples/one/README.md">one</a>'),
         ("checks/README.md", "[x](../twin.md)", '<a href="../twin.md">x</a>'),
@@ -47,9 +49,14 @@ def hooks() -> ModuleType:
 def test_where_links_lead(hooks: ModuleType, page: str, text: str, html: str) -> None:
     from markdown import markdown  # noqa: PLC0415 - comes with the generator
 
-    processor = hooks.SiteLinks(PAGES, FILES)
+    processor = hooks.SiteLinks(PAGES, FILES, {"twin.md": "The twin"})
     processor.page = page
     assert html in markdown(text, extensions=["tables", hooks.Links(processor)])
+
+
+def test_titles_are_those_of_the_menu(hooks: ModuleType) -> None:
+    menu = [{"Start": [{"Twin": "twin.md"}]}, {"Errors": "errors.md"}, "plain.md"]
+    assert dict(hooks.titles_of(menu)) == {"twin.md": "Twin", "errors.md": "Errors"}
 
 
 @pytest.mark.parametrize(
