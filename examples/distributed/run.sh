@@ -10,6 +10,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../verbs.sh
+# A model as small as this gains nothing from more threads, which wait for each other where other programs compute.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
 # train NAME COMMAND...: the losses go to build/NAME.json, torch_npu's warnings to the log.
 train() {

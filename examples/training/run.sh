@@ -9,6 +9,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../verbs.sh
+# Models as small as these gain nothing from more threads, which wait for each other where other programs compute.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
 # train DEVICE RUN COMMAND...: the script of the run with its options; torch_npu's warnings go to the log.
 train() {
