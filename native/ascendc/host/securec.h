@@ -31,6 +31,15 @@ inline errno_t memset_s(void* to, size_t room, int value, size_t count) {
   std::memset(to, value, count);
   return EOK;
 }
+// At most `count` characters of the text, and the 0 behind them.
+inline errno_t strncpy_s(char* to, size_t room, const char* from, size_t count) {
+  if (to == nullptr || from == nullptr) return EINVAL;
+  const size_t length = strnlen(from, count);
+  if (length >= room) return ERANGE;
+  std::memcpy(to, from, length);
+  to[length] = '\0';
+  return EOK;
+}
 inline errno_t strcpy_s(char* to, size_t room, const char* from) {
   return from == nullptr ? EINVAL : memcpy_s(to, room, from, std::strlen(from) + 1);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/types.h"
+#include "securec.h"  // tiling functions use it without including it
 
 namespace gert {
 

@@ -204,8 +204,8 @@ class MatmulCore {
     auto result = matrix(a_, A_TYPE::format, u(org_m_), u(org_ka_), u(single_m_), u(single_k_));
     const uint32_t rows = a_.turned ? u(single_k_) : u(single_m_);
     const uint32_t columns = a_.turned ? u(single_m_) : u(single_k_);
-    place_batch(result, A_TYPE::layout, batch, batches.stride_a, rows, columns, u(tiling_.ALayoutInfoB),
-                u(tiling_.ALayoutInfoN), u(tiling_.ALayoutInfoG), u(tiling_.ALayoutInfoD));
+    place_batch(result, A_TYPE::layout, batch, batches.stride_a, rows, columns,
+                {u(tiling_.ALayoutInfoB), u(tiling_.ALayoutInfoN), u(tiling_.ALayoutInfoG), u(tiling_.ALayoutInfoD)});
     return result;
   }
   Matrix<SrcBT> right(uint32_t batch, const Batches& batches) const {
@@ -215,42 +215,11 @@ class MatmulCore {
     auto result = matrix(b_, B_TYPE::format, u(org_kb_), u(org_n_), u(single_k_), u(single_n_));
     const uint32_t rows = b_.turned ? u(single_n_) : u(single_k_);
     const uint32_t columns = b_.turned ? u(single_k_) : u(single_n_);
-    place_batch(result, B_TYPE::layout, batch, batches.stride_b, rows, columns, u(tiling_.BLayoutInfoB),
-                u(tiling_.BLayoutInfoN), u(tiling_.BLayoutInfoG), u(tiling_.BLayoutInfoD));
+    place_batch(result, B_TYPE::layout, batch, batches.stride_b, rows, columns,
+                {u(tiling_.BLayoutInfoB), u(tiling_.BLayoutInfoN), u(tiling_.BLayoutInfoG), u(tiling_.BLayoutInfoD)});
     return result;
   }
   static constexpr uint32_t u(int value) { return static_cast<uint32_t>(value); }
-
-  // Moves a matrix to one of a batch: S rows of D elements each, with N and G between them as the layout says.
-  template <class T>
-  static void place_batch(Matrix<T>& matrix, LayoutMode layout, uint32_t batch, uint32_t distance, uint32_t rows,
-                          uint32_t columns, uint32_t b, uint32_t n, uint32_t g, uint32_t d) {
-    if (layout == LayoutMode::NONE || !matrix.global) {
-      if (batch > 0)
-        matrix.data =
-            advance(matrix.data, size_t{batch} * (distance != 0 ? distance : local_size(matrix, rows, columns)));
-      return;
-    }
-    size_t offset = 0;
-    if (layout == LayoutMode::NORMAL) {
-      offset = size_t{batch} * (distance != 0 ? distance : local_size(matrix, rows, columns));
-    } else if (layout == LayoutMode::BNGS1S2) {
-      offset = size_t{batch} * rows * d;
-      matrix.stride = d;
-    } else {
-      offset = size_t{batch} * d;
-      matrix.stride = (layout == LayoutMode::SBNGD ? b : 1) * n * g * d;
-    }
-    matrix.data = advance(matrix.data, offset);
-  }
-  template <class T>
-  static size_t local_size(const Matrix<T>& matrix, uint32_t rows, uint32_t columns) {
-    return matrix.fractals ? size_t{matrix.stride} * round_up(columns, kC0<T>) : size_t{rows} * matrix.stride;
-  }
-  template <class T>
-  static T* advance(T* data, size_t elements) {
-    return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(data) + bytes_of<T>(elements));
-  }
 
   static constexpr uint32_t c_width() {
     return sizeof(DstT) == 1 ? 32 : config().isEnableChannelSplit && std::is_same_v<DstT, float> ? 8 : 16;
@@ -306,35 +275,25 @@ class MatmulCore {
     if (block.rows == 0 || block.columns == 0 || block.depth == 0) return;
     if (!a_.scalar) touch(instruction, api, "A", a, block.row, block.k, block.rows, block.depth, false);
     if (!b_.scalar) touch(instruction, api, "B", b, block.k, block.column, block.depth, block.columns, false);
-    // Panels of B for as many columns as stay in the cache, and A a few rows at a time.
-    constexpr uint32_t kPanelNumbers = 1u << 20;
-    constexpr uint32_t kRowsAtOnce = 64;
-    const uint32_t fitting = kPanelNumbers / block.depth / kPanel * kPanel;
-    const uint32_t most = fitting < kPanel ? kPanel : fitting;
-    for (uint32_t n = 0; n < block.columns; n += most) {
-      const uint32_t width = block.columns - n < most ? block.columns - n : most;
-      const size_t panel_numbers = panels_size(block.depth, width);
-      Acc* panels = scratch<Acc, 1>(panel_numbers);
-      if (b_.scalar) {
-        std::fill_n(panels, panel_numbers, widened_scalar(b_.value));
+    const auto pack_rows = [&](uint32_t row, uint32_t rows, Acc* to) {
+      const size_t numbers = size_t{rows} * block.depth;
+      if (a_.scalar) {
+        std::fill_n(to, numbers, widened_scalar(a_.value));
       } else {
-        pack_right(b, block.k, block.column + n, block.depth, width, panels);
+        pack_left(a, block.row + row, block.k, rows, block.depth, to);
       }
-      round_operands(panels, panel_numbers);
-      for (uint32_t m = 0; m < block.rows; m += kRowsAtOnce) {
-        const uint32_t height = block.rows - m < kRowsAtOnce ? block.rows - m : kRowsAtOnce;
-        const size_t numbers = size_t{height} * block.depth;
-        Acc* rows = scratch<Acc, 0>(numbers);
-        if (a_.scalar) {
-          std::fill_n(rows, numbers, widened_scalar(a_.value));
-        } else {
-          pack_left(a, block.row + m, block.k, height, block.depth, rows);
-        }
-        round_operands(rows, numbers);
-        multiply(rows, block.depth, panels, sums + size_t{m} * block.columns + n, block.columns, height, width,
-                 block.depth);
+      round_operands(to, numbers);
+    };
+    const auto pack_panels = [&](uint32_t column, uint32_t columns, Acc* to) {
+      const size_t numbers = panels_size(block.depth, columns);
+      if (b_.scalar) {
+        std::fill_n(to, numbers, widened_scalar(b_.value));
+      } else {
+        pack_right(b, block.k, block.column + column, block.depth, columns, to);
       }
-    }
+      round_operands(to, numbers);
+    };
+    multiply_packed(block.rows, block.columns, block.depth, sums, pack_rows, pack_panels);
   }
   OPWRIGHT_INLINE void round_operands(Acc* numbers, size_t count) const {
     if constexpr (std::is_same_v<SrcAT, float>) {

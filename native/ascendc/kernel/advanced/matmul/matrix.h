@@ -111,4 +111,61 @@ void pack_right(const Matrix<T>& matrix, uint32_t row, uint32_t column, uint32_t
   }
 }
 
+// Adds A * B to sums[rows, columns]. `pack_rows(row, rows, to)` writes rows of A, `pack_panels(column, columns, to)`
+// columns of B as panels: of B as many as stay in the cache, of A a few at a time.
+template <class Acc, class PackRows, class PackPanels>
+void multiply_packed(uint32_t rows, uint32_t columns, uint32_t depth, Acc* sums, const PackRows& pack_rows,
+                     const PackPanels& pack_panels) {
+  constexpr uint32_t kPanelNumbers = 1u << 20;
+  constexpr uint32_t kRowsAtOnce = 64;
+  const uint32_t fitting = kPanelNumbers / depth / kPanel * kPanel;
+  const uint32_t most = fitting < kPanel ? kPanel : fitting;
+  for (uint32_t n = 0; n < columns; n += most) {
+    const uint32_t width = columns - n < most ? columns - n : most;
+    Acc* panels = scratch<Acc, 1>(panels_size(depth, width));
+    pack_panels(n, width, panels);
+    for (uint32_t m = 0; m < rows; m += kRowsAtOnce) {
+      const uint32_t height = rows - m < kRowsAtOnce ? rows - m : kRowsAtOnce;
+      Acc* packed = scratch<Acc, 0>(size_t{height} * depth);
+      pack_rows(m, height, packed);
+      multiply(packed, depth, panels, sums + size_t{m} * columns + n, columns, height, width, depth);
+    }
+  }
+}
+
+// ---- batches
+
+template <class T>
+T* advance(T* data, size_t elements) {
+  return reinterpret_cast<T*>(reinterpret_cast<uint8_t*>(data) + bytes_of<T>(elements));
+}
+
+// The elements that a matrix of so many rows and columns takes in memory.
+template <class T>
+size_t size_in_memory(const Matrix<T>& matrix, uint32_t rows, uint32_t columns) {
+  return matrix.fractals ? size_t{matrix.stride} * round_up(columns, kC0<T>) : size_t{rows} * matrix.stride;
+}
+
+// The sizes around a matrix that is one of many, as the tiling names them.
+struct BatchSizes {
+  uint32_t b, n, g, d;
+};
+
+// Moves a matrix to one of a batch: S rows of D elements each, with N and G between them as the layout says.
+template <class T>
+void place_batch(Matrix<T>& matrix, LayoutMode layout, uint32_t batch, uint32_t distance, uint32_t rows,
+                 uint32_t columns, const BatchSizes& sizes) {
+  if (!matrix.global || layout == LayoutMode::NONE || layout == LayoutMode::NORMAL) {
+    if (batch == 0) return;
+    const size_t step = distance != 0 ? distance : size_in_memory(matrix, rows, columns);
+    matrix.data = advance(matrix.data, batch * step);
+  } else if (layout == LayoutMode::BNGS1S2) {
+    matrix.data = advance(matrix.data, size_t{batch} * rows * sizes.d);
+    matrix.stride = sizes.d;
+  } else {
+    matrix.data = advance(matrix.data, size_t{batch} * sizes.d);
+    matrix.stride = (layout == LayoutMode::SBNGD ? sizes.b : 1) * sizes.n * sizes.g * sizes.d;
+  }
+}
+
 }  // namespace AscendC::machine

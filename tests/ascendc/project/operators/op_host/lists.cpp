@@ -19,7 +19,11 @@ ge::graphStatus SumTiling(gert::TilingContext* context) {
 }
 
 ge::graphStatus FillTiling(gert::TilingContext* context) {
-  context->GetTilingData<CountTiling>()->count = context->GetInputShape(0)->GetOriginShape().GetShapeSize();
+  auto* const data = context->GetTilingData<CountTiling>();
+  const int64_t count = context->GetInputShape(0)->GetOriginShape().GetShapeSize();
+  // As sources do that rely on what CANN's headers include.
+  if (memset_s(data, sizeof *data, 0, sizeof *data) != EOK) return ge::GRAPH_FAILED;
+  if (memcpy_s(&data->count, sizeof data->count, &count, sizeof count) != EOK) return ge::GRAPH_FAILED;
   context->SetBlockDim(1);
   context->SetNeedAtomic(true);
   return ge::GRAPH_SUCCESS;
