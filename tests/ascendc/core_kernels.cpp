@@ -68,16 +68,17 @@ extern "C" __global__ __aicore__ void mixed(GM_ADDR out) {
   }
 }
 
-// One vector core sets the cube core's flag twice before the other one sets it at all.
+// One vector core sets the cube core's flag twice before the other one sets it at all. Each number has a cache line.
 extern "C" __global__ __aicore__ void ahead(GM_ADDR out) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
   GlobalTensor<int32_t> t;
   t.SetGlobalBuffer((__gm__ int32_t*)out);
-  const volatile int32_t* const seen = t.GetPhyAddr(4);
+  constexpr int64_t kLine = 16;
+  const volatile int32_t* const seen = t.GetPhyAddr(4 * kLine);
   if ASCEND_IS_AIC {
     for (int round = 0; round < 2; ++round) {
       CrossCoreWaitFlag(4);
-      t.SetValue(4 + round, t.GetValue(round) + t.GetValue(2 + round));
+      t.SetValue((4 + round) * kLine, t.GetValue(round * kLine) + t.GetValue((2 + round) * kLine));
     }
   }
   if ASCEND_IS_AIV {
@@ -86,7 +87,7 @@ extern "C" __global__ __aicore__ void ahead(GM_ADDR out) {
     for (int i = 0; mine == 1 && i < 10'000'000 && *seen == 0; ++i) {
     }
     for (int64_t round = 0; round < 2; ++round) {
-      t.SetValue(2 * mine + round, 1);
+      t.SetValue((2 * mine + round) * kLine, 1);
       CrossCoreSetFlag<2, PIPE_MTE3>(4);
     }
   }
