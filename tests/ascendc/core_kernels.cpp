@@ -48,22 +48,25 @@ extern "C" __global__ __aicore__ void numbers(GM_ADDR out) {
   result.SetValue(at + 3, g_coreType == AIV ? 2 : 1);
 }
 
+// Numbers of a cache line, which cores that write by scalar code cannot share.
+constexpr int64_t kLine = 16;
+
 // The cube core hands a number to its two vector cores, and gets their sum back.
 extern "C" __global__ __aicore__ void mixed(GM_ADDR out) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
   GlobalTensor<int32_t> t;
   t.SetGlobalBuffer((__gm__ int32_t*)out);
   if ASCEND_IS_AIC {
-    const int64_t at = GetBlockIdx() * 4;
-    t.SetValue(at, 7);
+    const auto mine = t[GetBlockIdx() * 4 * kLine];
+    mine.SetValue(0, 7);
     CrossCoreSetFlag<2, PIPE_FIX>(3);
     CrossCoreWaitFlag(4);
-    t.SetValue(at + 3, t.GetValue(at + 1) + t.GetValue(at + 2));
+    mine.SetValue(3 * kLine, mine.GetValue(kLine) + mine.GetValue(2 * kLine));
   }
   if ASCEND_IS_AIV {
-    const int64_t at = GetBlockIdx() / 2 * 4;
+    const auto mine = t[GetBlockIdx() / 2 * 4 * kLine];
     CrossCoreWaitFlag(3);
-    t.SetValue(at + 1 + GetSubBlockIdx(), t.GetValue(at) + 10 * GetSubBlockIdx());
+    mine.SetValue((1 + GetSubBlockIdx()) * kLine, mine.GetValue(0) + 10 * GetSubBlockIdx());
     CrossCoreSetFlag<2, PIPE_MTE3>(4);
   }
 }
@@ -73,7 +76,6 @@ extern "C" __global__ __aicore__ void ahead(GM_ADDR out) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
   GlobalTensor<int32_t> t;
   t.SetGlobalBuffer((__gm__ int32_t*)out);
-  constexpr int64_t kLine = 16;
   const volatile int32_t* const seen = t.GetPhyAddr(4 * kLine);
   if ASCEND_IS_AIC {
     for (int round = 0; round < 2; ++round) {
@@ -99,12 +101,12 @@ extern "C" __global__ __aicore__ void meetings(GM_ADDR out) {
   t.SetGlobalBuffer((__gm__ int32_t*)out);
   const auto blocks = static_cast<int32_t>(GetBlockNum());
   const auto mine = static_cast<int32_t>(GetBlockIdx());
-  t.SetValue(mine, mine + 1);
+  t.SetValue(mine * kLine, mine + 1);
   SyncAll();
   int32_t sum = 0;
-  for (int32_t i = 0; i < blocks; ++i) sum += t.GetValue(i);
+  for (int32_t i = 0; i < blocks; ++i) sum += t.GetValue(i * kLine);
   SyncAll();
-  t.SetValue(mine, sum);
+  t.SetValue(mine * kLine, sum);
 }
 
 struct Tiling {
