@@ -25,7 +25,7 @@ from opwright.ascendc.kernel_source import (
     texts_read,
 )
 from opwright.ascendc.project_errors import ChipError, HostCodeError, KernelCodeError
-from opwright.ascendc.toolchain import COMPILING, includes, linking
+from opwright.ascendc.toolchain import COMPILING, includes, interface_number, linking
 from opwright.lock import locked
 from opwright.sources.prototypes import snake_case
 from opwright.twin.kernels.library import SIGNATURES
@@ -246,7 +246,7 @@ class Builder:
         types = {
             snake_case(op.prototype.op_type): op.prototype.op_type for op in description.operators
         }
-        lines = []
+        lines = [f"# {interface_number(self.toolkit)}\n"]
         for kernel in kernels:
             op_type = types[kernel.file.partition("/")[0]]
             placed: set[str] = set()

@@ -9,7 +9,15 @@ from opwright.build.toolchain import cores, find_compiler
 if TYPE_CHECKING:
     from opwright.twin.toolkit import Toolkit
 
-__all__ = ["COMPILING", "DEFAULT_ARCHITECTURE", "cores", "find_compiler", "includes", "linking"]
+__all__ = [
+    "COMPILING",
+    "DEFAULT_ARCHITECTURE",
+    "cores",
+    "find_compiler",
+    "includes",
+    "interface_number",
+    "linking",
+]
 
 # What kernels see as __NPU_ARCH__ unless a command line says otherwise: Ascend910B.
 DEFAULT_ARCHITECTURE = 2201
@@ -45,6 +53,15 @@ def includes(toolkit: Toolkit, architecture: int = DEFAULT_ARCHITECTURE) -> list
         # Behind all others: an extension may bring its own copies of CANN's headers.
         *("-idirafter", str(root)),
     ]
+
+
+def interface_number(toolkit: Toolkit) -> str:
+    """Return the number of the installed headers, as the runtime writes it.
+
+    A library that was compiled with other headers is refused when it is loaded.
+    """
+    header = toolkit.root / "include" / "ascendc" / "interface.h"
+    return header.read_text(encoding="utf-8").split()[-1]
 
 
 def linking(toolkit: Toolkit) -> list[str]:

@@ -174,6 +174,12 @@ extern "C" __global__ __aicore__ void scalars(GM_ADDR out) {
       static_cast<int64_t>(NumericLimits<half>::Max()),
       Std::max(3, 5L),
       Std::is_same_v<PrimT<half>, half>,
+      // Of floats they are floats, without a namespace and an #include.
+      static_cast<int64_t>(abs(-0.5f) * 10),
+      static_cast<int64_t>(sizeof(sqrt(4.0f))),
+      abs(-7L),
+      min(3, 5L) + max(uint16_t{20}, 40),
+      static_cast<int64_t>(max(0.5f, 2)),
   };
   for (uint32_t i = 0; i < sizeof(values) / sizeof(*values); ++i) t.SetValue(i, values[i]);
 }

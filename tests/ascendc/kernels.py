@@ -43,6 +43,7 @@ class _Launch(ctypes.Structure):
 
     _fields_ = (
         ("size", ctypes.c_uint32),
+        ("interface", ctypes.c_uint64),  # 0: the headers of the source tree have none
         ("name", ctypes.c_char_p),
         ("entry", ctypes.c_void_p),
         ("blocks", ctypes.c_uint32),
@@ -140,6 +141,7 @@ def run(
     tiling_key: int = 0,
     checks: bool = False,
     options: Sequence[str] = (),
+    interface: int = 0,
 ) -> None:
     """Launch a kernel over tensors and wait for it.
 
@@ -165,6 +167,8 @@ def run(
         Whether accesses are checked (OPWRIGHT_KERNEL_CHECKS).
     options
         For the compiler.
+    interface
+        The number of the headers that the library was compiled with; 0 is not compared.
 
     Raises
     ------
@@ -183,6 +187,7 @@ def run(
     tensors = [value for value in arguments if isinstance(value, torch.Tensor) and value.numel()]
     launch = _Launch(
         size=ctypes.sizeof(_Launch),
+        interface=interface,
         name=name.encode(),
         entry=ctypes.cast(getattr(loaded, f"{name}_opwright_entry"), ctypes.c_void_p),
         blocks=blocks,

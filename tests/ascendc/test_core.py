@@ -107,9 +107,9 @@ def test_lists_of_tensors() -> None:
 
 
 def test_scalar_calls() -> None:
-    out = torch.zeros(11, dtype=torch.int64)
+    out = torch.zeros(16, dtype=torch.int64)
     run(KERNELS, "scalars", [out])
-    assert out.tolist() == [8, -1, 6, -1, 63, 56, 4, 1, 65504, 5, 1]
+    assert out.tolist() == [8, -1, 6, -1, 63, 56, 4, 1, 65504, 5, 1, 5, 4, 7, 43, 2]
 
 
 def test_a_kernel_prints(capfd: pytest.CaptureFixture[str]) -> None:
@@ -178,6 +178,11 @@ def test_an_assertion_ends_the_launch(capfd: pytest.CaptureFixture[str]) -> None
 def test_the_number_of_blocks_is_bounded(blocks: int) -> None:
     with pytest.raises(KernelError, match=f"{blocks} blocks; allowed are 1 to 65535"):
         run(KERNELS, "numbers", [torch.zeros(4, dtype=torch.int64)], blocks=blocks)
+
+
+def test_a_library_of_other_headers_is_refused() -> None:
+    with pytest.raises(KernelError, match="compiled with headers of another version"):
+        run(KERNELS, "scalars", [torch.zeros(16, dtype=torch.int64)], interface=1)
 
 
 def test_a_mix_kernel_counts_vector_cores() -> None:

@@ -47,6 +47,7 @@ def _faults() -> list[Fault]:
 FAULTS = _faults()
 OF_CORES = {
     "initialised_by_one",
+    "neighbours_in_a_line",
     "read_without_sync",
     "same_result_of_two",
     "sync_of_some",

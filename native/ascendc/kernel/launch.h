@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "ascendc/interface.h"
 #include "ascendc/runtime/ascendc_launch.h"
 #include "core/entry.h"
 #include "core/machine.h"
@@ -57,6 +58,7 @@ void opwright_launch(const char* name, AscendC::machine::KernelKind kind, Kernel
   const uint32_t sizes[] = {sizeof kernel, sizeof(Arguments)...};
   opwright_ascendc_launch_t launch{};
   launch.size = sizeof launch;
+  launch.interface = OPWRIGHT_ASCENDC_INTERFACE;
   launch.name = name;
   launch.entry = AscendC::machine::LaunchedKernel<Kernel, Arguments...>::enter;
   launch.blocks = configuration.blocks;

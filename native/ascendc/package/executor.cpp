@@ -196,6 +196,8 @@ class Executor final : public aclOpExecutor {
       }
       result += trace::quote(op_.port(i).name) + ":" + trace::quote(words) + ",";
     }
+    // A reference function in its place has no such word.
+    result += "\"kernel\":" + trace::quote(plan_->nothing_to_do ? "" : plan_->kernel->name) + ",";
     return result + "\"blocks\":" + std::to_string(plan_->blocks) + ",\"tilingKey\":" + std::to_string(plan_->key);
   }
   std::unique_ptr<aclOpExecutor> clone() const override {
@@ -252,6 +254,7 @@ class Executor final : public aclOpExecutor {
     const std::vector<uint32_t> sizes(arguments.size(), sizeof(void*));
     const opwright_ascendc_launch_t launch = {
         sizeof launch,
+        0,  // the package's is compared when it is loaded
         kernel.name.c_str(),
         kernel.entry,
         plan_->blocks,

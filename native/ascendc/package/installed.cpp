@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ascendc/interface.h"
 #include "ascendc/package/platform.h"
 #include "runtime/soc.h"
 
@@ -27,13 +28,22 @@ std::string package_of(const char* function) {
   return parent(parent(parent(info.dli_fname)));
 }
 
-// Kernel files of an operator by column. A line of the index is: chip, operator type, column, file.
+#define STRING_OF(macro) STRING_OF_VALUE(macro)
+#define STRING_OF_VALUE(value) #value
+
+// Kernel files of an operator by column. The index begins with the headers' number. A line of it is: chip, operator
+// type, column, file.
 std::map<std::string, std::string> kernel_files(const std::string& package, const std::string& type,
                                                 const std::string& chip) {
   const std::string folder = package + kKernels;
   std::ifstream index(folder + kIndex);
   require(index.good(), ACLNN_ERR_INNER_KERNEL_NOT_FOUND, "the operator package has no kernels: ", folder, kIndex,
           " cannot be read");
+  std::string interface;
+  std::getline(index, interface);
+  require(interface == text("# ", STRING_OF(OPWRIGHT_ASCENDC_INTERFACE)), ACLNN_ERR_INNER_KERNEL_NOT_FOUND,
+          "the operator package ", package, " was built with headers of another version; ",
+          "build it again with `opwright ascendc build`");
   std::map<std::string, std::string> result;
   for (std::string line; std::getline(index, line);) {
     std::istringstream fields(line);
@@ -107,8 +117,9 @@ InstalledOperator& installed_operator(const char* function, const char* type) {
   auto& found = (*operators)[package + '\t' + type];
   if (found == nullptr) {
     const std::string chip = soc().short_name;
+    std::map<std::string, std::string> kernels = kernel_files(package, type, chip);  // refuses before code is loaded
     const HostLibrary& library = HostLibrary::load(package + kHostCode);
-    found = std::make_unique<InstalledOperator>(operator_of(library, type, chip), kernel_files(package, type, chip));
+    found = std::make_unique<InstalledOperator>(operator_of(library, type, chip), std::move(kernels));
   }
   return *found;
 }

@@ -37,7 +37,7 @@ class KernelTask final : public Task {
 aclError opwright_ascendc_launch(const opwright_ascendc_launch_t* launch, aclrtStream stream) {
   const char* const name = launch != nullptr && launch->name != nullptr ? launch->name : "opwright_ascendc_launch";
   return call(
-      name, [&] { stream_of(stream)->submit(std::make_unique<KernelTask>(Program(given(launch)))); },
+      name, [&] { stream_of(stream)->submit(std::make_unique<KernelTask>(Program(given(launch), false))); },
       arg("blocks", launch != nullptr ? launch->blocks : 0), arg("stream", stream));
 }
 
@@ -46,7 +46,7 @@ aclError opwright_ascendc_run(const opwright_ascendc_launch_t* launch) {
   return call(
       name,
       [&] {
-        const Program program(given(launch));
+        const Program program(given(launch), true);
         Launch(program).run();
       },
       arg("blocks", launch != nullptr ? launch->blocks : 0));

@@ -13,6 +13,7 @@ extern "C" {
 /* A launch. Everything it points to is copied, except the code. */
 typedef struct {
   uint32_t size;                         /* sizeof(opwright_ascendc_launch_t) */
+  uint64_t interface;                    /* OPWRIGHT_ASCENDC_INTERFACE of the kernel's headers; 0: not known */
   const char* name;                      /* of the kernel function, without namespaces and template arguments */
   void (*entry)(void* const* arguments); /* calls the kernel with *(T*)arguments[i] */
   uint32_t blocks;

@@ -1,6 +1,8 @@
 // native/ascendc/runtime/global_memory.cpp
 #include "ascendc/runtime/global_memory.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 
 #include "ascendc/runtime/launch.h"
@@ -33,6 +35,12 @@ struct Cache {
 };
 thread_local Cache cache;
 
+// What a device keeps in global memory for a kernel: its constants and its stack.
+bool is_own(const void* address) {
+  Dl_info info = {};
+  return on_stack(address) || dladdr(address, &info) != 0;
+}
+
 // Where the memory around an address begins and ends; empty if there is none. The extents of host memory are known only
 // if the launch came with them: else it is everything.
 Span span_of(uintptr_t address) {
@@ -44,7 +52,9 @@ Span span_of(uintptr_t address) {
   if (address - windows.front < windows.bytes) return {};  // the host does not reach it there
   const uintptr_t front = address - static_cast<uintptr_t>(windows.distance);
   if (front - windows.front >= windows.bytes) {
-    return current_launch().program().ranges.empty() ? Span{0, ~uintptr_t{0}} : Span{};
+    const Program& program = current_launch().program();
+    if (program.host_memory && program.ranges.empty()) return {0, ~uintptr_t{0}};
+    return {};
   }
   const opwright::memory::Extent extent = opwright::memory::extent_of(reinterpret_cast<const void*>(front));
   const uintptr_t begin = extent.begin + static_cast<uintptr_t>(windows.distance);
@@ -66,6 +76,7 @@ void check_global(const char* api, const char* operand, const void* address, uin
     cache.spans[cache.next++ % Cache::kSpans] = span;
     return;
   }
+  if (span.end == span.begin && is_own(address)) return;
   const std::string got = span.end == span.begin
                               ? text(bytes, " bytes at ", describe_address(address))
                               : text(bytes, " bytes at offset ", value - span.begin, " of ", span.end - span.begin);
@@ -112,8 +123,13 @@ std::string describe_address(const void* address) {
   }
   const opwright::memory::Windows windows = opwright::memory::windows();
   const auto value = reinterpret_cast<uintptr_t>(address);
-  if (value - windows.front < windows.bytes) return opwright::memory::describe(address);
   const uintptr_t front = value - static_cast<uintptr_t>(windows.distance);
+  for (const uintptr_t at : {value, front}) {
+    constexpr uintptr_t kNear = uintptr_t{1} << 30;
+    const uintptr_t before = windows.front - at;
+    if (before != 0 && before <= kNear) return text(before, " bytes before the memory of device 0");
+  }
+  if (value - windows.front < windows.bytes) return opwright::memory::describe(address);
   if (front - windows.front < windows.bytes) return opwright::memory::describe(reinterpret_cast<const void*>(front));
   return text("address ", address, ", which is neither local nor global memory");
 }

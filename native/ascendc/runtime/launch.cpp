@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "ascendc/interface.h"
 #include "ascendc/runtime/checks.h"
 #include "ascendc/runtime/checks/core_checks.h"
 #include "ascendc/runtime/fault.h"
@@ -61,15 +62,17 @@ uint64_t next_serial() {
 Launch& current_launch() { return *launch_of_thread; }
 uint32_t current_index() { return index_of_thread; }
 
-Program::Program(const opwright_ascendc_launch_t& launch)
+Program::Program(const opwright_ascendc_launch_t& launch, bool takes_host_memory)
     : name(launch.name != nullptr ? launch.name : "kernel"),
+      host_memory(takes_host_memory),
       entry(launch.entry),
       blocks(launch.blocks),
       tiling_key(launch.tiling_key) {
   using opwright::require;
-  require(launch.size == sizeof launch, ACL_ERROR_INVALID_PARAM, name,
-          ": the library was built for another version; "
-          "build it again");
+  const bool same =
+      launch.size == sizeof launch && (launch.interface == 0 || launch.interface == OPWRIGHT_ASCENDC_INTERFACE);
+  require(same, ACL_ERROR_INVALID_PARAM, name, ": the kernel's library was compiled with headers of another version; ",
+          "compile it again");
   require(entry != nullptr, ACL_ERROR_INVALID_PARAM, name, ": there is no code to launch");
   require(blocks > 0 && blocks <= 65535, ACL_ERROR_INVALID_PARAM, name, ": ", blocks,
           " blocks; allowed are 1 to 65535");

@@ -21,9 +21,10 @@ class Checks;
 
 // What is launched; lives as long as the task.
 struct Program {
-  explicit Program(const opwright_ascendc_launch_t& launch);
+  Program(const opwright_ascendc_launch_t& launch, bool takes_host_memory);
 
   std::string name;
+  bool host_memory;  // may be given: a launch without a stream
   void (*entry)(void* const*);
   uint32_t blocks;
   KernelKind kind;

@@ -138,6 +138,8 @@ Site walk(const void* frame, const void* outermost) {
 
 Site here(const void* frame) { return walk(frame, outermost_frame); }
 
+bool on_stack(const void* address) { return address > __builtin_frame_address(0) && address < outermost_frame; }
+
 const void* exchange_outermost_frame(const void* frame) { return std::exchange(outermost_frame, frame); }
 
 std::string place_of(const Site& site) {

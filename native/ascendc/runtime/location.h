@@ -21,6 +21,8 @@ struct Site {
 Site walk(const void* frame, const void* outermost);
 // The place of a core on the calling thread: up to where the runtime called the kernel.
 Site here(const void* frame);
+// Whether an address is in the frames of the core on the calling thread.
+bool on_stack(const void* address);
 // Where `here` ends on this thread.
 const void* exchange_outermost_frame(const void* frame);
 

@@ -186,6 +186,14 @@ extern "C" __global__ __aicore__ void id_of_a_queue(GM_ADDR x, GM_ADDR y, uint32
   tile.compute();
 }
 
+extern "C" __global__ __aicore__ void queue_gets_set_id(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  tile.load();  // fault-inside: OPW-X016
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  tile.compute();
+}
+
 extern "C" __global__ __aicore__ void id_out_of_range(GM_ADDR x, GM_ADDR y, uint32_t n) {
   Raw raw(x, y, n);
   raw.fill_and_store();
@@ -228,6 +236,37 @@ extern "C" __global__ __aicore__ void compute_behind_buffer(GM_ADDR x, GM_ADDR y
   LocalTensor<float> b = tile.out.AllocTensor<float>();
   Duplicate(b, 1.0f, tile.count + 8);  // fault: OPW-X006
   tile.store(b);
+}
+
+// The last repeat lies wholly in the next buffer.
+extern "C" __global__ __aicore__ void repeats_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  LocalTensor<float> b = tile.out.AllocTensor<float>();
+  Duplicate(b, 1.0f, 64, static_cast<uint8_t>(n / 64 + 1), 1, 8);  // fault: OPW-X006
+  tile.store(b);
+}
+
+extern "C" __global__ __aicore__ void element_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  LocalTensor<float> b = tile.out.AllocTensor<float>();
+  Duplicate(b, 1.0f, n);
+  b.SetValue(n, 2.0f);  // fault: OPW-X006
+  tile.store(b);
+}
+
+extern "C" __global__ __aicore__ void part_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  LocalTensor<float> b = tile.out.AllocTensor<float>();
+  Duplicate(b, 1.0f, n);
+  Duplicate(b[n], 2.0f, 8);  // fault: OPW-X006
+  tile.store(b);
+}
+
+extern "C" __global__ __aicore__ void buffer_of_nothing(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  TBuf<TPosition::VECCALC> buffer;
+  tile.pipe.InitBuffer(buffer, 0);
+  Duplicate(buffer.Get<float>(), 0.0f, 8);  // fault: OPW-X006
 }
 
 extern "C" __global__ __aicore__ void load_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
@@ -321,6 +360,12 @@ extern "C" __global__ __aicore__ void sync_of_some(GM_ADDR x, GM_ADDR y, uint32_
   Share share(x, y, n);
   share.store_own();
   if (GetBlockIdx() != 0) SyncAll();  // fault: OPW-X004
+}
+
+// What a core writes is its own, but not the rest of the cache line that it writes back.
+extern "C" __global__ __aicore__ void neighbours_in_a_line(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Raw raw(x, y, n);
+  raw.target.SetValue(GetBlockIdx(), 1.0f);  // fault: OPW-X014
 }
 
 extern "C" __global__ __aicore__ void null_pointer(GM_ADDR x, GM_ADDR y, uint32_t n) {

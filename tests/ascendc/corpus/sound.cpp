@@ -255,6 +255,16 @@ extern "C" __global__ __aicore__ void id_of_a_queue(GM_ADDR x, GM_ADDR y, uint32
   tile.compute();
 }
 
+extern "C" __global__ __aicore__ void queue_gets_set_id(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  const TEventID id = tile.pipe.AllocEventID<HardEvent::MTE2_V>();
+  SetFlag<HardEvent::MTE2_V>(id);
+  tile.load();
+  WaitFlag<HardEvent::MTE2_V>(id);
+  tile.pipe.ReleaseEventID<HardEvent::MTE2_V>(id);
+  tile.compute();
+}
+
 extern "C" __global__ __aicore__ void id_out_of_range(GM_ADDR x, GM_ADDR y, uint32_t n) {
   Raw raw(x, y, n);
   raw.fill_and_store();
@@ -302,6 +312,43 @@ extern "C" __global__ __aicore__ void compute_behind_buffer(GM_ADDR x, GM_ADDR y
   Duplicate(b, 1.0f, tile.count - 8);
   Duplicate(b[tile.count - 8], 2.0f, 8);
   tile.store(b);
+}
+
+// Repeats that leave the second half of each block, and the buffer is full.
+extern "C" __global__ __aicore__ void repeats_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  LocalTensor<float> b = tile.out.AllocTensor<float>();
+  Duplicate(b, 1.0f, 64, static_cast<uint8_t>(n / 64), 1, 8);
+  tile.store(b);
+}
+
+extern "C" __global__ __aicore__ void element_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  LocalTensor<float> b = tile.out.AllocTensor<float>();
+  Duplicate(b, 1.0f, n);
+  b.SetValue(n - 1, 2.0f);
+  tile.store(b);
+}
+
+// Tensors that are cut out of one buffer, and seen as other types.
+extern "C" __global__ __aicore__ void part_behind_buffer(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  LocalTensor<float> b = tile.out.AllocTensor<float>();
+  Duplicate(b, 1.0f, n);
+  Duplicate(b[n / 2].ReinterpretCast<int32_t>()[n / 2 - 8], 2, 8);
+  Duplicate(b[n], 2.0f, 0);
+  tile.store(b);
+}
+
+// A tiling may leave a buffer out.
+extern "C" __global__ __aicore__ void buffer_of_nothing(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Tile tile(x, y, n);
+  TBuf<TPosition::VECCALC> buffer;
+  tile.pipe.InitBuffer(buffer, 0);
+  const LocalTensor<float> nothing = buffer.Get<float>();
+  if (nothing.GetSize() != 0) Duplicate(nothing, 0.0f, 8);
+  tile.load();
+  tile.compute();
 }
 
 // A pool is given to other queues after Reset, in other pieces.
@@ -425,6 +472,16 @@ extern "C" __global__ __aicore__ void sync_of_some(GM_ADDR x, GM_ADDR y, uint32_
   WaitPreBlock(workspace, local);
   share.store_zeros();
   NotifyNextBlock(workspace, local);
+}
+
+// A line for each core; elements that go past the cache, and elements of an ordered line.
+extern "C" __global__ __aicore__ void neighbours_in_a_line(GM_ADDR x, GM_ADDR y, uint32_t n) {
+  Raw raw(x, y, n);
+  raw.target.SetValue(GetBlockIdx() * 16, 1.0f);
+  WriteGmByPassDCache((__gm__ float*)y + n / 2 + GetBlockIdx(), 2.0f);
+  raw.target.SetValue(GetBlockIdx() * 16 + 1, 3.0f);
+  SyncAll();
+  if (GetBlockIdx() == 1) raw.target.SetValue(2, 4.0f);
 }
 
 extern "C" __global__ __aicore__ void null_pointer(GM_ADDR x, GM_ADDR y, uint32_t n) {
