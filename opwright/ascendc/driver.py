@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.ascendc.errors import CompilerOptionError
 from opwright.ascendc.launches import has_launches, rewrite_launches
 from opwright.ascendc.options import Language, Output, Request, Source, parse_options
 from opwright.ascendc.toolchain import (
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.write("bisheng of opwright: Ascend C for this CPU\n")
             return 0
         return compile_and_link(parse_options(words), installed_toolkit())
-    except OpwrightError as error:
+    except (OpwrightError, OSError) as error:
         sys.stderr.write(f"bisheng: error: {error}\n")
         return 1
 
@@ -65,9 +66,16 @@ def compile_and_link(request: Request, toolkit: Toolkit) -> int:
 
     Raises
     ------
-    LaunchSyntaxError
-        OPW-A001.
+    LaunchSyntaxError, CompilerOptionError
+        OPW-A001, OPW-A002.
     """
+    missing = [str(source.path) for source in request.sources if not source.path.is_file()]
+    if missing:
+        raise CompilerOptionError(
+            where="the command line",
+            got=f"{', '.join(missing)}: no such file",
+            fix="name sources that exist",
+        )
     with tempfile.TemporaryDirectory(prefix="opwright-asc-") as folder:
         work = Work(request, toolkit, Path(folder))
         if request.output in {Output.OBJECT, Output.PREPROCESSED}:
@@ -117,6 +125,8 @@ class Work:
             ]
         )
         rule = dependency_rule(self.request.compiling, target)
+        if code != 0:
+            sys.stderr.write("bisheng: note: docs/ascend_c_api.md lists the API of Ascend C here\n")
         if code == 0 and path != source.path and rule is not None and rule.is_file():
             text = rule.read_text(encoding="utf-8", errors="surrogateescape")
             text = text.replace(in_rule(path), in_rule(source.path))

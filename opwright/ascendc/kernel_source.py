@@ -243,10 +243,11 @@ def renamed(function: str) -> str:
 def included(file: Path) -> str:
     """Return what stands for the kernel's file: an #include, or its text if it launches kernels.
 
-    Old projects have functions with launches beside the kernel, for programs without a package.
+    Old projects have functions with launches beside the kernel, for programs without a package. A
+    path with a quotation mark cannot be included either.
     """
     text = file.read_text(encoding="utf-8", errors="replace")
-    if not has_launches(text):
+    if not has_launches(text) and '"' not in str(file):  # C++ has no way to write such a name
         return f'#include "{file}"'
     name = str(file).replace("\\", "\\\\").replace('"', '\\"')
     return "\n".join(

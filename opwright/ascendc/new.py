@@ -31,6 +31,8 @@ __all__ = ["emit_project", "make_project"]
 
 # Dtypes of a port that the prototype leaves open.
 USUAL = ("FLOAT16", "FLOAT")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+CHIP = re.compile(r"ascend[0-9][a-z0-9_]*")  # as AddConfig names them
 PRESENCE = {"required": "REQUIRED", "optional": "OPTIONAL", "dynamic": "DYNAMIC"}
 
 
@@ -122,6 +124,7 @@ def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
     """
     if not prototype.inputs or not prototype.outputs:
         raise NewOperatorError(where=prototype.op_type, got="no input, or no output")
+    check_names(prototype, chip)
     snake = snake_case(prototype.op_type)
     ports = (*prototype.inputs, *prototype.outputs)
     columns = columns_of(prototype)
@@ -172,6 +175,30 @@ def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
         f"op_kernel/{snake}.cpp": fill(KERNEL, words),
         f"op_kernel/{snake}_tiling.h": fill(TILING, words),
     }
+
+
+def check_names(prototype: Prototype, chip: str) -> None:
+    """Raise unless names can be identifiers of C++ and parts of a path."""
+    named = [
+        prototype.op_type,
+        *(port.name for port in (*prototype.inputs, *prototype.outputs)),
+        *(attribute.name for attribute in prototype.attributes),
+    ]
+    for name in named:
+        if IDENTIFIER.fullmatch(name) is None:
+            raise NewOperatorError(
+                where=prototype.op_type,
+                got=f"the name {name!r}",
+                allowed=("letters, digits and _",),
+                fix="rename it: operator, parameters and attributes have names of C++",
+            )
+    if CHIP.fullmatch(chip) is None:
+        raise NewOperatorError(
+            where="--soc",
+            got=repr(chip),
+            allowed=("ascend910b", "ascend910_93", "ascend310p", "…"),
+            fix="name the chip as AddConfig does",
+        )
 
 
 def fill(text: str, words: dict[str, str]) -> str:

@@ -16,6 +16,7 @@ __all__ = ["OperatorProject", "read_project"]
 
 SOURCES = (".cpp", ".cc", ".cxx")
 DEFAULT_VENDOR = "customize"  # what msOpGen writes
+VENDOR = re.compile(r"[A-Za-z0-9_-]+")
 # Sources beside operators that are not part of their host code.
 OTHER_FOLDERS = {"build", "build_out", "cmake", "framework", "scripts", "tests", "op_api"}
 
@@ -56,17 +57,28 @@ def read_project(root: Path) -> OperatorProject:
     sources = tuple(path for path in hosts if path.suffix in SOURCES)
     if not sources:
         raise ProjectLayoutError(where=str(root), got=f"no C++ source in {root / 'op_host'}")
-    values = preset_values(root / "CMakePresets.json")
+    presets = root / "CMakePresets.json"
+    values = preset_values(presets)
     lists = root / "CMakeLists.txt"
     text = lists.read_text(encoding="utf-8", errors="replace") if lists.is_file() else ""
+    vendor = (
+        values.get("vendor_name")
+        or set_value(text, "vendor_name")
+        or set_value(text, "package_name")
+        or DEFAULT_VENDOR
+    )
+    if VENDOR.fullmatch(vendor) is None:
+        raise ProjectLayoutError(
+            where=str(presets if "vendor_name" in values else lists),
+            got=f"vendor_name {vendor!r}",
+            allowed=("letters, digits, _ and -",),
+            fix="give the package a name that can be a folder's",
+        )
     return OperatorProject(
         root=root,
         host=sources,
         kernels=kernels,
-        vendor=values.get("vendor_name")
-        or set_value(text, "vendor_name")
-        or set_value(text, "package_name")
-        or DEFAULT_VENDOR,
+        vendor=vendor,
         chips=tuple(
             filter(
                 None,

@@ -69,6 +69,13 @@ int main() {
   std::printf("%d %g\\n", status + aclrtDestroyContext(context), sum);
 }
 """
+WRONG_LAUNCHES = """
+  for (float* const wrong : {host.data(), static_cast<float*>(device) - 8}) {
+    launch(1, stream, wrong, 8);
+    aclrtSynchronizeStream(stream);
+    std::puts(aclGetRecentErrMsg());
+  }
+"""
 PROJECT = """\
 cmake_minimum_required(VERSION 3.16)
 find_package(ASC REQUIRED)
@@ -174,10 +181,31 @@ def test_messages_name_the_line_of_the_source(sources: Path) -> None:
     line = text.splitlines().index("  AddScalars(to, from, 1.0f, each);") + 1
     assert f"wrong.asc:{line}:3: error: " in result.stderr
     assert "AddScalars" in result.stderr
+    assert "docs/ascend_c_api.md" in result.stderr
 
 
-def test_what_is_refused_is_told_without_a_traceback(sources: Path) -> None:
-    result = on_twin(sources, "bisheng", "kernel.asc", "--enable-simt")
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [("kernel.asc --enable-simt", "SIMT"), ("-c nowhere.asc", "nowhere.asc: no such file")],
+)
+def test_what_is_refused_is_told_without_a_traceback(sources: Path, given: str, told: str) -> None:
+    result = on_twin(sources, "bisheng", *given.split())
     assert result.returncode == 1
     assert "OPW-A002" in result.stderr
+    assert told in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_memory_that_is_not_the_device_s_is_refused(sources: Path) -> None:
+    """Of the host, and before the first tensor: both with the line of the copy."""
+    host = HOST.replace("launch(8, stream, static_cast<float*>(device), 8);", WRONG_LAUNCHES)
+    text = KERNEL + host.replace("extern", LAUNCH + "extern", 1)
+    (sources / "wrong.asc").write_text(text)
+    done(sources, "bisheng wrong.asc -o wrong --npu-arch=dav-2201")
+    said = done(sources, "./wrong")
+    line = text.splitlines().index("  DataCopy(from, values, each);") + 1
+    assert said.count("OPW-X005") == 2
+    assert said.count(f"wrong.asc:{line}, block ") == 2
+    assert said.count("call:    DataCopy, src") == 2
+    assert "which is neither local nor global memory" in said
+    assert "32 bytes before the memory of device 0" in said

@@ -127,6 +127,17 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
         read_project(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["../../evil", "a b$(touch x)", "é"])
+def test_a_package_has_a_name_that_a_folder_can_have(tmp_path: Path, name: str) -> None:
+    presets = json.dumps({"configurePresets": [{"cacheVariables": {"vendor_name": name}}]})
+    project_in(
+        tmp_path, op_host__a_dot_cpp="", op_kernel__k_dot_cpp="", CMakePresets_dot_json=presets
+    )
+    with pytest.raises(ProjectLayoutError, match="letters, digits, _ and -") as caught:
+        read_project(tmp_path)
+    assert repr(name) in str(caught.value)
+
+
 def test_the_kernel_is_found_by_its_name(tmp_path: Path) -> None:
     project = with_kernel(tmp_path, "// add_custom(int)\n" + KERNEL)
     found = find_kernel(project, OPERATOR)
@@ -263,6 +274,10 @@ def test_new_projects_refuse_what_they_cannot_be_made_from(tmp_path: Path) -> No
     without = dataclasses.replace(PROTOTYPE, outputs=())
     with pytest.raises(NewOperatorError, match="no input, or no output"):
         emit_project(without, chip="ascend910b")
+    with pytest.raises(NewOperatorError, match=r"the name '\.\./evil'"):
+        emit_project(dataclasses.replace(PROTOTYPE, op_type="../evil"), chip="ascend910b")
+    with pytest.raises(NewOperatorError, match="--soc"):
+        emit_project(PROTOTYPE, chip="Foo")
 
 
 @pytest.mark.build
