@@ -75,6 +75,10 @@ def compile_one(compilation: Compilation) -> bool:
     stamp.unlink(missing_ok=True)  # whatever happens now, what is there is not of the last run
     made = compilation.output.with_name(compilation.output.name + ".new")
     command_line = [*command, "-MD", "-MF", str(includes), "-o", str(made)]
+    mark = compilation.output.with_name(compilation.output.name + ".begun")
+    mark.touch()  # the file system's clock, not the system's
+    begun = mark.stat().st_mtime_ns
+    mark.unlink()
     try:
         result = subprocess.run(
             command_line,
@@ -97,9 +101,10 @@ def compile_one(compilation: Compilation) -> bool:
             f"{result.stderr}".rstrip(),
         )
     made.replace(compilation.output)
-    stamp.write_text(
-        digest(command, [*compilation.inputs, *files_read(includes)]), encoding="utf-8"
-    )
+    read = [*compilation.inputs, *files_read(includes)]
+    # What was saved while the compiler ran may be newer than what it has read.
+    if not any(path.exists() and path.stat().st_ctime_ns > begun for path in read):
+        stamp.write_text(digest(command, read), encoding="utf-8")
     return True
 
 

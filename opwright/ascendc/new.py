@@ -32,6 +32,18 @@ __all__ = ["emit_project", "make_project"]
 # Dtypes of a port that the prototype leaves open.
 USUAL = ("FLOAT16", "FLOAT")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Of C++, as far as a parameter could be called so.
+KEYWORDS = frozenset(
+    (
+        *("and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const"),
+        *("continue", "default", "delete", "do", "double", "else", "enum", "explicit", "export"),
+        *("extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long"),
+        *("mutable", "namespace", "new", "not", "operator", "or", "private", "protected"),
+        *("public", "register", "return", "short", "signed", "sizeof", "static", "struct"),
+        *("switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union"),
+        *("unsigned", "using", "virtual", "void", "volatile", "while", "xor"),
+    )
+)
 CHIP = re.compile(r"ascend[0-9][a-z0-9_]*")  # as AddConfig names them
 PRESENCE = {"required": "REQUIRED", "optional": "OPTIONAL", "dynamic": "DYNAMIC"}
 
@@ -110,7 +122,7 @@ def chosen(found: list[Prototype], op: str | None, *, where: str) -> Prototype:
         where=where,
         got=f"{len(by_type)} operators and no choice" if op is None else f"--op {op}",
         allowed=nearest_first(op or "", by_type),
-        fix="choose one with --op",
+        fix="choose one with --op" if by_type else "give a file that describes an operator",
     )
 
 
@@ -185,11 +197,11 @@ def check_names(prototype: Prototype, chip: str) -> None:
         *(attribute.name for attribute in prototype.attributes),
     ]
     for name in named:
-        if IDENTIFIER.fullmatch(name) is None:
+        if IDENTIFIER.fullmatch(name) is None or name in KEYWORDS:
             raise NewOperatorError(
                 where=prototype.op_type,
                 got=f"the name {name!r}",
-                allowed=("letters, digits and _",),
+                allowed=("letters, digits and _, and no keyword of C++",),
                 fix="rename it: operator, parameters and attributes have names of C++",
             )
     if CHIP.fullmatch(chip) is None:

@@ -200,6 +200,18 @@ __attribute__((noinline)) int deep(volatile int* from, int left) {
   return left == 0 ? from[0] : deep(frame, left - 1) + frame[5];
 }
 
+extern "C" __global__ __aicore__ void aborts(GM_ADDR x) {
+  if (x != nullptr) abort();
+}
+
+// Past the frames of those who called it.
+extern "C" __global__ __aicore__ void overruns_an_array(GM_ADDR x) {
+  volatile uint64_t local[4] = {};
+  volatile uint32_t length = 1000;
+  for (uint32_t i = 0; i < length; ++i) local[i] = 0x0707070707070707;
+  *reinterpret_cast<int32_t*>(x) = static_cast<int32_t>(local[1]);
+}
+
 extern "C" __global__ __aicore__ void recurses(GM_ADDR x) {
   volatile int zero[1] = {};
   *reinterpret_cast<int32_t*>(x) = deep(zero, 100'000'000);

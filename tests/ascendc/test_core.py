@@ -138,24 +138,33 @@ def test_a_kernel_prints_what_a_format_asks_for(capfd: pytest.CaptureFixture[str
         (
             "recurses",
             "OPW-X002 the kernel has used up its stack",
-            "  allowed: small local variables, and no recursion without end: devices have 32 KiB",
+            ["  allowed: small local variables, and no recursion without end: devices have 32 KiB"],
+        ),
+        ("aborts", "OPW-X002 the kernel called abort, or has overwritten its stack", []),
+        (
+            "overruns_an_array",
+            "OPW-X002 the kernel made an invalid memory access",
+            [
+                "  got:     an address that no memory has; a local array may have been overrun",
+                "  allowed: the kernel's tensors, and the local memory of its core",
+            ],
         ),
         (
             "throws",
             "OPW-X003 the kernel threw an exception",
-            "  got:     an exception that is no std::exception",
+            ["  got:     an exception that is no std::exception"],
         ),
     ],
 )
 def test_what_ends_a_process_ends_the_launch_only(
-    kernel: str, title: str, rest: str, blocks: int
+    kernel: str, title: str, rest: list[str], blocks: int
 ) -> None:
     with pytest.raises(KernelError) as caught:
         run(KERNELS, kernel, [torch.zeros(1, dtype=torch.int32)], blocks=blocks)
     first, where, *others = str(caught.value).splitlines()
     assert first == f"{kernel}: {title}"
     assert where.startswith("  where:   ")
-    assert others == [rest]
+    assert others == rest
 
 
 def test_an_assertion_ends_the_launch(capfd: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ std::string text_of(const gert::Shape& shape) {
 
 void require_success(bool success, int code, const char* what, const Operator& op) {
   require(success, code, "the ", what, " function of ", op.type,
-          " returned GRAPH_FAILED; what it printed stands above, and a debugger stops in it");
+          " returned GRAPH_FAILED; what it printed, if anything, stands above, and a debugger stops in it");
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ void run_tiling(InstalledOperator& installed, Node& node) {
   gert::TilingContext context(node);
   require(op.functions.tiling(&context) == ge::GRAPH_SUCCESS, kErrorTiling, "the tiling function of ", op.type,
           " returned GRAPH_FAILED", missing_values(op, node),
-          "; what it printed stands above, and a debugger stops in it");
+          "; what it printed, if anything, stands above, and a debugger stops in it");
   const TilingResult& result = node.tiling;
   require(result.blocks > 0, kErrorTiling, "the tiling function of ", op.type,
           " set no blocks; context->SetBlockDim(n) with n from 1 does");

@@ -65,6 +65,7 @@ bool leave_kernel(int number, const siginfo_t* info, const void* context) {
   fault_frame = nullptr;
   frame->number = number;
   frame->address = reinterpret_cast<uintptr_t>(info->si_addr);
+  frame->address_known = info->si_code != SI_KERNEL;  // the processor tells none that has too many bits
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
   const auto code = static_cast<uintptr_t>(machine.gregs[REG_RIP]);
@@ -101,7 +102,7 @@ void install_kernel_faults() {
   opwright::intercept_faults(leave_kernel);
   static std::once_flag once;
   std::call_once(once, [] {
-    for (const int number : {SIGFPE, SIGBUS, SIGILL}) {
+    for (const int number : {SIGFPE, SIGBUS, SIGILL, SIGABRT}) {
       struct sigaction action = {};
       action.sa_sigaction = on_signal;
       action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

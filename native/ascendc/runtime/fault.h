@@ -15,6 +15,7 @@ struct FaultFrame {
   sigjmp_buf jump;
   int number = 0;
   uintptr_t address = 0;
+  bool address_known = true;
   bool stack_used_up = false;
   Site site;
 };

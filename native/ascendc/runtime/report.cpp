@@ -41,9 +41,13 @@ std::string describe_signal(const FaultFrame& frame) {
     case SIGILL:
       finding.title = "the kernel ran into an instruction that stops it (Trap, or an unreachable place)";
       break;
+    case SIGABRT:
+      finding.title = "the kernel called abort, or has overwritten its stack";
+      break;
     case SIGBUS:
     case SIGSEGV:
-      finding.got = describe_address(reinterpret_cast<const void*>(frame.address));
+      finding.got = frame.address_known ? describe_address(reinterpret_cast<const void*>(frame.address))
+                                        : "an address that no memory has; a local array may have been overrun";
       finding.allowed = "the kernel's tensors, and the local memory of its core";
       break;
     default:

@@ -121,6 +121,24 @@ extern "C" __global__ __aicore__ void copied_out(GM_ADDR a, GM_ADDR b, GM_ADDR s
   DataCopy(global<half>(halves), in_l1, m * n);
 }
 
+// The rows of A do not fill the last fractals.
+extern "C" __global__ __aicore__ void rows_to_spare(GM_ADDR a, GM_ADDR b, GM_ADDR c, uint16_t m, uint16_t n,
+                                                    uint16_t k) {
+  const auto whole = static_cast<uint16_t>(up(m, 16));
+  Unit<half, float> unit(a, b, 0, 0);
+  DataCopy(unit.a1, global<half>(a), Nd2NzParams(1, m, k, 0, k, whole, 1, 0));
+  DataCopy(unit.b1, global<half>(b), Nd2NzParams(1, k, n, 0, n, k, 1, 0));
+  unit.barrier();
+  load(unit, whole, n, k);
+  MmadParams params;
+  params.m = m;
+  params.n = n;
+  params.k = k;
+  Mmad(unit.co1, unit.a2, unit.b2, params);
+  unit.barrier();
+  Fixpipe(global<float>(c), unit.co1, FixpipeParamsV220(n, m, whole, n, false));
+}
+
 // int8, with B turned in squares of 32 x 32 by LoadDataWithTranspose.
 extern "C" __global__ __aicore__ void bytes(GM_ADDR a, GM_ADDR b, GM_ADDR c, uint16_t m, uint16_t n, uint16_t k) {
   Unit<int8_t, int32_t> unit(a, b, m * k, n * k);

@@ -57,6 +57,15 @@ def test_copies_out_of_the_results(*, checks: bool) -> None:
     assert torch.equal(halves.permute(1, 0, 2).reshape(m, n), rows.half())
 
 
+def test_rows_that_a_matrix_does_not_have_may_be_unwritten() -> None:
+    """L0A holds whole fractals; what Mmad does not use of them is no part of its result."""
+    m, n, k = 36, 64, 64
+    a, b = _random(m, k).half(), _random(k, n, seed=1).half()
+    c = torch.zeros((m, n))
+    kernels.run(SOURCE, "rows_to_spare", [a, b, c, m, n, k], kind=CUBE, checks=True)
+    torch.testing.assert_close(c, a.float() @ b.float())
+
+
 def test_bytes_turned_in_squares() -> None:
     m, n, k = 32, 64, 96
     generator = torch.Generator().manual_seed(0)

@@ -276,6 +276,8 @@ def test_new_projects_refuse_what_they_cannot_be_made_from(tmp_path: Path) -> No
         emit_project(without, chip="ascend910b")
     with pytest.raises(NewOperatorError, match=r"the name '\.\./evil'"):
         emit_project(dataclasses.replace(PROTOTYPE, op_type="../evil"), chip="ascend910b")
+    with pytest.raises(NewOperatorError, match="the name 'double'"):
+        emit_project(dataclasses.replace(PROTOTYPE, op_type="double"), chip="ascend910b")
     with pytest.raises(NewOperatorError, match="--soc"):
         emit_project(PROTOTYPE, chip="Foo")
 
@@ -376,6 +378,29 @@ def test_what_an_interrupted_compilation_leaves_is_not_taken(
     source.write_text("int one() { return 1; }\n")
     compile_one(each)
     assert made.read_bytes() == whole
+
+
+@pytest.mark.build
+def test_a_source_that_is_saved_while_it_is_compiled_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, made = tmp_path / "a.cpp", tmp_path / "a.o"
+    each = Compilation(what="a.cpp", options=("-c", str(source)), output=made, error=HostCodeError)
+    source.write_text("int one() { return 1; }\n")
+    run = subprocess.run
+
+    def run_and_save(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        done = run(command, capture_output=True, text=True, check=False)
+        source.write_text("int two() { return 2; }\n")
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", run_and_save)
+        compile_one(each)
+    assert b"one" in made.read_bytes()
+    assert compile_one(each)
+    assert b"two" in made.read_bytes()
+    assert not compile_one(each)
 
 
 @pytest.mark.build

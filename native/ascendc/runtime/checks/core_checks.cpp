@@ -16,6 +16,14 @@ namespace {
 
 thread_local CoreChecks* checks_of_thread = nullptr;
 
+// They put elements elsewhere: rows that nobody has written are not rows of the result.
+constexpr const char* kTranspositions[] = {"Transpose", "TransDataTo5HD", "LoadDataWithTranspose"};
+
+template <size_t n>
+bool is_one_of(const std::string& name, const char* const (&names)[n]) {
+  return std::find(names, names + n, name) != names + n;
+}
+
 Memory memory_at(const uint8_t* byte) {
   for (size_t i = 0; i < kMemories; ++i) {
     const MemorySpan& span = core().memory[i];
@@ -213,10 +221,18 @@ void CoreChecks::read_definedness(Memory memory, uint32_t offset, uint32_t bytes
 void CoreChecks::write_definedness(Memory memory, uint32_t offset, uint32_t bytes, uint64_t position) {
   shadow_->define(memory, offset, bytes, true);
   constexpr uint64_t kMostRatio = 4;  // of element sizes
+  const auto is_whole = [](const Unwritten& read) { return read.missing == 0; };
+  if (std::all_of(unwritten_.begin(), unwritten_.end(), is_whole)) return;
+  if (is_one_of(place_->api, kTranspositions)) {
+    const auto is_missing = [](const Unwritten& read) { return read.missing == read.bytes; };
+    if (std::all_of(unwritten_.begin(), unwritten_.end(), is_missing)) shadow_->define(memory, offset, bytes, false);
+    return;
+  }
   for (const Unwritten& read : unwritten_) {
     if (read.missing == 0) continue;
-    const bool elementwise = (writing_ % read.bytes == 0 && writing_ / read.bytes <= kMostRatio) ||
-                             (read.bytes % writing_ == 0 && read.bytes / writing_ <= kMostRatio);
+    const bool elementwise =
+        pipe_ != Pipe::kMatrix && ((writing_ % read.bytes == 0 && writing_ / read.bytes <= kMostRatio) ||
+                                   (read.bytes % writing_ == 0 && read.bytes / writing_ <= kMostRatio));
     if (!elementwise) {
       const bool reduces = pipe_ == Pipe::kVector && writing_ < read.bytes;
       if (read.missing == read.bytes || reduces) shadow_->define(memory, offset, bytes, false);
