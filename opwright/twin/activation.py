@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Self
 
 from opwright.errors import OpwrightError
 from opwright.twin.autoload import autoload_held_back
-from opwright.twin.environment import changed, twin_environment
+from opwright.twin.environment import changed, installed_packages, twin_environment
+from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.kernels.process import package_of_process, publish
 from opwright.twin.kernels.registry import registry
 from opwright.twin.settings import TwinSettings
@@ -84,7 +86,11 @@ def export(settings: TwinSettings, packages: Iterable[Path] = ()) -> None:
         Operator packages that were built from `settings.kernels`.
     """
     folders = (package_of_process(), *packages)
-    result = twin_environment(os.environ, installed_toolkit(), settings, folders)
+    toolkit = installed_toolkit()
+    if os.environ.get("ASCEND_HOME_PATH") != str(toolkit.root):  # `opwright run` has told it
+        for wrong in absent_packages(installed_packages(os.environ)):
+            warnings.warn(wrong, stacklevel=2)
+    result = twin_environment(os.environ, toolkit, settings, folders)
     os.environ.update(changed(os.environ, result))
 
 

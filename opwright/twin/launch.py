@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from opwright.command_line.waiting import waiting
 from opwright.errors import OpwrightError
-from opwright.twin.environment import SWITCH, twin_environment
+from opwright.twin.environment import SWITCH, installed_packages, twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.kernels import build_packages
+from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.toolkit import installed_toolkit
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def launch(
         environment = {**os.environ, SWITCH: "0"}
     else:
         environment = launch_environment(os.environ, settings)
+        for wrong in absent_packages(installed_packages(os.environ)):
+            say(f"warning: {wrong}")
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
         is_file = os.path.isfile(command[0])  # noqa: PTH113 - as shutil.which sees it

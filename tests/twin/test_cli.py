@@ -128,6 +128,19 @@ def test_run_passes_arguments_environment_and_exit_code() -> None:
 
 
 @needs_toolkit
+def test_run_tells_of_an_operator_package_that_is_not_there() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "opwright", "run", "--", "true"],
+        env={**CLEAN, "ASCEND_CUSTOM_OPP_PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stderr.count("ASCEND_CUSTOM_OPP_PATH: /nowhere does not exist") == 1
+
+
+@needs_toolkit
 def test_run_of_an_unknown_command() -> None:
     done = opwright("run", "--", "no-such-command")
     assert done.returncode == 2

@@ -12,6 +12,7 @@ from elftools.elf.elffile import ELFFile
 
 from opwright.errors import OpwrightError, nearest_first
 from opwright.twin.environment import changed, twin_environment
+from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.settings import (
     MOST_DEVICES,
     OPEN_FAMILY,
@@ -54,6 +55,18 @@ def test_environment_names_the_toolkit() -> None:
         "ASCEND_OPP_PATH": "/twin/opp",
         "LD_LIBRARY_PATH": "/twin/lib64",
     }
+
+
+def test_entries_without_a_package_are_told(tmp_path: Path) -> None:
+    """torch_npu passes over them, and another function of the name runs."""
+    package = tmp_path / "vendors" / "me"
+    (package / "op_api" / "lib").mkdir(parents=True)
+    (package / "op_api" / "lib" / "libcust_opapi.so").touch()
+    assert absent_packages([str(package)]) == []
+    absent, wrong = absent_packages(["/nowhere", str(tmp_path)])
+    assert absent == "ASCEND_CUSTOM_OPP_PATH: /nowhere does not exist"
+    library = "op_api/lib/libcust_opapi.so"
+    assert wrong == f"ASCEND_CUSTOM_OPP_PATH: {tmp_path} is no operator package: no {library}"
 
 
 def test_environment_carries_every_setting() -> None:

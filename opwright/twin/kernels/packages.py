@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from opwright.twin.kernels.library import library_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["OperatorPackage", "operator_packages"]
+__all__ = ["OperatorPackage", "absent_packages", "operator_packages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,23 @@ def operator_packages(environ: Mapping[str, str]) -> Iterator[OperatorPackage]:
         vendors = Path(environ["ASCEND_OPP_PATH"]) / "vendors"
         for vendor in vendor_names(vendors / "config.ini"):
             yield operator_package("vendors/config.ini", vendors / vendor)
+
+
+def absent_packages(entries: Iterable[str]) -> list[str]:
+    """Return what is wrong with those entries of ASCEND_CUSTOM_OPP_PATH that hold no package.
+
+    torch_npu passes over them without a word, and a function of that package runs as another one
+    of its name: that of CANN, or the reference of a declared operator.
+    """
+    wrong = []
+    for entry in entries:
+        folder = Path(entry)
+        if not folder.is_dir():
+            wrong.append(f"ASCEND_CUSTOM_OPP_PATH: {entry} does not exist")
+        elif not library_of(folder).exists():
+            library = library_of(folder).relative_to(folder)
+            wrong.append(f"ASCEND_CUSTOM_OPP_PATH: {entry} is no operator package: no {library}")
+    return wrong
 
 
 def operator_package(source: str, folder: Path) -> OperatorPackage:
