@@ -33,8 +33,8 @@ TITLES = {
 }
 INTRODUCTION = """\
 Functions and classes of namespace `AscendC` that kernels may use here; a call of any other that is
-documented is a compile error which names it. `abs`, `sqrt`, `min` and `max` of single numbers, and the
-other functions of C++'s `<math.h>`, need neither a namespace nor an `#include`.
+documented is a compile error which names it. `abs`, `sqrt`, `min` and `max` of single numbers, and
+the other functions of C++'s `<math.h>`, need neither a namespace nor an `#include`.
 [ascend_c.md](ascend_c.md) is the guide."""
 MARK = re.compile(r'^# (\d+) "([^"]+)"', re.MULTILINE)
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|::|->|.', re.DOTALL)

@@ -64,6 +64,19 @@ def test_a_fault_is_an_error_of_the_stream(kernel: str, identifier: str, got: st
     assert "fault" not in done.stderr  # nobody else explains it
 
 
+@pytest.mark.parametrize("checks", [False, True])
+def test_a_kernel_that_exits_ends_the_process_with_a_word(*, checks: bool) -> None:
+    done = on_twin.run(
+        f"""
+        from tests.ascendc.test_core import KERNELS
+        from tests.ascendc.kernels import run
+        run(KERNELS, "exits", [torch.ones(1).npu()], blocks=2, checks={checks})
+        """
+    )
+    assert done.returncode == 1
+    assert "OPW-X002 the kernel called exit, block " in done.stderr
+
+
 def test_the_trace_has_a_row_per_pipe(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     on_twin.output(ADD, OPWRIGHT_TRACE=str(trace))

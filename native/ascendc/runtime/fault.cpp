@@ -3,11 +3,15 @@
 
 #include <pthread.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "ascendc/runtime/report.h"
 #include "runtime/fault.h"
 
 namespace AscendC::machine {
@@ -96,12 +100,20 @@ void on_signal(int number, siginfo_t* info, void* context) {
   }
 }
 
+// exit() of a kernel would run the destructors of libraries that wait for this very thread.
+void end_at_once() {
+  if (fault_frame == nullptr) return;
+  std::fprintf(stderr, "OPW-X002 the kernel called exit, %s\n", core_text().c_str());
+  _exit(EXIT_FAILURE);
+}
+
 }  // namespace
 
 void install_kernel_faults() {
   opwright::intercept_faults(leave_kernel);
   static std::once_flag once;
   std::call_once(once, [] {
+    std::atexit(end_at_once);
     for (const int number : {SIGFPE, SIGBUS, SIGILL, SIGABRT}) {
       struct sigaction action = {};
       action.sa_sigaction = on_signal;
