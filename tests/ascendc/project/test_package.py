@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,20 @@ def test_other_chip(package: Package) -> None:
         OPWRIGHT_SOC="Ascend910_9391",
     )
     assert "Blend is not configured for ascend910_93, but for ascend910b" in failed.stderr
+
+
+def test_a_package_of_other_headers_is_refused(package: Package, tmp_path: Path) -> None:
+    """Its code would read what the runtime lays out otherwise."""
+    folder = tmp_path / "vendors" / "older"
+    shutil.copytree(package.folder, folder, symlinks=True)
+    index = folder / "op_impl/ai_core/tbe/kernel/kernels.tsv"
+    _, _, rest = index.read_text().partition("\n")
+    index.write_text(f"# 0x1ULL\n{rest}")
+    failed = on_twin.run(
+        SETUP + 'x = torch.randn(5).npu(); call("aclnnBlend", x, None, 1.0, 0, x)',
+        ASCEND_CUSTOM_OPP_PATH=str(folder),
+    )
+    assert "was built with headers of another version; build it again" in failed.stderr
 
 
 def test_in_compiled_graphs(package: Package) -> None:
