@@ -2,6 +2,7 @@
 #
 #   make demo    build the sample operators, run them on the twin, show what happened
 #   make test    linters, native tests, Python tests
+#   make quick   the Python tests that take no time, for the inner loop
 #   make examples      everything in examples/ (VERB=test: their tests; EXAMPLES="training torchair": only these)
 #   make setup   only the set-up     make native   only the native libraries
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
@@ -60,6 +61,10 @@ examples: setup
 test: setup lint native-tests
 	@echo "[5/5] tests"
 	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
+# The inner loop: without what tests/slow.txt names, which is measured (--record-slow).
+quick: setup
+	@PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --quick
 
 setup: native $(STAMPS)/package
 
