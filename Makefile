@@ -136,7 +136,7 @@ format: setup
 
 bench: setup
 	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call live_call_peer
-	for script in $(filter-out benchmarks/machine.py benchmarks/timing.py,$(wildcard benchmarks/*.py)); do $(BIN)/opwright run -- $(BIN)/python "$$script"; done
+	PATH="$(BIN):$$PATH" $(BIN)/python tools/performance_page.py
 
 clean:
 	@rm -rf build opwright/cann

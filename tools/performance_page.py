@@ -48,8 +48,8 @@ def scripts(names: list[str]) -> list[Path]:
     return [found[name] for name in names or found]
 
 
-def measured(script: Path) -> str:
-    """Run a benchmark on the twin and return what it prints, which is printed here as well."""
+def measured(script: Path) -> tuple[str, bool]:
+    """Run a benchmark on the twin; return what it prints, also shown here, and if it succeeded."""
     command = ["opwright", "run", "--", sys.executable, str(script)]
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
@@ -57,9 +57,7 @@ def measured(script: Path) -> str:
         for line in process.stdout:
             print(line, end="", flush=True)
             lines.append(line)
-    if process.returncode:
-        sys.exit(f"{script.relative_to(ROOT)} ended with exit code {process.returncode}")
-    return "".join(lines).strip("\n")
+    return "".join(lines).strip("\n"), process.returncode == 0
 
 
 def section(script: Path, printed: str) -> str:
@@ -76,13 +74,18 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--page", type=Path, help="the Markdown file to write")
     options = parser.parse_args()
-    sections = []
+    sections, failed = [], []
     for script in scripts(options.names):
         print(f"\n== {script.stem}", flush=True)
-        sections.append(section(script, measured(script)))
+        printed, kept = measured(script)
+        sections.append(section(script, printed))
+        if not kept:
+            failed.append(script.name)
         if options.page:  # after each, so that an interrupted run leaves what it has measured
             page = "\n".join([HEAD.format(machine=machine()), *sections])
             options.page.write_text(page, encoding="utf-8")
+    if failed:
+        sys.exit(f"a demand is not kept, or nothing was measured: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
