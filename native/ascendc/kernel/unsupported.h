@@ -131,9 +131,10 @@ struct Layout {
 }  // namespace AscendC
 
 // Pools that a kernel writes itself.
-#define EXTERN_IMPL_BUFPOOL(...)                                                                              \
-  static_assert(false, "EXTERN_IMPL_BUFPOOL is not supported on the CPU; docs/ascend_c_api.md lists what is " \
-                       "supported")
+#define EXTERN_IMPL_BUFPOOL(...)                                                                       \
+  static_assert(false,                                                                                 \
+                "EXTERN_IMPL_BUFPOOL is not supported on the CPU; docs/ascend_c_api.md lists what is " \
+                "supported")
 
 #undef OPWRIGHT_CLASS_WITHOUT
 #undef OPWRIGHT_WITHOUT
