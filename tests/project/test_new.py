@@ -69,12 +69,19 @@ def test_an_operator_is_at_most_25_lines(name: str) -> None:
     assert declaration.count("\n") + 1 <= 25 + 10 * (name == "multi-output")  # with its backward
 
 
+@pytest.fixture(scope="module")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mypy")
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_the_declaration_is_formatted(tmp_path: Path, name: str) -> None:
+def test_ruff_and_mypy_find_nothing(tmp_path: Path, mypy_cache: Path, name: str) -> None:
     folder = make_project(tmp_path / "my_ops", TEMPLATES[name])
-    command = [sys.executable, "-m", "ruff", "format", "--diff", "--isolated", "--line-length=100"]
-    result = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
-    assert result.stdout == ""
+    mypy = ("mypy", "--cache-dir", str(mypy_cache))
+    for command in (("ruff", "format", "--diff"), ("ruff", "check"), mypy):
+        program = [sys.executable, "-m", *command]
+        done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+        assert (command, done.returncode) == (command, 0), done.stdout + done.stderr
 
 
 def test_no_placeholder_is_left(tmp_path: Path) -> None:
