@@ -1,8 +1,8 @@
 """What holds for all tests, and the selection for the inner loop.
 
-`--quick` (`make quick`) leaves out the functions that tests/slow.txt names. `--record-slow` writes
-that file anew, from a run of all tests on a machine that does nothing else. With both, it adds to
-the file: where the first test of a module is left out, the next one pays for their fixtures.
+`--quick` (`make quick`) leaves out the functions and modules that tests/slow.txt names.
+`--record-slow` writes that file anew, from a run of all tests on a machine that does nothing else;
+with both, it adds to the file what such a run still finds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pytest
 
 SLOW = Path(__file__).with_name("slow.txt")
-SECONDS = 2.0  # a function that takes longer, its fixtures and all its parameters together, is slow
+FUNCTION = 2.0  # seconds; a function that takes longer, all its parameters together, is slow,
+FIXTURE = 5.0  # and so is the module of a test whose set-up takes longer: the next one would pay it
 
 # No verdict from the clock: on a machine that others use as well, any example may take long.
 settings.register_profile("opwright", deadline=None, print_blob=True)
@@ -29,6 +30,11 @@ settings.load_profile("opwright")
 def function_of(nodeid: str) -> str:
     """Return a test's name without its parameters."""
     return nodeid.partition("[")[0]
+
+
+def module_of(nodeid: str) -> str:
+    """Return the path of a test's module."""
+    return nodeid.partition("::")[0]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,8 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--quick"):
         return
     slow = set(SLOW.read_text(encoding="utf-8").splitlines())
-    left_out = [item for item in items if function_of(item.nodeid) in slow]
-    items[:] = [item for item in items if function_of(item.nodeid) not in slow]
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        is_slow = slow & {function_of(item.nodeid), module_of(item.nodeid)}
+        (left_out if is_slow else kept).append(item)
+    items[:] = kept
     config.hook.pytest_deselected(items=left_out)
 
 
@@ -59,14 +69,17 @@ class Recorder:
     """Adds up what each function takes, and names the slow ones."""
 
     def __init__(self, known: Iterable[str]) -> None:
-        self.known = set(known)
+        self.slow = set(known)
         self.seconds: dict[str, float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add a test's set-up, call or end."""
+        if report.when == "setup" and report.duration > FIXTURE:
+            self.slow.add(module_of(report.nodeid))
         self.seconds[function_of(report.nodeid)] += report.duration
 
     def pytest_sessionfinish(self) -> None:
         """Write the file."""
-        slow = self.known | {name for name, taken in self.seconds.items() if taken > SECONDS}
-        SLOW.write_text("".join(f"{name}\n" for name in sorted(slow)), encoding="utf-8")
+        self.slow |= {name for name, taken in self.seconds.items() if taken > FUNCTION}
+        names = {n for n in self.slow if "::" not in n or module_of(n) not in self.slow}
+        SLOW.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from opwright.check.samples.choice import Contradiction, Fixed
@@ -46,21 +47,41 @@ def found(
         Other choices, which are passed over where they are not possible.
     """
     values = {**(taken or {}), **change}
-    steps: list[int] | None = []
-    for _ in range(STEPS):
-        if steps is None:
-            return None
-        chooser = Fixed(values, steps)
+    for chooser in attempts(values):
         try:
             sample = solve(problem, chooser)
         except Contradiction:
-            steps = chooser.next_steps()
             continue
         solution = Solution(problem, sample, tuple(chooser.trail))
         made = solution.taken
         is_whole = all(made.get(name, value) == value for name, value in change.items())
         return solution if is_whole else None
     return None
+
+
+def attempts(values: Mapping[str, Any]) -> Iterator[Fixed]:
+    """Yield choosers for a search; each is asked for after a solver has used the one before it.
+
+    The last choices change first. Where that does not end soon, the contradiction may come from an
+    early one: then each choice changes alone, to what is nearest to its base.
+    """
+    first = Fixed(values)
+    yield first
+    steps = first.next_steps()
+    for _ in range(STEPS - 1):
+        if steps is None:
+            return
+        chooser = Fixed(values, steps)
+        yield chooser
+        steps = chooser.next_steps()
+    alone = (
+        [*[0] * index, distance]
+        for distance in range(1, max(first.counts, default=0))
+        for index in reversed(range(len(first.counts)))
+        if distance < first.counts[index]
+    )
+    for single in islice(alone, STEPS):
+        yield Fixed(values, single)
 
 
 def first_solution(problem: Problem, accepts: Callable[[Solution], bool]) -> Solution | None:
