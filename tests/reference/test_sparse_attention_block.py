@@ -18,7 +18,7 @@ from opwright.reference.sparse_attention_block import (
     to_nz,
     write,
 )
-from tests.twin.ops.sparse_block import CACHES, Block, copied
+from tests.twin.ops.attention.sparse_block import CACHES, Block, copied
 
 pytestmark = pytest.mark.torch
 

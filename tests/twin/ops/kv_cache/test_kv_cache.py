@@ -91,6 +91,14 @@ def test_scatter_refusals() -> None:
     scatter = partial(torch_npu.npu_scatter_pa_kv_cache, cache_mode="Norm")
     rejects("slot 28 is beyond", scatter, key, key, cache, cache, torch.arange(20, 29))
     rejects("values for each token", scatter, key, key, cache[:, :, :1], cache, slots(9))
+    for mode, wrong, allowed in (
+        ("Norm", cache[:, :, 0], "[pages, page size, N, D]"),
+        ("Norm", cache[:, :, :1], "[pages, page size, N, D]"),
+        ("PA_NZ", cache[:, :, 0], "[pages, N * D / block, page size, block]"),
+        ("PA_NZ", cache[:, :1], "[pages, N, D / block, page size, block]"),
+    ):
+        text = f"allowed in mode {mode}: {allowed}" if mode == "Norm" else allowed
+        rejects(text, scatter, key, key, wrong, cache, slots(9), cache_mode=mode)
     given = (key, key, cache, cache, slots(9))
     rejects("parameter 'cacheMode' is 'Other'", scatter, *given, cache_mode="Other")
     rejects("parameter 'seqLens' is given", scatter, *given, seq_lens=torch.ones(1).long())

@@ -15,7 +15,14 @@ from torch.profiler import ProfilerActivity, profile
 from opwright.reference.sparse_flash_attention import sparse_flash_attention
 from tests.twin.aclnn_calls import call
 from tests.twin.on_twin import output
-from tests.twin.ops.attention_cases import LAYOUTS, SCALE, Case, compare, of_all_kinds, operands
+from tests.twin.ops.attention.sparse_cases import (
+    LAYOUTS,
+    SCALE,
+    Case,
+    compare,
+    of_all_kinds,
+    operands,
+)
 
 HALVES = (torch.bfloat16, torch.float16)
 
@@ -54,7 +61,7 @@ def test_heads(heads: int) -> None:
 def test_heads_of_ascend950(level: str) -> None:
     """Any number up to 128, not only powers of two."""
     script = """
-        from tests.twin.ops.attention_cases import Case, compare
+        from tests.twin.ops.attention.sparse_cases import Case, compare
         for heads in (1, 7, 33, 48, 100, 128):
             for dtype in (torch.bfloat16, torch.float16):
                 compare(Case(heads=heads, dtype=dtype, queries=(2,), keys=(300,), selected=256))
@@ -231,8 +238,10 @@ def test_instruction_sets(level: str) -> None:
     script = f"""
         import os
         os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # read when it is first needed
-        from tests.twin.ops.attention_cases import compare, of_all_kinds
-        from tests.twin.ops.test_sparse_flash_attention import test_scores_that_are_not_finite
+        from tests.twin.ops.attention.sparse_cases import compare, of_all_kinds
+        from tests.twin.ops.attention.test_sparse_flash_attention import (
+            test_scores_that_are_not_finite,
+        )
         for case in of_all_kinds():
             compare(case)
         for sink in (None, 0.5, float("-inf")):
@@ -246,7 +255,7 @@ def test_results_do_not_depend_on_threads() -> None:
         import os
         from dataclasses import replace
         os.environ["TASK_QUEUE_ENABLE"] = "0"  # or torch_npu's own thread would count threads
-        from tests.twin.ops.attention_cases import SCALE, of_all_kinds, operands
+        from tests.twin.ops.attention.sparse_cases import SCALE, of_all_kinds, operands
         for case in of_all_kinds():
             for queries in ((1,), (2, 3)):
                 few = replace(case, queries=queries, keys=case.keys[: len(queries)], heads=128)

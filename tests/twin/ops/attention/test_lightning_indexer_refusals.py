@@ -8,8 +8,8 @@ import torch_npu
 
 from tests.reference.problems import lengths
 from tests.twin.on_twin import output
+from tests.twin.ops.attention.indexer_problems import LAYOUTS, RAGGED, Call, indexer_call
 from tests.twin.ops.compare import rejects
-from tests.twin.ops.indexer_problems import LAYOUTS, RAGGED, Call, indexer_call
 
 SEQUENCES = len(RAGGED.keys)
 NEEDS_ENDS = "is absent; in layout TND it is needed: the end of each sequence"
@@ -162,7 +162,9 @@ def test_refusals_of_a_chip() -> None:
     """What Ascend950 does not take: other numbers of heads, float32 weights."""
     script = """
         from tests.twin.ops.compare import rejects
-        from tests.twin.ops.indexer_problems import RAGGED, check_indexer, indexer_call, quant_call
+        from tests.twin.ops.attention.indexer_problems import (
+            RAGGED, check_indexer, indexer_call, quant_call,
+        )
         weights = "parameter 'weights' has dtype Float"
         heads = "has 48 heads; on Ascend950 it must have 8, 16, 24, 32 or 64"
         for text, call in (

@@ -8,8 +8,8 @@ import torch_npu
 
 from tests.twin.ops.compare import agree, near_integers, rejects
 from tests.twin.ops.low_bits import E2M1, E4M3, Format, microscaled, nearly, pairs, stored
+from tests.twin.ops.quantization.test_quantization import unpacked
 from tests.twin.ops.samples import some
-from tests.twin.ops.test_quantization import unpacked
 
 
 def rotation(*shape: int) -> torch.Tensor:

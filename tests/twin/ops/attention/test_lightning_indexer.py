@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opwright.reference.lightning_indexer import lightning_indexer
 from tests.reference.problems import Batch, batches, lengths
 from tests.twin.on_twin import output
-from tests.twin.ops.indexer_problems import (
+from tests.twin.ops.attention.indexer_problems import (
     LAYOUTS,
     LONG,
     RAGGED,
@@ -226,7 +226,7 @@ def test_instruction_sets(level: str) -> None:
         import os
         os.environ["OPWRIGHT_CPU_ISA"] = "{level}"  # before it is looked at
         torch.set_num_threads(1)
-        from tests.twin.ops.indexer_problems import check_all
+        from tests.twin.ops.attention.indexer_problems import check_all
         check_all()
     """)
 
@@ -236,7 +236,9 @@ def test_results_do_not_depend_on_threads() -> None:
     script = """
         import os
         os.environ["TASK_QUEUE_ENABLE"] = "0"  # or torch_npu's own thread would count threads
-        from tests.twin.ops.indexer_problems import LONG, indexer_call, on_device, quant_call
+        from tests.twin.ops.attention.indexer_problems import (
+            LONG, indexer_call, on_device, quant_call,
+        )
         calls = [
             indexer_call(LONG, heads=17, dtype=dtype, sparse_count=1024, return_value=True)
             for dtype in (torch.bfloat16, torch.float16)

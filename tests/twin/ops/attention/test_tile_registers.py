@@ -68,8 +68,8 @@ def claim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "compared",
     [
-        "from tests.twin.ops.indexer_problems import check_all\ncheck_all()",
-        """from tests.twin.ops.attention_cases import Case, compare, of_all_kinds
+        "from tests.twin.ops.attention.indexer_problems import check_all\ncheck_all()",
+        """from tests.twin.ops.attention.sparse_cases import Case, compare, of_all_kinds
 for case in (*of_all_kinds(), Case(heads=8, rope=False), Case(heads=128, keys=(300, 0, 129))):
     compare(case)
 """,

@@ -11,8 +11,8 @@ import torch_npu
 from tests.twin.aclnn_calls import call, int64s, nnopbase
 from tests.twin.ops.compare import close, rejects, run_on_npu
 from tests.twin.ops.low_bits import E2M1, E4M3, float4, microscaled
+from tests.twin.ops.matmul.test_quant_matmul import product, whole
 from tests.twin.ops.samples import some
-from tests.twin.ops.test_quant_matmul import product, whole
 
 
 def acl_float4(packed_pairs: torch.Tensor) -> ctypes.c_void_p:

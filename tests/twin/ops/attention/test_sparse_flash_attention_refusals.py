@@ -9,7 +9,7 @@ import torch
 import torch_npu
 
 from tests.twin.on_twin import output
-from tests.twin.ops.attention_cases import SCALE, Case, operands, refused
+from tests.twin.ops.attention.sparse_cases import SCALE, Case, operands, refused
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "parameter 'attention_mode' is 0; it must be 2": {"attention_mode": 0},
@@ -162,7 +162,9 @@ def test_heads_of_the_usual_chip() -> None:
 
 def test_blocks_of_ascend950() -> None:
     script = """
-        from tests.twin.ops.test_sparse_flash_attention_refusals import Case, check, operands
+        from tests.twin.ops.attention.test_sparse_flash_attention_refusals import (
+            Case, check, operands,
+        )
         block = "parameter 'sparse_block_size' is 2; on Ascend950 it must be 1"
         check(block, *operands(Case(block=2)))
     """

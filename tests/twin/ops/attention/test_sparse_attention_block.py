@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.twin.on_twin import output
-from tests.twin.ops.sparse_block import CACHES, Block, assert_agrees, copied, native
+from tests.twin.ops.attention.sparse_block import CACHES, Block, assert_agrees, copied, native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ def test_agrees_with_each_instruction_set(level: str) -> None:
         import os
 
         os.environ["OPWRIGHT_CPU_ISA"] = {level!r}  # read at the first call
-        from tests.twin.ops.sparse_block import Block, assert_agrees
+        from tests.twin.ops.attention.sparse_block import Block, assert_agrees
 
         torch.set_num_threads(1)
         for rows in (1, 2, 3, 4, 5, 6, 7, 8, 12, 25):

@@ -8,8 +8,8 @@ import torch_npu
 
 from tests.twin.ops.compare import agree, close, rejects, run_on_npu
 from tests.twin.ops.low_bits import E2M1, E4M3, Format, hifloat8, microscaled
+from tests.twin.ops.quantization.test_quantization import packed
 from tests.twin.ops.samples import some
-from tests.twin.ops.test_quantization import packed
 
 HALVES = (torch.float16, torch.bfloat16)
 

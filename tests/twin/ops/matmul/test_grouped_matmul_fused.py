@@ -11,8 +11,7 @@ from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, copied, rejects, run_on_npu
-from tests.twin.ops.samples import positions, some
-from tests.twin.ops.test_grouped_matmul import (
+from tests.twin.ops.matmul.test_grouped_matmul import (
     INT8,
     SIZES,
     each_row,
@@ -22,6 +21,7 @@ from tests.twin.ops.test_grouped_matmul import (
     rounded_scale,
     rows_of_experts,
 )
+from tests.twin.ops.samples import positions, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from opwright.reference.comparison import differing_attention
 from opwright.reference.sparse_flash_attention import kv_quant_sparse_flash_attention
 from tests.twin.aclnn_calls import call
 from tests.twin.on_twin import output
-from tests.twin.ops.attention_cases import LAYOUTS, SCALE, Case, on_cpu, operands, refused
+from tests.twin.ops.attention.sparse_cases import LAYOUTS, SCALE, Case, on_cpu, operands, refused
 
 BYTES = 656  # of a token: 512 values, 64 of the rope part, 4 scales
 MODES = (2, 2)  # of key and value
@@ -132,7 +132,7 @@ def compare_every_value_of_float8() -> None:
 def test_instruction_sets(level: str) -> None:
     """On Ascend950, which has caches of float8 and 48 heads."""
     script = """
-        from tests.twin.ops.test_kv_quant_sparse_flash_attention import *
+        from tests.twin.ops.attention.test_kv_quant_sparse_flash_attention import *
         for layout in LAYOUTS:
             compare_layout(*layout, torch.float8_e4m3fn)
         compare_layout("TND", "PA_BSND", torch.int8)
@@ -231,7 +231,7 @@ def test_refusals_of_the_usual_chip(why: str, case: Case, code: torch.dtype) -> 
 
 def test_refusals_of_ascend950() -> None:
     script = """
-        from tests.twin.ops.test_kv_quant_sparse_flash_attention import *
+        from tests.twin.ops.attention.test_kv_quant_sparse_flash_attention import *
         heads = "'query' has 24 heads; on Ascend950 it must have 1, 2, 4, 8, 16, 32, 48, 64 or 128"
         refused_on_this_chip(heads, Case(heads=24), torch.int8)
         block = "'sparse_block_size' is 2; on Ascend950 it must be 1"

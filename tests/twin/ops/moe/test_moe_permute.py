@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 import torch_npu
 
+from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, rejects, run_on_npu
 from tests.twin.ops.samples import positions, some
 
@@ -102,3 +105,18 @@ def test_refusals() -> None:
     rejects("paddedMode", torch_npu.npu_moe_token_permute, tokens, experts, padded_mode=True)
     places, rows, probs = order_of(experts), some((8, 6), torch.float32), torch.zeros(3, 2)
     rejects("probsOptional", torch_npu.npu_moe_token_unpermute, rows, places, probs=probs)
+
+
+@pytest.mark.parametrize("place", [-1, 8])
+def test_places_out_of_range(place: int) -> None:
+    """Eight rows have the places 0 to 7; those from the number of kept rows on are dropped."""
+    rows, places = some((8, 6), torch.float32), torch.arange(8, dtype=torch.int32)
+    places[3] = place
+    text = f"parameter 'sortedIndices' has the element {place}; allowed: 0 to 7"
+    probs, grad = torch.ones(4, 2), some((4, 6), torch.float32)
+    rejects(text, torch_npu.npu_moe_token_unpermute, rows, places, probs)
+    out, none = torch.zeros_like(grad), None
+    rejects(text, partial(call, "aclnnMoeTokenPermuteGrad"), rows, places, 2, False, out)  # noqa: FBT003 - C
+    unpermute_grad = partial(call, "aclnnMoeTokenUnpermuteGrad")
+    outs = torch.zeros_like(rows), torch.zeros_like(probs)
+    rejects(text, unpermute_grad, rows, grad, places, probs, False, none, *outs)  # noqa: FBT003 - C

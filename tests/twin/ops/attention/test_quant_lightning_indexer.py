@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference.problems import Batch, batches
-from tests.twin.ops.compare import rejects
-from tests.twin.ops.indexer_problems import (
+from tests.twin.ops.attention.indexer_problems import (
     LAYOUTS,
     LONG,
     RAGGED,
@@ -24,6 +23,7 @@ from tests.twin.ops.indexer_problems import (
     quant_call,
     quant_reference,
 )
+from tests.twin.ops.compare import rejects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
