@@ -10,8 +10,6 @@ import pytest
 
 from tests.twin import on_twin
 
-pytestmark = pytest.mark.twin
-
 SCRIPT = Path(__file__).with_name("cases.py")
 NAMES = re.findall(r'^    "([\w ]+)": lambda|^    "(written)"', SCRIPT.read_text(), re.MULTILINE)
 

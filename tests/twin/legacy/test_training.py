@@ -6,8 +6,6 @@ import pytest
 
 from tests.twin import on_twin
 
-pytestmark = pytest.mark.twin
-
 HARNESS = """
     from torch import nn
     from torch.nn import functional

@@ -21,8 +21,6 @@ from tests.twin import acl
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-pytestmark = pytest.mark.twin
-
 OK, INVALID = 0, 100000
 ALLOCATED = 128  # floats
 compiler = acl.library("libacl_op_compiler.so")

@@ -99,3 +99,23 @@ def test_fast_gelu(dtype: torch.dtype) -> None:
 
 def test_odd_sizes_are_refused() -> None:
     rejects("SwiGlu", torch_npu.npu_swiglu, torch.ones(2, 5))
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("dim", [-1, 1])
+def test_clipped_swiglu(dim: int, interleaved: bool) -> None:  # noqa: FBT001
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x = some((3, 4, 6), dtype, -12, 12)
+        rows = x.double().reshape((3, -1) if dim == 1 else (12, -1))
+        groups = torch.tensor([1, 1])
+        half = rows.size(1) // 2
+        gate = (rows[:, ::2] if interleaved else rows[:, :half]).clamp(max=7)
+        factor = (rows[:, 1::2] if interleaved else rows[:, half:]).clamp(-7, 7)
+        expected = gate * torch.sigmoid(1.702 * gate) * (factor + 1)
+        shape = (3, 2, 6) if dim == 1 else (3, 4, 3)
+        run = torch_npu.npu_clipped_swiglu
+        actual = run_on_npu(run, x, dim=dim, interleaved=interleaved)
+        agree(actual, expected.reshape(shape).to(dtype))
+        expected[2:] = 0
+        actual = run_on_npu(run, x, group_index=groups, dim=dim, interleaved=interleaved)
+        agree(actual, expected.reshape(shape).to(dtype))

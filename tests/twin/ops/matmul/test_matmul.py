@@ -19,8 +19,6 @@ from tests.twin.ops.compare import (
 )
 from tests.twin.ops.samples import some
 
-pytestmark = pytest.mark.twin
-
 SHAPES = (
     ((3, 4), (4, 5)),
     ((4,), (4,)),

@@ -15,8 +15,6 @@ from tests.twin.ops.samples import different, some
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.twin
-
 ORDERED = FLOATS + INTEGERS
 OVER_ALL = {
     "sum": ORDERED,

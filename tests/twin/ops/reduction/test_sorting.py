@@ -9,8 +9,6 @@ from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import FLOATS, INTEGERS, check, check_out, layouts, rejects
 from tests.twin.ops.samples import different, some
 
-pytestmark = pytest.mark.twin
-
 SORTED = (torch.float32, torch.float16, torch.bfloat16, *INTEGERS)  # torch_npu refuses float64
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+import torch_npu
 
 from tests.twin.aclnn_calls import Scalar, call
 from tests.twin.ops.compare import (
@@ -18,15 +19,15 @@ from tests.twin.ops.compare import (
     check_out,
     layouts,
     rejects,
+    run_on_npu,
 )
+from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import positions, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Index = torch.Tensor | tuple[Any, ...]
-
-pytestmark = pytest.mark.twin
 
 DTYPES = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
 NUMBERS = (*FLOATS, torch.int64, torch.int32)
@@ -276,3 +277,25 @@ def test_refusals() -> None:
     rejects("aclnnMaskedSelect", partial(call, "aclnnMaskedSelect"), tensor, mask, room)
     put_value = partial(call, "aclnnInplaceScatterValue")
     rejects("reduce is 7", put_value, tensor, 0, torch.tensor([[1]]), Scalar(1.0), 7)
+
+
+def gather_sparse_index(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    result: torch.Tensor = (
+        torch_npu.npu_gather_sparse_index(x, index) if x.device.type == "npu" else x[index]
+    )
+    return result
+
+
+def test_gather_sparse_index() -> None:
+    for shape in ((5,), (2, 3)):
+        check_gradients(gather_sparse_index, leaf((7, 4)), positions(shape, 7))
+    for dtype in (torch.float16, torch.int64, torch.bool):
+        x, index = some((7, 4, 2), dtype), positions((3, 2), 7, torch.int32)
+        agree(run_on_npu(gather_sparse_index, x, index), x[index.long()])
+
+
+def test_index_add() -> None:
+    x, source, index = some((5, 4), torch.float32), some((3, 4), torch.float32), positions((3,), 5)
+    op = torch.ops.npu._npu_index_add  # noqa: SLF001
+    agree(run_on_npu(op, x, index.int(), source), x.index_add(0, index, source))
+    rejects("does not look at it", op, x, index, source, alpha=2)

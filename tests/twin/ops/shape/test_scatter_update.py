@@ -55,3 +55,25 @@ def test_indices_outside_are_refused() -> None:
     rejects("ScatterUpdate", torch_npu.scatter_update, data, torch.tensor([0, 3]), updates, -2)
     indices = torch.tensor([[7]])
     rejects("ScatterNdUpdate", torch_npu.npu_scatter_nd_update, data, indices, updates[:1, 0])
+
+
+@pytest.mark.parametrize("axis", [-2, -1])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.int8])
+def test_scatter_list(dtype: torch.dtype, axis: int) -> None:
+    tensors = [some((4, 6, 5), dtype) for _ in range(3)]
+    indices, mask = torch.tensor([0, 3, 2]), torch.tensor([1, 0, 1], dtype=torch.uint8)
+    updates = some((3, 4, 2, 5) if axis == -2 else (3, 4, 6, 2), dtype, 5, 9)
+    expected = [tensor.clone() for tensor in tensors]
+    for i in (0, 2):
+        expected[i].narrow(axis, int(indices[i]), 2).copy_(updates[i])
+    actual = run_on_npu(torch_npu.npu_scatter_list, tensors, indices, updates, mask, "update", axis)
+    agree(actual, expected)
+    devices = [tensor.to("npu") for tensor in tensors]
+    torch_npu.npu_scatter_list_(
+        devices, indices.int().to("npu"), updates.to("npu"), None, "update", axis
+    )
+    expected[1].narrow(axis, 3, 2).copy_(updates[1])
+    agree(devices, expected)
+    rejects(
+        "allowed: update", torch_npu.npu_scatter_list, tensors, indices, updates, mask, "add", axis
+    )

@@ -12,8 +12,6 @@ from tests.twin.aclnn_calls import Scalar, call
 from tests.twin.ops.compare import FLOATS, INTEGERS, check, check_out, layouts, rejects
 from tests.twin.ops.samples import some
 
-pytestmark = pytest.mark.twin
-
 chunk_cat = torch._chunk_cat  # noqa: SLF001 - fully sharded training calls it
 
 DTYPES = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
