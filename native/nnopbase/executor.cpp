@@ -79,28 +79,27 @@ void Untaken::add(FailedExecutor* executor) {
   delete oldest;
 }
 
-aclTensor& tensor_at(aclOpExecutor* executor, size_t position, size_t within) {
-  require(executor != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
-  require(executor->repeatable, ACLNN_ERR_PARAM_INVALID, executor->name(),
+aclOpExecutor& given(aclOpExecutor* executor) { return out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR); }
+
+aclTensor& tensor_at(aclOpExecutor& executor, size_t position, size_t within) {
+  require(executor.repeatable, ACLNN_ERR_PARAM_INVALID, executor.name(),
           ": only a repeatable executor can get a new address; call aclSetAclOpExecutorRepeatable first");
-  const auto tensors = executor->tensors();
+  const auto tensors = executor.tensors();
   require(position < tensors.size() && within < tensors[position].size() && tensors[position][within] != nullptr,
-          ACLNN_ERR_PARAM_INVALID, executor->name(), ": there is no tensor at position ", position, ", ", within);
+          ACLNN_ERR_PARAM_INVALID, executor.name(), ": there is no tensor at position ", position, ", ", within);
   return *tensors[position][within];
 }
 
-size_t inputs_of(aclOpExecutor* executor) {
-  require(executor != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
-  return executor->input_count();
-}
-
 aclnnStatus rebind(const char* function, aclOpExecutor* executor, size_t position, size_t within, void* address) {
-  return call(function, [&] { tensor_at(executor, position, within).data = address; });
+  return call(function, [&] { tensor_at(given(executor), position, within).data = address; });
 }
 
 aclnnStatus rebind_output(const char* function, aclOpExecutor* executor, size_t position, size_t within,
                           void* address) {
-  return call(function, [&] { tensor_at(executor, inputs_of(executor) + position, within).data = address; });
+  return call(function, [&] {
+    aclOpExecutor& found = given(executor);
+    tensor_at(found, found.input_count() + position, within).data = address;
+  });
 }
 
 }  // namespace
@@ -149,15 +148,11 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
 }  // namespace opwright
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
-  return call("aclSetAclOpExecutorRepeatable",
-              [&] { opwright::out(executor, "executor", ACLNN_ERR_PARAM_NULLPTR).repeatable = true; });
+  return call("aclSetAclOpExecutorRepeatable", [&] { given(executor).repeatable = true; });
 }
 
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor) {
-  return call("aclDestroyAclOpExecutor", [&] {
-    require(executor != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'executor' is null");
-    delete executor;
-  });
+  return call("aclDestroyAclOpExecutor", [&] { delete &given(executor); });
 }
 
 // The caller's tensor objects are not looked at: the executor holds copies, found by position.

@@ -71,12 +71,17 @@ void require_countable(const Dims& sizes, const char* what) {
   }
 }
 
+// `values` is the caller's parameter `name`, an array whose length is the parameter `count_name`.
+void require_elements(const void* values, const char* name, uint64_t count, const char* count_name) {
+  require(values != nullptr || count == 0, ACLNN_ERR_PARAM_NULLPTR, "parameter '", name, "' is null, but '", count_name,
+          "' is ", count, "; allowed: a pointer to ", count, " elements, or null with 0");
+}
+
 // `format` and `storage` are kept as given: base formats describe the storage as one dimension, private ones by shape.
 void fill(aclTensor& tensor, const int64_t* sizes, uint64_t rank, aclDataType dtype, const int64_t* strides,
           int64_t offset, aclFormat format, const int64_t* storage, uint64_t storage_rank, void* data) {
-  require(sizes != nullptr || rank == 0, ACLNN_ERR_PARAM_NULLPTR, "viewDims is null, but viewDimsNum is ", rank);
-  require(storage != nullptr || storage_rank == 0, ACLNN_ERR_PARAM_NULLPTR,
-          "storageDims is null, but storageDimsNum is ", storage_rank);
+  require_elements(sizes, "viewDims", rank, "viewDimsNum");
+  require_elements(storage, "storageDims", storage_rank, "storageDimsNum");
   tensor.sizes.assign(sizes, rank);
   for (const int64_t size : tensor.sizes) {
     require(size >= 0, ACLNN_ERR_PARAM_INVALID, "size ", size, " in ", to_string(tensor.sizes), " is negative");
@@ -134,15 +139,16 @@ aclnnStatus destroy(const char* function, const T* object) noexcept {
 
 template <class T>
 std::vector<T> copied(const T* values, uint64_t size) {
-  require(values != nullptr || size == 0, ACLNN_ERR_PARAM_NULLPTR, "value is null, but size is ", size);
+  require_elements(values, "value", size, "size");
   return std::vector<T>(values, values + size);
 }
 
 // Callers free the array with delete[].
 void hand_out(const Dims& dims, int64_t** values, uint64_t* count) {
-  opwright::out(values, "values", ACLNN_ERR_PARAM_NULLPTR) = new int64_t[dims.size()];
+  int64_t*& array = opwright::out(values, "values", ACLNN_ERR_PARAM_NULLPTR);
   opwright::out(count, "count", ACLNN_ERR_PARAM_NULLPTR) = dims.size();
-  std::copy(dims.begin(), dims.end(), *values);
+  array = new int64_t[dims.size()];
+  std::copy(dims.begin(), dims.end(), array);
 }
 
 template <class T>
@@ -206,7 +212,8 @@ aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
       "aclCreateScalar",
       [&](aclScalar& scalar) {
         const size_t bytes = dtype_bits(dataType) / 8;
-        require(value != nullptr, ACLNN_ERR_PARAM_NULLPTR, "value is null");
+        require(value != nullptr, ACLNN_ERR_PARAM_NULLPTR,
+                "parameter 'value' is null; allowed: a pointer to a value of ", dtype_name(dataType));
         require(bytes > 0 && bytes <= sizeof scalar.value, ACLNN_ERR_PARAM_INVALID, "a scalar cannot have ",
                 dtype_name(dataType));
         scalar.dtype = dataType;
@@ -231,7 +238,7 @@ aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
   return create<aclBoolArray>(
       "aclCreateBoolArray",
       [&](aclBoolArray& array) {
-        require(value != nullptr || size == 0, ACLNN_ERR_PARAM_NULLPTR, "value is null, but size is ", size);
+        require_elements(value, "value", size, "size");
         array.values.assign(value, value + size);
       },
       arg("value", Listed{value, size}));

@@ -121,6 +121,29 @@ def test_negative_size(memory: int) -> None:
     assert "aclCreateTensor: size -3 in [2, -3] is negative" in acl.message()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "storage", "text"),
+    [
+        (None, None, "parameter 'viewDims' is null, but 'viewDimsNum' is 2"),
+        ((2, 3), None, "parameter 'storageDims' is null, but 'storageDimsNum' is 2"),
+    ],
+)
+def test_null_sizes(
+    memory: int, sizes: tuple[int, int] | None, storage: tuple[int, int] | None, text: str
+) -> None:
+    dims = None if sizes is None else (ctypes.c_int64 * 2)(*sizes)
+    made = acl.nnopbase.aclCreateTensor(dims, 2, acl.FLOAT, None, 0, acl.ND, storage, 2, memory)
+    assert made is None
+    told = acl.message()
+    assert f"aclCreateTensor: {text}; allowed: a pointer to 2 elements, or null with 0" in told
+
+
+def test_null_value() -> None:
+    assert acl.nnopbase.aclCreateScalar(None, acl.FLOAT) is None
+    text = "aclCreateScalar: parameter 'value' is null; allowed: a pointer to a value of float32"
+    assert text in acl.message()
+
+
 def test_mismatched_shapes(memory: int) -> None:
     """The operator itself finds it; the next synchronizing call says so."""
     x, y = acl.tensor(memory, [4]), acl.tensor(memory, [3])

@@ -12,6 +12,14 @@ using namespace opapi::paged;
 
 // ---- scattering finished keys and values
 
+const char* layout_of(bool blocks, bool heads_first) {
+  if (blocks) {
+    return "allowed in mode PA_NZ: [pages, N * D / block, page size, block] or [pages, N, D / block, page size, block]";
+  }
+  return heads_first ? "allowed in mode Norm with NHSD: [pages, N, page size, D]"
+                     : "allowed in mode Norm: [pages, page size, N, D]";
+}
+
 void scatter(const at::Tensor& tokens, at::Tensor& cache, const at::Tensor& slots, const std::string& cache_mode,
              const std::string& scatter_mode, const char* name) {
   const bool blocks = cache_mode == "PA_NZ";
@@ -23,12 +31,13 @@ void scatter(const at::Tensor& tokens, at::Tensor& cache, const at::Tensor& slot
   require(tokens.dim() == 3 && slots.dim() == 1 && slots.size(0) == tokens.size(0), ACLNN_ERR_PARAM_INVALID,
           "parameter '", name, "' has shape ", tokens.sizes(), ", slotMapping ", slots.sizes(),
           "; available are [tokens, N, D] and [tokens] (without compression)");
+  const char* const layout = layout_of(blocks, heads_first);
   require(cache.dim() == 4 || (blocks && cache.dim() == 5), ACLNN_ERR_PARAM_INVALID, "the cache of '", name,
-          "' has shape ", cache.sizes(), "; it must have 4 dimensions, or 5 in mode PA_NZ");
+          "' has shape ", cache.sizes(), "; ", layout);
   const Pages pages = blocks ? block_pages(cache) : plain_pages(cache, heads_first);
   require(room(pages) == tokens.size(1) * tokens.size(2), ACLNN_ERR_PARAM_INVALID, "the cache of '", name,
           "' has shape ", cache.sizes(), " with ", room(pages), " values for each token; '", name, "' has shape ",
-          tokens.sizes());
+          tokens.sizes(), "; ", layout);
   write(pages, tokens, slots, name);
 }
 

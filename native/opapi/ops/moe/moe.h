@@ -16,6 +16,15 @@ inline at::Tensor inverse_order(const at::Tensor& order) {
 // The positions in `values`, flattened, in ascending order of the values; equal ones keep their order.
 inline at::Tensor sorted_order(const at::Tensor& values) { return at::argsort(values.flatten(), /*stable=*/true); }
 
+// The numbers of `index` are places of an order of as many elements.
+inline void require_places(const at::Tensor& index, const char* name) {
+  const int64_t count = index.numel();
+  const at::Tensor wrong = index.masked_select((index < 0).logical_or_(index >= count));
+  if (wrong.numel() == 0) return;
+  fail(ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has the element ", wrong[0].item<int64_t>(), "; allowed: 0 to ",
+       count - 1);
+}
+
 // Rows by number. A number without a row stands for a token that was dropped, which gives zeros.
 inline at::Tensor rows_at(const at::Tensor& rows, const at::Tensor& index) {
   const at::Tensor absent = (index < 0).logical_or_(index >= rows.size(0));

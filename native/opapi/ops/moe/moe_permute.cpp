@@ -8,6 +8,8 @@ namespace {
 
 using namespace opwright::opapi::moe;  // NOLINT: tables only
 
+constexpr char kSortedIndices[] = "sortedIndices";
+
 void refuse_padded(bool padded) {
   require(!padded, ACLNN_ERR_PARAM_INVALID, "parameter 'paddedMode' is true; allowed: false");
 }
@@ -35,6 +37,7 @@ void permute(const at::Tensor& tokens, const at::Tensor& indices, int64_t wanted
 void permute_backward(const at::Tensor& grad, const at::Tensor& sorted_indices, int64_t top_k, at::Tensor& out) {
   require(top_k > 0 && sorted_indices.numel() % top_k == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'numTopk' is ", top_k,
           "; it must divide the ", sorted_indices.numel(), " sorted indices");
+  require_places(sorted_indices, kSortedIndices);
   at::Tensor rows = out.flatten(1);
   assign(rows, sum_of_rows(rows_at(grad.flatten(1), sorted_indices), top_k, std::nullopt));
 }
@@ -51,6 +54,7 @@ int64_t width(const OptionalTensor& probs, const at::Tensor& sorted_indices) {
 void unpermute(const at::Tensor& permuted, const at::Tensor& sorted_indices, const OptionalTensor& probs,
                at::Tensor& out) {
   const int64_t top_k = width(probs, sorted_indices);
+  require_places(sorted_indices, kSortedIndices);
   assign(out, sum_of_rows(rows_at(permuted, sorted_indices), top_k, probs));
 }
 
@@ -60,6 +64,7 @@ void unpermute_backward(const OptionalTensor& permuted, const at::Tensor& grad, 
   require(grad.size(0) * top_k == sorted_indices.numel(), ACLNN_ERR_PARAM_INVALID,
           "parameter 'unpermutedTokensGrad' has shape ", grad.sizes(), "; it must have ",
           sorted_indices.numel() / top_k, " rows");
+  require_places(sorted_indices, kSortedIndices);
   if (!probs) {
     put_rows(permuted_grad, sorted_indices, grad);
     return;

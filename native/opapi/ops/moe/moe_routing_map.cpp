@@ -76,6 +76,7 @@ void permute_backward(const at::Tensor& grad, const OptionalTensor& probs_grad, 
     assign(out.probs, probs.index_put({index, experts_of_rows(index.numel(), experts)}, *probs_grad));
     return;
   }
+  require_places(index, "sortedIndices");
   assign(out.tokens, sum_of_rows(rows_at(grad, index), rows_of_token(index, tokens), std::nullopt));
   if (probs_grad) assign(out.probs, scattered(*map, *probs_grad));
 }
@@ -92,6 +93,7 @@ const at::Tensor& needed_map(const OptionalTensor& map) {
 void unpermute_top_k(const at::Tensor& permuted, const at::Tensor& index, const OptionalTensor& map,
                      const OptionalTensor& probs, const Unpermuted& out) {
   const int64_t tokens = out.tokens.size(0), top_k = rows_of_token(index, tokens);
+  require_places(index, "sortedIndices");
   OptionalTensor weights;
   if (probs) {
     weights = probs->masked_select(needed_map(map).to(at::kBool)).view({tokens, top_k});
@@ -124,6 +126,7 @@ struct Pairs {
 void unpermute_backward(const at::Tensor& grad, const Pairs& pairs, const OptionalTensor& map,
                         const OptionalTensor& permuted, const OptionalTensor& probs, bool drop, const Gradients& out) {
   const at::Tensor& index = pairs.out_index;
+  require_places(index, "outIndex");
   const int64_t top_k = drop ? 1 : rows_of_token(index, grad.size(0));
   const at::Tensor token = drop ? pairs.token_of_row : at::arange(index.numel(), at::kLong).floor_divide(top_k);
   const at::Tensor source = grad.to(at::kFloat).index_select(0, token);

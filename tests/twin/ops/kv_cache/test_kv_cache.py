@@ -10,8 +10,8 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import HALVES, normal
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,7 +55,7 @@ def caches(mode: str, heads: int, width: int, dtype: torch.dtype) -> Iterator[to
         yield normal(PAGES, heads, width // 16, PAGE, 16, dtype=dtype, seed=3)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("mode", ["Norm", "PA_NZ"])
 @pytest.mark.parametrize("index", [torch.int32, torch.int64], ids=str)
 def test_scatter(mode: str, dtype: torch.dtype, index: torch.dtype) -> None:
@@ -211,7 +211,7 @@ def check_cache(
 
 
 @MODES
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("operator", [V1, V2], ids=["v1", "v2"])
 @pytest.mark.parametrize("quantized", [False, True])
 def test_cache_of_compressed_values(
@@ -288,7 +288,7 @@ def test_no_tokens() -> None:
 # ---- npu_scatter_pa_cache, npu_gather_pa_kv_cache
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_scatter_keys(dtype: torch.dtype) -> None:
     """Keys alone, in plain pages."""
     key, cache, mapping = (

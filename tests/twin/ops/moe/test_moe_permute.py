@@ -9,10 +9,8 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
 from tests.twin.ops.samples import positions, some
-
-HALVES = (torch.float16, torch.bfloat16)
 
 
 def order_of(experts: torch.Tensor) -> torch.Tensor:

@@ -159,3 +159,12 @@ def test_refusals() -> None:
     rejects("chooses 12 rows", permute, tokens, routing_map(), num_out_tokens=TOKENS)
     too_many = {"num_out_tokens": EXPERTS * (TOKENS + 1), "drop_and_pad": True}
     rejects("numOutTokens", permute, tokens, routing_map(), **too_many)
+
+
+@pytest.mark.parametrize("place", [-1, TOKENS * CHOICES])
+def test_places_out_of_range(place: int) -> None:
+    places = torch.arange(TOKENS * CHOICES, dtype=torch.int32)
+    places[3] = place
+    rows, shape = some((TOKENS * CHOICES, WIDTH), torch.float32), [TOKENS, WIDTH]
+    text = f"parameter 'sortedIndices' has the element {place}; allowed: 0 to 11"
+    rejects(text, torch_npu.npu_moe_token_unpermute_with_routing_map, rows, places, shape)
