@@ -17,10 +17,7 @@ using opwright::execute;
 using opwright::fail;
 using opwright::prepare;
 
-void start() {
-  OK(aclInit(nullptr));
-  OK(aclrtSetDevice(0));
-}
+using opwright::test::start;
 
 class Counting final : public aclOpExecutor {
  public:

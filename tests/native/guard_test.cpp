@@ -59,8 +59,7 @@ class Kernel final : public aclOpExecutor {
 
 void start() {
   setenv("OPWRIGHT_GUARD", "1", 1);  // it is read later than the other variables
-  OK(aclInit(nullptr));
-  OK(aclrtSetDevice(0));
+  opwright::test::start();
 }
 
 aclTensor tensor_at(void* data, int64_t count, int64_t offset = 0, int64_t storage = kCount) {

@@ -10,10 +10,7 @@
 
 namespace {
 
-void start() {
-  OK(aclInit(nullptr));
-  OK(aclrtSetDevice(0));
-}
+using opwright::test::start;
 
 void* device_memory(size_t size) {
   void* pointer = nullptr;

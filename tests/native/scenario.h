@@ -92,3 +92,12 @@ inline void refuse(const char* file, int line, const char* text, int status, int
 
 #define OK(CALL) ::opwright::test::succeed(__FILE__, __LINE__, #CALL, (CALL))
 #define REFUSED(CALL, CODE, ...) ::opwright::test::refuse(__FILE__, __LINE__, #CALL, (CALL), (CODE), {__VA_ARGS__})
+
+namespace opwright::test {
+
+inline void start() {
+  OK(aclInit(nullptr));
+  OK(aclrtSetDevice(0));
+}
+
+}  // namespace opwright::test

@@ -4,66 +4,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <vector>
 
-#include "scenario.h"
+#include "streams.h"
 
-namespace {
-
-void start() {
-  OK(aclInit(nullptr));
-  OK(aclrtSetDevice(0));
-}
-
-aclrtStream new_stream() {
-  aclrtStream stream = nullptr;
-  OK(aclrtCreateStream(&stream));
-  return stream;
-}
-
-aclrtEvent new_event() {
-  aclrtEvent event = nullptr;
-  OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC));
-  return event;
-}
-
-// Holds a stream until it is opened.
-class Gate {
- public:
-  void close_on(aclrtStream stream) {
-    OK(aclrtLaunchHostFunc(
-        stream,
-        [](void* self) {
-          Gate& gate = *static_cast<Gate*>(self);
-          std::unique_lock<std::mutex> lock(gate.mutex_);
-          gate.reached_ = true;
-          gate.changed_.notify_all();
-          gate.changed_.wait(lock, [&] { return gate.open_; });
-        },
-        this));
-  }
-  // Returns when the stream stands at the gate.
-  void wait_until_reached() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return reached_; });
-  }
-  void open() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool reached_ = false;
-  bool open_ = false;
-};
-
-}  // namespace
+using namespace opwright::test;
 
 SCENARIO(tasks_run_in_the_order_of_their_calls) {
   start();
@@ -125,8 +71,8 @@ SCENARIO(a_stream_waits_for_the_event_of_another) {
 SCENARIO(elapsed_time_is_measured_on_the_stream) {
   start();
   const aclrtStream stream = new_stream();
-  const aclrtEvent begin = new_event();
-  const aclrtEvent end = new_event();
+  const aclrtEvent begin = new_event(ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC);
+  const aclrtEvent end = new_event(ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC);
   float ms = -1;
   REFUSED(aclrtEventElapsedTime(&ms, begin, end), 107006, "not recorded");
   OK(aclrtRecordEvent(begin, stream));
