@@ -9,7 +9,8 @@ import opwright as ow
 BROKEN = {
     "stores_secretly": "compiled/write-lost",
     "scales_in_place_": "compiled/refused",
-    "waits_for_the_device": "compiled/not-capturable",
+    "reads_a_number": "compiled/not-capturable",
+    "waits_for_the_stream": "compiled/not-capturable",
     "prototype_alone": "compiled/no-converter",
     "converts_wrongly": "compiled/differs",
     "saves_by_type": "compiled/gradient-differs",
@@ -75,7 +76,15 @@ def by_tensor(x):
     return (x * x.sum()).contiguous()
 
 
-add("waits_for_the_device(Tensor x) -> Tensor", by_number, torch.empty_like, *ONE)
+def after_all_work(x):
+    result = (x * 2).contiguous()
+    if x.device.type == "npu":
+        torch.npu.current_stream().synchronize()
+    return result
+
+
+add("reads_a_number(Tensor x) -> Tensor", by_number, torch.empty_like, *ONE)
+add("waits_for_the_stream(Tensor x) -> Tensor", after_all_work, contiguous, *ONE)
 add("stays_on_the_device(Tensor x) -> Tensor", by_tensor, contiguous, *ONE)
 add(
     "prototype_alone(Tensor x) -> Tensor",

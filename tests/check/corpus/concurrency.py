@@ -15,7 +15,6 @@ BROKEN = {
     "last_seen": "concurrency/different-results",
     "not_reentrant": "concurrency/raises",
     "default_stream": "concurrency/wrong-stream",
-    "waits_for_device": "compiled/not-capturable",
 }
 
 ops = ow.OperatorSet("corpus_concurrency")
@@ -88,15 +87,6 @@ def default_stream(x):
 
 add("default_stream", default_stream)
 
-
-def waits_for_device(x):
-    """Right for all callers, but those that capture."""
-    result = x * 2
-    torch.npu.current_stream().synchronize()
-    return result
-
-
-add("waits_for_device", waits_for_device)
 
 # Sound.
 
