@@ -61,6 +61,7 @@ class DeclaredOperator(Generic[Parameters, Result]):
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Call the operator through PyTorch's dispatcher."""
+        load_in_trace(self.owner)
         loaded = self.owner.load()
         return cast("Result", loaded.overload(self.name)(*args, **kwargs))
 
@@ -336,12 +337,7 @@ class OperatorSet:
         loaded = self.loaded
         if loaded is not None and self.loaded_changes == self.changes and not loaded.is_removed:
             return loaded
-        from opwright.live.loading import load  # noqa: PLC0415 - imports torch; declaring does not
-
-        changes = self.changes
-        self.loaded = loaded = load(self.freeze())
-        self.loaded_changes = changes
-        return loaded
+        return load_again(self)
 
     def add(self, operator: Operator) -> None:
         """Add an operator that is data already, as importers of other formats do.
@@ -402,6 +398,37 @@ class OperatorSet:
             converter=converter or known.converter,
         )
         self.changes += 1
+
+
+def load_again(ops: OperatorSet) -> Loaded:
+    """Load a set as it is declared by now; torch.compile does not trace this."""
+    from opwright.live.loading import load  # noqa: PLC0415 - imports torch; declaring does not
+
+    changes = ops.changes
+    ops.loaded = loaded = load(ops.freeze())
+    ops.loaded_changes = changes
+    return loaded
+
+
+def load_in_trace(ops: OperatorSet) -> None:
+    """Load a set unless its namespace is loaded; torch.compile calls this while it traces.
+
+    It cannot load again there: it would forget what it has compiled, while it compiles.
+    """
+    if ops.loaded is None or ops.loaded.is_removed:
+        from opwright.live.loading import is_loaded  # noqa: PLC0415 - imports torch
+
+        if not is_loaded(ops.namespace):
+            load_again(ops)
+
+
+# What torch.compiler.disable and assume_constant_result set (torch 2.13), without importing torch.
+vars(load_again).update(
+    _torchdynamo_disable=True,
+    _torchdynamo_disable_msg="an operator set that changed cannot be loaded while torch.compile "
+    "traces: call its load() before",
+)
+vars(load_in_trace).update(_dynamo_marked_constant=True)
 
 
 def operator_of(

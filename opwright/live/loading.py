@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from opwright.declare.operator import Declaration
     from opwright.derive.facts import OperatorFacts, SetFacts
 
-__all__ = ["Loaded", "load"]
+__all__ = ["Loaded", "is_loaded", "load"]
 
 # The sets of this process by namespace, and the lock under which sets come and go.
 loaded_sets: dict[str, Loaded] = {}
@@ -185,6 +185,11 @@ def load(declaration: Declaration) -> Loaded:
         loaded_sets[declaration.namespace] = loaded
         current_sets[declaration.namespace] = facts
         return loaded
+
+
+def is_loaded(namespace: str) -> bool:
+    """Tell whether a set of this namespace is loaded."""
+    return namespace in loaded_sets
 
 
 def replaces_references(declaration: Declaration) -> bool:

@@ -16,6 +16,7 @@ from tests.live.zoo import NAMESPACE, zoo  # loads the twin
 
 # isort: split
 import torch
+from torch._dynamo.exc import Unsupported
 from torch._dynamo.testing import CompileCounter
 from torch._library.simple_registry import singleton
 
@@ -33,6 +34,7 @@ from opwright.twin.kernels.registry import registry
 from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import ModuleType
 
@@ -150,6 +152,57 @@ def test_a_function_that_calls_an_operator_is_compiled_once() -> None:
             torch.testing.assert_close(step(torch.ones(2)), torch.full((2,), 3.0))
     torch.compiler.reset()
     assert counter.frame_count == 1
+
+
+def adding(namespace: str) -> tuple[ow.OperatorSet, Callable[[torch.Tensor], torch.Tensor]]:
+    """Return a set that is not loaded, and a function that calls an operator of it."""
+    ops = ow.OperatorSet(namespace)
+
+    @ops.operator("doubled(Tensor x) -> Tensor", aclnn=False)
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    return ops, lambda x: doubled(x) + 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_torch_compile_loads(device: str) -> None:
+    ops, function = adding("opwright_in_trace")
+    counter = CompileCounter()
+    step = torch.compile(function, backend=counter, fullgraph=True)
+    x = torch.ones(2, device=device)
+    for again in (1, 2):
+        for _ in range(2):
+            torch.testing.assert_close(step(x), torch.full_like(x, 3))
+        assert counter.frame_count == again
+        assert ops.loaded is not None
+        ops.loaded.unload()
+
+
+def test_torch_export_loads() -> None:
+    ops, function = adding("opwright_in_export")
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return function(x)
+
+    for strict in (False, True):
+        program = torch.export.export(Model(), (torch.ones(2),), strict=strict)
+        assert "torch.ops.opwright_in_export.doubled.default" in str(program)
+        assert ops.loaded is not None
+        ops.loaded.unload()
+    torch.compiler.reset()
+
+
+def test_torch_compile_says_what_loads_again() -> None:
+    ops, function = adding("opwright_again_in_trace")
+    with ops.load():
+        ops.declare("tripled(Tensor x) -> Tensor", shapes={"out": ow.like("x")})
+        step = torch.compile(function, backend="eager", fullgraph=True)
+        with pytest.raises(Unsupported, match=r"call its load\(\) before"):
+            step(torch.ones(2))
+        with ops.load():
+            torch.testing.assert_close(step(torch.ones(2)), torch.full((2,), 3.0))
 
 
 def test_other_operators_of_the_namespace_stay() -> None:
