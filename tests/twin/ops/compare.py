@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLOATS",
+    "HALVES",
     "INTEGERS",
     "agree",
     "check",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+HALVES = (torch.float16, torch.bfloat16)
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 # The same ATen kernels compute both sides; the half types may go through float32 on the device.

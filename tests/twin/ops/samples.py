@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["different", "positions", "some"]
+__all__ = ["different", "normal", "positions", "some"]
 
 
 def some(shape: tuple[int, ...], dtype: torch.dtype, low: int = -4, high: int = 5) -> torch.Tensor:
@@ -34,3 +34,8 @@ def different(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 def positions(shape: tuple[int, ...], size: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
     """Indices into a dim of the given size."""
     return torch.randint(0, size, shape, generator=torch.Generator().manual_seed(5)).to(dtype)
+
+
+def normal(*shape: int, dtype: torch.dtype = torch.float16, seed: int = 0) -> torch.Tensor:
+    """Numbers of the normal distribution."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)

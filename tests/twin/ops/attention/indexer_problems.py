@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from tests.reference.problems import Batch, lengths
 from tests.twin.ops.compare import copied, run_on_npu
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 SIZE = 128
 LAYOUTS = (("BSND", "BSND"), ("TND", "TND"), ("BSND", "PA_BSND"), ("TND", "PA_BSND"))
@@ -153,15 +152,6 @@ def compare(indices: torch.Tensor, expected: torch.Tensor, scores: list[torch.Te
     assert indices.dtype == expected.dtype
     assert indices.shape == expected.shape
     assert differing_rows(indices.cpu(), expected, scores) == []
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Small tensors: threads would wait for each other more than they work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def apart(tensor: torch.Tensor) -> torch.Tensor:

@@ -8,8 +8,9 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import FORMS, HALVES, SCALE, normal
+from tests.twin.ops.attention.inference import FORMS, SCALE
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 BATCH, HEADS, KEY_HEADS, QUERIES, KEYS, WIDTH = 2, 4, 2, 20, 150, 128
 SHAPE = [8, 128]
@@ -41,7 +42,7 @@ def attended(tensors: list[torch.Tensor], mask: torch.Tensor) -> tuple[torch.Ten
     return weights @ value, lse.masked_fill(lse == -math.inf, math.inf).float()
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BNSD", "BSND", "TND"])
 def test_forward(layout: str, dtype: torch.dtype) -> None:
     tensors, blocks = operands(dtype)
@@ -66,7 +67,7 @@ def test_forward(layout: str, dtype: torch.dtype) -> None:
     agree(actual, (FORMS[layout](out).to(dtype), FORMS[layout](lse)))
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BNSD", "TND"])
 def test_backward(layout: str, dtype: torch.dtype) -> None:
     """Through autograd, against autograd in float64."""

@@ -13,6 +13,9 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.graphs.captures import capture
+from tests.twin.ops import samples
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -24,15 +27,12 @@ HEADS, WIDTH, PAGE = 4, 16, 16
 @cache
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
     """The same tensor each time: nothing may be copied to the device during a capture."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).half().to("npu")
+    return samples.normal(*shape, seed=seed).to("npu")
 
 
 def captured(run: Callable[[], torch.Tensor]) -> tuple[torch_npu.npu.NPUGraph, torch.Tensor]:
     run()  # makes its inputs
-    graph = torch_npu.npu.NPUGraph()
-    with torch_npu.npu.graph(graph, auto_dispatch_capture=True):
-        result = run()
-    return graph, result
+    return capture(run, auto_dispatch_capture=True)
 
 
 def replayed(

@@ -6,11 +6,10 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import normal
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 CHANNELS, WIDTH = 5, 3
-HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 
 
 def int32(*values: int) -> torch.Tensor:
@@ -23,7 +22,7 @@ def convolved(past: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torc
     return torch.stack([(rows[i : i + WIDTH] * weight.float()).sum(0) for i in range(len(x))])
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("residual", [0, 1])
 def test_prefill(dtype: torch.dtype, residual: int) -> None:
     """Packed sequences, of which one has no past and one is skipped."""
@@ -53,7 +52,7 @@ def test_prefill(dtype: torch.dtype, residual: int) -> None:
     agree(on_npu, expected_states)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("mode", ["default", "pangu"])
 def test_decode_with_speculation(dtype: torch.dtype, mode: str) -> None:
     """Of longer states, the rows that were accepted count; also in place."""
@@ -118,7 +117,7 @@ def test_states_in_blocks() -> None:
     agree(on_npu, expected)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("masked", [False, True])
 def test_masked(dtype: torch.dtype, *, masked: bool) -> None:
     """Forward and backward."""

@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.ops import samples
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,7 +28,7 @@ def fresh_compiler() -> Iterator[None]:
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).half().to("npu")
+    return samples.normal(*shape, seed=seed).to("npu")
 
 
 def test_lengths_are_updated() -> None:

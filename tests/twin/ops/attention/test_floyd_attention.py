@@ -8,8 +8,9 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import HALVES, SCALE, normal
+from tests.twin.ops.attention.inference import SCALE
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 BATCH, HEADS, ROWS, COLUMNS, KEYS, WIDTH = 2, 2, 4, 5, 6, 8
 
@@ -34,7 +35,7 @@ def attended(tensors: list[torch.Tensor], mask: torch.Tensor) -> torch.Tensor:
     return out + torch.einsum("bhikj,bhjkc->bhikc", weights, value2)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("masked", [True, False])
 def test_attention(dtype: torch.dtype, *, masked: bool) -> None:
     """Forward and backward."""

@@ -11,12 +11,10 @@ import torch_npu
 from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree
-from tests.twin.ops.inference import (
+from tests.twin.ops.attention.inference import (
     BATCH,
     CAUSAL,
     FORMS,
-    HALVES,
     HEADS,
     KEYS,
     LAYOUTS,
@@ -30,15 +28,15 @@ from tests.twin.ops.inference import (
     ends,
     fused,
     hidden_keys,
-    normal,
     pack,
     paged,
     to_npu,
 )
-from tests.twin.ops.samples import some
+from tests.twin.ops.compare import HALVES, agree
+from tests.twin.ops.samples import normal, some
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("key_heads", [HEADS, 2, 1])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout: str, key_heads: int, dtype: torch.dtype) -> None:
@@ -225,7 +223,7 @@ def test_without_log_sum_exp() -> None:
     assert lse.numel() <= 1
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_second_version_with_sink(dtype: torch.dtype) -> None:
     """The names of npu_fused_infer_attention_score_v2, and its extra score per head."""
     query, key, value = (normal(2, HEADS, KEYS, WIDTH, dtype=dtype, seed=i) for i in range(3))
@@ -284,7 +282,7 @@ def test_a_tensor_of_keys_for_each_sequence(version: int) -> None:
     agree(out, attend_all(query, key, value, None, lengths)[0].half())
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize(("causal", "masked"), [(False, False), (True, False), (False, True)])
 def test_scaled_dot_product_attention(
     dtype: torch.dtype,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.twin.ops.compare import agree
-from tests.twin.ops.inference import (
+from tests.twin.ops.attention.inference import (
     BATCH,
     CAUSAL,
     HEADS,
@@ -17,10 +16,10 @@ from tests.twin.ops.inference import (
     ends,
     fused,
     hidden_keys,
-    normal,
     pack,
 )
-from tests.twin.ops.samples import some
+from tests.twin.ops.compare import agree
+from tests.twin.ops.samples import normal, some
 
 
 @pytest.mark.parametrize("mode", [2, 3, 4])

@@ -10,17 +10,9 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import call
+from tests.twin.ops.attention.inference import BATCH, HEADS, KEYS, PAGE, PAGES, SCALE, WIDTH
 from tests.twin.ops.compare import rejects
-from tests.twin.ops.inference import (
-    BATCH,
-    HEADS,
-    KEYS,
-    PAGE,
-    PAGES,
-    SCALE,
-    WIDTH,
-    normal,
-)
+from tests.twin.ops.samples import normal
 
 REFUSED: dict[str, dict[str, object]] = {
     "parameter 'quantScale2'": {"quant_scale2": torch.ones(1)},

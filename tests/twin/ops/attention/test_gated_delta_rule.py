@@ -7,7 +7,7 @@ import torch
 import torch_npu
 
 from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import normal
+from tests.twin.ops.samples import normal
 
 KEY_HEADS, HEADS, WIDTH, VALUE = 2, 4, 8, 6
 LENGTHS = [3, 1, 4]

@@ -8,8 +8,9 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import rejects, run_on_npu
-from tests.twin.ops.inference import HALVES, SCALE, ends, normal
+from tests.twin.ops.attention.inference import SCALE, ends
+from tests.twin.ops.compare import HALVES, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 BATCH, HEADS, KEY_HEADS, WIDTH, ROPE = 2, 4, 2, 16, 8
 INDEX_HEADS, INDEX_WIDTH = 3, 8
@@ -90,7 +91,7 @@ LENGTHS = {
 }
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 def test_dense(dtype: torch.dtype, layout: str) -> None:
     """The indexer's statistics, then loss and gradients from them."""
@@ -130,7 +131,7 @@ def test_dense(dtype: torch.dtype, layout: str) -> None:
     torch.testing.assert_close(results[3].cpu().double(), loss.view(1), rtol=1e-3, atol=1e-3)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 def test_sparse(dtype: torch.dtype, layout: str) -> None:
     """Over the keys that were selected; -1 and keys behind the query do not count."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -22,27 +20,13 @@ from tests.twin.ops.attention.indexer_problems import (
     check_indexer,
     indexer_call,
     on_device,
-    one_thread,
 )
+from tests.twin.ops.compare import HALVES
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-BOTH = [torch.float16, torch.bfloat16]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_threads() -> Iterator[None]:
-    with one_thread():
-        yield
-
-
-@pytest.fixture(autouse=True)
-def same_numbers() -> None:
-    torch.manual_seed(0)
-
-
-@pytest.mark.parametrize("dtype", BOTH)
+@pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("mode", [0, 3])
 @pytest.mark.parametrize("layouts", LAYOUTS, ids="-".join)
 def test_layouts(layouts: tuple[str, str], mode: int, dtype: torch.dtype) -> None:
@@ -53,11 +37,11 @@ def test_layouts(layouts: tuple[str, str], mode: int, dtype: torch.dtype) -> Non
 
 @pytest.mark.parametrize("heads", [1, 5, 8, 16, 17, 24, 32, 33, 48, 64])
 def test_heads(heads: int) -> None:
-    for dtype in BOTH:
+    for dtype in HALVES:
         check_indexer(indexer_call(RAGGED, heads=heads, dtype=dtype, sparse_count=16))
 
 
-@pytest.mark.parametrize("dtype", BOTH)
+@pytest.mark.parametrize("dtype", HALVES)
 def test_float_weights(dtype: torch.dtype) -> None:
     call = indexer_call(RAGGED, dtype=dtype, weights=torch.float32, sparse_count=99)
     check_indexer(call.changed(return_value=True))
@@ -115,7 +99,7 @@ def test_all_scores_are_zero(sign: int) -> None:
     assert not values.cpu().any()
 
 
-@pytest.mark.parametrize("dtype", BOTH)
+@pytest.mark.parametrize("dtype", HALVES)
 def test_rising_and_falling_scores(dtype: torch.dtype) -> None:
     """The best keys come last, or first."""
     keys = torch.zeros(1, 9000, 1, SIZE, dtype=dtype)

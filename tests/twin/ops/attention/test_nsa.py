@@ -8,8 +8,9 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import HALVES, SCALE, ends, normal
+from tests.twin.ops.attention.inference import SCALE, ends
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 # ---- compressed tokens
 
@@ -31,7 +32,7 @@ def compressed(tokens: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     return torch.stack(out)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_compress(dtype: torch.dtype) -> None:
     """Forward and backward; blocks overlap, and short sequences have none."""
     tokens, weight = normal(sum(LENGTHS), HEADS, WIDTH, dtype=dtype), normal(SIZE, HEADS, seed=1)
@@ -52,7 +53,7 @@ def test_compress(dtype: torch.dtype) -> None:
         agree(one, other.grad.to(dtype))
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_compress_into_cache(dtype: torch.dtype) -> None:
     """The last block of those sequences whose last token ends one."""
     page, lengths = 5, [8, 9, 3, 4]
@@ -114,7 +115,7 @@ def importance(weights: torch.Tensor, blocks: int) -> torch.Tensor:
     return result
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("masked", [True, False])
 def test_compress_attention(dtype: torch.dtype, *, masked: bool) -> None:
     query = normal(sum(QUERIES), QUERY_HEADS, WIDTH, dtype=dtype)
@@ -157,7 +158,7 @@ def test_compress_attention(dtype: torch.dtype, *, masked: bool) -> None:
 PAGE = 16
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["TND", "BSND"])
 def test_compress_attention_of_one_query(dtype: torch.dtype, layout: str) -> None:
     """Keys lie in pages; the first block and the last two are chosen first."""
@@ -227,7 +228,7 @@ def hidden_keys(chosen: torch.Tensor, queries: int, keys: int, *, causal: bool) 
     return ~seen.repeat_interleave(GROUP, 0)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("causal", [True, False])
 def test_selected_attention(dtype: torch.dtype, *, causal: bool) -> None:
     """Forward and backward."""
@@ -270,7 +271,7 @@ def test_selected_attention(dtype: torch.dtype, *, causal: bool) -> None:
         torch.testing.assert_close(one.cpu(), other.grad.to(dtype), rtol=2e-2, atol=5e-3)
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BSND", "BSH", "TND"])
 def test_selected_attention_of_one_query(dtype: torch.dtype, layout: str) -> None:
     """-1 stands for no block; the last block is shorter."""

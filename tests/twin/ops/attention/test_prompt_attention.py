@@ -6,12 +6,10 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import (
+from tests.twin.ops.attention.inference import (
     BATCH,
     CAUSAL,
     FORMS,
-    HALVES,
     HEADS,
     KEYS,
     PAGE,
@@ -20,8 +18,9 @@ from tests.twin.ops.inference import (
     SCALE,
     WIDTH,
     attend_all,
-    normal,
 )
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 KEY_HEADS = 2
 
@@ -37,7 +36,7 @@ def operands(queries: int, dtype: torch.dtype = torch.float16) -> list[torch.Ten
 OPTIONS = {"num_heads": HEADS, "num_key_value_heads": KEY_HEADS, "scale_value": SCALE}
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BSH", "BSND", "BNSD", "BNSD_BSND"])
 @pytest.mark.parametrize("lengths", [None, ([6, 0, 3], [8, 2, 5])])
 def test_prompt(
@@ -93,7 +92,7 @@ def test_single_query_of_a_prompt() -> None:
     agree(actual, expected.half())
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BSH", "BSND", "BNSD"])
 def test_decoding(layout: str, dtype: torch.dtype) -> None:
     query, key, value = operands(1, dtype)

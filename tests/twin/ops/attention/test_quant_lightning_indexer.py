@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 import torch
 import torch_npu
@@ -19,24 +17,15 @@ from tests.twin.ops.attention.indexer_problems import (
     apart,
     check_quant,
     on_device,
-    one_thread,
     quant_call,
     quant_reference,
 )
 from tests.twin.ops.compare import rejects
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+pytestmark = pytest.mark.usefixtures("one_thread")
 E4M3 = torch.float8_e4m3fn
 KINDS = [(torch.int8, torch.float16), (E4M3, torch.float16), (E4M3, torch.bfloat16)]
 REFUSED = torch_npu.npu_quant_lightning_indexer
-
-
-@pytest.fixture(autouse=True, scope="module")
-def few_threads() -> Iterator[None]:
-    with one_thread():
-        yield
 
 
 @pytest.mark.parametrize(("dtype", "weights"), KINDS)

@@ -12,21 +12,13 @@ from tests.twin.on_twin import output
 from tests.twin.ops.attention.sparse_block import CACHES, Block, assert_agrees, copied, native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Inputs = dict[str, torch.Tensor]
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = Block(lengths=(1, 130, 300, 257))
 FULL = {"hidden": 7168, "rank": 1536, "heads": 128, "index_heads": 64}
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small work: threads would mostly wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize(

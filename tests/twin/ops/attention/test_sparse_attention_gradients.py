@@ -10,13 +10,10 @@ import torch_npu
 
 from opwright.reference.lightning_indexer import lightning_indexer
 from opwright.reference.sparse_flash_attention import sparse_flash_attention
+from tests.twin.ops.samples import normal
 
 pytestmark = pytest.mark.filterwarnings("ignore:TypedStorage", "ignore:.*out-of-place gradient")
-HALF, SHORT = torch.float16, torch.int32
-
-
-def normal(*shape: int, seed: int, dtype: torch.dtype = HALF) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+SHORT = torch.int32
 
 
 def on(device: str, value: Any) -> Any:  # noqa: ANN401 - an argument of any operator

@@ -23,8 +23,7 @@ from tests.twin.ops.attention.sparse_cases import (
     of_all_kinds,
     operands,
 )
-
-HALVES = (torch.bfloat16, torch.float16)
+from tests.twin.ops.compare import HALVES
 
 
 @pytest.mark.parametrize(("layout", "layout_kv"), LAYOUTS)

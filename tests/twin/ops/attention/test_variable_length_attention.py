@@ -10,23 +10,19 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.ops.attention.inference import SCALE, ends
 from tests.twin.ops.compare import agree, rejects
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     Attention = Callable[..., object]
 
-SCALE = 0.3
 HEADS, WIDTH = 4, 8
 QUERIES, KEYS = [3, 0, 6, 5], [8, 4, 6, 2]
 COMPRESSED = torch.ones(2048, 2048, dtype=torch.bool).triu(1)
-
-
-def ends(lengths: Sequence[int]) -> list[int]:
-    return torch.tensor(lengths).cumsum(0).tolist()
 
 
 def hidden_keys(mode: int, queries: int, keys: int, prefix: int) -> torch.Tensor:

@@ -212,8 +212,7 @@ def report(family: str) -> None:
 @functools.cache
 def outcomes(family: str) -> dict[int, str]:
     """Return what each call said; of the one during which the process died, the signal."""
-    module = f"from tests.twin.ops import {__name__.rpartition('.')[2]} as calls"
-    done = on_twin.run(f"{module}\ncalls.report({family!r})")
+    done = on_twin.run(f"from {__name__} import report\nreport({family!r})")
     found: dict[int, str] = dict(json.loads(line) for line in done.stdout.splitlines())
     if done.returncode != 0:
         end = signal.Signals(-done.returncode).name if done.returncode < 0 else done.stderr

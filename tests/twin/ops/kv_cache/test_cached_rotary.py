@@ -7,11 +7,10 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import normal
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 TOKENS, POSITIONS, HEAD = 5, 11, 16
 NEOX = True
 
@@ -108,7 +107,7 @@ def rotated(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tens
     return x * cos.float() + torch.cat([-b, a], -1) * sin.float()
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("quantized", ["", "scale", "scale and offset"])
 def test_joint_projection(dtype: torch.dtype, quantized: str) -> None:
     tokens = BATCH * LENGTH
@@ -164,7 +163,7 @@ def test_joint_projection(dtype: torch.dtype, quantized: str) -> None:
 # ---- npu_rope_quant_kvcache, npu_dequant_rope_quant_kvcache
 
 
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("mode", ["contiguous", "page"])
 @pytest.mark.parametrize("offset", [True, False])
 def test_quantized_cache(dtype: torch.dtype, mode: str, *, offset: bool) -> None:

@@ -9,7 +9,7 @@ import torch
 import torch_npu
 
 from tests.twin.ops.compare import agree, near_integers, rejects
-from tests.twin.ops.inference import normal
+from tests.twin.ops.samples import normal
 
 HIDDEN, LOW, HEADS, NOPE, LATENT, ROPE = 64, 48, 3, 16, 32, 32
 BATCH, LENGTH, PAGES, PAGE = 2, 3, 5, 4

@@ -6,12 +6,10 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, close, rejects, run_on_npu
+from tests.twin.ops.compare import HALVES, agree, close, rejects, run_on_npu
 from tests.twin.ops.low_bits import E2M1, E4M3, Format, hifloat8, microscaled
 from tests.twin.ops.quantization.test_quantization import packed
 from tests.twin.ops.samples import some
-
-HALVES = (torch.float16, torch.bfloat16)
 
 
 def whole(shape: tuple[int, ...], low: int = -9, high: int = 10) -> torch.Tensor:

@@ -6,11 +6,10 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import close, near_integers, rejects, run_on_npu
+from tests.twin.ops.compare import HALVES, close, near_integers, rejects, run_on_npu
 from tests.twin.ops.quantization.test_quantization import packed
 from tests.twin.ops.samples import some
 
-HALVES = (torch.float16, torch.bfloat16)
 matmul = torch_npu.npu_weight_quant_batchmatmul
 
 

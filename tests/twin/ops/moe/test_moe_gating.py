@@ -7,10 +7,9 @@ import torch
 import torch_npu
 from torch.nn import functional
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
 from tests.twin.ops.samples import positions, some
 
-HALVES = (torch.float16, torch.bfloat16)
 SHAPES = [(5, 8), (2, 3, 16), (1, 4)]
 
 

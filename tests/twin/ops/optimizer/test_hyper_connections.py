@@ -6,12 +6,11 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import normal
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
+from tests.twin.ops.samples import normal
 
 STREAMS, WIDTH = 4, 16
 LEADING = pytest.mark.parametrize("leading", [(5,), (2, 3)], ids=str)
-HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 
 
 def single(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -19,7 +18,7 @@ def single(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 @LEADING
-@HALVES
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("mixed", [True, False])
 def test_post(leading: tuple[int, ...], dtype: torch.dtype, *, mixed: bool) -> None:
     """Forward and backward."""

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.compare import HALVES, agree, rejects, run_on_npu
 from tests.twin.ops.low_bits import (
     E1M2,
     E2M1,
@@ -19,8 +19,6 @@ from tests.twin.ops.low_bits import (
     pairs,
     stored,
 )
-
-HALVES = (torch.float16, torch.bfloat16)
 
 
 def spread(shape: tuple[int, ...], dtype: torch.dtype = torch.float16) -> torch.Tensor:

@@ -7,12 +7,11 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, near_integers, rejects
+from tests.twin.ops.compare import HALVES, agree, near_integers, rejects
 from tests.twin.ops.low_bits import E2M1, E4M3, E5M2, Format, microscaled, nearly, pairs, stored
 from tests.twin.ops.quantization.test_quantization import unpacked
 from tests.twin.ops.samples import some
 
-HALVES = (torch.float16, torch.bfloat16)
 EPS = 1e-6
 
 

@@ -7,10 +7,8 @@ import torch
 import torch_npu
 
 from tests.twin.aclnn_calls import CODES, call
-from tests.twin.ops.compare import agree, copied, rejects, run_on_npu
+from tests.twin.ops.compare import HALVES, agree, copied, rejects, run_on_npu
 from tests.twin.ops.samples import some
-
-HALVES = (torch.float16, torch.bfloat16)
 
 
 def unpacked(packed: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ import torch
 import torch_npu
 from torch.nn import functional
 
+from tests.twin.graphs.captures import capture
 from tests.twin.ops.compare import agree
 
 if TYPE_CHECKING:
@@ -59,13 +60,6 @@ DRAWS: dict[str, Draw] = {
 draws = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
 
 
-def captured(draw: Draw) -> tuple[torch_npu.npu.NPUGraph, torch.Tensor]:
-    graph = torch_npu.npu.NPUGraph()
-    with torch_npu.npu.graph(graph):
-        result = draw()
-    return graph, result
-
-
 def replays(graph: torch_npu.npu.NPUGraph, result: torch.Tensor, count: int) -> list[torch.Tensor]:
     numbers = []
     for _ in range(count):
@@ -77,7 +71,7 @@ def replays(graph: torch_npu.npu.NPUGraph, result: torch.Tensor, count: int) -> 
 @draws
 def test_replays_go_on_as_eager_calls_do(draw: Draw) -> None:
     """Each replay gives the numbers that the next eager call would give, and eager calls go on."""
-    graph, result = captured(draw)
+    graph, result = capture(draw)
     torch_npu.npu.manual_seed(5)
     expected = [draw().cpu() for _ in range(REPLAYS + 1)]
     torch_npu.npu.manual_seed(5)
@@ -92,7 +86,7 @@ def test_several_draws_in_one_graph() -> None:
     def draw() -> torch.Tensor:
         return torch.cat((torch.rand(COUNT, device="npu"), empty().normal_(), empty().uniform_()))
 
-    graph, result = captured(draw)
+    graph, result = capture(draw)
     torch_npu.npu.manual_seed(9)
     expected = [draw().cpu() for _ in range(REPLAYS)]
     torch_npu.npu.manual_seed(9)
@@ -103,7 +97,7 @@ def test_several_draws_in_one_graph() -> None:
 
 def test_two_graphs_share_the_state() -> None:
     """Replays in turn give one sequence of numbers, as eager calls in that order do."""
-    first, second = captured(DRAWS["rand"]), captured(DRAWS["normal"])
+    first, second = capture(DRAWS["rand"]), capture(DRAWS["normal"])
     torch_npu.npu.manual_seed(3)
     expected = [DRAWS[name]().cpu() for name in ("rand", "normal", "normal", "rand")]
     torch_npu.npu.manual_seed(3)
@@ -112,7 +106,7 @@ def test_two_graphs_share_the_state() -> None:
 
 
 def test_saved_state_repeats_a_replay() -> None:
-    graph, result = captured(DRAWS["dropout"])
+    graph, result = capture(DRAWS["dropout"])
     replays(graph, result, 1)
     state = torch_npu.npu.get_rng_state()
     (before,) = replays(graph, result, 1)

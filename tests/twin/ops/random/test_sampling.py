@@ -9,7 +9,7 @@ import torch
 import torch_npu
 
 from tests.twin.ops.compare import agree, rejects, run_on_npu
-from tests.twin.ops.inference import normal
+from tests.twin.ops.samples import normal
 
 ROWS, WORDS = 6, 40
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)

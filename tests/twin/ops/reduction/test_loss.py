@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.twin.ops.compare import check, check_out, rejects
+from tests.twin.ops.compare import HALVES, check, check_out, rejects
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import positions, some
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REDUCTIONS = ("none", "mean", "sum")
-HALF = (torch.bfloat16, torch.float16)
 PAIRWISE: dict[str, Callable[..., torch.Tensor]] = {
     "mse": functional.mse_loss,
     "l1": functional.l1_loss,
@@ -41,7 +40,7 @@ def test_pairwise(name: str, reduction: str) -> None:
         leaf((4, 5)),
         leaf((5, 4), seed=4),
     )
-    for dtype in HALF:
+    for dtype in HALVES:
         check(PAIRWISE[name], some((4, 5), dtype), some((4, 5), dtype) + 1, reduction=reduction)
 
 
@@ -134,7 +133,7 @@ def test_cross_entropy(smoothing: float) -> None:
     loss = partial(functional.cross_entropy, label_smoothing=smoothing)
     check_gradients(loss, leaf((6, 5)), positions((6,), 5))
     check_gradients(loss, leaf((6, 5)), probabilities((6, 5)))
-    for dtype in HALF:
+    for dtype in HALVES:
         check_gradients(loss, leaf((6, 5), dtype), positions((6,), 5))
 
 

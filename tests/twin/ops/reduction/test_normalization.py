@@ -10,11 +10,10 @@ import torch_npu
 from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import agree, check
+from tests.twin.ops.compare import HALVES, agree, check
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
 
-HALF = (torch.bfloat16, torch.float16)
 EPS = 1e-5
 
 
@@ -46,7 +45,7 @@ def test_batch_norm_layouts() -> None:
         torch.testing.assert_close(batch_norm(tensor.to("npu")).cpu(), batch_norm(tensor))
 
 
-@pytest.mark.parametrize("dtype", HALF, ids=str)
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("wide", [True, False])
 def test_batch_norm_of_half(dtype: torch.dtype, wide: bool) -> None:  # noqa: FBT001
     """With float32 parameters (autocast) and with half ones (a half model)."""
@@ -76,7 +75,7 @@ def test_layer_norm(shape: tuple[int, ...], affine: bool) -> None:  # noqa: FBT0
     check(lambda x: functional.layer_norm(x.t(), (4,)), some((4, 6), torch.float32))
 
 
-@pytest.mark.parametrize("dtype", HALF, ids=str)
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
 def test_layer_norm_of_half(dtype: torch.dtype) -> None:
     for kept in (dtype, torch.float32):
         tensors = leaf((4, 6), dtype), leaf((6,), kept, seed=6), leaf((6,), kept, seed=7)
@@ -171,7 +170,7 @@ def rms(x: torch.Tensor, gamma: torch.Tensor, eps: float) -> tuple[torch.Tensor,
     return (x.float() * rstd * gamma.float()).to(x.dtype), rstd
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, *HALF], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 def test_npu_rms_norm(dtype: torch.dtype) -> None:
     x, gamma = some((2, 3, 8), dtype), some((8,), dtype)
     agree(
@@ -190,7 +189,7 @@ def test_npu_rms_norm_gradient() -> None:
     check_gradients(run, leaf((2, 3, 8)), leaf((8,), seed=6))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, *HALF], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES], ids=str)
 def test_npu_add_rms_norm(dtype: torch.dtype) -> None:
     x1, x2, gamma = some((2, 3, 8), dtype), some((2, 3, 8), dtype).flip(0), some((8,), dtype)
     y, rstd = rms(x1 + x2, gamma, 1e-6)

@@ -12,7 +12,7 @@ from torch import nn
 
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import rejects
-from tests.twin.ops.inference import normal
+from tests.twin.ops.samples import normal
 
 LSTM, GRU = torch.ops.npu._lstm_npu, torch.ops.npu._gru_npu  # noqa: SLF001
 Network: TypeAlias = nn.LSTM | nn.GRU

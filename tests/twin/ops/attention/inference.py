@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import pytest
 import torch
 import torch_npu
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 PAGE, PAGES = 16, 9
 SCALE = 0.3
 BATCH, HEADS, QUERIES, KEYS, WIDTH = 3, 4, 6, 8, 16
-HALVES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 LAYOUTS = {  # of the query, and of the result
     name: (name.partition("_")[0], name.rpartition("_")[2])
     for name in [
@@ -43,10 +41,6 @@ FORMS = {
     "NTD": lambda heads: heads.transpose(0, 1).flatten(1, 2),
 }
 CAUSAL = torch.ones(2048, 2048, dtype=torch.bool).triu(1)
-
-
-def normal(*shape: int, dtype: torch.dtype = torch.float16, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
 def to_npu(tensor: torch.Tensor) -> torch.Tensor:
