@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opwright.declare.operator import Operator
     from opwright.derive.facts import BackwardArgument
 
-__all__ = ["derive_backward", "formula_names"]
+__all__ = ["derive_backward", "formula_value"]
 
 
 def derive_backward(
@@ -187,10 +187,10 @@ RESULT = re.compile(r"result(\d*)")
 GRAD = re.compile(r"grad(?:_(\w+))?")
 
 
-def value_of(
+def formula_value(
     node: ast.expr, operator: Operator, outputs: tuple[Output, ...]
 ) -> BackwardArgument | None:
-    """Return the value that a formula's operand names; None if it names none."""
+    """Return the gradient or saved value that a part of a formula names; None if it names none."""
     names = [output.name for output in outputs]
     match node:
         case ast.Subscript(ast.Name("grads"), ast.Constant(int(index))) if index < len(names):
@@ -225,7 +225,7 @@ def direct_call(
     called = declared.get(node.func.id)
     if called is None or len(called.schema.arguments) != len(node.args):
         return None
-    values = [value_of(argument, operator, outputs) for argument in node.args]
+    values = [formula_value(argument, operator, outputs) for argument in node.args]
     if any(value is None for value in values):
         return None
     arguments = tuple(value for value in values if value is not None)
@@ -244,7 +244,7 @@ def formula_names(
 ) -> tuple[BackwardArgument, ...]:
     """Return the gradients and saved values that a formula uses: arguments first, then outputs."""
     nodes = ast.walk(ast.parse(expression.strip(), mode="eval"))
-    found = {value_of(node, operator, outputs) for node in nodes if isinstance(node, ast.expr)}
+    found = {formula_value(node, operator, outputs) for node in nodes if isinstance(node, ast.expr)}
     known: list[BackwardArgument] = [Gradient(output.name) for output in outputs]
     known += [SavedArgument(argument.name) for argument in operator.schema.arguments]
     known += [SavedOutput(output.name) for output in outputs]
@@ -264,7 +264,9 @@ class Renamed(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         """Replace one node, or go on inside."""
-        value = value_of(node, self.operator, self.outputs) if isinstance(node, ast.expr) else None
+        value = (
+            formula_value(node, self.operator, self.outputs) if isinstance(node, ast.expr) else None
+        )
         if value is None:
             return self.generic_visit(node)
         return ast.copy_location(ast.Name(self.names[value], ast.Load()), node)

@@ -46,9 +46,13 @@ def build_extension(request: Request, progress: Progress) -> Built:
         toolchain = find_toolchain(os.environ, TORCH)
         detail.text = f"{toolchain.compiler_version}, torch_npu {toolchain.torch_npu_version}"
     modules = [read_module(file, toolchain.torch_npu) for file in inputs.python]
-    with progress.step("read", shown(inputs.functions)) as detail:
+    documents = ", ".join(map(shown, filter(None, (inputs.functions, inputs.derivatives))))
+    with progress.step("read", documents) as detail:
         entries = read_entries(inputs)
-        detail.text = f"{shown(inputs.functions)}: {counted(len(entries.entries), 'operator')}"
+        found = [counted(len(entries.entries), "operator")]
+        if inputs.derivatives is not None:
+            found.append(counted(len(entries.derivatives), "derivative"))
+        detail.text = f"{documents}: {', '.join(found)}"
     for note in [*entries.left_out, *entries.notes, *module_notes(entries, modules)]:
         progress.note(note)
     files = generated(inputs, entries, modules, toolchain)

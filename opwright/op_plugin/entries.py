@@ -13,6 +13,7 @@ from opwright.errors import DiagnosticsError
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
 from opwright.op_plugin.inputs import shown, text_of
 from opwright.op_plugin.keys import ENTRY_SPECIAL, GEN_SPECIAL, check_keys
+from opwright.sources.derivatives import read_derivatives
 from opwright.sources.gen_opapi import inherited, new_outputs
 from opwright.sources.op_plugin import known_versions, read_op_plugin
 from opwright.sources.versions import minor, read_versions
@@ -20,9 +21,11 @@ from opwright.sources.yaml_text import flow, load_document
 from opwright.validate import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from opwright.declare.operator import Declaration, Operator
+    from opwright.declare.place import Place
     from opwright.declare.schema import Schema
     from opwright.derive.facts import OperatorFacts, SetFacts
     from opwright.op_plugin.inputs import Inputs
@@ -95,10 +98,13 @@ class Entries:
         Operators that are not among them, and why.
     notes
         What a person should know about them.
+    derivatives
+        By name of an operator, the place of its derivative.
     """
 
     entries: tuple[Entry, ...]
     facts: SetFacts
+    derivatives: Mapping[str, Place]
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -161,7 +167,22 @@ def read_entries(inputs: Inputs) -> Entries:
         )
         for operator, raw, kernels in chosen
     )
-    return Entries(entries=entries, facts=facts, left_out=tuple(left_out), notes=notes)
+    return Entries(
+        entries=entries,
+        facts=facts,
+        derivatives=derivative_places(derivatives, entries),
+        left_out=tuple(left_out),
+        notes=notes,
+    )
+
+
+def derivative_places(file: Path | None, entries: Sequence[Entry]) -> dict[str, Place]:
+    """Return where the derivatives of operators stand."""
+    if file is None:
+        return {}
+    read, _ = read_derivatives(text_of(file), VERSIONS, where=shown(file))
+    used = {entry.schema for entry in entries if entry.facts.autograd is not None}
+    return {each.schema.full_name: each.place for each in read if each.schema in used}
 
 
 def select(

@@ -90,4 +90,6 @@ class KernelError(OpPluginError):
 
     id = "OPW-O009"
     title = "a kernel cannot be compiled"
-    usual_fix = "correct the line: in the kernel, or the C++ of gen_opapi in the YAML"
+    usual_fix = (
+        "correct the line: in the kernel, the C++ of gen_opapi, or the formula in derivatives.yaml"
+    )

@@ -20,7 +20,7 @@ from opwright.op_plugin.headers import INCLUDE, INTERFACES
 from opwright.op_plugin.inputs import shown
 from opwright.op_plugin.package import library_name
 from opwright.op_plugin.signatures import signature
-from opwright.op_plugin.units import SOURCES
+from opwright.op_plugin.units import AUTOGRAD, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,10 +90,7 @@ def compile_extension(
     except CompilerFailure as failure:
         log = request.work.parent / f"{request.name}.log"
         write_log(log, failure)
-        places = {
-            entry.schema.name: f"{NAMESPACE}::{entry.facts.name}, {entry.facts.operator.place}"
-            for entry in entries.entries
-        }
+        places = operator_places(entries, failure.source)
         told = describe(failure, builder.sources, places, log, shown)
         own_fix = None if told.fix == told.usual_fix else told.fix
         raise KernelError(where=told.where, got=told.got, fix=own_fix) from failure
@@ -102,6 +99,16 @@ def compile_extension(
         library = link_extension(builder, [unit.object for unit in compiled], name, entries)
         detail.from_cache = library.from_cache
     return library
+
+
+def operator_places(entries: Entries, unit: Path) -> dict[str, str]:
+    """Return by an operator's name in C++ what it is called, and where what a unit has stands."""
+    of_derivatives = entries.derivatives if unit.name == AUTOGRAD else {}
+    return {
+        entry.schema.name: f"{NAMESPACE}::{entry.facts.name}, "
+        f"{of_derivatives.get(entry.facts.name, entry.facts.operator.place)}"
+        for entry in entries.entries
+    }
 
 
 def link_extension(

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument
     from opwright.op_plugin.entries import Entries, Entry
 
-__all__ = ["SOURCES", "emit_units", "has_meta"]
+__all__ = ["AUTOGRAD", "SOURCES", "emit_units", "has_meta"]
 
 SOURCES = "csrc"
+AUTOGRAD = "autograd.cpp"
 HANDLE = re.compile(r"\b(\w+)\(\)\.(?:call|redispatch)\(")
 # Kernels for these bring their own autograd.
 OF_AUTOGRAD = frozenset({"AutogradPrivateUse1", "CompositeImplicitAutograd"})
@@ -66,9 +67,11 @@ def emit_units(
     ]
     units = {"operators.cpp": operators_unit(own, with_meta, headers)}
     differentiable = [code for _, code in own if code.facts.autograd is not None]
-    derivatives = autograd_unit(differentiable, codes, NAMESPACE) if differentiable else None
+    derivatives = (
+        autograd_unit(differentiable, codes, NAMESPACE, formulas=True) if differentiable else None
+    )
     if derivatives is not None:
-        units["autograd.cpp"] = derivatives
+        units[AUTOGRAD] = derivatives
     whole = "\n".join(units.values())
     handles = set(HANDLE.findall(whole))  # once: a thousand operators make a long text
     called = [code for code in codes.values() if code.name in handles]

@@ -54,6 +54,16 @@ custom:
       exec: aclnnTAbsent
 """
 
+# Gradients that are expressions, and a call with what the operator's schema has by default.
+DERIVATIVES = """\
+backward:
+  - name: npu_t_mul(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
+    x: grad * (y * alpha)
+    y: npu_t_mul(grad * alpha, x)
+  - name: npu_t_stats(Tensor x, int[1] dim, bool keepdim=False) -> Tensor
+    x: grad.expand_as(x)
+"""
+
 HEADER = """\
 #pragma once
 #include <ATen/core/Tensor.h>
@@ -175,6 +185,28 @@ def told(function, *arguments):
         return str(error)
     raise AssertionError(function)
 
+
+# derivatives whose formulas are expressions, alone, twice, and in a compiled graph
+def gradients(function, *arguments):
+    leaves = [each.clone().requires_grad_() for each in arguments]
+    function(*leaves).sum().backward()
+    return [each.grad.cpu() for each in leaves]
+
+
+def product(left, right):
+    return torch_npu.npu_t_mul(left, right, alpha=2.0)
+
+
+want = [(2 * y).expand(3, 4), 2 * x.sum(0)]
+torch.testing.assert_close(gradients(product, xn, yn), want)
+compiled = torch.compile(product, backend="aot_eager", fullgraph=True)
+torch.testing.assert_close(gradients(compiled, xn, yn), want)
+spread = gradients(lambda each: torch_npu.npu_t_stats(each, [0]), xn)
+torch.testing.assert_close(spread, [torch.ones(3, 4)])
+twice = xn.clone().requires_grad_()
+(first,) = torch.autograd.grad(product(twice, twice).sum(), twice, create_graph=True)
+first.sum().backward()
+torch.testing.assert_close(twice.grad.cpu(), torch.full((3, 4), 4.0))
 
 message = told(torch_npu.npu_t_kinds, xn, 0, [1], None, "", None, 1, [], None)
 assert message.startswith("n is not positive\\n[ERROR] ERR01003 OPS"), message

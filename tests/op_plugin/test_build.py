@@ -20,7 +20,7 @@ from opwright.cli import app
 from opwright.op_plugin.build import build_extension
 from opwright.op_plugin.errors import KernelError
 from opwright.op_plugin.request import Request
-from tests.op_plugin.extensions import CHECKS, FUNCTIONS, HEADER, KERNEL, REFERENCE
+from tests.op_plugin.extensions import CHECKS, DERIVATIVES, FUNCTIONS, HEADER, KERNEL, REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         sources = root / "sources"
         sources.mkdir()
         (sources / "op_plugin_functions.yaml").write_text(FUNCTIONS)
+        (sources / "derivatives.yaml").write_text(DERIVATIVES)
         (sources / "kernels.cpp").write_text(KERNEL)
         (sources / "sizes.h").write_text(HEADER)
         (root / "reference.py").write_text(REFERENCE)
@@ -99,6 +100,9 @@ def test_a_second_build_is_from_the_cache_and_equal(
     )
     assert again.wheel.read_bytes() == before
     steps = {step.name: step.from_cache for step in progress.steps}
+    assert [step.what for step in progress.steps if step.name == "read"] == [
+        "sources/op_plugin_functions.yaml, sources/derivatives.yaml: 7 operators, 2 derivatives"
+    ]
     assert {name for name, cached in steps.items() if cached} == {"generate", "compile", "link"}
 
 
@@ -156,3 +160,21 @@ def test_a_mistake_in_a_kernel_is_shown_with_its_lines(
     ), text
     assert "  > 16 |   auto second = npu_preparation::apply_tensor_for(x, {n});\n" in text
     assert "all messages: build/t_ops.log" in text
+
+
+@pytest.mark.build
+def test_a_mistake_in_a_derivative_is_told_with_its_place(
+    folder: Path, built: tuple[Built, Progress]
+) -> None:
+    assert built
+    derivatives = folder / "sources" / "derivatives.yaml"
+    derivatives.write_text(DERIVATIVES.replace("grad.expand_as(x)", "grad.spread_as(x)"))
+    try:
+        with pytest.raises(KernelError) as caught:
+            build_extension(request_of(folder), Progress())
+    finally:
+        derivatives.write_text(DERIVATIVES)
+    text = str(caught.value)
+    assert "operator npu::npu_t_stats, sources/derivatives.yaml:5\n" in text, text
+    assert "has no member named 'spread_as'" in text.replace("\u2018", "'").replace("\u2019", "'")
+    assert "or the formula in derivatives.yaml" in text

@@ -23,9 +23,13 @@ class Derivative:
     ----------
     code, backward
         The operator, and the operator that is its backward.
+    has_formulas
+        Whether the node computes formulas itself, and does not call the operator.
     """
 
-    def __init__(self, code: OperatorCode, backward: OperatorCode) -> None:
+    def __init__(
+        self, code: OperatorCode, backward: OperatorCode, *, has_formulas: bool = False
+    ) -> None:
         autograd = code.facts.autograd
         assert autograd is not None
         optional = [a.name for a in code.facts.schema.mutated if a.type.optional]
@@ -37,6 +41,7 @@ class Derivative:
             )
         self.code = code
         self.backward = backward
+        self.has_formulas = has_formulas
         self.autograd: Autograd = autograd
         self.node = f"{pascal(code.name)}Node"
         self.saved = {
@@ -64,6 +69,17 @@ class Derivative:
         return isinstance(value, SavedArgument) and (
             self.argument(value.name).type.has_tensors and self.argument(value.name).type.is_list
         )
+
+    def unpacked(self, value: SavedArgument | SavedOutput) -> str:
+        """Return a saved value in the node; a tensor that was None is undefined."""
+        name = self.saved[value]
+        if self.is_list(value):
+            optional = self.argument(value.name).type.optional_elements
+            return f"unpack{'_optional' if optional else ''}({name})"
+        if not self.is_tensor(value):
+            return name
+        # An output has this node in its graph.
+        return f"{name}.unpack({'getptr()' if isinstance(value, SavedOutput) else ''})"
 
     @property
     def written(self) -> list[str]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.derive.facts import Gradient, SavedOutput
+from opwright.derive.facts import Gradient
 from opwright.emit.cpp.autograd.derivative import value_name
+from opwright.emit.cpp.autograd.formulas import apply_formulas
 from opwright.emit.cpp.layout import block, flow, message
 from opwright.emit.cpp.names import pascal
 from opwright.emit.cpp.types import kept_type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from opwright.declare.schema import Argument
-    from opwright.derive.facts import BackwardArgument, SavedArgument
+    from opwright.derive.facts import BackwardArgument, SavedArgument, SavedOutput
     from opwright.emit.cpp.autograd.derivative import Derivative
+    from opwright.emit.cpp.operators import OperatorCode
 
 __all__ = ["node"]
 
@@ -30,12 +34,12 @@ def member(code: Derivative, value: SavedArgument | SavedOutput) -> str:
     return f"{kept_type(argument.type, where=where)} {name}{{}};"
 
 
-def node(code: Derivative) -> list[str]:
+def node(code: Derivative, operators: Mapping[str, OperatorCode]) -> list[str]:
     """Return the node."""
     name = pascal(code.code.name)
     members = [member(code, value) for value in code.saved]
     body = [
-        *block(["variable_list apply(variable_list&& grads) override {"], apply(code)),
+        *block(["variable_list apply(variable_list&& grads) override {"], apply(code, operators)),
         *release(code),
         f'std::string name() const override {{ return "{name}Backward"; }}',
     ]
@@ -57,8 +61,17 @@ def release(code: Derivative) -> list[str]:
     return block(["void release_variables() override {"], lines) if lines else []
 
 
-def apply(code: Derivative) -> list[str]:
-    """Return the body that calls the backward operator."""
+def apply(code: Derivative, operators: Mapping[str, OperatorCode]) -> list[str]:
+    """Return the body: nothing for no gradient, else what the formulas or the operator say."""
+    return [
+        *block(["if (!any_defined(grads)) {"], ["return variable_list(num_outputs());"]),
+        *refuse_only_saved(code),
+        *(apply_formulas(code, operators) if code.has_formulas else call_backward(code)),
+    ]
+
+
+def call_backward(code: Derivative) -> list[str]:
+    """Return the statements that call the backward operator and return the gradients."""
     taken = code.backward.facts.schema.arguments
     values = [
         passed(code, value, argument)
@@ -66,16 +79,11 @@ def apply(code: Derivative) -> list[str]:
     ]
     call = f"{code.backward.name}().call("
     results = code.backward.facts.schema.results
-    count = len(results)
-    nothing = "if (!any_defined(grads)) {"
-    guard = block([nothing], ["return variable_list(num_outputs());"])
-    guard += refuse_only_saved(code)
-    if count == 1 and not results[0].type.is_list:
-        return [*guard, *flow(f"return {{{call}", values, ")};")]
-    if count == 1:
-        return [*guard, *flow(f"return {call}", values, ");")]
+    if len(results) == 1:
+        opening, end = ("", ");") if results[0].type.is_list else ("{", ")};")
+        return flow(f"return {opening}{call}", values, end)
     names = [f"grad_{name}" for name in code.autograd.inputs]
-    lines = [*guard, *flow(f"auto [{', '.join(names)}] = {call}", values, ");")]
+    lines = flow(f"auto [{', '.join(names)}] = {call}", values, ");")
     if not any(result.type.is_list for result in results):
         return [*lines, *flow("return {", names, "};")]
     lines.append("variable_list results;")
@@ -109,13 +117,6 @@ def passed(code: Derivative, value: BackwardArgument, argument: Argument) -> str
         if len(code.autograd.outputs) == 1:
             return f"grads[{index}]"
         return f"grads[{index}].defined() ? grads[{index}] : input_metadata({index}).zeros_like()"
-    name = code.saved[value]
-    if code.is_list(value):
-        optional = code.argument(value.name).type.optional_elements
-        return f"unpack{'_optional' if optional else ''}({name})"
-    if not code.is_tensor(value):
-        return name
-    # An output has this node in its graph.
-    own = "getptr()" if isinstance(value, SavedOutput) else ""
-    unpacked = f"{name}.unpack({own})"
-    return f"if_defined({unpacked})" if argument.type.optional else unpacked
+    unpacked = code.unpacked(value)
+    is_optional = code.is_tensor(value) and argument.type.optional
+    return f"if_defined({unpacked})" if is_optional else unpacked

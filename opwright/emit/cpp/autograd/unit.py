@@ -59,8 +59,19 @@ def shared_functions(
     return [line for name in names for line in function_lines(name)]
 
 
+def derivative(code: OperatorCode, backward: OperatorCode, *, formulas: bool) -> Derivative:
+    """Return the derivative of an operator."""
+    python = backward.facts.python
+    is_formula = python is not None and python.kind == "formula"
+    return Derivative(code, backward, has_formulas=formulas and is_formula)
+
+
 def autograd_unit(
-    codes: Sequence[OperatorCode], by_name: Mapping[str, OperatorCode], namespace: str
+    codes: Sequence[OperatorCode],
+    by_name: Mapping[str, OperatorCode],
+    namespace: str,
+    *,
+    formulas: bool = False,
 ) -> str | None:
     """Return autograd.cpp; None if no operator needs it.
 
@@ -68,9 +79,12 @@ def autograd_unit(
     ----------
     by_name
         All operators of the set, among them those that are backwards.
+    formulas
+        Whether gradients that are expressions are computed here; else Python has an operator that
+        computes them.
     """
     derivatives = [
-        Derivative(code, by_name[code.facts.autograd.operator])
+        derivative(code, by_name[code.facts.autograd.operator], formulas=formulas)
         for code in codes
         if code.facts.autograd is not None
     ]
@@ -79,7 +93,7 @@ def autograd_unit(
     raising = [code for code in others if not is_out_variant(code)]
     if not derivatives and not others:
         return None
-    functions = [line for each in derivatives for line in [*node(each), *kernel(each)]]
+    functions = [line for each in derivatives for line in [*node(each, by_name), *kernel(each)]]
     functions += [line for code in refusing for line in refusal(code)]
     functions += [line for code in raising for line in unimplemented(code)]
     shared = ["using torch::autograd::variable_list;", ""] if derivatives else []
@@ -90,7 +104,7 @@ def autograd_unit(
     entries = [each.code for each in derivatives] + others
     return namespaced(
         namespace,
-        head(text),
+        head(text, formulas=any(each.has_formulas for each in derivatives)),
         [*shared, *functions],
         registrations(
             namespace, "Autograd", {code.facts.name: f"&{code.name}_autograd" for code in entries}
@@ -98,9 +112,11 @@ def autograd_unit(
     )
 
 
-def head(functions: str) -> list[str]:
+def head(functions: str, *, formulas: bool) -> list[str]:
     """Return the first lines of the unit: what its functions need."""
     lines = ["// autograd.cpp: derivatives."]
+    if formulas:
+        lines.append("#include <ATen/TensorOperators.h>")
     if "check_inplace(" in functions:
         lines.append("#include <torch/csrc/autograd/VariableTypeUtils.h>")
     if "NotImplemented" in functions:
