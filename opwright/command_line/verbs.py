@@ -80,6 +80,9 @@ VERBS = {
         examples=("opwright proto gen build_out/autogen/op_proto.h -o raw_ops.py",),
         one="an operator was left out",
     ),
+    "proto show": Verb(
+        examples=("opwright proto show Add", "opwright proto show FusedInferAttentionScore --json")
+    ),
     "graph": Verb(
         examples=(
             "opwright graph -- python train.py",

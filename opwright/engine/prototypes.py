@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Prototype
 
-__all__ = ["attribute_type", "find", "of_torchair"]
+__all__ = ["attribute_type", "find", "of_torchair", "types"]
 
 GENERATED = "dynamo/torchair/_ge_concrete_graph/auto_generated_ge_raw_ops.py"
 DOCUMENTED = re.compile(r'"""REG_OP\((\w+)\).*?"""', re.DOTALL)
@@ -76,6 +76,11 @@ def find(op_type: str) -> Prototype | None:
         or of_torchair(op_type)
         or custom.corresponding_prototype(op_type)
     )
+
+
+def types() -> tuple[str, ...]:
+    """Return CANN's operator types."""
+    return (*texts(), *basic())
 
 
 def attribute_type(kind: str) -> str:

@@ -13,6 +13,7 @@ __all__ = [
     "OutputError",
     "SourceError",
     "UnknownSourceError",
+    "UnknownTypeError",
     "VersionError",
     "YamlError",
 ]
@@ -92,3 +93,11 @@ class OutputError(SourceError):
     id = "OPW-S009"
     title = "the file cannot be written"
     usual_fix = "give another place with -o"
+
+
+class UnknownTypeError(SourceError):
+    """An operator type that nobody declares: no installed package, and not CANN."""
+
+    id = "OPW-S010"
+    title = "no such operator type"
+    usual_fix = "write a type of CANN or of an installed operator package, as REG_OP names it"

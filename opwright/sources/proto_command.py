@@ -1,9 +1,9 @@
-"""`opwright proto`: what is made of an operator project's prototypes."""
+"""`opwright proto`: prototypes (REG_OP), CANN's and those of operator projects."""
 
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations at run time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,12 +12,15 @@ from opwright.command_line.output import Json, print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from opwright.aclnn.prototype import Port, Prototype
     from opwright.sources.headers import Headers
 
 __all__ = ["proto"]
 
+NEAREST = 5  # types that an error names
+
 proto = typer.Typer(
-    help="Prototypes (REG_OP) of an operator project.",
+    help="Prototypes (REG_OP) of operators.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,7 +29,7 @@ proto = typer.Typer(
 
 @proto.callback()
 def options() -> None:
-    """Work with the prototypes (REG_OP) of an operator project."""
+    """Work with prototypes (REG_OP) of operators."""
 
 
 @proto.command()
@@ -81,6 +84,83 @@ def gen(
     elif output is None:
         typer.echo(text, nl=False)
     raise typer.Exit(bool(skipped))
+
+
+@proto.command()
+def show(
+    types: Annotated[
+        list[str],
+        typer.Argument(metavar="TYPE...", help="Operator types, for example AddLayerNorm."),
+    ],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Print the prototypes of operator types: inputs, outputs and attributes, in CANN's order.
+
+    They are those of installed operator packages, then CANN's, as TorchAir has them.
+    """
+    from opwright.aclnn.reg_op import write_reg_op  # noqa: PLC0415 - as above
+
+    found = [prototype_of(each) for each in types]
+    if as_json:
+        print_json({"prototypes": [described(each) for each in found]})
+    else:
+        typer.echo("\n\n".join(map(write_reg_op, found)))
+
+
+def prototype_of(op_type: str) -> Prototype:
+    """Return the prototype of an operator type.
+
+    Raises
+    ------
+    UnknownTypeError
+        OPW-S010.
+    """
+    from opwright.engine.prototypes import find, types  # noqa: PLC0415 - as above
+    from opwright.errors import nearest_first  # noqa: PLC0415 - as above
+    from opwright.sources.errors import UnknownTypeError  # noqa: PLC0415 - as above
+
+    found = find(op_type)
+    if found is None:
+        known = nearest_first(op_type, types())
+        raise UnknownTypeError(
+            where="opwright proto show",
+            got=repr(op_type),
+            allowed=[*known[:NEAREST], f"and {len(known) - NEAREST} more"],
+        )
+    return found
+
+
+def described(prototype: Prototype) -> dict[str, Any]:
+    """Return a prototype as plain data."""
+    from opwright.aclnn.reg_op import write_reg_op  # noqa: PLC0415 - as above
+
+    def ports(given: Sequence[Port]) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": port.name,
+                "presence": port.presence,
+                "symbol": port.symbol,
+                "dtypes": prototype.dtypes(port),
+            }
+            for port in given
+        ]
+
+    return {
+        "type": prototype.op_type,
+        "inputs": ports(prototype.inputs),
+        "outputs": ports(prototype.outputs),
+        "attributes": [
+            {
+                "name": each.name,
+                "type": each.type_name,
+                "required": each.required,
+                "default": each.default,
+            }
+            for each in prototype.attributes
+        ],
+        "text": write_reg_op(prototype),
+    }
 
 
 def say(line: str) -> None:

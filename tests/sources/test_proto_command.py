@@ -1,7 +1,8 @@
-"""`opwright proto gen` as it is used: files, messages, exit codes, and CMake's target."""
+"""`opwright proto` as it is used: files, messages, exit codes, and CMake's target."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -148,3 +149,48 @@ def test_the_sample_is_built_with_cmake(tmp_path: Path) -> None:
     )
     assert done.returncode != 0
     assert "custom_reg_op.h:1" in done.stderr
+
+
+def show(*arguments: object) -> Result:
+    """Run `opwright proto show`."""
+    return CliRunner().invoke(app, ["proto", "show", *map(str, arguments)])
+
+
+CAST = """REG_OP(Cast)
+    .INPUT(x, TensorType::ALL())
+    .OUTPUT(y, TensorType::ALL())
+    .REQUIRED_ATTR(dst_type, Int)
+    .OP_END_FACTORY_REG(Cast)
+"""
+
+
+def test_the_prototype_of_a_type_is_shown() -> None:
+    done = show("Cast", "Data")
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"{CAST}\nREG_OP(Data)\n")
+    (told,) = json.loads(show("Cast", "--json").stdout)["prototypes"]
+    assert told["text"] == CAST.rstrip()
+    port = {"presence": "required", "symbol": None, "dtypes": ["ALL"]}
+    assert told["inputs"] == [{"name": "x", **port}]
+    assert told["outputs"] == [{"name": "y", **port}]
+    attribute = {"name": "dst_type", "type": "Int", "required": True, "default": None}
+    assert told["attributes"] == [attribute]
+
+
+def test_a_package_s_prototype_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "op_proto" / "inc"
+    folder.mkdir(parents=True)
+    own = CAST.replace("dst_type", "own")
+    (folder / "op_proto.h").write_text(own)
+    monkeypatch.setenv("ASCEND_CUSTOM_OPP_PATH", str(tmp_path))
+    assert show("Cast").stdout == own
+
+
+def test_a_type_that_nobody_declares_is_told_with_those_like_it() -> None:
+    text = str(show("GroupNormSwich").exception)
+    assert text.startswith(
+        "OPW-S010 no such operator type\n"
+        "  where:   opwright proto show\n"
+        "  got:     'GroupNormSwich'\n"
+        "  allowed: GroupNormSwish, "
+    )
