@@ -266,6 +266,8 @@ def make_node(
             message = f"{registrar.namespace}::{name} has no backward"
             raise NotImplementedError(message)
         call: Recorded = context.call
+        if all(grad is None for grad in grads):
+            return (None,) * (1 + len(call.places))
         if hidden:
             refuse_only_saved(f"{registrar.namespace}::{name}", hidden, call, grads)
         values = backward_values(pulls.operator, backward, call, context.saved_tensors, grads)

@@ -111,6 +111,25 @@ def test_a_first_derivative_may_have_a_graph() -> None:
     torch.testing.assert_close(func.grad(norm)(x), rstd**3)
 
 
+class Ending(torch.autograd.Function):
+    """Ends the flow of gradients: none, which is not zeros."""
+
+    @staticmethod
+    def forward(_: object, x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(_: object, *__: object) -> None:
+        return None
+
+
+def test_without_a_gradient_of_the_outputs_there_is_none() -> None:
+    x = torch.randn(5, requires_grad=True)
+    ended: Any = Ending.apply
+    ended(torch.ops.opwright_shipped_autograd.normed(x)[0]).sum().backward()
+    assert x.grad is None
+
+
 @pytest.mark.parametrize("twice", TWICE)
 def test_a_saved_output_without_gradient_is_refused(twice: str) -> None:
     with pytest.raises(RuntimeError, match=REFUSED):
