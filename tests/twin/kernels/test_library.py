@@ -22,7 +22,7 @@ from opwright.twin.kernels.library import (
 )
 from opwright.twin.toolkit import default_toolkit, installed_toolkit, missing_parts
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDEN = Path(__file__).parent / "golden" / "kernels.cpp"
 SIGNATURES = (
     (

@@ -13,7 +13,7 @@ import pytest
 from opwright.twin.kernels.library import library_of
 from opwright.twin.toolkit import default_toolkit, missing_parts
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 pytestmark = [
     pytest.mark.twin,
