@@ -1,7 +1,8 @@
 """A prototype -> an operator project with a kernel that builds and runs; its mathematics is left.
 
-The kernel copies its first input to its first output, tile by tile over all cores, until its author
-writes what it computes. Tiling, tails and the division among cores are there.
+The kernel copies its first input to its first output, converted to the output's dtype, tile by tile
+over all cores, until its author writes what it computes. Tiling, tails and the division among cores
+are there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from opwright.aclnn.dtypes import DTYPE_NUMBERS, expand
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.ascendc.kernel_source import TYPES
+from opwright.ascendc.new_compute import compute_lines
 from opwright.ascendc.new_texts import CMAKE, HOST, KERNEL, README, TILING
 from opwright.ascendc.project_errors import NewOperatorError
 from opwright.declare.place import Place
@@ -145,14 +147,15 @@ def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
         *(port.name for port in prototype.inputs),
         *(f"{p.name}_ref" if p.name in written else p.name for p in prototype.outputs),
     ]
-    output = names[len(prototype.inputs)]
+    place = len(prototype.inputs)
+    output, first_output = names[place], ports[place]
     words = {
         "op_type": prototype.op_type,
         "snake": snake,
         "guard": f"{snake.upper()}_TILING_H",
         "chip": chip,
         "ports": "\n".join(
-            definition(port, columns.of_port(i), "Input" if i < len(prototype.inputs) else "Output")
+            definition(port, columns.of_port(i), "Input" if i < place else "Output")
             for i, port in enumerate(ports)
         ),
         "attributes": "".join(f"{attribute_line(each)}\n" for each in prototype.attributes),
@@ -162,7 +165,8 @@ def emit_project(prototype: Prototype, *, chip: str) -> dict[str, str]:
         ),
         "input": names[0],
         "output": output,
-        "dtype": f"DTYPE_{names[0].upper()}",
+        "dtype": ", ".join(f"DTYPE_{port.name.upper()}" for port in (ports[0], first_output)),
+        "compute": compute_lines(zip(columns.of_port(0), columns.of_port(place), strict=True)),
         "shapes": infer_lines(prototype),
         "dtypes": dtype_lines(prototype, columns),
     }
@@ -288,10 +292,15 @@ def infer_lines(prototype: Prototype) -> str:
 def dtype_lines(prototype: Prototype, columns: Columns) -> str:
     """Return statements that give each output its dtype."""
     lines = []
+    of_input = columns.of_port(0)
     for i, _ in enumerate(prototype.outputs):
         own = columns.of_port(len(prototype.inputs) + i)
         value = "context->GetInputDataType(0)"
-        if own != columns.of_port(0) and len(set(own)) == 1:
+        if own != of_input and len(set(own)) == 1:
             value = f"ge::DT_{own[0]}"
+        elif own != of_input:
+            *others, last = dict(zip(of_input, own, strict=True)).items()
+            tests = (f"{value} == ge::DT_{one} ? ge::DT_{other}" for one, other in others)
+            value = " : ".join([*tests, f"ge::DT_{last[1]}"])
         lines.append(f"  context->SetOutputDataType({i}, {value});")
     return "\n".join(lines)

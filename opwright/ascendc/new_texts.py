@@ -37,14 +37,15 @@ static ge::graphStatus Tiling(gert::TilingContext* context) {
   const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
   uint64_t memory = 0;
   platform.GetCoreMemSize(platform_ascendc::CoreMemType::UB, memory);
-  const int size = ge::GetSizeByDataType(context->GetInputDesc(0)->GetDataType());
-  if (size <= 0) return ge::GRAPH_FAILED;
+  const int input = ge::GetSizeByDataType(context->GetInputDesc(0)->GetDataType());
+  const int output = ge::GetSizeByDataType(context->GetOutputDesc(0)->GetDataType());
+  if (input <= 0 || output <= 0) return ge::GRAPH_FAILED;
 
   auto* const data = context->GetTilingData<@op_type@TilingData>();
   if (data == nullptr) return ge::GRAPH_FAILED;
-  const uint64_t perAlignment = kAlignment / size;
+  const uint64_t perAlignment = kAlignment / std::min(input, output);
   data->total = context->GetInputShape(0)->GetStorageShape().GetShapeSize();
-  data->tile = memory / kBuffers / 2 / kAlignment * perAlignment;
+  data->tile = memory / kBuffers / (input + output) / perAlignment * perAlignment;
   // Each block begins at a multiple of the alignment.
   const uint64_t cores = platform.GetCoreNumAiv();
   const uint64_t share = (data->total + cores - 1) / cores;
@@ -89,12 +90,14 @@ OP_ADD(@op_type@);
 
 KERNEL = """\
 // The kernel of @op_type@. Until Compute says otherwise, it copies @input@ to @output@.
+#include <type_traits>
+
 #include "@snake@_tiling.h"
 #include "kernel_operator.h"
 
 using namespace AscendC;
 
-template <class T>
+template <class In, class Out>
 class @op_type@Kernel {
  public:
   __aicore__ inline void Init(GM_ADDR input, GM_ADDR output, const @op_type@TilingData& tiling) {
@@ -102,10 +105,10 @@ class @op_type@Kernel {
     const uint64_t rest = begin < tiling.total ? tiling.total - begin : 0;
     count_ = rest < tiling.perBlock ? rest : tiling.perBlock;
     tile_ = tiling.tile;
-    input_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(input) + begin, count_);
-    output_.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(output) + begin, count_);
-    pipe_.InitBuffer(inputs_, kBuffers, tile_ * sizeof(T));
-    pipe_.InitBuffer(outputs_, kBuffers, tile_ * sizeof(T));
+    input_.SetGlobalBuffer(reinterpret_cast<__gm__ In*>(input) + begin, count_);
+    output_.SetGlobalBuffer(reinterpret_cast<__gm__ Out*>(output) + begin, count_);
+    pipe_.InitBuffer(inputs_, kBuffers, tile_ * sizeof(In));
+    pipe_.InitBuffer(outputs_, kBuffers, tile_ * sizeof(Out));
   }
 
   __aicore__ inline void Process() {
@@ -121,26 +124,25 @@ class @op_type@Kernel {
   static constexpr uint32_t kBuffers = 2;
 
   __aicore__ inline void CopyIn(uint64_t offset, uint32_t count) {
-    LocalTensor<T> tile = inputs_.template AllocTensor<T>();
-    const uint32_t bytes = count * sizeof(T);
+    LocalTensor<In> tile = inputs_.template AllocTensor<In>();
+    const uint32_t bytes = count * sizeof(In);
     DataCopyPad(tile, input_[offset], DataCopyExtParams{1, bytes, 0, 0, 0},
-                DataCopyPadExtParams<T>{false, 0, 0, 0});
+                DataCopyPadExtParams<In>{false, 0, 0, 0});
     inputs_.EnQue(tile);
   }
 
   __aicore__ inline void Compute(uint32_t count) {
-    LocalTensor<T> input = inputs_.template DeQue<T>();
-    LocalTensor<T> output = outputs_.template AllocTensor<T>();
+    LocalTensor<In> input = inputs_.template DeQue<In>();
+    LocalTensor<Out> output = outputs_.template AllocTensor<Out>();
     // What the operator computes stands here, for example Exp(output, input, count).
-    constexpr uint32_t perBlock = 32 / sizeof(T);
-    DataCopy(output, input, (count + perBlock - 1) / perBlock * perBlock);
+@compute@
     outputs_.EnQue(output);
     inputs_.FreeTensor(input);
   }
 
   __aicore__ inline void CopyOut(uint64_t offset, uint32_t count) {
-    LocalTensor<T> tile = outputs_.template DeQue<T>();
-    const uint32_t bytes = count * sizeof(T);
+    LocalTensor<Out> tile = outputs_.template DeQue<Out>();
+    const uint32_t bytes = count * sizeof(Out);
     DataCopyPad(output_[offset], tile, DataCopyExtParams{1, bytes, 0, 0, 0});
     outputs_.FreeTensor(tile);
   }
@@ -148,8 +150,8 @@ class @op_type@Kernel {
   TPipe pipe_;
   TQue<TPosition::VECIN, kBuffers> inputs_;
   TQue<TPosition::VECOUT, kBuffers> outputs_;
-  GlobalTensor<T> input_;
-  GlobalTensor<T> output_;
+  GlobalTensor<In> input_;
+  GlobalTensor<Out> output_;
   uint64_t count_;
   uint32_t tile_;
 };

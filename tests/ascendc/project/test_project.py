@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,10 @@ from opwright.ascendc.project_errors import (
     NewOperatorError,
     ProjectLayoutError,
 )
+from opwright.declare.place import Place
+from opwright.sources.msopgen import parse_msopgen
 from opwright.twin.toolkit import installed_toolkit
+from tests.twin import on_twin
 
 DEFINITION = """
 class AddCustom : public OpDef {
@@ -63,7 +67,7 @@ PROTOTYPE = parse_op_def(DEFINITION, where="a test")[0]
 OPERATOR = HostOperator(
     prototype=PROTOTYPE, chips={"ascend910b": (COLUMN,)}, extended={}, template=None
 )
-MSOPGEN = {
+MSOPGEN: dict[str, Any] = {
     "op": "MyScale",
     "language": "cpp",
     "input_desc": [
@@ -293,6 +297,67 @@ def test_a_new_project_builds(tmp_path: Path) -> None:
     assert (package.operators, package.kernels) == (("MyScale",), 2)
     text = (package.folder / "signatures.txt").read_text()
     assert text == "aclnnMyScale(const aclTensor *x, double factor, aclTensor *out)\n"
+
+
+def converting(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """Return MSOPGEN with an output of other dtypes than the input."""
+    (given,), (made,) = MSOPGEN["input_desc"], MSOPGEN["output_desc"]
+    formats = ["ND"] * len(pairs)
+    return {
+        **MSOPGEN,
+        "input_desc": [{**given, "type": [one for one, _ in pairs], "format": formats}],
+        "output_desc": [{**made, "type": [other for _, other in pairs], "format": formats}],
+    }
+
+
+def test_a_new_kernel_converts_what_it_copies() -> None:
+    def kernel(*pairs: tuple[str, str]) -> str:
+        (prototype,), _ = parse_msopgen(json.dumps(converting(*pairs)), Place("x.json"))
+        files = emit_project(prototype, chip="ascend910b")
+        text = files["op_kernel/my_scale.cpp"].partition("Exp(output, input, count).\n")[2]
+        return text.partition("    outputs_.EnQue")[0]
+
+    copy = "    DataCopy(output, input, (count + perBlock - 1) / perBlock * perBlock);\n"
+    assert kernel(("fp16", "fp16"), ("int32", "int32")).endswith(copy)
+    assert kernel(("fp16", "fp32")) == "    Cast(output, input, RoundMode::CAST_NONE, count);\n"
+    assert kernel(("fp16", "fp32"), ("fp32", "fp16"), ("int32", "fp32")) == (
+        "    if constexpr ((std::is_same_v<In, half> && std::is_same_v<Out, float>) ||\n"
+        "                  (std::is_same_v<In, int32_t> && std::is_same_v<Out, float>)) {\n"
+        "      Cast(output, input, RoundMode::CAST_NONE, count);\n"
+        "    } else {\n"
+        "      Cast(output, input, RoundMode::CAST_RINT, count);\n"
+        "    }\n"
+    )
+    assert "// No instruction converts these dtypes in one step" in kernel(("int8", "fp32"))
+
+
+CONVERTED = """
+from tests.twin.aclnn_calls import call
+torch.manual_seed(0)
+pairs = (
+    *((torch.float16, torch.float32), (torch.float32, torch.float16), (torch.float32, torch.int32)),
+    *((torch.int32, torch.int32), (torch.int8, torch.float32)),
+)
+for given, made in pairs:
+    for shape in ((1,), (5, 77), (0, 4), (3, 40000)):
+        x = torch.randn(shape).mul(9).to(given)
+        out = torch.ones(shape, dtype=made, device="npu")
+        call("aclnnMyScale", x.npu(), 2.5, out)
+        wanted = torch.zeros(shape) if given is torch.int8 else x.to(made)
+        torch.testing.assert_close(out.cpu(), wanted)
+"""
+
+
+@pytest.mark.twin
+@pytest.mark.build
+def test_a_new_project_converts(tmp_path: Path) -> None:
+    source = tmp_path / "my_scale.json"
+    pairs = (("fp16", "fp32"), ("fp32", "fp16"), ("fp32", "int32"), ("int32", "int32"))
+    source.write_text(json.dumps(converting(*pairs, ("int8", "fp32"))))
+    folder = make_project(source, None, op=None, chip="ascend910b")
+    package = build_package(read_project(folder), installed_toolkit(), tmp_path / "out", jobs=2)
+    assert package.kernels == len(pairs) + 1
+    on_twin.run(CONVERTED, ASCEND_CUSTOM_OPP_PATH=str(package.folder), OPWRIGHT_KERNEL_CHECKS="1")
 
 
 @pytest.mark.build
