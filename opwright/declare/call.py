@@ -19,7 +19,16 @@ from opwright.declare.schema_text import split
 from opwright.declare.texts import check_value
 from opwright.errors import nearest_first
 
-__all__ = ["Actual", "Call", "DtypeOf", "Literal", "Named", "parse_call"]
+__all__ = [
+    "Actual",
+    "Call",
+    "DtypeOf",
+    "Literal",
+    "Named",
+    "camel_case",
+    "function_name",
+    "parse_call",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,20 @@ class Call:
 
     function: str
     actuals: tuple[Actual, ...] | None = None
+
+
+def camel_case(name: str) -> str:
+    """Return an operator's name as operator types and aclnn functions have it.
+
+    >>> camel_case("rms_norm_"), camel_case("npu_add_rms_norm")
+    ('RmsNorm', 'NpuAddRmsNorm')
+    """
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def function_name(call: Call | None, operator: str) -> str:
+    """Return the name of the aclnn function: the one that was named, or the operator's."""
+    return call.function if call else f"aclnn{camel_case(operator)}"
 
 
 FUNCTION = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*(?:\((?P<rest>.*)\)\s*;?)?", re.DOTALL)

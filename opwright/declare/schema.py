@@ -41,6 +41,14 @@ class Base(Enum):
         """Whether it is an int, known or symbolic."""
         return self in {Base.INT, Base.SYMINT}
 
+    @property
+    def is_allocation(self) -> bool:
+        """Whether it says where and how to allocate; no aclnn function takes it."""
+        return self in {
+            *(Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT),
+            *(Base.GENERATOR, Base.STREAM, Base.STORAGE),
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueType:
@@ -114,6 +122,11 @@ class Argument:
     def is_written(self) -> bool:
         """Whether the operator mutates it."""
         return self.alias is not None and self.alias.is_write
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it is what the caller gives to be written, as `out=` is."""
+        return self.is_written and self.keyword_only
 
     def __str__(self) -> str:
         default = "" if self.default is None else f"={self.default}"

@@ -115,7 +115,7 @@ def differentiable_inputs(operator: Operator) -> tuple[str, ...]:
         argument.name
         for argument in operator.schema.arguments
         if argument.type.has_tensors
-        and not (argument.is_written and argument.keyword_only)
+        and not argument.is_out
         and has_gradient(operator, argument.name)
     )
 

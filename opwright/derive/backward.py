@@ -62,9 +62,7 @@ def derive_backward(
                 inputs=inputs or differentiable_inputs(operator),
                 differentiable=differentiable_outputs(operator),
                 saves=tuple(
-                    SavedArgument(a.name)
-                    for a in operator.schema.arguments
-                    if not (a.is_written and a.keyword_only)
+                    SavedArgument(a.name) for a in operator.schema.arguments if not a.is_out
                 ),
             )
         case _:

@@ -13,7 +13,7 @@ from opwright.aclnn import prototype as rules
 from opwright.aclnn.known import KnownParameter, known_parameters
 from opwright.aclnn.signature import AclnnSignature, CType
 from opwright.aclnn.signature import Parameter as CParameter
-from opwright.declare.call import DtypeOf, Literal, Named
+from opwright.declare.call import DtypeOf, Literal, Named, function_name
 from opwright.declare.errors import CallError
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
@@ -25,7 +25,7 @@ from opwright.derive.facts import (
     FromOutput,
     Parameter,
 )
-from opwright.derive.prototype import ALLOCATION, camel_case, carrier
+from opwright.derive.prototype import carrier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def derive_call(
     CallError
         OPW-D006.
     """
-    function = call.function if call else f"aclnn{camel_case(schema.name)}"
+    function = function_name(call, schema.name)
     known = known_parameters(function)
     if call is not None and call.actuals is not None:
         parameters = written(call.actuals, schema, outputs, known, where=f"{where}, {function}")
@@ -152,12 +152,9 @@ def in_order(
     given = [
         argument
         for argument in schema.arguments
-        if argument.type.base not in ALLOCATION
-        and not (argument.is_written and argument.keyword_only)
+        if not argument.type.base.is_allocation and not argument.is_out
     ]
-    last = [
-        argument for argument in schema.arguments if argument.is_written and argument.keyword_only
-    ]
+    last = [argument for argument in schema.arguments if argument.is_out]
     sources: list[FromArgument | FromOutput | DtypeOfTensor] = [
         decided(FromArgument(each.name), schema, outputs) for each in given
     ]
@@ -202,13 +199,9 @@ def generated(
     Ports and attributes stand for arguments of the same place among the tensors and among the
     others, so that a prototype may name them differently.
     """
-    inputs = [
-        a.name
-        for a in schema.arguments
-        if a.type.has_tensors and not (a.is_written and a.keyword_only)
-    ]
+    inputs = [a.name for a in schema.arguments if a.type.has_tensors and not a.is_out]
     attributes = [
-        a.name for a in schema.arguments if not a.type.has_tensors and a.type.base not in ALLOCATION
+        a.name for a in schema.arguments if not a.type.has_tensors and not a.type.base.is_allocation
     ]
     sources: dict[str, Source] = {}
     for ports, names in (

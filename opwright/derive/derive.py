@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from opwright.declare.call import camel_case
 from opwright.derive.backward import derive_backward
 from opwright.derive.call import derive_call
 from opwright.derive.facts import OperatorFacts, PythonKernel, SetFacts
 from opwright.derive.functional import functional_name, functional_twin
 from opwright.derive.outputs import derive_outputs
-from opwright.derive.prototype import camel_case, derive_prototype
+from opwright.derive.prototype import derive_prototype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,7 +6,6 @@ order of the schema. What only says where and how to allocate (device, layout, .
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import CANN_DTYPES, DTYPE_NUMBERS
@@ -20,12 +19,8 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument, Schema, ValueType
     from opwright.derive.facts import Output
 
-__all__ = ["ALLOCATION", "camel_case", "derive_prototype"]
+__all__ = ["derive_prototype"]
 
-# Arguments that an operator on the device never sees.
-ALLOCATION = frozenset(
-    {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base.STREAM, Base.STORAGE}
-)
 ATTRIBUTES = {
     Base.INT: CType.INT64,
     Base.SYMINT: CType.INT64,
@@ -61,23 +56,14 @@ LISTS = {
 }
 
 
-def camel_case(name: str) -> str:
-    """Return an operator's name as an operator type.
-
-    >>> camel_case("rms_norm_"), camel_case("npu_add_rms_norm")
-    ('RmsNorm', 'NpuAddRmsNorm')
-    """
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", name) if part)
-
-
 def derive_prototype(schema: Schema, outputs: tuple[Output, ...], op_type: str) -> Prototype:
     """Return the prototype of an operator."""
     inputs, attributes = [], []
     for argument in schema.arguments:
         if argument.type.has_tensors:
-            if not (argument.is_written and argument.keyword_only):
+            if not argument.is_out:
                 inputs.append(Port(name=argument.name, presence=presence(argument.type)))
-        elif argument.type.base not in ALLOCATION:
+        elif not argument.type.base.is_allocation:
             attributes.append(attribute(argument))
     results = [
         Port(name=output.name, presence=presence(output.type))

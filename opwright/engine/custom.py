@@ -170,7 +170,7 @@ def names_of(facts: OperatorFacts, prototype: Prototype) -> dict[str, str]:
     tensors = [
         argument.name
         for argument in facts.schema.arguments
-        if argument.type.has_tensors and not (argument.is_written and argument.keyword_only)
+        if argument.type.has_tensors and not argument.is_out
     ]
     attributes = [a.name for a in prototype.attributes]
     others = [a.name for a in facts.schema.arguments if a.name not in tensors]

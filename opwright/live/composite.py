@@ -172,7 +172,7 @@ def vjp_kernel(live: LiveOperator, python: PythonKernel) -> Callable[..., object
     outputs = [of.output(name) for name in of.autograd.outputs]
     places = [o.result if o.is_new else o.argument for o in outputs if o is not None]
     count = len(places)
-    saved = [a.name for a in of.schema.arguments if not (a.is_written and a.keyword_only)]
+    saved = [a.name for a in of.schema.arguments if not a.is_out]
     differentiate = partial(
         vjp,
         complete_reference(of, where=live.where),
@@ -230,7 +230,7 @@ def opaque_kernels(
     assert of.autograd is not None
     run = vjp_kernel(live, python)
     saved = live.facts.schema.arguments[len(of.autograd.outputs) :]
-    sources = [a.name for a in of.schema.arguments if not (a.is_written and a.keyword_only)]
+    sources = [a.name for a in of.schema.arguments if not a.is_out]
     names = {source: a.name for source, a in zip(sources, saved, strict=True)}
     inputs = of.autograd.inputs
 

@@ -8,9 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.signature import CType
-from opwright.declare.call import Actual, Call, DtypeOf, Literal, Named
+from opwright.declare.call import Actual, Call, DtypeOf, Literal, Named, function_name
 from opwright.declare.schema import Base
-from opwright.derive.prototype import ALLOCATION, camel_case
 from opwright.sources.errors import NotWritableError
 
 if TYPE_CHECKING:
@@ -64,10 +63,10 @@ def follows_from_schema(schema: Schema) -> bool:
     Both pass arguments and then outputs; but a declaration may pass all tensors first, as CANN's
     generator does, and leaves out arguments that only say how to allocate.
     """
-    given = [a for a in schema.arguments if not (a.is_written and a.keyword_only)]
+    given = [a for a in schema.arguments if not a.is_out]
     kinds = [argument.type.has_tensors for argument in given]
     tensors_first = kinds == sorted(kinds, reverse=True)
-    return tensors_first and all(a.type.base not in ALLOCATION for a in given)
+    return tensors_first and all(not a.type.base.is_allocation for a in given)
 
 
 def read_call(
@@ -187,7 +186,7 @@ def write_call(
                 got=f"{argument}, for which EXEC_NPU_CMD makes no aclFloatArray",
                 fix="write the adapter of this operator by hand",
             )
-    function = call.function if call else f"aclnn{camel_case(schema.name)}"
+    function = function_name(call, schema.name)
     actuals = call.actuals if call else None
     if actuals is None and follows_from_schema(schema) and not any(map(is_chars, schema.arguments)):
         return function, {}
@@ -211,8 +210,8 @@ def write_call(
 
 def in_order_of_generator(schema: Schema, outputs: Sequence[str]) -> list[str]:
     """Return arguments and outputs as CANN's generator orders them: tensors, others, outputs."""
-    last = [a.name for a in schema.arguments if a.is_written and a.keyword_only]
-    given = [a for a in schema.arguments if a.name not in last and a.type.base not in ALLOCATION]
+    last = [a.name for a in schema.arguments if a.is_out]
+    given = [a for a in schema.arguments if a.name not in last and not a.type.base.is_allocation]
     ordered = sorted(given, key=lambda argument: not argument.type.has_tensors)
     return [*(argument.name for argument in ordered), *last, *outputs]
 

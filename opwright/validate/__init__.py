@@ -4,7 +4,8 @@ validation   `validate` returns all diagnostics, `check` raises one group
 diagnostic   what both return and raise
 errors       one class per mistake, OPW-D011 upwards
 subject      the operator that rules look at
-defaults, aliasing, names, shapes, dtypes, call, prototype, reference, backward, samples, metadata
+defaults, aliasing, names, shapes, dtypes, call, c_types, prototype, reference, backward, samples,
+metadata
              the rules by theme, each a function from a subject to errors
 """
 

@@ -54,8 +54,7 @@ def arguments(subject: Subject) -> Iterator[OpwrightError]:
         rule = subject.operator.dtypes.get(argument.name)
         where = subject.where(f"dtype of {argument.name!r}")
         if rule is not None and argument.type.has_tensors:
-            is_out = argument.is_written and argument.keyword_only
-            if not is_out and not isinstance(rule, DtypeSet | SameDtype):
+            if not argument.is_out and not isinstance(rule, DtypeSet | SameDtype):
                 yield DtypeRuleError(where=where, got=f"{described(rule)} for an argument")
             else:
                 yield from references(rule, subject, where, optional=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.schema import Base
 from opwright.errors import counted, nearest_first
-from opwright.validate.call import ALLOCATION
 from opwright.validate.errors import (
     AttributeTypeError,
     PresenceError,
@@ -62,15 +61,13 @@ def prototype(subject: Subject) -> Iterator[OpwrightError]:
     tensors = [
         argument
         for argument in subject.schema.arguments
-        if argument.type.has_tensors
-        and not (argument.is_written and argument.keyword_only)
-        and argument.name not in by_name
+        if argument.type.has_tensors and not argument.is_out and argument.name not in by_name
     ]
     others = [
         argument
         for argument in subject.schema.arguments
         if not argument.type.has_tensors
-        and argument.type.base not in ALLOCATION
+        and not argument.type.base.is_allocation
         and argument.name not in by_name
     ]
     ports = [port for port in given.inputs if port not in of_host or not_of(port, subject)]

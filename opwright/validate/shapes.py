@@ -96,7 +96,7 @@ def patterns(subject: Subject) -> Iterator[OpwrightError]:
                 allowed=[tensor.name for tensor in subject.tensors],
                 fix="give shapes to arguments that are one tensor",
             )
-        elif argument.is_written and argument.keyword_only and not isinstance(rule, Dims):
+        elif argument.is_out and not isinstance(rule, Dims):
             yield from resolved(rule, bound(subject)[0], subject, where)
         elif not isinstance(rule, Dims):
             yield PatternError(where=where, got=f"{type(rule).__name__} for an argument")

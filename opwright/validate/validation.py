@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from opwright.validate import (
     aliasing,
     backward,
+    c_types,
     call,
     defaults,
     dtypes,
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["check", "validate"]
 
 THEMES = (
-    *(defaults, aliasing, names, shapes, dtypes, call, prototype),
+    *(defaults, aliasing, names, shapes, dtypes, call, c_types, prototype),
     *(reference, backward, samples, metadata),
 )
 OPERATOR_RULES = tuple(rule for theme in THEMES for rule in theme.RULES)
 # Of operators that another library calls and prepares for graphs itself.
-EXISTING_RULES = tuple(r for t in THEMES if t not in {call, prototype} for r in t.RULES)
+EXISTING_RULES = tuple(r for t in THEMES if t not in {call, c_types, prototype} for r in t.RULES)
 SET_RULES = (*names.SET_RULES, *metadata.SET_RULES)
 
 

@@ -34,7 +34,7 @@ def namespaced(
 
 def is_out_variant(code: OperatorCode) -> bool:
     """Tell whether the operator writes keyword-only arguments, as out= does."""
-    return any(a.is_written and a.keyword_only for a in code.facts.schema.arguments)
+    return any(a.is_out for a in code.facts.schema.arguments)
 
 
 def with_kernels(codes: Sequence[OperatorCode]) -> list[OperatorCode]:

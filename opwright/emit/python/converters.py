@@ -9,7 +9,6 @@ from opwright.declare.rules import Promoted
 from opwright.declare.schema import Base
 from opwright.derive.facts import FromArgument
 from opwright.derive.functional import graph_form, has_graph_form, only_observes
-from opwright.derive.prototype import ALLOCATION
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.api import signature_exemptions
 from opwright.emit.python.converter_checks import check_converters
@@ -238,7 +237,7 @@ def node_arguments(operator: OperatorFacts, prototype: Prototype) -> list[str]:
         argument
         for argument in operator.schema.arguments
         if not argument.type.has_tensors
-        and argument.type.base not in ALLOCATION
+        and not argument.type.base.is_allocation
         and argument.name not in hosted
     ]
     items = [

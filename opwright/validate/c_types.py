@@ -1,0 +1,179 @@
+"""Rules for what is passed to the aclnn function: each value as its C type.
+
+What a value can be passed as is what the live tier's native reader accepts
+(native/live/plan_reader.cpp), and the built tier's adapter with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from opwright.aclnn.known import known_parameters
+from opwright.aclnn.signature import CType
+from opwright.declare.call import DtypeOf, Literal, Named, function_name
+from opwright.declare.rules import DtypeArgument
+from opwright.declare.schema import Base
+from opwright.validate.call import actuals, described, in_order, source_name, type_of
+from opwright.validate.errors import NullByValueError, PassedTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.declare.call import Actual
+    from opwright.declare.schema import ValueType
+    from opwright.errors import OpwrightError
+    from opwright.validate.subject import Subject
+
+__all__ = ["RULES"]
+
+INTEGERS = (
+    *(CType.INT64, CType.INT32, CType.INT16, CType.INT8),
+    *(CType.UINT64, CType.UINT32, CType.UINT16, CType.UINT8),
+)
+REALS = (CType.DOUBLE, CType.FLOAT)
+# What a value can be passed as, the usual type first.
+PASSED = {
+    Base.TENSOR: (CType.TENSOR,),
+    Base.INT: (*INTEGERS, *REALS, CType.BOOL, CType.SCALAR, CType.INT_ARRAY),
+    Base.FLOAT: (*REALS, CType.SCALAR, CType.FLOAT_ARRAY),
+    Base.BOOL: (CType.BOOL, *INTEGERS, *REALS, CType.SCALAR, CType.BOOL_ARRAY),
+    Base.SCALAR: (CType.SCALAR, *REALS, *INTEGERS),
+    Base.STR: (CType.TEXT,),
+    Base.SCALAR_TYPE: (CType.DTYPE,),
+}
+LISTS = {
+    Base.TENSOR: (CType.TENSOR_LIST,),
+    Base.INT: (CType.INT_ARRAY, CType.FLOAT_ARRAY, CType.SCALAR_LIST),
+    Base.FLOAT: (CType.FLOAT_ARRAY, CType.SCALAR_LIST),
+    Base.BOOL: (CType.BOOL_ARRAY, CType.SCALAR_LIST),
+    Base.SCALAR: (CType.SCALAR_LIST,),
+}
+SYMBOLIC = {Base.SYMINT: Base.INT, Base.SYMFLOAT: Base.FLOAT, Base.SYMBOOL: Base.BOOL}
+# What a constant can be passed as.
+CONSTANTS: dict[type, tuple[CType, ...]] = {
+    bool: (CType.BOOL, *INTEGERS, CType.SCALAR),
+    int: (*INTEGERS, *REALS, CType.SCALAR),
+    float: (*REALS, CType.SCALAR),
+    str: (CType.TEXT, CType.DTYPE),
+    type(None): tuple(ctype for ctype in CType if ctype.is_pointer),
+}
+
+
+def c_types(subject: Subject) -> Iterator[OpwrightError]:
+    """Check that each value can be passed as its C type."""
+    call = subject.operator.call
+    if call is False:
+        return
+    listed = actuals(subject) or in_order(subject)
+    function = function_name(call, subject.schema.name)
+    known = known_parameters(function) or ()
+    types = [each.ctype for each in known] if len(known) == len(listed) else [None] * len(listed)
+    for actual, of_function in zip(listed, types, strict=True):
+        where = subject.where(f"aclnn, parameter {described(actual)!r}")
+        ctype = actual.ctype or of_function
+        can = possible(actual, subject)
+        if can is None:
+            continue  # its name is unknown
+        if not can:
+            yield PassedTypeError(
+                where=where,
+                got=f"type {type_of(source_name(actual), subject)}",
+                fix="write the call without it: no aclnn function takes such a value",
+            )
+        elif ctype is not None and ctype not in can:
+            whose = ctype.value if actual.ctype else f"{ctype.value} of {function}"
+            got = f"{whose} for {what(actual, subject)}"
+            fix = None if actual.ctype else f"pass what {function} takes at this place"
+            allowed = [each.value for each in can]
+            yield PassedTypeError(where=where, got=got, allowed=allowed, fix=fix)
+        else:
+            yield from out_of_range(actual, ctype or can[0], where)
+            yield from null_by_value(actual, ctype or can[0], subject, where)
+
+
+def what(actual: Actual, subject: Subject) -> str:
+    """Describe what is passed."""
+    match actual.source:
+        case Literal(value):
+            return f"the constant {value!r}"
+        case DtypeOf():
+            return "a dtype"
+        case Named(name):
+            return f"{type_of(name, subject)} {name}"
+
+
+def possible(actual: Actual, subject: Subject) -> tuple[CType, ...] | None:
+    """Return the C types that a parameter can have; None if it names nothing."""
+    match actual.source:
+        case Literal(value):
+            return CONSTANTS[type(value)]
+        case DtypeOf():
+            return (CType.DTYPE,)
+        case Named(name):
+            value_type = type_of(name, subject)
+            return None if value_type is None else passed_as(value_type)
+
+
+def passed_as(value_type: ValueType) -> tuple[CType, ...]:
+    """Return the C types that a value can be passed as."""
+    if value_type.base is Base.SYMBOOL and value_type.is_list:
+        return ()  # its elements may be nodes of a graph, and nothing reads them
+    base = SYMBOLIC.get(value_type.base, value_type.base)
+    return (LISTS if value_type.is_list else PASSED).get(base, ())
+
+
+def out_of_range(actual: Actual, ctype: CType, where: str) -> Iterator[OpwrightError]:
+    """Check that a C type can hold a constant, or what stands for None."""
+    constant = actual.source.otherwise if isinstance(actual.source, Named) else actual.source
+    if not isinstance(constant, Literal) or not isinstance(constant.value, int | float):
+        return
+    value = constant.value
+    if isinstance(value, float):
+        fits, allowed = math.isfinite(value), "a finite number"
+    else:
+        low, high = bounds(ctype)
+        fits, allowed = low <= value <= high, f"{low} to {high}"
+    if not fits:
+        got = f"the constant {value!r} for {ctype.value}"
+        yield PassedTypeError(where=where, got=got, allowed=[allowed], fix="write one of these")
+
+
+def bounds(ctype: CType) -> tuple[int, int]:
+    """Return the least and the greatest whole number; what is no integer takes it from int64."""
+    bits = next((b for b in (64, 32, 16, 8) if ctype.value.endswith(f"int{b}_t")), 64)
+    if ctype.value.startswith("uint"):
+        # Above that a literal of C++ needs a suffix.
+        return 0, min(2**bits, 2**63) - 1
+    return max(-(2 ** (bits - 1)), 1 - 2**63), 2 ** (bits - 1) - 1
+
+
+def null_by_value(
+    actual: Actual, ctype: CType, subject: Subject, where: str
+) -> Iterator[OpwrightError]:
+    """Check that what may be None has a null, or something that stands for it."""
+    source = actual.source
+    if not isinstance(source, Named) or ctype.is_pointer:
+        return
+    value_type = type_of(source.name, subject)
+    if decided_by_output(source.name, subject):
+        return
+    if value_type is not None and value_type.optional and source.otherwise is None:
+        fix = f"say what stands for None: {described(actual)} or 0"
+        if ctype is CType.DTYPE and subject.new_outputs():
+            fix = f"pass the dtype of the result: {subject.new_outputs()[0].name}.dtype"
+        yield NullByValueError(
+            where=where, got=f"{value_type} {source.name} as {ctype.value}", fix=fix
+        )
+
+
+def decided_by_output(name: str, subject: Subject) -> bool:
+    """Tell whether the derived call passes the dtype of an output in place of an argument."""
+    call = subject.operator.call
+    is_written = call is not None and call is not False and call.actuals is not None
+    rules = (subject.operator.dtypes.get(output.name) for output in subject.new_outputs())
+    having = any(isinstance(rule, DtypeArgument) and rule.name == name for rule in rules)
+    return having and not is_written
+
+
+RULES = (c_types,)
