@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,10 +72,19 @@ def test_what_rows_share_imports_no_row() -> None:
     found = {
         str(file.relative_to(check))
         for file in check.rglob("*.py")
-        if file.parent.name != "rows" and "opwright.check.rows" in file.read_text(encoding="utf-8")
+        if not file.is_relative_to(check / "rows")
+        and "opwright.check.rows" in file.read_text(encoding="utf-8")
     }
     # What runs the matrix.
     assert found == {"processes/server.py", "processes/worker.py", "repro/replay.py"}
+
+
+def test_rows_import_parts_of_their_own_alone() -> None:
+    rows = PACKAGE / "check" / "rows"
+    for file in sorted(rows.rglob("*.py")):
+        own = file.relative_to(rows).with_suffix("").parts[0]
+        used = set(re.findall(r"opwright\.check\.rows\.(\w+)", file.read_text(encoding="utf-8")))
+        assert used <= {own}, file
 
 
 def test_the_core_works_without_torch() -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.twin.on_twin import CLEAN
 
 __all__ = ["HERE", "LIMIT", "check", "check_process"]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LIMIT = 300  # seconds; on a busy machine the import of torch_npu alone takes many
-CHOICES = ("ASCEND_", "OPWRIGHT_", "PYTORCH_NPU_", "TASK_QUEUE_", "LD_LIBRARY_PATH")
-CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(CHOICES)}
 
 
 def command(*arguments: str) -> list[str]:

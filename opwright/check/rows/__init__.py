@@ -1,4 +1,7 @@
-"""The rows of the matrix, one module each (docs/contributing/check.md adds one)."""
+"""The rows of the matrix, one module each (docs/contributing/check.md adds one).
+
+A row that one file cannot hold is a package, whose `__init__` has the row's text and ROW.
+"""
 
 from __future__ import annotations
 

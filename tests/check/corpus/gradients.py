@@ -11,6 +11,7 @@ BROKEN = {
     "cosine_times": "numerics/wrong-values",
     "times_by_123": "gradients/wrong-gradient",
     "leaves_autograd": "gradients/silent-zero",
+    "forgets_the_factor": "gradients/wrong-gradient",
     "forgets_to_sum": "gradients/wrong-gradient",
     "second_input_none": "gradients/silent-zero",
     "backward_kernel_is_wrong": "gradients/device-differs",
@@ -41,6 +42,13 @@ def times_by_123(x):
 @ops.operator("leaves_autograd(Tensor x) -> Tensor", backward="reference", samples=ONE)
 def leaves_autograd(x):
     return x + torch.sin(x.detach())[..., :1] * 0 + x.data * 3 - x
+
+
+@ops.operator(
+    "forgets_the_factor(Tensor x, float factor=1.0) -> Tensor", backward={"x": "grad"}, samples=ONE
+)
+def forgets_the_factor(x, factor=1.0):
+    return x * factor
 
 
 @ops.operator(
@@ -139,6 +147,51 @@ def clipped(x):
 def normed(x):
     wide = x.float()  # single precision inside
     return (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-3)).to(x.dtype)
+
+
+def rms_norm(x, gamma):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6) * gamma
+
+
+# Over one element the gradient is almost zero: a difference of large terms, all of it rounding.
+NORM = {
+    "shapes": {"x": "*s, D", "gamma": "D"},
+    "samples": [
+        ow.sample(x=ow.tensor(3, 1), gamma=ow.tensor(1)),
+        ow.sample(x=ow.tensor(3, 4), gamma=ow.tensor(4)),
+    ],
+}
+ops.operator(
+    "normed_rows(Tensor x, Tensor gamma) -> Tensor", dtypes="float32", backward="reference", **NORM
+)(rms_norm)
+
+
+@ops.operator(
+    "normed_in_single(Tensor x, Tensor gamma) -> Tensor",
+    dtypes="float32 float16 bfloat16",
+    backward="reference",
+    **NORM,
+)
+def normed_in_single(x, gamma):
+    return rms_norm(x.float(), gamma.float()).to(x.dtype)
+
+
+@ops.operator(
+    "normed_by_hand(Tensor x, Tensor gamma) -> Tensor",
+    dtypes="float32",
+    requires=("D > 0",),
+    **NORM,
+)
+def normed_by_hand(x, gamma):
+    return rms_norm(x, gamma)
+
+
+@normed_by_hand.backward(saves=("x", "gamma"))
+def _(grad, x, gamma):
+    root = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+    scaled = grad * gamma
+    along = (scaled * x).mean(-1, keepdim=True)
+    return scaled * root - x * root**3 * along, (grad * x * root).flatten(0, -2).sum(0)
 
 
 @ops.operator("rounded(Tensor x) -> Tensor", backward={"x": "grad"}, samples=ONE)

@@ -1,0 +1,89 @@
+"""Gradients on the device beside those on the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.check.bench import EagerCallError
+from opwright.check.observe.differentiated import differentiable_inputs
+from opwright.check.observe.tensors import on_device
+from opwright.check.rows.gradients.by_differences import confirmed
+from opwright.check.rows.gradients.calls import (
+    Fault,
+    best_precision,
+    has_autograd,
+    judged_call,
+    pass_on_refusal,
+    recorded,
+    told,
+)
+from opwright.check.rows.gradients.kinds import DEVICE, RAISES, SILENT
+from opwright.check.rows.gradients.precision import apart, rounding
+from opwright.check.rows.gradients.relations import examine_leaf, relations
+
+if TYPE_CHECKING:
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.observe.differentiated import Gradients, Tensors
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["examine_device"]
+
+RELATED = 5  # samples of which gradients are compared with each other
+
+
+def examine_device(bench: Bench, sample: Sample) -> Finding | None:
+    """Compare gradients on the device with those on the CPU, and with each other."""
+    subject = bench.subject
+    values = bench.arguments(sample, "cpu")
+    if subject.is_foreign:
+        found = None
+        if has_autograd(subject):
+            given = on_device(values, bench.device)
+            found = examine_leaf(bench, sample, given, list(differentiable_inputs(subject, given)))
+        found = found or confirmed(bench, sample, values, bench.device)
+    else:
+        found = examine_against_cpu(bench, sample, values)
+    if found is not None or len(bench.ran) > RELATED:
+        return found
+    given = on_device(values, bench.device)
+    places = list(differentiable_inputs(subject, given))
+    try:
+        return next(filter(None, relations(bench, sample, given, places)), None)
+    except EagerCallError:
+        raise
+    except Exception as error:  # noqa: BLE001 - user code
+        fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
+        return told(bench, sample, fault, error)
+
+
+def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding | None:
+    """Compare the gradients on the device with those of the CPU operator."""
+    subject = bench.subject
+    call, grads_of = judged_call(bench, sample, values, bench.device)
+    try:
+        same = cpu_gradients(bench, sample, values, grads_of)
+        exact = cpu_gradients(bench, sample, best_precision(bench, sample), grads_of)
+        grads = call.pull(grads_of)
+        bench.synchronize()
+    except Exception as error:  # noqa: BLE001 - user code
+        pass_on_refusal(subject, error)
+        fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
+        return told(bench, sample, fault, error)
+    for place, leaf in call.leaves.items():
+        floor = rounding(call.results, grads_of, leaf)
+        text = apart(grads[place], exact[place], same[place], floor)
+        if text is not None:
+            got = grads[place]
+            missing = got is None or (not bool(got.any()))
+            kind = SILENT if missing else DEVICE
+            return told(bench, sample, Fault(kind, place, f"{place!r}: as on the CPU", text))
+    return None
+
+
+def cpu_gradients(bench: Bench, sample: Sample, values: Values, grads_of: Tensors) -> Gradients:
+    """Return the gradients of the CPU operator."""
+    call = recorded(bench, sample, values, differentiable_inputs(bench.subject, values))
+    given = {place: grad.cpu().to(call.results[place].dtype) for place, grad in grads_of.items()}
+    return call.pull(given)

@@ -1,0 +1,104 @@
+"""Second derivatives beside differences of the first ones."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+from opwright.check.observe.differentiated import (
+    cotangents,
+    differentiable_inputs,
+    differentiable_outputs,
+    dot,
+    random_like,
+)
+from opwright.check.observe.slope import slope
+from opwright.check.observe.tensors import replaced
+from opwright.check.rows.gradients.calls import backward_place, recorded, script
+from opwright.check.rows.gradients.kinds import SECOND
+from opwright.check.rows.gradients.precision import norm, of_terms
+
+if TYPE_CHECKING:
+    from opwright.check.bench import Bench
+    from opwright.check.finding import Finding
+    from opwright.check.observe.differentiated import Call, Gradients
+    from opwright.declare.sample import Sample
+    from opwright.live.arguments import Values
+
+__all__ = ["examine_second"]
+
+
+def examine_second(bench: Bench, sample: Sample, values: Values) -> Finding | None:
+    """Compare second derivatives with differences of the first ones."""
+    subject = bench.subject
+    inputs = differentiable_inputs(subject, values)
+    if subject.schema.mutated:
+        return None
+
+    def first(given: Values, *, create: bool) -> tuple[Call, Gradients]:
+        call = recorded(bench, sample, given, inputs)
+        outputs = differentiable_outputs(subject, call.results)
+        return call, call.pull(cotangents(call.results, outputs), create=create)
+
+    weights = {place: random_like(tensor, f"weight of {place}") for place, tensor in inputs.items()}
+
+    def weighted(grads: Gradients) -> float:
+        return sum(dot(weights[p], g) for p, g in grads.items() if g is not None)
+
+    try:
+        call, grads = first(values, create=True)
+    except Exception:  # noqa: BLE001 - it says that there is no second derivative
+        return None
+    found = [(place, grad) for place, grad in grads.items() if grad is not None]
+    heads = [(place, grad) for place, grad in found if grad.requires_grad]
+    seconds: Gradients = dict.fromkeys(inputs)
+    if heads:
+        try:
+            got = torch.autograd.grad(
+                [grad for _, grad in heads],
+                list(call.leaves.values()),
+                [weights[place] for place, _ in heads],
+                allow_unused=True,
+            )
+        except Exception:  # noqa: BLE001 - as above
+            return None
+        seconds = dict(zip(call.leaves, got, strict=True))
+    for place, tensor in inputs.items():
+        direction = random_like(tensor, f"second direction of {place}")
+
+        def along(step: float, place: str = place, direction: torch.Tensor = direction) -> float:
+            def moved(at: str, each: torch.Tensor) -> torch.Tensor:
+                return each + step * direction if at == place else each
+
+            return weighted(first(replaced(values, list(values), moved), create=False)[1])
+
+        want = slope(along)
+        if want is None:
+            continue
+        second = seconds[place]
+        value = 0.0 if second is None else dot(second, direction)
+        terms = abs(want.value)
+        if second is not None:
+            terms = max(terms, dot(second.abs(), direction.abs()))
+        slack = of_terms(tensor.dtype) * terms + 10 * want.error + 1e-7
+        # Where gradients hardly change, their last digit is all that differences see.
+        size = math.hypot(*(norm(weights[p] * g) for p, g in found))
+        slack += 4 * torch.finfo(tensor.dtype.to_real()).eps * size / want.step
+        if abs(value - want.value) > slack:
+            return bench.finding(
+                SECOND,
+                expected=f"{want.value:.6g}, the derivative of the gradients by {place!r}, or an "
+                "error that there is none",
+                got="None" if second is None else f"{value:.6g}",
+                sample=sample,
+                place=backward_place(subject),
+                script=script(
+                    bench,
+                    "first = torch.autograd.grad(result.sum(), list(leaves.values()), "
+                    "create_graph=True)",
+                    "print([each.requires_grad for each in first])",
+                ),
+            )
+    return None
