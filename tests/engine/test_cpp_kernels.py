@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -104,16 +103,8 @@ def test_every_kind_in_a_graph(tmp_path: Path) -> None:
     kernels, program = tmp_path / "kernels.cpp", tmp_path / "program.py"
     kernels.write_text(KERNELS)
     program.write_text(PROGRAM)
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "opwright", "run", "--kernels", kernels),
-            *("--", sys.executable, program, "fault"),
-        ],
-        env={**on_twin.CLEAN, "XDG_CACHE_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("-m", "opwright", "run", "--kernels", kernels, "--", sys.executable, program)
+    done = on_twin.python(*command, "fault", XDG_CACHE_HOME=str(tmp_path))
     assert "done" in done.stdout, done.stderr
     assert done.returncode != 0
     assert "It happened inside the kernel of aclnnFaults.\n" in done.stderr

@@ -235,20 +235,7 @@ def test_the_trace_shows_the_capture_and_each_replay(folder: Path, graph: Captur
 
 
 def opwright(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("ASCEND_", "OPWRIGHT_", "LD_LIBRARY_PATH"))
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "opwright", "graph", *arguments],
-        env=environment,
-        cwd=on_twin.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=on_twin.LIMIT,
-    )
+    return on_twin.python("-m", "opwright", "graph", *arguments)
 
 
 def test_a_command_is_run_and_its_captures_are_printed(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Run a script on the twin in a process of its own: for faults, limits and settings."""
+"""Run a script on the twin in a process of its own: for faults, limits and settings.
+
+`python` runs what brings its own twin: a verb of `opwright`, a file, pytest.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,14 @@ def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 def run_fresh(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the script in a process that imports torch and torch_npu itself."""
+    return python("-c", PREFIX + textwrap.dedent(script), **variables)
+
+
+def python(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python as a user does whose shell knows nothing of the twin but these variables."""
     return subprocess.run(
-        [sys.executable, "-c", PREFIX + textwrap.dedent(script)],
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT,
         env={**CLEAN, "PYTHONPATH": str(ROOT), **variables},
         capture_output=True,
         text=True,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,11 +12,11 @@ import pytest
 from opwright.twin.hardware import Hardware
 from opwright.twin.launch import NoHardwareError, choose_target
 from opwright.twin.toolkit import default_toolkit, missing_parts
+from tests.twin.on_twin import CLEAN, python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
 TOOLKIT = default_toolkit()
 
 twin = pytest.mark.twin
@@ -26,28 +24,9 @@ needs_toolkit = pytest.mark.skipif(
     bool(missing_parts(TOOLKIT)), reason="needs the native libraries: make native"
 )
 
-CLEAN = {
-    name: value
-    for name, value in os.environ.items()
-    if not name.startswith(("ASCEND_", "OPWRIGHT_", "LD_LIBRARY_PATH"))
-}
 
-
-def python(
-    *arguments: str, environment: Mapping[str, str] = CLEAN
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def opwright(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return python("-m", "opwright", *arguments)
+def opwright(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return python("-m", "opwright", *arguments, **variables)
 
 
 ADD = "import torch, torch_npu; print((torch.ones(2).npu() + 1).cpu().tolist())"
@@ -103,8 +82,7 @@ def test_import_of_the_twin_loads_nothing_and_can_be_switched_off() -> None:
         "print('torch' in sys.modules, sum(isinstance(f, B) for f in sys.meta_path))"
     )
     assert python("-c", code).stdout.strip() == "False 1"
-    switched_off = {**CLEAN, "OPWRIGHT_TWIN": "0"}
-    assert python("-c", code, environment=switched_off).stdout.strip() == "False 0"
+    assert python("-c", code, OPWRIGHT_TWIN="0").stdout.strip() == "False 0"
 
 
 def test_armed_twin_can_be_removed() -> None:
@@ -129,13 +107,7 @@ def test_run_passes_arguments_environment_and_exit_code() -> None:
 
 @needs_toolkit
 def test_run_tells_of_an_operator_package_that_is_not_there() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "opwright", "run", "--", "true"],
-        env={**CLEAN, "ASCEND_CUSTOM_OPP_PATH": "/nowhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = opwright("run", "--", "true", ASCEND_CUSTOM_OPP_PATH="/nowhere")
     assert done.returncode == 0
     assert done.stderr.count("ASCEND_CUSTOM_OPP_PATH: /nowhere does not exist") == 1
 
@@ -184,9 +156,8 @@ def test_run_on_the_twin() -> None:
     "first", ["import opwright.twin", "import opwright.twin, torch", "import torch, opwright.twin"]
 )
 def test_import_before_torch_npu(first: str) -> None:
-    without_autoload = {**CLEAN, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    environment = without_autoload if first.startswith("import torch") else CLEAN
-    done = python("-c", f"{first}\n{ADD}", environment=environment)
+    variables = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if first.startswith("import torch") else {}
+    done = python("-c", f"{first}\n{ADD}", **variables)
     assert done.stdout.strip().endswith("[2.0, 2.0]"), done.stderr
 
 

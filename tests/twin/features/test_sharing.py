@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -58,15 +56,7 @@ def test_a_tensor_in_a_queue(tmp_path: Path) -> None:
     """torch.multiprocessing passes a handle, not the values: what the child writes arrives."""
     file = tmp_path / "shared.py"
     file.write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=on_twin.LIMIT,
-        check=False,
-    )
-    lines = on_twin.printed(done).splitlines()
+    lines = on_twin.printed(on_twin.python(file)).splitlines()
     assert lines == ["(1400000.0, 'npu:0', False)", "True True", "0", "True"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -158,12 +157,6 @@ def test_a_kernel_in_cpp(tmp_path: Path) -> None:
     source, program = tmp_path / "kernel.cpp", tmp_path / "program.py"
     source.write_text(IN_CPP)
     program.write_text(CALL_CPP)
-    run = [sys.executable, "-m", "opwright", "run"]
-    done = subprocess.run(
-        [*run, "--kernels", source, "--", sys.executable, program],
-        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT), "XDG_CACHE_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("-m", "opwright", "run", "--kernels", source, "--", sys.executable, program)
+    done = on_twin.python(*command, XDG_CACHE_HOME=str(tmp_path))
     assert done.stdout == "done\n", done.stderr

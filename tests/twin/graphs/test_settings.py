@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,17 +24,8 @@ HERE = Path(__file__).parent
 )
 def test_in_a_process_of_their_own(values: dict[str, str], files: tuple[str, ...]) -> None:
     """The same tests, also with calls on the caller's thread, and operators inside of calls."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"),
-            *(HERE / f"test_{file}.py" for file in files),
-        ],
-        env={**on_twin.CLEAN, "PYTHONPATH": str(on_twin.ROOT), **values},
-        cwd=on_twin.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header")
+    done = on_twin.python(*command, *(HERE / f"test_{file}.py" for file in files), **values)
     assert done.returncode == 0, done.stdout[-5000:]
     assert " passed" in done.stdout
 

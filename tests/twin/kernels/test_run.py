@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from opwright.twin.kernels.library import library_of
 from opwright.twin.toolkit import default_toolkit, missing_parts
+from tests.twin.on_twin import CLEAN, python
 
-ROOT = Path(__file__).parents[3]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.twin,
@@ -106,26 +107,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def execute(
-    *command: str | Path, cache: Path, cwd: Path = ROOT, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("ASCEND_", "OPWRIGHT_", "LD_LIBRARY_PATH"))
-    }
-    return subprocess.run(
-        list(map(str, command)),
-        env=clean | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(ROOT)} | variables,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def opwright(*arguments: str | Path, cache: Path) -> subprocess.CompletedProcess[str]:
-    return execute(sys.executable, "-m", "opwright", *arguments, cache=cache)
+    return python("-m", "opwright", *arguments, XDG_CACHE_HOME=str(cache))
 
 
 @pytest.fixture
@@ -267,7 +250,7 @@ print(scaled(torch.ones(2).npu()).cpu().tolist())
 def test_a_child_process_does_not_find_its_parents_functions(
     command: list[str], cache: Path
 ) -> None:
-    result = execute(sys.executable, "-c", PARENT, CHILD, *command, cache=cache)
+    result = python("-c", PARENT, CHILD, *command, XDG_CACHE_HOME=str(cache))
     assert (result.returncode, result.stdout) == (0, "[5.0, 5.0]\n"), result.stderr
 
 
@@ -337,12 +320,14 @@ def test_a_cpp_kernel_needs_no_python(cpp_file: Path, cache: Path, tmp_path: Pat
     source, program = tmp_path / "main.cpp", tmp_path / "main"
     source.write_text(C_PROGRAM)
     toolkit = default_toolkit()
-    compiled = execute(
-        *("g++", source, "-o", program, "-I", toolkit.root / "include", "-L", toolkit.libraries),
-        *("-lascendcl", "-lnnopbase", "-ldl"),
-        cache=cache,
+    command = ("g++", source, "-o", program, "-I", toolkit.root / "include")
+    libraries = ("-L", toolkit.libraries, "-lascendcl", "-lnnopbase", "-ldl")
+    subprocess.run([*command, *libraries], check=True)
+    result = subprocess.run(
+        [program, library_of(package)],
+        env={**CLEAN, "LD_LIBRARY_PATH": str(toolkit.libraries)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert compiled.returncode == 0, compiled.stderr
-    path = str(toolkit.libraries)
-    result = execute(program, library_of(package), cache=cache, LD_LIBRARY_PATH=path)
     assert result.stdout == "3 -4, Python: no\n", result.stderr
