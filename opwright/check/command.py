@@ -14,8 +14,8 @@ from opwright.check.known.ledger import default_ledger
 from opwright.check.processes.pool import Limits, RefusedError
 from opwright.check.request import Request
 from opwright.check.session import INTERRUPTED, PRINTED, Options, run_session
+from opwright.command_line.files import unwritable
 from opwright.errors import nearest_first
-from opwright.sources.writable import unwritable
 from opwright.twin.options import Kernels, Memory, Soc, read_settings
 from opwright.twin.settings import parse_memory
 

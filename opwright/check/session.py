@@ -28,9 +28,9 @@ from opwright.check.report.terminal import WIDTH, run_text
 from opwright.check.repro.scripts import write_scripts
 from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
+from opwright.command_line.files import write_atomically
 from opwright.command_line.waiting import waiting
 from opwright.errors import counted
-from opwright.sources.files import write_atomically
 from opwright.twin.environment import twin_environment
 from opwright.twin.kernels import build_packages
 from opwright.twin.toolkit import installed_toolkit

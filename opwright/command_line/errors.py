@@ -11,7 +11,7 @@ from opwright.errors import OpwrightError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SystemRefusalError", "refusals"]
+__all__ = ["ExistingFileError", "OutputError", "SystemRefusalError", "refusals"]
 
 
 class SystemRefusalError(OpwrightError):
@@ -20,6 +20,23 @@ class SystemRefusalError(OpwrightError):
     id = "OPW-V001"
     title = "the system refused it"
     usual_fix = "free space, get the permission, or name another place"
+
+
+# S, because importers of declarations were the first to write files.
+class ExistingFileError(OpwrightError):
+    """A file is in the way."""
+
+    id = "OPW-S007"
+    title = "the file exists already"
+    usual_fix = "choose another name, or overwrite it with --force"
+
+
+class OutputError(OpwrightError):
+    """A place that a file cannot be written to."""
+
+    id = "OPW-S009"
+    title = "the file cannot be written"
+    usual_fix = "give another place with -o"
 
 
 @contextmanager

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from opwright.command_line.files import unwritable
 from opwright.errors import counted
 from opwright.graph.collect import run_and_collect
 from opwright.graph.errors import GraphNumberError, NoCaptureError, OutputFileError
 from opwright.graph.shown import FILES, json_of, page_of, read, svg_of, text_of, title_of
-from opwright.sources.writable import unwritable
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 
 if TYPE_CHECKING:

@@ -74,6 +74,7 @@ def lint(  # noqa: PLR0913 - a parameter for each option
     errors or warnings. docs/lint.md explains each rule.
     """
     # So that --help starts at once.
+    from opwright.command_line.files import unwritable  # noqa: PLC0415
     from opwright.lint.errors import LintOutputError, LintPathError  # noqa: PLC0415
     from opwright.lint.output.as_json import as_json  # noqa: PLC0415
     from opwright.lint.output.as_sarif import as_sarif  # noqa: PLC0415
@@ -84,7 +85,6 @@ def lint(  # noqa: PLR0913 - a parameter for each option
     )
     from opwright.lint.run import chosen_rules  # noqa: PLC0415
     from opwright.lint.run import lint as run  # noqa: PLC0415
-    from opwright.sources.writable import unwritable  # noqa: PLC0415
 
     chosen = chosen_rules(split(select), split(ignore))
     if rules:
@@ -120,8 +120,8 @@ def write(file: Path, text: str) -> None:
     LintOutputError
         OPW-C062.
     """
+    from opwright.command_line.files import write_atomically  # noqa: PLC0415
     from opwright.lint.errors import LintOutputError  # noqa: PLC0415 - as above
-    from opwright.sources.files import write_atomically  # noqa: PLC0415
 
     try:
         if file.is_file() or not file.exists():

@@ -109,8 +109,8 @@ def patch(
     Nothing in the tree is changed. What the patch leaves out is told on standard error; then the
     exit code is 1.
     """
+    from opwright.command_line.files import write_atomically  # noqa: PLC0415
     from opwright.op_plugin.patch import make_patch  # noqa: PLC0415 - as above
-    from opwright.sources.files import write_atomically  # noqa: PLC0415
 
     made = make_patch(paths, tree)
     if out is not None:

@@ -6,11 +6,9 @@ from opwright.errors import OpwrightError
 
 __all__ = [
     "EntryError",
-    "ExistingFileError",
     "HeaderError",
     "MsOpGenError",
     "NotWritableError",
-    "OutputError",
     "SourceError",
     "UnknownSourceError",
     "UnknownTypeError",
@@ -71,28 +69,12 @@ class NotWritableError(SourceError):
     usual_fix = "leave the field out, or keep the declaration as Python"
 
 
-class ExistingFileError(SourceError):
-    """A file is in the way."""
-
-    id = "OPW-S007"
-    title = "the file exists already"
-    usual_fix = "choose another name, or overwrite it with --force"
-
-
 class HeaderError(SourceError):
     """A header without prototypes, or with one that contradicts itself or another."""
 
     id = "OPW-S008"
     title = "not a header with prototypes"
     usual_fix = "correct the header at this line"
-
-
-class OutputError(SourceError):
-    """A place that a file cannot be written to."""
-
-    id = "OPW-S009"
-    title = "the file cannot be written"
-    usual_fix = "give another place with -o"
 
 
 class UnknownTypeError(SourceError):

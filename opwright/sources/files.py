@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ from opwright.aclnn.reg_op import parse_reg_op
 from opwright.aclnn.scan import skipped_branches
 from opwright.declare.operator import Declaration, Source
 from opwright.declare.place import Place
-from opwright.sources.errors import ExistingFileError, OutputError, UnknownSourceError
+from opwright.sources.errors import UnknownSourceError
 from opwright.sources.imported import Imported, Note
 from opwright.sources.msopgen import parse_msopgen
 from opwright.sources.op_plugin import read_op_plugin
@@ -22,7 +20,7 @@ from opwright.sources.prototypes import operators_of
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
 
-__all__ = ["namespace_of", "read_file", "read_text", "write_atomically"]
+__all__ = ["namespace_of", "read_file", "read_text"]
 
 REG_OP = re.compile(r"\bREG_OP\s*\(\s*(?P<name>\w+)\s*\)")
 OP_DEF = re.compile(r"\bclass\s+(?P<name>\w+)\s*(?:final\s*)?:\s*public\s+(?:\w+::)*OpDef\b")
@@ -171,42 +169,3 @@ def imported(
         operators=operators,
     )
     return Imported(kind=kind, declarations=(declaration,), notes=(*notes, *more))
-
-
-def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
-    """Write a file whole or not at all; a device or pipe, such as /dev/stdout, as it comes.
-
-    Returns
-    -------
-    changed
-        False if the file has this text already.
-
-    Raises
-    ------
-    ExistingFileError
-        OPW-S007: there is another text, and `force` is not given.
-    OutputError
-        OPW-S009: the path is a folder.
-    """
-    content = text.encode()
-    if path.is_dir():
-        raise OutputError(where=str(path), got="a folder", fix="name a file in it")
-    if path.is_file() and path.read_bytes() == content:
-        return False
-    if path.exists() and not force:
-        raise ExistingFileError(where=str(path), got="a file with another content")
-    if path.exists() and not path.is_file():  # not resolved: /dev/stdout may lead to a pipe
-        path.write_bytes(content)
-        return True
-    path = path.resolve()  # a link stays
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return True

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from opwright.command_line.errors import ExistingFileError, OutputError
+from opwright.command_line.files import write_atomically
 from opwright.emit.header import is_edited
-from opwright.sources.errors import ExistingFileError, OutputError
-from opwright.sources.files import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

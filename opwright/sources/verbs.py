@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opwright.command_line.errors import OutputError
+from opwright.command_line.files import write_atomically
 from opwright.command_line.output import print_json
 from opwright.declare.reserved import check_namespace
 from opwright.emit.options import EmitOptions
 from opwright.errors import counted
 from opwright.project.config import Project, load_operators
-from opwright.sources.errors import OutputError
-from opwright.sources.files import namespace_of, read_file, write_atomically
+from opwright.sources.files import namespace_of, read_file
 from opwright.sources.module_text import declaration_module
 from opwright.sources.op_plugin_write import op_plugin_files
 from opwright.sources.variants import choose

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from opwright.command_line.files import unwritable
 from opwright.errors import OpwrightError, nearest_first
-from opwright.sources.writable import unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

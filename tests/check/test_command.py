@@ -32,7 +32,7 @@ from opwright.check.progress import Progress
 from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.cli import app
-from opwright.sources.writable import unwritable
+from opwright.command_line.files import unwritable
 from tests.check.commands import HERE, check
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ def test_what_can_be_written_is_known_before_the_run(
 def test_the_pipe_behind_standard_output_is_written() -> None:
     code = (
         "from pathlib import Path\n"
-        "from opwright.sources.files import write_atomically\n"
+        "from opwright.command_line.files import write_atomically\n"
         "write_atomically(Path('/dev/stdout'), 'text', force=True)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -118,7 +118,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(
     def full(*_given: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("opwright.sources.files.Path.replace", full)
+    monkeypatch.setattr("opwright.command_line.files.Path.replace", full)
     assert "OPW-C062" in error_of(run("csrc", "-o", "lint.txt"))
     assert (project / "lint.txt").read_text() == "old"
     assert sorted(each.name for each in project.iterdir()) == ["csrc", "lint.txt"]

@@ -8,9 +8,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from opwright.command_line.files import write_atomically
 from opwright.errors import OpwrightError
 from opwright.sources.command import export, import_
-from opwright.sources.files import namespace_of, read_file, write_atomically
+from opwright.sources.files import namespace_of, read_file
 from tests.sources.test_op_plugin import DERIVATIVES, FUNCTIONS, content
 
 if TYPE_CHECKING:

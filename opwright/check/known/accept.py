@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.check.known.ledger import entries_of
 from opwright.check.report.errors import LedgerFileError
-from opwright.sources.files import write_atomically
+from opwright.command_line.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.command_line.files import write_atomically
 from opwright.errors import OpwrightError
-from opwright.sources.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
