@@ -31,15 +31,21 @@ from __future__ import annotations
 import traceback
 import warnings
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
+from opwright.check.observe.meta_calls import (
+    Allocations,
+    call_meta,
+    on_meta,
+    reads_data,
+    without_data,
+)
 from opwright.check.observe.metadata import metadata
 from opwright.check.observe.missing_meta import is_missing_meta
 from opwright.check.observe.registrations import registered
@@ -48,7 +54,7 @@ from opwright.check.row import Row
 from opwright.check.samples import ALL
 from opwright.check.subject import flat
 from opwright.live import dispatcher
-from opwright.live.arguments import Binder, map_tensors
+from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +154,7 @@ def run(bench: Bench) -> None:
     def examine(sample: Sample) -> Finding | None:
         nonlocal compared
         values = bench.arguments(sample)
-        if bench.column == "meta" and not has_meta(values):
+        if bench.column == "meta" and not is_for_meta(values):
             return None
         compared = True
         real = metadata(bench.subject, bench.call(values, sample), values)
@@ -384,76 +390,9 @@ class Trial:
         )
 
 
-class Allocations(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
-    """Notes tensors with data, of given shapes, that operators make."""
-
-    def __init__(self, shapes: set[torch.Size]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # torch's own
-        self.shapes = shapes
-        self.found: list[str] = []
-
-    def __torch_dispatch__(
-        self,
-        func: Any,  # noqa: ANN401 - torch.ops has no types
-        types: object,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401 - what the operator returns
-        """Run an operator and look at what it returns."""
-        del types
-        returned = func(*args, **(kwargs or {}))
-        for tensor in flat({"result": returned}).values():
-            if tensor.device.type != "meta" and (
-                tensor.numel() > 1 and tensor.shape in self.shapes
-            ):
-                text = f"{func} made a tensor {tuple(tensor.shape)} on {tensor.device}"
-                self.found.append(text)
-        return returned
-
-
-def call_meta(bench: Bench, values: Values) -> None:
-    """Call the Meta kernel itself, below everything else."""
-    operator = bench.subject.overload
-    binder = Binder.of(bench.subject.schema)
-    binder.call(
-        lambda *args, **kwargs: dispatcher.call_at(operator, "Meta", *args, **kwargs), values
-    )
-
-
-def without_data(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a meta tensor of the same sizes, strides and storage offset."""
-    storage = torch.empty(
-        tensor.untyped_storage().nbytes() // tensor.element_size(),
-        dtype=tensor.dtype,
-        device="meta",
-    )
-    return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-
-
-def on_meta(value: Any) -> Any:  # noqa: ANN401 - any argument
-    """Replace an argument that names a device."""
-    return torch.device("meta") if isinstance(value, torch.device) else value
-
-
-def has_meta(values: Values) -> bool:
+def is_for_meta(values: Values) -> bool:
     """Tell whether a call has a meta tensor, or names the device."""
     return bool(flat(values)) or any(isinstance(each, torch.device) for each in values.values())
-
-
-def reads_data(error: BaseException) -> bool:
-    """Tell whether an error says that Meta read a tensor."""
-    text = str(error)
-    return any(
-        each in text
-        for each in (
-            "cannot be called on meta tensors",
-            "Cannot copy out of meta tensor",
-            "data-dependent",
-            "_local_scalar_dense",
-            "no data",
-            "doesn't have storage",
-        )
-    )
 
 
 ROW = Row(

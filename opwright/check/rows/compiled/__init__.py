@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -40,17 +40,13 @@ from opwright.check.observe.comparing import (
     run,
     run_eagerly,
 )
-from opwright.check.observe.compiling import (
-    compiled,
-    fake_results,
-    fresh_compilers,
-    inner_error,
-)
+from opwright.check.observe.compiling import compiled, fresh_compilers, inner_error
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.tensors import base
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
+from opwright.check.rows.compiled.possible import backend_of, is_dynamic, why_no_graph
 from opwright.check.subject import flat
 from opwright.live import dispatcher
 
@@ -59,10 +55,8 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.observe.compiling import Backend
     from opwright.check.observe.program import Program, Ran, Shape
     from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
 
 __all__ = ["ROW"]
 
@@ -147,63 +141,9 @@ def run_row(bench: Bench) -> None:
             return
 
 
-def backend_of(bench: Bench) -> Backend:
-    """Return what compiles in a column."""
-    return cast("Backend", bench.column.removesuffix("-dynamic"))
-
-
-def is_dynamic(bench: Bench) -> bool:
-    """Tell whether sizes are symbols in a column."""
-    return bench.column.endswith("dynamic")
-
-
-def why_no_graph(bench: Bench, sample: Sample) -> str | None:
-    """Say why no graph can have a call, whatever the operator is; None if one can."""
-    backend = backend_of(bench)
-    if backend == "aot_eager":
-        return None
-    values = bench.arguments(sample, "cpu")
-    if not flat(values):
-        return (
-            "TorchAir computes on the NPU; without a tensor nothing says that a call belongs there"
-        )
-    lists = [each for each in values.values() if isinstance(each, list | tuple)]
-    if backend == "max-autotune" and any(None in map(type_or_none, each) for each in lists):
-        return "a list of tensors with None in it: the graph engine has no such inputs"
-    if writes_nothing_given(bench, values):
-        return (
-            "no argument that is written is given: of a result, a graph of TorchAir returns the "
-            "first part alone (torch's decompose_auto_functionalized, not the operator)"
-        )
-    results = fake_results(bench, sample)
-    if any(isinstance(size, torch.SymInt) for tensor in results for size in tensor.shape):
-        return "the size of a result depends on data: TorchAir makes no graphs of such operators"
-    if any(tensor.device.type == "cpu" for tensor in results) and bench.device != "cpu":
-        return "a result is on the host: TorchAir's graphs compute on the NPU"
-    if (
-        backend == "reduce-overhead"
-        and is_dynamic(bench)
-        and any(tensor.numel() == 0 for tensor in results)
-    ):
-        return "a result is empty: TorchAir captures no second graph beside one with such a result"
-    return None
-
-
-def writes_nothing_given(bench: Bench, values: Values) -> bool:
-    """Tell whether an operator with one result may write, and is given nothing to write."""
-    schema = bench.subject.schema
-    written = flat({argument.name: values[argument.name] for argument in schema.mutated})
-    return bool(schema.mutated) and not written and len(schema.results) == 1
-
-
 def more_sizes(bench: Bench) -> list[Sample]:
     """Return samples that may do where the first one cannot be in a graph."""
     return list(islice(bench.samples.of({"size"}, 0), 8))
-
-
-def type_or_none(value: object) -> object:
-    """Return None for None, else the type: tensors are not compared."""
-    return None if value is None else type(value)
 
 
 def strided(bench: Bench) -> list[Sample]:
