@@ -16,8 +16,8 @@ import opwright
 import opwright.twin  # before torch, which loads torch_npu
 
 # isort: split
+from opwright.declare.declared_operator import DeclaredOperator
 from opwright.declare.fields import OperatorFields
-from opwright.declare.operator_set import DeclaredOperator
 from opwright.live import Loaded
 from opwright.project.cases import Case, cases, error_cases
 from opwright.reference.comparison import differing_attention, differing_rows

@@ -3,7 +3,8 @@
 Nothing here imports torch. What one line shows to be wrong is raised at that line; what concerns
 several fields is found by `opwright.validate`.
 
-operator_set     how an author declares: `OperatorSet`, its decorator
+operator_set     how an author declares: `OperatorSet`; loading: into this process
+declared_operator   what its decorator leaves in place of a function
 fields           what the author wrote -> data; reserved: names that cannot be used
 operator         what was declared: `Operator`, `Declaration`
 schema           PyTorch's schema grammar; function_schema: from a typed function; defaults

@@ -9,138 +9,27 @@ from __future__ import annotations
 import dataclasses
 import tokenize
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack
 
-from opwright.declare.backward import Backward, BackwardFunction
+from opwright.declare.declared_operator import DeclaredOperator
 from opwright.declare.errors import DuplicateOperatorError, FieldError
 from opwright.declare.fields import OperatorFields, read_operator
+from opwright.declare.loading import load_again
 from opwright.declare.operator import Declaration, Operator, Source
 from opwright.declare.place import caller
 from opwright.declare.reserved import check_namespace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from opwright.declare.backward import Backward
     from opwright.declare.place import Place
     from opwright.live.loading import Loaded
 
-__all__ = ["DeclaredOperator", "OperatorSet"]
+__all__ = ["OperatorSet"]
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-Function = TypeVar("Function", bound="Callable[..., object]")
-
-
-class DeclaredOperator(Generic[Parameters, Result]):
-    """What the decorator leaves in place of the reference function.
-
-    Calling it calls the operator, and loads the set if it is not loaded.
-
-    Parameters
-    ----------
-    owner
-        The set.
-    name
-        The operator's name in the set, with its overload after a dot.
-    reference
-        The decorated function.
-    """
-
-    def __init__(
-        self,
-        owner: OperatorSet,
-        name: str,
-        reference: Callable[Parameters, Result],
-    ) -> None:
-        self.owner = owner
-        self.name = name
-        self.reference = reference
-        self.__doc__ = reference.__doc__
-        self.__name__ = name
-        self.__wrapped__ = reference
-
-    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """Call the operator through PyTorch's dispatcher."""
-        load_in_trace(self.owner)
-        loaded = self.owner.load()
-        return cast("Result", loaded.overload(self.name)(*args, **kwargs))
-
-    def backward(
-        self,
-        *,
-        saves: Sequence[str] = (),
-        inputs: Sequence[str] = (),
-        outputs: Sequence[str] = (),
-    ) -> Callable[[Function], Function]:
-        """Declare the backward function.
-
-        It is called with the gradient of each differentiable output (None if it is not needed),
-        then the saved values; it returns one gradient for each differentiable input.
-
-        Parameters
-        ----------
-        saves
-            Names of arguments (their values at the call) and outputs that it needs.
-        inputs
-            The differentiable inputs in the order of what it returns; all floating-point tensor
-            arguments if none are given.
-        outputs
-            The differentiable outputs; all floating-point outputs if none are given.
-
-        Raises
-        ------
-        FieldError
-            OPW-D009: the operator has a backward already.
-
-        Examples
-        --------
-        >>> import opwright as ow
-        >>> ops = ow.OperatorSet("my_ops")
-        >>> @ops.operator("square(Tensor x) -> Tensor")
-        ... def square(x):
-        ...     return x * x
-        >>> @square.backward(saves=("x",))
-        ... def _(grad, x):
-        ...     return 2 * grad * x
-        """
-
-        def declare(function: Function) -> Function:
-            backward = BackwardFunction(function, tuple(saves), tuple(inputs), tuple(outputs))
-            self.owner.change(self.name, backward=backward)
-            return function
-
-        return declare
-
-    def converter(self, function: Function) -> Function:
-        """Declare the converter for TorchAir, instead of the derived one.
-
-        It gets the operator's arguments, tensors as those of torchair.ge, and `meta_outputs` if it
-        has that parameter; it adds nodes to the graph and returns the results that are new tensors.
-        It imports TorchAir itself, since a declaration does not need it.
-
-        Raises
-        ------
-        FieldError
-            OPW-D009: the operator has a converter already.
-        """
-        self.owner.change(self.name, converter=function)
-        return function
-
-    def vmap(self, function: Function) -> Function:
-        """Declare the batching rule: `function(info, in_dims, *args) -> (outputs, out_dims)`.
-
-        It is what torch.library.register_vmap takes.
-
-        Raises
-        ------
-        FieldError
-            OPW-D009: the operator has a batching rule already.
-        """
-        self.owner.change(self.name, vmap=function)
-        return function
-
-    def __repr__(self) -> str:
-        return f"<operator {self.owner.namespace}::{self.name}>"
 
 
 class OperatorSet:
@@ -398,37 +287,6 @@ class OperatorSet:
             converter=converter or known.converter,
         )
         self.changes += 1
-
-
-def load_again(ops: OperatorSet) -> Loaded:
-    """Load a set as it is declared by now; torch.compile does not trace this."""
-    from opwright.live.loading import load  # noqa: PLC0415 - imports torch; declaring does not
-
-    changes = ops.changes
-    ops.loaded = loaded = load(ops.freeze())
-    ops.loaded_changes = changes
-    return loaded
-
-
-def load_in_trace(ops: OperatorSet) -> None:
-    """Load a set unless its namespace is loaded; torch.compile calls this while it traces.
-
-    It cannot load again there: it would forget what it has compiled, while it compiles.
-    """
-    if ops.loaded is None or ops.loaded.is_removed:
-        from opwright.live.loading import is_loaded  # noqa: PLC0415 - imports torch
-
-        if not is_loaded(ops.namespace):
-            load_again(ops)
-
-
-# What torch.compiler.disable and assume_constant_result set (torch 2.13), without importing torch.
-vars(load_again).update(
-    _torchdynamo_disable=True,
-    _torchdynamo_disable_msg="an operator set that changed cannot be loaded while torch.compile "
-    "traces: call its load() before",
-)
-vars(load_in_trace).update(_dynamo_marked_constant=True)
 
 
 def operator_of(
