@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.declare.backward import BackwardFunction
+from opwright.emit.edits import EditedText
 from opwright.emit.python.errors import (
     ForeignFunctionError,
     OpwrightUseError,
@@ -59,15 +60,6 @@ class Extracted:
         return self.names[id(function)]
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Replace a part of the file; lines count from one, columns in bytes from zero."""
-
-    start: tuple[int, int]
-    stop: tuple[int, int]
-    text: str
-
-
 def shipped_functions(facts: SetFacts) -> Iterator[tuple[Operator, str, Callable[..., object]]]:
     """Return the functions that kernels need: operator, what it is of it, function."""
     for each in facts.operators:
@@ -108,7 +100,7 @@ class Extraction:
     def __init__(self, declaration: Declaration) -> None:
         self.declaration = declaration
         self.file = declaration.place.file
-        self.lines = declaration.source.text.encode().splitlines(keepends=True)
+        self.text = EditedText(declaration.source.text)
         tree = ast.parse(declaration.source.text)
         self.typing_only: set[int] = set()
         self.statements = list(self.flatten(tree.body))
@@ -119,7 +111,6 @@ class Extraction:
         self.declaring = self.declaring_names()
         self.operators: dict[str, str] = {}  # name in the file -> full name
         self.kept: dict[int, ast.stmt] = {}
-        self.edits: list[Edit] = []
         self.uses_operators = False
 
     def flatten(self, body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -216,8 +207,8 @@ class Extraction:
             names[id(function)] = name
             if isinstance(node, ast.FunctionDef) and name != own:
                 column = len(b"def ") + node.col_offset
-                place = (node.lineno, column)
-                self.edits.append(Edit(place, (node.lineno, column + len(own.encode())), name))
+                stop = (node.lineno, column + len(own.encode()))
+                self.text.replace((node.lineno, column), stop, name)
         self.lambdas = {
             id(node): names[id(function)]
             for _, _, function, node in found
@@ -280,7 +271,7 @@ class Extraction:
                 raise self.misuse(decorator, ast.unparse(decorator))
             assert decorator.end_lineno is not None
             following = decorator.end_lineno + 1
-            self.edits.append(Edit((decorator.lineno, 0), (following, 0), ""))
+            self.text.replace((decorator.lineno, 0), (following, 0), "")
 
     def use(self, name: ast.Name, parent: ast.AST | None) -> None:
         """Keep what a name stands for, or replace it by the operator that it means."""
@@ -290,16 +281,14 @@ class Extraction:
                 assert parent.end_lineno is not None
                 assert parent.end_col_offset is not None
                 stop = (parent.end_lineno, parent.end_col_offset)
-                self.edits.append(Edit((name.lineno, name.col_offset), stop, name.id))
+                self.text.replace((name.lineno, name.col_offset), stop, name.id)
                 return
             self.uses_operators = True
             packet, _, overload = self.operators[name.id].partition(".")
-            self.edits.append(
-                Edit(
-                    (name.lineno, name.col_offset),
-                    (name.lineno, name.end_col_offset),
-                    f"{OPS}.{packet}.{overload or 'default'}",
-                )
+            self.text.replace(
+                (name.lineno, name.col_offset),
+                (name.lineno, name.end_col_offset),
+                f"{OPS}.{packet}.{overload or 'default'}",
             )
         elif name.id in self.declaring:
             raise self.misuse(
@@ -334,9 +323,9 @@ class Extraction:
                 text = ast.unparse(filtered(statement, used))
                 (typing_imports if id(statement) in self.typing_only else imports).append(text)
             else:
-                body.append(self.text(statement))
+                body.append(self.written(statement))
         body += [
-            f"{self.lambdas[key]} = {self.text(node)}"
+            f"{self.lambdas[key]} = {self.written(node)}"
             for key, node in self.kept.items()
             if isinstance(node, ast.Lambda)
         ]
@@ -357,44 +346,24 @@ class Extraction:
             for name in module_names(statement)
         }
 
-    def text(self, node: ast.stmt | ast.Lambda) -> str:
+    def written(self, node: ast.stmt | ast.Lambda) -> str:
         """Return a statement as the author wrote it, with its comment above and with the edits."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
+        lines = self.text.lines
         start = (node.lineno, node.col_offset)
         if not isinstance(node, ast.Lambda):
             decorators = getattr(node, "decorator_list", [])
             line = min([node.lineno, *(each.lineno for each in decorators)])
-            while line > 1 and self.lines[line - 2].lstrip().startswith(b"#"):
+            while line > 1 and lines[line - 2].lstrip().startswith(b"#"):
                 line -= 1
             start = (line, 0 if id(node) not in self.typing_only else node.col_offset)
         stop = (node.end_lineno, node.end_col_offset)
         if not isinstance(node, ast.Lambda):
-            rest = self.lines[stop[0] - 1][stop[1] :]
+            rest = lines[stop[0] - 1][stop[1] :]
             if rest.lstrip().startswith(b"#"):
-                stop = (stop[0], len(self.lines[stop[0] - 1].rstrip()))
-        return self.edited(start, stop).rstrip()
-
-    def edited(self, start: tuple[int, int], stop: tuple[int, int]) -> str:
-        """Return a part of the file with the edits in it."""
-        offsets = [0]
-        for line in self.lines:
-            offsets.append(offsets[-1] + len(line))
-        data = b"".join(self.lines)
-
-        def offset(place: tuple[int, int]) -> int:
-            return offsets[place[0] - 1] + place[1]
-
-        parts: list[bytes] = []
-        position, end = offset(start), offset(stop)
-        for edit in sorted(set(self.edits), key=lambda each: each.start):
-            first, last = offset(edit.start), offset(edit.stop)
-            if first < position or last > end:
-                continue
-            parts += [data[position:first], edit.text.encode()]
-            position = last
-        parts.append(data[position:end])
-        return b"".join(parts).decode()
+                stop = (stop[0], len(lines[stop[0] - 1].rstrip()))
+        return self.text.part(start, stop).rstrip()
 
 
 def first_line(node: Definition) -> int:

@@ -111,32 +111,29 @@ class Translation:
 
     def __init__(self, code: Derivative, operators: Operators, text: str) -> None:
         self.code, self.operators = code, operators
-        self.text = text.encode()
-        self.lines = [0]
-        for line in text.encode().splitlines(keepends=True):
-            self.lines.append(self.lines[-1] + len(line))
+        self.text = EditedText(text)
         self.gradients: set[str] = set()
 
     def whole(self) -> str:
         """Return the formula."""
-        node = ast.parse(self.text, mode="eval").body
+        node = ast.parse(self.text.data, mode="eval").body
         inner = self.expression(node)
         before, after = self.between(0, self.start(node)), self.between(self.stop(node), None)
         return f"{before}{inner}{after}"
 
     def start(self, node: ast.expr) -> int:
         """Return where an expression begins in the text."""
-        return self.lines[node.lineno - 1] + node.col_offset
+        return self.text.offset((node.lineno, node.col_offset))
 
     def stop(self, node: ast.expr) -> int:
         """Return where an expression ends in the text."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
-        return self.lines[node.end_lineno - 1] + node.end_col_offset
+        return self.text.offset((node.end_lineno, node.end_col_offset))
 
     def between(self, start: int, stop: int | None) -> str:
         """Return a piece of the text, on one line."""
-        return self.text[start:stop].decode().replace("\n", " ")
+        return self.text.data[start:stop].decode().replace("\n", " ")
 
     def expression(self, node: ast.expr) -> str:
         """Return an expression in C++."""
@@ -192,7 +189,7 @@ class Translation:
         value = default_value(argument)
         if isinstance(value, str) and argument.type.base is not Base.STR:
             raise CppRuleError(
-                where=f"{self.code.code.where}, backward {self.text.decode()!r}",
+                where=f"{self.code.code.where}, backward {self.text.data.decode()!r}",
                 got=f"no {argument.name!r} for {operator.facts.name}, whose default is {value}",
                 fix="give the argument in the formula",
             )
