@@ -17,7 +17,12 @@ from torch import Tensor
 
 from opwright.reference.errors import ReferenceArgumentError
 from opwright.reference.lightning_indexer import lightning_indexer
-from opwright.reference.sparse_flash_attention import sparse_flash_attention
+from opwright.reference.sparse_flash_attention import (
+    ABSORBED,
+    LATENT,
+    ROPE,
+    sparse_flash_attention,
+)
 
 __all__ = [
     "cache_rows",
@@ -32,9 +37,6 @@ __all__ = [
 ]
 
 NZ_COLUMNS = 16  # of a block of FRACTAL_NZ with 2-byte elements
-LATENT = 512  # columns of a compressed key, which is the value as well
-ROPE = 64  # columns of a rotary part
-MLA_ABSORB = 2  # the mode of attention whose values are the keys' first columns
 RMS_EPSILON = 1e-5
 LAYER_EPSILON = 1e-6
 
@@ -142,7 +144,7 @@ def sparse_attention_block(  # noqa: PLR0913, PLR0917 - the operator's inputs, i
         query_rope=query_rope.view(batch, count, heads, ROPE),
         key_rope=kr_cache,
         layout_kv="PA_BSND",
-        attention_mode=MLA_ABSORB,
+        attention_mode=ABSORBED,
     )
     return out
 

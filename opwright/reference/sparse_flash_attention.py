@@ -30,10 +30,19 @@ from opwright.reference.tokens import (
     visible,
 )
 
-__all__ = ["dequantized", "kv_quant_sparse_flash_attention", "sparse_flash_attention"]
+__all__ = [
+    "ABSORBED",
+    "LATENT",
+    "ROPE",
+    "dequantized",
+    "kv_quant_sparse_flash_attention",
+    "sparse_flash_attention",
+]
 
 ABSORBED = 2  # of attention_mode: MLA whose up-projections are in the queries and the output
-LATENT, ROPE, TILE = 512, 64, 128
+LATENT = 512  # columns of a compressed key, which is the value as well
+ROPE = 64  # columns of the part with rotary positions
+TILE = 128  # values of a quantised cache that share a scale
 PER_TILE = 2  # of key_quant_mode and value_quant_mode
 WITH_DATA = 1  # of quant_scale_repo_mode: scales follow the values of their token
 

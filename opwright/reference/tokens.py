@@ -87,11 +87,6 @@ class Sequence:
     key_layout: str
     pages: torch.Tensor | None
 
-    @property
-    def rows(self) -> slice:
-        """Its rows among those of `query_rows`."""
-        return slice(self.first_query, self.first_query + self.queries)
-
     def tokens(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return this sequence's tokens, `[keys, N, D]`, of a tensor in the keys' layout."""
         if self.key_layout == "TND":
