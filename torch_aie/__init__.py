@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from torch_aie import _device, _enums, _torch_npu, npu
+from torch_aie import _device, _device_module, _enums, npu
 from torch_aie._compile import compile, export_engine, finalize, set_device  # noqa: A004 - API
 from torch_aie._enums import PrecisionPolicy, TensorFormat, dtype
 from torch_aie._import_hook import ImportHook
@@ -32,7 +32,7 @@ def _register_backend() -> None:
     register_backend(mindie, name="mindie")
 
 
-_device.install(_torch_npu)
+_device.install(_device_module)
 if "torch._dynamo" in sys.modules:
     if "mindie" not in sys.modules["torch._dynamo"].list_backends():
         _register_backend()

@@ -12,7 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 import torch_aie
-from torch_aie import Input, PrecisionPolicy
+from tests.aie.scripts import traced
+from torch_aie import PrecisionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +40,6 @@ class Function(nn.Module):
         return self.function(*inputs)
 
 
-def inputs_of(tensors: Tensors) -> list[Input]:
-    return [Input(tuple(x.shape), dtype=x.dtype) for x in tensors]
-
-
 def expect_same(
     module: torch.jit.ScriptModule,
     tensors: Tensors,
@@ -57,25 +54,15 @@ def expect_same(
     }
     with torch.no_grad():
         expected = module(*tensors)
-        compiled = torch_aie.compile(
-            module, inputs=inputs_of(tensors), precision_policy=policy, **options
-        )
+        compiled = torch_aie.compile(module, inputs=tensors, precision_policy=policy, **options)
         for _ in range(2):
             got = compiled(*tensors)
             torch.testing.assert_close(got, expected, atol=TOLERANCE[policy], rtol=0)
 
 
-def traced(module: nn.Module, tensors: Tensors) -> torch.jit.ScriptModule:
-    module.eval().requires_grad_(requires_grad=False)
-    script: torch.jit.ScriptModule = torch.jit.trace(module, tensors)  # type: ignore[no-untyped-call]
-    return script
-
-
 def steps_of(module: torch.jit.ScriptModule, tensors: Tensors) -> Callable[[str], int]:
     """Return a function that counts an operation's steps in the built model."""
-    model = torch_aie.export_engine(
-        module, inputs=inputs_of(tensors), precision_policy=PrecisionPolicy.FP32
-    )
+    model = torch_aie.export_engine(module, inputs=tensors, precision_policy=PrecisionPolicy.FP32)
     return lambda name: model.count(len(name).to_bytes(8, "little") + name.encode())
 
 
@@ -175,7 +162,7 @@ def test_dropout_of_attention_is_refused() -> None:
     function = functional.scaled_dot_product_attention
     module = traced(Function(lambda q, k, v: function(q, k, v, dropout_p=0.5)), tensors)
     with pytest.raises(ValueError, match=r"dropout_p is 0.5, allowed is 0"):
-        torch_aie.compile(module, inputs=inputs_of(tensors))
+        torch_aie.compile(module, inputs=tensors)
 
 
 LAYERS = 2

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import torch_aie
+from tests.aie.scripts import engines_of
 from torch_aie import Input, PrecisionPolicy
 
 
@@ -42,10 +43,6 @@ def module(request: pytest.FixtureRequest) -> torch.jit.ScriptModule:
     traced: torch.jit.ScriptModule
     traced = torch.jit.trace(model, torch.rand(SHAPE))  # type: ignore[no-untyped-call]
     return traced
-
-
-def engines_of(module: torch.jit.ScriptModule) -> int:
-    return str(module.graph).count("torch_aie::execute_engine")
 
 
 @pytest.mark.parametrize("policy", TOLERANCE)

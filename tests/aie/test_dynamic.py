@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import torch_aie
+from tests.aie.scripts import engines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,10 +78,6 @@ def scripted(model: nn.Module, example: tuple[Tensor, ...], how: str) -> torch.j
     return made
 
 
-def engines(module: torch.jit.ScriptModule) -> int:
-    return str(module.graph).count("torch_aie::execute_engine")
-
-
 IMAGES = Input(min_shape=(1, 3, 16, 16), max_shape=(4, 3, 64, 64))
 WORDS = Input(min_shape=(1, 2), max_shape=(4, 20), dtype=torch.int64)
 SHAPES = ((2, 3, 32, 32), (1, 3, 16, 16), (4, 3, 64, 48))
@@ -123,7 +120,7 @@ def test_whole(
         allow_tensor_replace_int=True,
         require_full_compilation=True,
     )
-    assert engines(module) == 1
+    assert engines_of(module) == 1
     compare(module, eager, calls)
 
 
@@ -144,7 +141,7 @@ def test_parts(options: dict[str, Any], *, gears: bool) -> None:
     ):
         inputs = [[Input.like(call[0])] for call in calls] if gears else [wide]
         module = torch_aie.compile(scripted(model, calls[0], "script"), inputs=inputs, **options)
-        assert engines(module) >= 1
+        assert engines_of(module) >= 1
         assert "aten::" in str(module.graph)
         compare(module, model, calls)
 

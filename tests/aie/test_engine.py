@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 import torch_aie
+from tests.aie import scripts
 from torch_aie import Input, PrecisionPolicy
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ class Calls(nn.Module):
 
 
 def traced(module: nn.Module) -> torch.jit.ScriptModule:
-    module = module.eval().requires_grad_(requires_grad=False)
-    result: torch.jit.ScriptModule = torch.jit.trace(module, torch.rand(SHAPE))  # type: ignore[no-untyped-call]
-    return result
+    return scripts.traced(module, (torch.rand(SHAPE),))
 
 
 def compiled(module: torch.jit.ScriptModule) -> torch.jit.ScriptModule:
@@ -157,9 +156,7 @@ def deep(m: Calls, x: torch.Tensor) -> torch.Tensor:
 def test_memory_is_planned_before_the_first_call() -> None:
     module = nn.Sequential(*[nn.Conv2d(8, 8, 3, padding=1) for _ in range(3)])
     x = torch.rand(2, 8, 32, 32)
-    script: torch.jit.ScriptModule = torch.jit.trace(  # type: ignore[no-untyped-call]
-        module.eval().requires_grad_(requires_grad=False), x
-    )
+    script = scripts.traced(module, (x,))
     engine = torch_aie.compile(script, inputs=[x], precision_policy=PrecisionPolicy.FP32)
     cpu = [torch.profiler.ProfilerActivity.CPU]  # of the device too needs CANN
     with torch.profiler.profile(activities=cpu, profile_memory=True) as profile:
@@ -171,7 +168,7 @@ def test_memory_is_planned_before_the_first_call() -> None:
 def test_model_that_does_not_take_zeros_is_planned_by_a_run() -> None:
     module = Calls(lambda _, x: torch.div(torch.arange(1, 8193), x, rounding_mode="floor") * 2 + 1)
     numbers = torch.arange(1, 8193)
-    script: torch.jit.ScriptModule = torch.jit.trace(module.eval(), numbers)  # type: ignore[no-untyped-call]
+    script = scripts.traced(module, (numbers,))
     engine = torch_aie.compile(
         script, inputs=[numbers], truncate_long_and_double=True, require_full_compilation=True
     )
@@ -238,9 +235,9 @@ class Wide(nn.Module):
 
 def wide_engine() -> tuple[torch.jit.ScriptModule, torch.Tensor, torch.Tensor]:
     """Return a model that was compiled for four threads, an input, and its result."""
-    module = Wide().eval().requires_grad_(requires_grad=False)
+    module = Wide()
     x = torch.rand(1, 256, 14, 14)
-    script: torch.jit.ScriptModule = torch.jit.trace(module, x)  # type: ignore[no-untyped-call]
+    script = scripts.traced(module, (x,))
     torch.set_num_threads(4)
     engine: torch.jit.ScriptModule = torch_aie.compile(
         script, inputs=[x], precision_policy=PrecisionPolicy.FP32, require_full_compilation=True

@@ -11,7 +11,8 @@ import torch
 from networks import encoders, recurrent, vision
 
 import torch_aie
-from torch_aie import Input, PrecisionPolicy
+from tests.aie.scripts import engines_of, traced
+from torch_aie import PrecisionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,29 +68,19 @@ def case(request: pytest.FixtureRequest) -> Case:
     return CASES[request.param]
 
 
-def engines_of(module: torch.jit.ScriptModule) -> int:
-    return str(module.graph).count("torch_aie::execute_engine")
-
-
-def inputs_of(inputs: Inputs) -> list[Input]:
-    return [Input(tuple(x.shape), dtype=x.dtype) for x in inputs]
-
-
-def traced(case: Case) -> tuple[torch.jit.ScriptModule, Inputs]:
+def built(case: Case) -> tuple[torch.jit.ScriptModule, Inputs]:
     torch.manual_seed(0)
     module, inputs = case.build()
-    module.requires_grad_(requires_grad=False)
-    script: torch.jit.ScriptModule = torch.jit.trace(module, inputs)  # type: ignore[no-untyped-call]
-    return script, inputs
+    return traced(module, inputs), inputs
 
 
 @pytest.mark.parametrize("policy", TOLERANCE, ids=lambda policy: policy.name)
 def test_results_equal_torchscripts(case: Case, policy: PrecisionPolicy) -> None:
-    module, inputs = traced(case)
+    module, inputs = built(case)
     expected = module(*inputs)
     whole = torch_aie.compile(
         module,
-        inputs=inputs_of(inputs),
+        inputs=inputs,
         precision_policy=policy,
         truncate_long_and_double=False,
         require_full_compilation=True,
@@ -99,7 +90,7 @@ def test_results_equal_torchscripts(case: Case, policy: PrecisionPolicy) -> None
         torch.testing.assert_close(whole(*inputs), expected, atol=TOLERANCE[policy], rtol=0)
     parted = torch_aie.compile(
         module,
-        inputs=inputs_of(inputs),
+        inputs=inputs,
         precision_policy=policy,
         truncate_long_and_double=False,
         torch_executed_ops=[case.forced],
@@ -110,10 +101,8 @@ def test_results_equal_torchscripts(case: Case, policy: PrecisionPolicy) -> None
 
 def test_saved_engine_gives_the_same(case: Case) -> None:
     """Weights are kept in the layouts of kernels only: saving makes plain ones of them again."""
-    module, inputs = traced(case)
-    compiled = torch_aie.compile(
-        module, inputs=inputs_of(inputs), precision_policy=PrecisionPolicy.FP32
-    )
+    module, inputs = built(case)
+    compiled = torch_aie.compile(module, inputs=inputs, precision_policy=PrecisionPolicy.FP32)
     file = io.BytesIO()
     torch.jit.save(compiled, file)
     file.seek(0)

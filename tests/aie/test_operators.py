@@ -18,7 +18,7 @@ from tests.aie.evaluator_rows import EVALUATED
 from tests.aie.listed_operators import CONVERTERS, EVALUATORS
 from tests.aie.operator_rows import CONVERTED, Row
 from tests.aie.other_rows import OTHERS
-from torch_aie import Input, PrecisionPolicy
+from torch_aie import PrecisionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def check(row: Row, policy: PrecisionPolicy) -> None:
     expected = module(*tensors)
     compiled = torch_aie.compile(
         module,
-        inputs=[Input(tuple(x.shape), dtype=x.dtype) for x in tensors],
+        inputs=tensors,
         precision_policy=policy,
         require_full_compilation=True,
     )

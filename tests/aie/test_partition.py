@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 import torch_aie
-from torch_aie import Input, PrecisionPolicy
+from tests.aie.scripts import engines_of
+from torch_aie import PrecisionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +19,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 
 
-def engines_of(module: torch.jit.ScriptModule) -> int:
-    return str(module.graph).count("torch_aie::execute_engine")
-
-
 def compiled_of(
     module: torch.jit.ScriptModule,
     inputs: Sequence[torch.Tensor],
     **options: Any,  # noqa: ANN401 - as compile has them
 ) -> torch.jit.ScriptModule:
-    declared = [Input(tuple(x.shape), dtype=x.dtype) for x in inputs]
     compiled: torch.jit.ScriptModule
     compiled = torch_aie.compile(
-        module, inputs=declared, precision_policy=PrecisionPolicy.FP32, **options
+        module, inputs=inputs, precision_policy=PrecisionPolicy.FP32, **options
     )
     return compiled
 

@@ -83,7 +83,7 @@ npu:0
 TORCH_NPU_LATER = """
 import importlib.util
 assert importlib.util.find_spec("torch_npu")  # looking for it changes nothing
-assert torch.npu.__name__ == "torch_aie._torch_npu"
+assert torch.npu.__name__ == "torch_aie._device_module"
 import opwright.twin
 import torch_npu
 

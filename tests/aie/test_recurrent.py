@@ -11,7 +11,8 @@ from networks import recurrent
 from torch import nn
 
 import torch_aie
-from torch_aie import Input, PrecisionPolicy
+from tests.aie.scripts import traced
+from torch_aie import PrecisionPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,19 +41,13 @@ def compiled(
     """Compile a module, whole if no operator is forced."""
     made: torch.jit.ScriptModule = torch_aie.compile(
         module,
-        inputs=[Input(tuple(x.shape), dtype=x.dtype) for x in tensors],
+        inputs=tensors,
         precision_policy=policy,
         truncate_long_and_double=False,
         require_full_compilation=not forced,
         torch_executed_ops=list(forced),
     )
     return made
-
-
-def traced(module: nn.Module, tensors: tuple[torch.Tensor, ...]) -> torch.jit.ScriptModule:
-    module.eval().requires_grad_(requires_grad=False)
-    script: torch.jit.ScriptModule = torch.jit.trace(module, tensors)  # type: ignore[no-untyped-call]
-    return script
 
 
 @pytest.fixture(params=[1, 2])

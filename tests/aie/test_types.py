@@ -8,7 +8,7 @@ import torch
 import torch_aie
 from tests.aie.operator_rows import CONVERTED, Row
 from tests.aie.test_operators import scripted
-from torch_aie import Input, PrecisionPolicy
+from torch_aie import PrecisionPolicy
 
 # PyTorch calls TorchScript deprecated in each of its functions; this package is about it.
 pytestmark = pytest.mark.filterwarnings(
@@ -102,9 +102,8 @@ PROMOTIONS = [
 def compiled(
     module: torch.jit.ScriptModule, tensors: list[torch.Tensor], policy: PrecisionPolicy
 ) -> torch.jit.ScriptModule:
-    inputs = [Input(tuple(x.shape), dtype=x.dtype) for x in tensors]
     module = torch_aie.compile(
-        module, inputs=inputs, precision_policy=policy, require_full_compilation=True
+        module, inputs=tensors, precision_policy=policy, require_full_compilation=True
     )
     assert isinstance(module, torch.jit.ScriptModule)
     return module

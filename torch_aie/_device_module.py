@@ -1,4 +1,4 @@
-"""`torch.npu` without torch_npu: what PyTorch and programs ask of a device's module."""
+"""`torch.npu` of processes without torch_npu: what PyTorch and programs ask of a device module."""
 
 from __future__ import annotations
 
