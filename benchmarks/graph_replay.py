@@ -11,17 +11,16 @@ kernels as small as these can lose more time waiting for threads than they save.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
 import torch
 import torch_npu
+from eager_call import BUILD, small_call
 from timing import interleaved
 from torch.nn.functional import linear, rms_norm, silu
 
-BUILD = Path(__file__).parents[1] / "build" / "native"
 ELEMENTS = 64
 LENGTHS = (10, 100, 1_000, 10_000)
 NODES_PER_ROUND = 20_000  # so that short chains are called often enough to be measured
@@ -31,10 +30,7 @@ HIDDEN, HEADS, CACHED = 256, 4, 64
 
 def aten_microseconds(program: Path) -> float:
     """Return what ATen's kernel alone takes for one addition of ELEMENTS floats."""
-    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
-    header, *lines = (line.split("\t") for line in printed.splitlines())
-    rows = [dict(zip(header, map(float, line), strict=True)) for line in lines]
-    return next(row["aten"] for row in rows if row["elements"] == ELEMENTS)
+    return small_call(program)[ELEMENTS]["aten"]
 
 
 def chain(x: torch.Tensor, y: torch.Tensor, length: int) -> torch.Tensor:

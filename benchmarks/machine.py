@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 import torch_npu
+from process_memory import begin_peak, peak, resident
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +25,8 @@ def resident_product() -> Callable[[], object]:
 def extra_memory(call: Callable[[], object]) -> int:
     """Return how many bytes the first call of the process takes beside its operands."""
     torch_npu.npu.synchronize()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = status("VmRSS")
+    begin_peak()
+    before = resident()
     call()
     torch_npu.npu.synchronize()
-    return status("VmHWM") - before
-
-
-def status(field: str) -> int:
-    """Return a line of the process's status in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) << 10
-    raise LookupError(field)
+    return peak() - before

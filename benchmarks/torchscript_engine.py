@@ -14,12 +14,12 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # the CPU's libtorch only
 
+import process_memory
 import torch
 from networks import encoders, recurrent, vision
 
@@ -184,25 +184,17 @@ def peak(name: str, side: str) -> float:
     with torch.no_grad():
         warmed(side)
         released()
-        before = status("VmRSS")
+        before = process_memory.resident()
         module, inputs = MODELS[name]()
         ready = SIDES[side](traced(module, inputs), inputs)
         del module
         for _ in range(3):
             ready(*inputs)  # the first calls compile
         released()
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        process_memory.begin_peak()
         for _ in range(3):
             ready(*inputs)
-    return (status("VmHWM") - before) / MB
-
-
-def status(field: str) -> int:
-    """Return a line of the process's status in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) << 10
-    raise LookupError(field)
+    return (process_memory.peak() - before) / MB
 
 
 def show(row: Mapping[str, Any]) -> dict[str, float]:

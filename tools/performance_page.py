@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 # What the scripts import; they measure nothing themselves.
-PARTS = {"machine", "timing"}
+PARTS = {"machine", "process_memory", "timing"}
 
 HEAD = """# Performance
 
