@@ -11,16 +11,11 @@ __all__ = ["CPP_WORDS", "RESERVED_NAMES", "RESERVED_NAMESPACES", "check_namespac
 
 # Namespaces that PyTorch and torch_npu define themselves.
 RESERVED_NAMESPACES = frozenset(
-    {"aten", "prim", "prims", "prims_common", "quantized", "c10d", "c10d_functional", "inductor"}
-    | {
-        "npu",
-        "npu_inference",
-        "torchair",
-        "higher_order",
-        "_c10d_functional",
-        "profiler",
-        "debugprims",
-    }
+    (
+        *("aten", "prim", "prims", "prims_common", "quantized", "c10d", "c10d_functional"),
+        *("inductor", "npu", "npu_inference", "torchair", "higher_order", "_c10d_functional"),
+        *("profiler", "debugprims"),
+    )
 )
 
 
@@ -30,22 +25,14 @@ RESERVED_NAMES = frozenset({"name", "load_library", "loaded_libraries", "import_
 
 # Words of C++ that are no words of Python, as far as they are likely names.
 CPP_WORDS = frozenset(
-    {"auto", "bool", "case", "catch", "char", "const", "delete", "default", "do", "double", "enum"}
-    | {
-        "explicit",
-        "export",
-        "extern",
-        "float",
-        "friend",
-        "goto",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-    }
-    | {"namespace", "new", "operator", "private", "protected", "public", "register", "requires"}
-    | {"short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw"}
-    | {"typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile"}
+    (
+        *("auto", "bool", "case", "catch", "char", "const", "default", "delete", "do", "double"),
+        *("enum", "explicit", "export", "extern", "float", "friend", "goto", "inline", "int"),
+        *("long", "mutable", "namespace", "new", "operator", "private", "protected", "public"),
+        *("register", "requires", "short", "signed", "sizeof", "static", "struct", "switch"),
+        *("template", "this", "throw", "typedef", "typename", "union", "unsigned", "using"),
+        *("virtual", "void", "volatile"),
+    )
 )
 
 

@@ -3,6 +3,7 @@
 cpp       the C++ sources
 python    the Python package around them: API, stubs, converters, tests, project files
 header    the first lines of each file
+edits     replacements in a text that is taken over
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.declare import reserved
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -13,76 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Locals", "pascal", "safe", "unique_names"]
 
-# Words of C++ that a Python identifier may be.
-CPP_WORDS = frozenset(
-    [
-        "alignas",
-        "alignof",
-        "asm",
-        "auto",
-        "bool",
-        "case",
-        "catch",
-        "char",
-        "concept",
-        "const",
-        "consteval",
-        "constexpr",
-        "constinit",
-        "decltype",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "enum",
-        "explicit",
-        "export",
-        "extern",
-        "false",
-        "float",
-        "friend",
-        "goto",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-        "namespace",
-        "new",
-        "noexcept",
-        "nullptr",
-        "operator",
-        "private",
-        "protected",
-        "public",
-        "register",
-        "requires",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "throw",
-        "true",
-        "typedef",
-        "typeid",
-        "typename",
-        "union",
-        "unsigned",
-        "using",
-        "virtual",
-        "void",
-        "volatile",
-        "xor",
-        "or",
-        "and",
-        "not",
-        "bitand",
-        "bitor",
-        "compl",
-    ]
+# All words of C++ that a Python identifier may be, also those that are no likely names.
+CPP_WORDS = reserved.CPP_WORDS.union(
+    ("alignas", "alignof", "asm", "compl", "concept", "decltype", "noexcept", "nullptr", "typeid"),
+    ("consteval", "constexpr", "constinit", "false", "true"),
+    ("and", "bitand", "bitor", "not", "or", "xor"),
 )
 
 

@@ -17,6 +17,7 @@ from opwright.derive.backward import formula_value
 from opwright.derive.facts import Gradient, SavedOutput
 from opwright.emit.cpp.errors import CppRuleError
 from opwright.emit.cpp.layout import flow, message
+from opwright.emit.edits import EditedText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
