@@ -9,6 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["ForeignArgument", "ForeignSchema", "SchemaProblem", "read_schema"]
 
@@ -20,6 +25,7 @@ TYPE = re.compile(
     re.VERBOSE,
 )
 ALIAS = re.compile(r"\s*\(\s*(?P<set>[\w*|\s]+?)\s*(?P<write>!)?\s*(?:->\s*[\w*|\s]+?)?\s*\)")
+BARE_WRITE = re.compile(r"\s*!")
 SUFFIX = re.compile(r"\s*(?:(?P<list>\[\s*\d*\s*\])|(?P<optional>\?))")
 NAME = re.compile(r"\s*([A-Za-z_]\w*)")
 WORDS = {
@@ -181,7 +187,7 @@ def read_part(text: str, *, keyword_only: bool = False) -> ForeignArgument:
     if annotation := ALIAS.match(text, at):
         alias, is_written = annotation["set"].strip(), bool(annotation["write"])
         at = annotation.end()
-    elif bare := re.compile(r"\s*!").match(text, at):
+    elif bare := BARE_WRITE.match(text, at):
         alias, is_written, at = "", True, bare.end()
     is_list = is_optional = False
     while suffix := SUFFIX.match(text, at):
@@ -215,8 +221,8 @@ def read_part(text: str, *, keyword_only: bool = False) -> ForeignArgument:
     )
 
 
-def closing(text: str, start: int) -> int | None:
-    """Return where the bracket at start is closed."""
+def brackets(text: str, start: int = 0) -> Iterator[tuple[int, str, int]]:
+    """Yield what is in no string: its place, the sign, and how many brackets are open behind it."""
     depth, quote = 0, ""
     for at in range(start, len(text)):
         sign = text[at]
@@ -224,29 +230,20 @@ def closing(text: str, start: int) -> int | None:
             quote = "" if sign == quote and text[at - 1] != "\\" else quote
         elif sign in "'\"":
             quote = sign
-        elif sign in OPENING:
-            depth += 1
-        elif sign in CLOSING:
-            depth -= 1
-            if depth == 0:
-                return at
-    return None
+        else:
+            depth += (sign in OPENING) - (sign in CLOSING)
+            yield at, sign, depth
+
+
+def closing(text: str, start: int) -> int | None:
+    """Return where the bracket at start is closed."""
+    closed = (at for at, sign, depth in brackets(text, start) if sign in CLOSING and depth == 0)
+    return next(closed, None)
 
 
 def parts(text: str) -> list[str]:
     """Split at the commas that are in no bracket and in no string."""
-    found, depth, quote, start = [], 0, "", 0
-    for at, sign in enumerate(text):
-        if quote:
-            quote = "" if sign == quote and text[at - 1] != "\\" else quote
-        elif sign in "'\"":
-            quote = sign
-        elif sign in OPENING:
-            depth += 1
-        elif sign in CLOSING:
-            depth -= 1
-        elif sign == "," and depth == 0:
-            found.append(text[start:at].strip())
-            start = at + 1
-    found.append(text[start:].strip())
+    commas = [at for at, sign, depth in brackets(text) if sign == "," and depth == 0]
+    ends = [-1, *commas, len(text)]
+    found = [text[first + 1 : last].strip() for first, last in pairwise(ends)]
     return [] if found == [""] else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import Definition, Guard, Implementation, Language
+from opwright.lint.facts import Definition, Guard, Language
 from opwright.lint.python.forms import FAKES, AnyDef, in_scope, is_torch
 from opwright.lint.python.inference import inferred_schema
 from opwright.lint.python.names import LibraryVariable, Scope, plain_text
@@ -68,16 +68,21 @@ def library_call(
         name = node.args[0] if node.args else words.get("op_name")
         kernel = node.args[1] if len(node.args) > 1 else words.get("fn")
         key = node.args[KEY] if len(node.args) > KEY else words.get("dispatch_key")
-        operator = scope.operator(name)
-        if operator is None or library.namespace is None:
-            found.open(library.namespace, node)
-            return
-        if "::" not in operator:
-            operator = f"{library.namespace}::{operator}"
-        word = "Meta" if member == "_register_fake" else scope.string(key) or library.key
-        found.implement(
-            operator, word, None if kernel is None else in_scope(kernel, scope), node, guards
-        )
+        operator = in_library(found, node, library, scope.operator(name))
+        if operator is not None:
+            word = "Meta" if member == "_register_fake" else scope.string(key) or library.key
+            function = None if kernel is None else in_scope(kernel, scope)
+            found.implement(operator, word, function, node, guards)
+
+
+def in_library(
+    found: Collected, node: ast.Call, library: LibraryVariable, operator: str | None
+) -> str | None:
+    """Return the qualified name of a library's operator; None, and noted, if it is not known."""
+    if operator is None or library.namespace is None:
+        found.open(library.namespace, node)
+        return None
+    return operator if "::" in operator else f"{library.namespace}::{operator}"
 
 
 def register(
@@ -128,14 +133,11 @@ def impl(
     first = node.args[0] if node.args else None
     library = None if first is None else scope.libraries.get(plain_text(first))
     if library is not None:
-        operator = scope.operator(node.args[1]) if len(node.args) > 1 else None
+        name = scope.operator(node.args[1]) if len(node.args) > 1 else None
         key = scope.string(node.args[KEY]) if len(node.args) > KEY else None
-        if operator is None or library.namespace is None:
-            found.open(library.namespace, node)
-            return
-        if "::" not in operator:
-            operator = f"{library.namespace}::{operator}"
-        found.implement(operator, key or library.key, kernel, node, guards)
+        operator = in_library(found, node, library, name)
+        if operator is not None:
+            found.implement(operator, key or library.key, kernel, node, guards)
         return
     operator = scope.operator(first)
     device = node.args[1] if len(node.args) > 1 else None
@@ -219,7 +221,6 @@ def direct(found: Collected, node: ast.Call, scope: Scope, guards: tuple[Guard, 
     if name is None or namespace is None:
         found.open(namespace, node)
         return
-    kernel = found.kernel(words.get("op_func"))
     schema = None
     if (function := found.named(words.get("op_func"))) is not None:
         schema = inferred_schema(name, function, words.get("mutates_args"))
@@ -237,18 +238,8 @@ def direct(found: Collected, node: ast.Call, scope: Scope, guards: tuple[Guard, 
             is_inferred=True,
         )
     )
+    operator = f"{namespace}::{name}"
     key = scope.string(words.get("dispatch_key")) or "PrivateUse1"
-    for word, each in ((key, kernel), ("Meta", found.kernel(words.get("fake_impl")))):
-        if word == "Meta" and words.get("fake_impl") is None:
-            continue
-        found.implementations.append(
-            Implementation(
-                namespace=namespace,
-                name=name,
-                key=word,
-                kernel=each,
-                place=found.place(node),
-                language=Language.PYTHON,
-                guards=guards,
-            )
-        )
+    found.implement(operator, key, words.get("op_func"), node, guards)
+    if (fake := words.get("fake_impl")) is not None:
+        found.implement(operator, "Meta", fake, node, guards)
