@@ -5,21 +5,18 @@ Scripts run in processes of their own, as nothing takes a converter back, withou
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
 import torch_aie
+from tests.aie import processes
 
 SOURCE = Path(__file__).with_name("converters.cpp")
 PREFIX = Path(torch_aie.__file__).parent
 TORCH = Path(torch.__file__).parent
-
-Done = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +30,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def run(script: str, library: Path, **environment: str) -> Done:
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, library],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(PREFIX.parent),
-            "TORCH_AIE_LOG_LEVEL": "warn",
-            "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def run(script: str, library: Path, **variables: str) -> processes.Done:
+    done = processes.run(script, library, **{"TORCH_AIE_LOG_LEVEL": "warn", **variables})
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 OUTCOMES = """
@@ -78,7 +65,7 @@ for name in ("erf", "sin", "exp"):
 
 
 @pytest.fixture(scope="module")
-def outcomes(library: Path) -> Done:
+def outcomes(library: Path) -> processes.Done:
     return run(OUTCOMES, library)
 
 
@@ -92,18 +79,18 @@ def outcomes(library: Path) -> Done:
         ("exp", "[-1.0, -1.0]"),
     ],
 )
-def test_converter(outcomes: Done, operator: str, expected: str) -> None:
+def test_converter(outcomes: processes.Done, operator: str, expected: str) -> None:
     lines = dict(line.split(" ", 1) for line in outcomes.stdout.splitlines())
     assert expected in lines[operator]
 
 
 @pytest.mark.build
-def test_replaced_converter_is_told(outcomes: Done) -> None:
+def test_replaced_converter_is_told(outcomes: processes.Done) -> None:
     assert "the converter of aten::exp is replaced by a later one, of " in outcomes.stderr
 
 
 @pytest.mark.build
-def test_overload_that_there_is_not_is_told(outcomes: Done) -> None:
+def test_overload_that_there_is_not_is_told(outcomes: processes.Done) -> None:
     (line,) = [line for line in outcomes.stderr.splitlines() if "is never called" in line]
     assert "the converter of 'aten::floor_divide.absent(Tensor self, float other)" in line
     assert "the operator is 'aten::floor_divide" in line

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 import torch_aie
+from tests.aie.processes import run
 from torch_aie import Input
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-
-ROOT = Path(torch_aie.__file__).parent.parent
-
-
-def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that an error of the engine would end or stop."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-        "OMP_NUM_THREADS": "1",
-        **variables,
-    }
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
 
 ALTERED = """
 import io

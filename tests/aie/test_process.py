@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
 import torch_aie
+from tests.aie.processes import Done, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # PyTorch calls TorchScript deprecated in each of its functions; this package is about it.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-
-ROOT = Path(torch_aie.__file__).parent.parent
 
 COMPILED = """
 import torch
@@ -98,25 +97,6 @@ with torch_npu.npu.stream(stream):
 torch_aie.set_device(0)
 print(y.device, y.tolist(), z.tolist(), torch_aie._C.owns_npu())
 """
-
-
-def run(script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-        **variables,
-    }
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-Done = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
