@@ -10,7 +10,6 @@ import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from opwright.errors import OpwrightError, nearest_first
 from opwright.twin.environment import changed, twin_environment
 from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.settings import (
@@ -194,22 +193,3 @@ def test_memory_sizes(text: str, size: int) -> None:
 def test_not_a_memory_size(text: str) -> None:
     with pytest.raises(MemorySizeError, match="OPW-T003"):
         parse_memory(text, where="--memory")
-
-
-def test_nearest_first_keeps_every_name() -> None:
-    assert nearest_first("Mul", ["Add", "Muls", "Sub"]) == ("Muls", "Add", "Sub")
-    assert nearest_first("zzz", ["b", "a"]) == ("a", "b")
-
-
-def test_error_form() -> None:
-    class SampleError(OpwrightError):
-        id = "OPW-X000"
-        title = "sample"
-        usual_fix = "do it"
-
-    assert str(SampleError(where="here", got="'q'", allowed=["w", "x"])) == (
-        "OPW-X000 sample\n  where:   here\n  got:     'q'\n  allowed: w, x\n  fix:     do it"
-    )
-    assert str(SampleError(where="here", got="1", fix="do that")) == (
-        "OPW-X000 sample\n  where:   here\n  got:     1\n  fix:     do that"
-    )

@@ -33,25 +33,26 @@ def wait_for(rank: int) -> None:
     _get_default_store().wait([f"rank {rank} is done"])
 
 
-def peer_is_killed() -> None:
-    """Rank 1 dies between two collectives."""
+def reduced_without_rank_1() -> torch.Tensor:
+    """Let rank 1 die between two collectives; return the tensor of the second one."""
     x = torch.ones(4).to("npu")
     dist.all_reduce(x)
     torch_npu.npu.synchronize()
     if dist.get_rank() == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     dist.all_reduce(x)
+    return x
+
+
+def peer_is_killed() -> None:
+    """Rank 1 dies between two collectives."""
+    reduced_without_rank_1()
     fails("rank 1 is gone")
 
 
 def current_stream_knows() -> None:
     """Who waits for a collective that failed gets the error, not what the memory held."""
-    x = torch.ones(4).to("npu")
-    dist.all_reduce(x)
-    torch_npu.npu.synchronize()
-    if dist.get_rank() == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    dist.all_reduce(x)
+    x = reduced_without_rank_1()
     with pytest.raises(RuntimeError, match="rank 1 is gone") as raised:
         x.cpu()
     done(raised.value)

@@ -91,6 +91,15 @@ LENGTHS = {
 }
 
 
+def compare(results: object, gradients: list[torch.Tensor], loss: torch.Tensor) -> None:
+    """Compare what the operators answer: three gradients and the loss."""
+    assert isinstance(results, tuple)
+    *actual, total = results
+    for one, wanted in zip(actual, gradients, strict=True):
+        torch.testing.assert_close(one.cpu(), wanted, rtol=3e-2, atol=5e-3)
+    torch.testing.assert_close(total.cpu().double(), loss.view(1), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize("layout", ["BSND", "TND"])
 def test_dense(dtype: torch.dtype, layout: str) -> None:
@@ -124,11 +133,7 @@ def test_dense(dtype: torch.dtype, layout: str) -> None:
         key_rope=form(given["key_rope"]),
         **options,
     )
-    assert isinstance(results, tuple)
-    for one, name in zip(results, names, strict=False):
-        wanted = form(gradients[name]).to(dtype)
-        torch.testing.assert_close(one.cpu(), wanted, rtol=3e-2, atol=5e-3)
-    torch.testing.assert_close(results[3].cpu().double(), loss.view(1), rtol=1e-3, atol=1e-3)
+    compare(results, [form(gradients[name]).to(dtype) for name in names], loss)
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -159,11 +164,7 @@ def test_sparse(dtype: torch.dtype, layout: str) -> None:
         key_rope=form(given["key_rope"]),
         **options,
     )
-    assert isinstance(results, tuple)
-    for one, name in zip(results, names, strict=False):
-        wanted = form(gradients[name]).to(dtype)
-        torch.testing.assert_close(one.cpu(), wanted, rtol=3e-2, atol=5e-3)
-    torch.testing.assert_close(results[3].cpu().double(), loss.view(1), rtol=1e-3, atol=1e-3)
+    compare(results, [form(gradients[name]).to(dtype) for name in names], loss)
 
 
 def test_refusals() -> None:
