@@ -11,55 +11,37 @@ using namespace opwright;
 namespace opwright {
 namespace {
 
-struct DtypeFacts {
+struct NamedDtype {
   aclDataType code;
   const char* name;
-  size_t bits;
 };
 
-constexpr DtypeFacts kDtypes[] = {
-    {ACL_FLOAT, "float32", 32},
-    {ACL_FLOAT16, "float16", 16},
-    {ACL_INT8, "int8", 8},
-    {ACL_INT32, "int32", 32},
-    {ACL_UINT8, "uint8", 8},
-    {ACL_INT16, "int16", 16},
-    {ACL_UINT16, "uint16", 16},
-    {ACL_UINT32, "uint32", 32},
-    {ACL_INT64, "int64", 64},
-    {ACL_UINT64, "uint64", 64},
-    {ACL_DOUBLE, "float64", 64},
-    {ACL_BOOL, "bool", 8},
-    {ACL_COMPLEX64, "complex64", 64},
-    {ACL_COMPLEX128, "complex128", 128},
-    {ACL_BF16, "bfloat16", 16},
-    {ACL_INT4, "int4", 4},
-    {ACL_UINT1, "uint1", 1},
-    {ACL_COMPLEX32, "complex32", 32},
-    {ACL_HIFLOAT8, "hifloat8", 8},
-    {ACL_FLOAT8_E5M2, "float8_e5m2", 8},
-    {ACL_FLOAT8_E4M3FN, "float8_e4m3fn", 8},
-    {ACL_FLOAT8_E8M0, "float8_e8m0", 8},
-    {ACL_FLOAT4_E2M1, "float4_e2m1", 4},
-    {ACL_FLOAT4_E1M2, "float4_e1m2", 4},
+constexpr NamedDtype kDtypes[] = {
+    {ACL_FLOAT, "float32"},
+    {ACL_FLOAT16, "float16"},
+    {ACL_INT8, "int8"},
+    {ACL_INT32, "int32"},
+    {ACL_UINT8, "uint8"},
+    {ACL_INT16, "int16"},
+    {ACL_UINT16, "uint16"},
+    {ACL_UINT32, "uint32"},
+    {ACL_INT64, "int64"},
+    {ACL_UINT64, "uint64"},
+    {ACL_DOUBLE, "float64"},
+    {ACL_BOOL, "bool"},
+    {ACL_COMPLEX64, "complex64"},
+    {ACL_COMPLEX128, "complex128"},
+    {ACL_BF16, "bfloat16"},
+    {ACL_INT4, "int4"},
+    {ACL_UINT1, "uint1"},
+    {ACL_COMPLEX32, "complex32"},
+    {ACL_HIFLOAT8, "hifloat8"},
+    {ACL_FLOAT8_E5M2, "float8_e5m2"},
+    {ACL_FLOAT8_E4M3FN, "float8_e4m3fn"},
+    {ACL_FLOAT8_E8M0, "float8_e8m0"},
+    {ACL_FLOAT4_E2M1, "float4_e2m1"},
+    {ACL_FLOAT4_E1M2, "float4_e1m2"},
 };
-
-const DtypeFacts* facts_of(aclDataType dtype) noexcept {
-  for (const DtypeFacts& entry : kDtypes) {
-    if (entry.code == dtype) return &entry;
-  }
-  return nullptr;
-}
-
-Dims contiguous_strides(const Dims& sizes) {
-  Dims strides = sizes;
-  int64_t stride = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    strides.data()[i] = stride;
-    stride *= sizes[i];
-  }
-  return strides;
-}
 
 // Sizes whose bytes, and whose dense strides, are 64-bit numbers; no device has as many elements.
 void require_countable(const Dims& sizes, const char* what) {
@@ -164,6 +146,16 @@ T& result(T* pointer) {
 
 }  // namespace
 
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides = sizes;
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides.data()[i] = stride;
+    stride *= sizes[i];
+  }
+  return strides;
+}
+
 std::string to_string(const Dims& dims) {
   std::string result = "[";
   for (const int64_t value : dims) {
@@ -174,13 +166,10 @@ std::string to_string(const Dims& dims) {
 }
 
 std::string dtype_name(aclDataType dtype) {
-  const DtypeFacts* const facts = facts_of(dtype);
-  return facts != nullptr ? facts->name : text("dtype ", static_cast<int>(dtype));
-}
-
-size_t dtype_bits(aclDataType dtype) noexcept {
-  const DtypeFacts* const facts = facts_of(dtype);
-  return facts != nullptr ? facts->bits : 0;
+  for (const NamedDtype& entry : kDtypes) {
+    if (entry.code == dtype) return entry.name;
+  }
+  return text("dtype ", static_cast<int>(dtype));
 }
 
 }  // namespace opwright
@@ -211,7 +200,7 @@ aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
   return create<aclScalar>(
       "aclCreateScalar",
       [&](aclScalar& scalar) {
-        const size_t bytes = dtype_bits(dataType) / 8;
+        const size_t bytes = bits_of(dataType) / 8;
         require(value != nullptr, ACLNN_ERR_PARAM_NULLPTR,
                 "parameter 'value' is null; allowed: a pointer to a value of ", dtype_name(dataType));
         require(bytes > 0 && bytes <= sizeof scalar.value, ACLNN_ERR_PARAM_INVALID, "a scalar cannot have ",

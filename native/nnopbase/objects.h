@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aclnn/acl_meta.h"
+#include "descriptors/data_type.h"
 #include "runtime/error.h"
 
 namespace opwright {
@@ -51,19 +52,19 @@ class Dims {
   std::unique_ptr<int64_t[]> heap_;
 };
 
+// Of a tensor with these sizes whose elements lie one behind the other.
+OPWRIGHT_API Dims contiguous_strides(const Dims& sizes);
 // "[2, 3]"
 OPWRIGHT_API std::string to_string(const Dims& dims);
 // "float16"; "dtype 34" for one without a common name.
 OPWRIGHT_API std::string dtype_name(aclDataType dtype);
-// Bits of one element; 0 for an unknown code.
-OPWRIGHT_API size_t dtype_bits(aclDataType dtype) noexcept;
 // The byte in which element `index` begins, and the bytes that `count` elements take: of a type of 4 bits, the last may
 // be half used.
 inline size_t byte_of(int64_t index, aclDataType dtype) noexcept {
-  return static_cast<size_t>(index) * dtype_bits(dtype) / 8;
+  return static_cast<size_t>(index) * bits_of(dtype) / 8;
 }
 inline size_t bytes_of(int64_t count, aclDataType dtype) noexcept {
-  return (static_cast<size_t>(count) * dtype_bits(dtype) + 7) / 8;
+  return (static_cast<size_t>(count) * bits_of(dtype) + 7) / 8;
 }
 
 }  // namespace opwright

@@ -1,7 +1,6 @@
 // native/nnopbase/validate.cpp
 #include "nnopbase/validate.h"
 
-#include "nnopbase/storage.h"
 #include "runtime/memory.h"
 
 namespace opwright {

@@ -15,6 +15,8 @@ OPWRIGHT_API bool is_base_format(aclFormat format) noexcept;
 
 // Throws 161002 unless the format is a base format and the view lies in its storage, in live device memory.
 OPWRIGHT_API void validate(const aclTensor& tensor, const char* name);
+// The same for a tensor whose storage is not laid out as its view says: the whole storage lies in live device memory.
+OPWRIGHT_API void validate_storage(const aclTensor& tensor, const char* name);
 
 // All tensors of one call lie on one device: `begin_operands` starts a call on this thread, `validate` throws 161002
 // for a tensor on another device than the ones before it, `device_of_operands` answers which device it was.

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "nnopbase/storage.h"
+#include "nnopbase/validate.h"
 #include "opapi/tensors.h"
 
 namespace opwright::opapi {
@@ -140,12 +140,7 @@ at::Tensor split_storage(const Layout& layout, const aclTensor& tensor, const st
   aclTensor whole = tensor;
   whole.format = ACL_FORMAT_ND;
   whole.sizes = tensor.storage_sizes;
-  int64_t step = 1;
-  whole.strides = tensor.storage_sizes;
-  for (size_t i = whole.sizes.size(); i-- > 0;) {
-    whole.strides.data()[i] = step;
-    step *= whole.sizes[i];
-  }
+  whole.strides = contiguous_strides(tensor.storage_sizes);
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];
   return view_of(whole).view(permuted(split_sizes(layout, seen, c0), layout.order)).permute(inverse(layout.order));
 }

@@ -38,7 +38,7 @@ Tensors copied_tensors(const char* name, const aclTensor* const* tensors, size_t
       result.emplace_back();
       continue;
     }
-    require(dtype_bits(tensors[i]->dtype) >= 8, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
+    require(bits_of(tensors[i]->dtype) >= 8, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
             "': a reference function ", "cannot see ", dtype_name(tensors[i]->dtype));
     validate(*tensors[i], name);
     result.emplace_back(*tensors[i]);

@@ -91,7 +91,7 @@ void check_contiguous(const Operator& op, const Operands& operands) {
     for (const Operand& operand : operands.port(i).instances) {
       if (operand.is_value() || is_contiguous(*operand.tensor)) continue;
       const aclTensor& tensor = *operand.tensor;
-      const bool whole_bytes = dtype_bits(tensor.dtype) % 8 == 0;
+      const bool whole_bytes = bits_of(tensor.dtype) % 8 == 0;
       require(op.any_auto_contiguous && whole_bytes, ACLNN_ERR_PARAM_INVALID, "parameter '", operands.port(i).name,
               "' ", summary(tensor), " has strides ", to_string(tensor.strides), ", but ", op.type,
               " takes contiguous tensors", op.any_auto_contiguous ? " of elements that share a byte" : "",

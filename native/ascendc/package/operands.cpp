@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "nnopbase/storage.h"
 #include "nnopbase/validate.h"
 
 namespace opwright::ascendc {
@@ -312,7 +311,7 @@ bool is_contiguous(const aclTensor& tensor) {
 }
 
 void copy_view(const aclTensor& tensor, uint8_t* storage, uint8_t* dense, bool to_dense) {
-  const size_t element = dtype_bits(tensor.dtype) / 8;
+  const size_t element = bits_of(tensor.dtype) / 8;
   uint8_t* const first = storage + byte_of(tensor.offset, tensor.dtype);
   if (tensor.sizes.size() == 0) {
     to_dense ? std::memcpy(dense, first, element) : std::memcpy(first, dense, element);

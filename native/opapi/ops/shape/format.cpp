@@ -13,7 +13,7 @@ constexpr int kDtypeOfSource = -1;
 // What a block's row holds: elements of `additional`, the dtype in which the matrix unit will see the values.
 int64_t row_elements(const aclTensor& source, int additional) {
   const aclDataType dtype = additional == kDtypeOfSource ? source.dtype : static_cast<aclDataType>(additional);
-  const size_t bits = dtype_bits(dtype);
+  const size_t bits = bits_of(dtype);
   require(bits > 0 && bits <= 64, ACLNN_ERR_PARAM_INVALID, "parameter 'additionalDtype' is ", additional,
           ", which is not a dtype that blocks can hold; allowed: -1 for that of srcTensor, 0, 1, 2, 3, 4, 8 and 27");
   return static_cast<int64_t>(8 * kBlockBytes / bits);
@@ -81,16 +81,3 @@ extern "C" OPWRIGHT_API aclnnStatus aclnnNpuFormatCastCalculateSizeAndFormat(con
 }
 
 ACLNN(NpuFormatCast, (In, srcTensor)(Out, dstTensor), assign(dstTensor, srcTensor))
-
-// Static kernels are compiled for one shape and replace general ones. Every kernel here is general: with none to
-// select, the choice that a process has is already the only one.
-extern "C" OPWRIGHT_API aclnnStatus aclnnReselectStaticKernel() {
-  return call("aclnnReselectStaticKernel", [] {});
-}
-
-extern "C" OPWRIGHT_API aclnnStatus aclnnReselectStaticKernelWithPath(const char* path) {
-  return call(
-      "aclnnReselectStaticKernelWithPath",
-      [&] { require(path != nullptr, ACLNN_ERR_PARAM_NULLPTR, "parameter 'path' is null"); },
-      arg("path", path == nullptr ? "null" : path));
-}
