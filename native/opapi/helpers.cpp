@@ -2,6 +2,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "opapi/opapi.h"
+#include "opapi/random_bits.h"
 
 namespace opwright::opapi {
 
@@ -27,11 +28,7 @@ at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {
 }
 
 at::Generator generator(int64_t seed, int64_t offset) {
-  // One 64-bit value from the pair (splitmix64's finalizer), so that neighbouring offsets give unrelated numbers.
-  uint64_t state = static_cast<uint64_t>(seed) + 0x9E3779B97F4A7C15u * (static_cast<uint64_t>(offset) + 1);
-  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
-  state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
-  return at::detail::createCPUGenerator(state ^ (state >> 31));
+  return at::detail::createCPUGenerator(random_bits(static_cast<uint64_t>(seed), static_cast<uint64_t>(offset)));
 }
 
 }  // namespace opwright::opapi

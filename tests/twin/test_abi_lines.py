@@ -25,7 +25,7 @@ PROTOTYPES = Path(__file__).parents[2] / "opwright" / "aclnn" / "prototypes.tsv"
 # tables) has in the exported signature.
 C_TYPES = {
     "tensor": "In Index OptIn OptIndex Out OutIndex Ref OptOut DynamicOut "
-    "CodedIn OptCodedIn CodedOut OptCodedOut",
+    "CodedIn CodedOut OptCodedOut",
     "tensors": "TensorList OptTensorList IndexList OutList RefList OptRefList OptOutList",
     "scalar": "Scalar OptScalar Operand",
     "scalars": "ScalarList",
@@ -33,7 +33,7 @@ C_TYPES = {
     "bools": "Bools BoolsOrNone",
     "floats": "Floats",
     "int64": "Int DtypeInt DtypeCode",
-    "int32": "Int32 DtypeInt32",
+    "int32": "Int32",
     "int8": "Int8",
     "uint64": "UInt64",
     "bool": "Bool",

@@ -58,11 +58,7 @@ at::Tensor keys_of(const Keys& keys, const OptionalTensor& block_table, int64_t 
 
 // ---- the operator
 
-void check_operands(const Operands& operands, const Options& options, at::ArrayRef<Unavailable> unavailable) {
-  for (const Unavailable& one : unavailable) {
-    require(!one.tensor || one.tensor->numel() == 0, ACLNN_ERR_PARAM_INVALID, "parameter '", one.name,
-            "' is given; quantised attention is not available");
-  }
+void check_operands(const Operands& operands, const Options& options) {
   const at::ScalarType dtype = operands.query.scalar_type();
   require(kind::is_half(dtype), ACLNN_ERR_PARAM_INVALID, "parameter 'query' has dtype ", dtype,
           "; it must be float16 or bfloat16");
@@ -269,11 +265,12 @@ at::Tensor lse_of(const Call& call, at::Tensor& softmax_lse) {
 
 }  // namespace
 
-void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable> unavailable, at::Tensor& out,
+void attend(const Operands& operands, Options options, std::initializer_list<NamedTensor> unavailable, at::Tensor& out,
             at::Tensor& softmax_lse) {
   constexpr float kNoResult = std::numeric_limits<float>::infinity();
   if (options.key_heads == 0) options.key_heads = options.heads;
-  check_operands(operands, options, unavailable);
+  refuse(unavailable, "quantised attention is not available");
+  check_operands(operands, options);
   const Layout& layout = layout_named(options.layout);
   const Call call = call_of(operands, options, layout);
   out.zero_();  // what padding gets

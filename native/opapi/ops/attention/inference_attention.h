@@ -3,13 +3,9 @@
 #pragma once
 
 #include "opapi/ops/attention/attention.h"
+#include "opapi/ops/common/refusal.h"
 
 namespace opwright::opapi::attention::inference {
-
-struct Unavailable {
-  const OptionalTensor& tensor;
-  const char* name;
-};
 
 struct Operands {
   const at::Tensor& query;
@@ -32,7 +28,7 @@ struct Options {
 };
 
 // Refuses the tensors of quantised attention that are given; writes 0 where there are no queries.
-void attend(const Operands& operands, Options options, at::ArrayRef<Unavailable> unavailable, at::Tensor& out,
+void attend(const Operands& operands, Options options, std::initializer_list<NamedTensor> unavailable, at::Tensor& out,
             at::Tensor& softmax_lse);
 
 }  // namespace opwright::opapi::attention::inference

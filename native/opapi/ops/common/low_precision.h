@@ -92,7 +92,7 @@ struct DtypeCode : Plain<int64_t> {
   static int64_t keep(int64_t value, const char*) { return static_cast<int32_t>(value); }
 };
 
-// In and OptIn for tensors of any format: const at::Tensor&, decoded.
+// In for tensors of any format: const at::Tensor&, decoded.
 struct CodedIn : In {
   static Stored keep(const aclTensor* tensor, const char* name) { return keep_coded(tensor, name, true); }
   static Value open(const Stored& stored, const char* name, const Opening& opening) {
@@ -100,18 +100,6 @@ struct CodedIn : In {
   }
   static bool steady(const Value& value, const Stored& stored) {
     return !is_coded(stored) && In::steady(value, stored);
-  }
-};
-
-struct OptCodedIn : OptIn {
-  static Stored keep(const aclTensor* tensor, const char* name) { return keep_coded(tensor, name, false); }
-  static Value open(const Stored& stored, const char* name, const Opening& opening) {
-    if (!is_coded(stored)) return OptIn::open(stored, name, opening);
-    const at::Tensor values = decode(*stored.desc);
-    return {{values, {}}, values};
-  }
-  static bool steady(const Value& value, const Stored& stored) {
-    return !is_coded(stored) && OptIn::steady(value, stored);
   }
 };
 

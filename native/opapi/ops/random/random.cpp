@@ -1,3 +1,4 @@
+// native/opapi/ops/random/random.cpp
 // Random numbers. torch_npu draws (seed, offset) from its generator for each call and passes them on, so the same state
 // gives the same numbers. In a captured graph both live in device tensors that each replay updates.
 #include <ATen/CPUGeneratorImpl.h>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 #include "opapi/opapi.h"
+#include "opapi/random_bits.h"
 
 namespace {
 
@@ -27,15 +29,6 @@ void exponential(at::Tensor& self, int64_t count, double lambda, const at::Gener
   self.exponential_(lambda, source);
 }
 
-// Number `index` of the stream that `key` names. Numbers do not depend on each other, so threads share the work and the
-// result does not depend on their count.
-uint64_t random_bits(uint64_t key, uint64_t index) {
-  uint64_t state = key + 0x9E3779B97F4A7C15u * (index + 1);  // splitmix64
-  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
-  state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
-  return state ^ (state >> 31);
-}
-
 // A dropout mask: one bit per element, lowest bit first, 1 with probability 1 - prob. Bits beyond `count` are 0.
 void generate_mask(at::Tensor& out, int64_t count, double prob, at::Generator source) {
   require(prob >= 0 && prob <= 1, ACLNN_ERR_PARAM_INVALID, "prob is ", prob, "; it must be in [0, 1]");
@@ -47,6 +40,7 @@ void generate_mask(at::Tensor& out, int64_t count, double prob, at::Generator so
   const uint64_t drop_below = static_cast<uint64_t>(std::ldexp(prob, 32));
   at::Tensor mask = at::empty({out.numel()}, at::kByte);
   uint8_t* const bytes = mask.mutable_data_ptr<uint8_t>();
+  // Each number by its place: the result does not depend on the number of threads.
   at::parallel_for(0, mask.numel(), kBytesPerTask, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       unsigned byte = 0;

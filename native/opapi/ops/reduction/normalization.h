@@ -2,17 +2,11 @@
 // What the tables of normalisations share. Statistics are float32 for half inputs.
 #pragma once
 
-#include "opapi/opapi.h"
+#include "opapi/ops/common/precision.h"
 
 namespace opwright::opapi {
 
-inline bool is_half(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
-}
-
-inline at::ScalarType statistics_dtype(const at::Tensor& input) {
-  return is_half(input) ? at::kFloat : input.scalar_type();
-}
+inline at::ScalarType statistics_dtype(const at::Tensor& input) { return computed_in(input.scalar_type()); }
 
 // A parameter or statistic, dense in the statistics' dtype. ATen keeps its statistics in the dtype of the parameters.
 inline OptionalTensor parameter(const OptionalTensor& tensor, const at::Tensor& input) {
@@ -22,7 +16,7 @@ inline OptionalTensor parameter(const OptionalTensor& tensor, const at::Tensor& 
 
 // The same for a scale. If there is none, ATen would compute half inputs with half statistics: scale by one instead.
 inline OptionalTensor scale_parameter(const OptionalTensor& weight, const at::Tensor& input, at::IntArrayRef shape) {
-  if (!weight && is_half(input)) return at::ones(shape, at::kFloat);
+  if (!weight && kind::is_half(input.scalar_type())) return at::ones(shape, at::kFloat);
   return parameter(weight, input);
 }
 

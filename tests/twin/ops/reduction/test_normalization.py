@@ -1,4 +1,4 @@
-"""Normalisation: native/opapi/ops/reduction/normalization.cpp and group_normalization.cpp."""
+"""Normalisation: native/opapi/ops/reduction/*normalization.cpp."""
 
 from __future__ import annotations
 
