@@ -1,5 +1,5 @@
 # native/cmake/OpwrightLibrary.cmake
-# One function for every library of the twin: same warnings, same visibility, same place in the toolkit root.
+# How libraries of the twin and their parts are made: same warnings, same visibility, same place in the toolkit root.
 
 # opwright_library(<name> SOURCES <files...> [LINK <targets...>])
 # Makes lib<name>.so with that SONAME (torch_npu names CANN's libraries by it, without a version).

@@ -97,7 +97,8 @@ HcclResult HcclCommRegister(HcclComm comm, void* addr, uint64_t size, void** han
   return run("HcclCommRegister", comm, [&](Communicator& communicator) {
     require_zero(flag, "flag");
     memory::checked_alias(addr, size, "parameter 'addr'", HCCL_E_PARA);
-    out(handle, "handle", HCCL_E_PTR) = communicator.add_registration(addr, size);
+    void*& result = out(handle, "handle", HCCL_E_PTR);
+    result = communicator.add_registration(addr, size);
   });
 }
 

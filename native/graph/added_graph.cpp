@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/gil.h"
-#include "runtime/memory.h"
 
 namespace opwright::graph {
 namespace {
@@ -68,12 +67,6 @@ void AddedGraph::load(const std::string& options) {
   Answer answer;
   engine().load(handle_, options.c_str(), &answer);
   check(answer);
-}
-
-void AddedGraph::set_base(Base base, const void* memory, size_t size) {
-  if (size != 0) memory::checked_alias(memory, size, "memory for the graph", kFailed);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  bases_[base] = {memory, size};
 }
 
 std::shared_ptr<ge::SummaryData> AddedGraph::summary() const {

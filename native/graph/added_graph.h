@@ -16,9 +16,6 @@
 
 namespace opwright::graph {
 
-// Memory that the caller provides for a graph. Kernels take their own; a base has to be live memory of the device.
-enum class Base { kConst, kFeature, kFixedFeature, kRefreshableFeature };
-
 // A graph for inputs of given shapes and values. Runs that are under way keep it.
 class Program {
  public:
@@ -50,7 +47,6 @@ class AddedGraph {
   std::shared_ptr<const Program> program(RunTensors& inputs);
   // Takes the options of the first run.
   void load(const std::string& options);
-  void set_base(Base base, const void* memory, size_t size);
   std::shared_ptr<ge::SummaryData> summary() const;
   // What compiling found out.
   const Answer& compiled() const;
@@ -68,7 +64,6 @@ class AddedGraph {
   Answer answer_;
   std::mutex programs_mutex_;
   std::map<std::string, std::shared_ptr<const Program>> programs_;
-  std::map<Base, std::pair<const void*, size_t>> bases_;
 };
 
 }  // namespace opwright::graph

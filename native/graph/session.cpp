@@ -69,6 +69,16 @@ void with_tensors(AddedGraph& graph, const std::vector<ge::Tensor>& inputs, std:
   body(std::move(given), pointers);
 }
 
+ge::Status check_base(const char* function, uint64_t session, uint32_t id, const void* memory, size_t size) {
+  return guarded(
+      function,
+      [&] {
+        session_of(session)->find(id);  // it has to be one
+        if (size != 0) memory::checked_alias(memory, size, "memory for the graph", kFailed);
+      },
+      arg("id", id), arg("size", size));
+}
+
 }  // namespace
 
 const char* take_error_message() {
@@ -159,30 +169,21 @@ Status Session::RegisterExternalAllocator(const void* stream, std::shared_ptr<Al
                  [&] { session_of(id_)->set_allocator(stream, std::move(allocator)); });
 }
 
+// Memory that the caller provides for a graph is only checked: kernels take their own.
 Status Session::SetGraphConstMemoryBase(uint32_t id, const void* memory, size_t size) {
-  return guarded(
-      "ge::Session::SetGraphConstMemoryBase", [&] { session_of(id_)->find(id)->set_base(Base::kConst, memory, size); },
-      arg("id", id), arg("size", size));
+  return check_base("ge::Session::SetGraphConstMemoryBase", id_, id, memory, size);
 }
 
 Status Session::UpdateGraphFeatureMemoryBase(uint32_t id, const void* memory, size_t size) {
-  return guarded(
-      "ge::Session::UpdateGraphFeatureMemoryBase",
-      [&] { session_of(id_)->find(id)->set_base(Base::kFeature, memory, size); }, arg("id", id), arg("size", size));
+  return check_base("ge::Session::UpdateGraphFeatureMemoryBase", id_, id, memory, size);
 }
 
 Status Session::SetGraphFixedFeatureMemoryBase(uint32_t id, const void* memory, size_t size) {
-  return guarded(
-      "ge::Session::SetGraphFixedFeatureMemoryBase",
-      [&] { session_of(id_)->find(id)->set_base(Base::kFixedFeature, memory, size); }, arg("id", id),
-      arg("size", size));
+  return check_base("ge::Session::SetGraphFixedFeatureMemoryBase", id_, id, memory, size);
 }
 
 Status Session::UpdateGraphRefreshableFeatureMemoryBase(uint32_t id, const void* memory, size_t size) {
-  return guarded(
-      "ge::Session::UpdateGraphRefreshableFeatureMemoryBase",
-      [&] { session_of(id_)->find(id)->set_base(Base::kRefreshableFeature, memory, size); }, arg("id", id),
-      arg("size", size));
+  return check_base("ge::Session::UpdateGraphRefreshableFeatureMemoryBase", id_, id, memory, size);
 }
 
 }  // namespace ge

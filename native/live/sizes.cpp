@@ -31,32 +31,15 @@ int64_t wrapped(const Plan& plan, size_t position, int64_t index, int64_t count,
   return index < 0 ? index + count : index;
 }
 
+// Division as Python does it, of whole numbers and of others. The rest has the sign of the divisor.
 int64_t floor_divide(int64_t left, int64_t right) {
   return left / right - static_cast<int64_t>(left % right != 0 && (left < 0) != (right < 0));
 }
 
-int64_t combine(const Plan& plan, Operation operation, int64_t left, int64_t right) {
-  switch (operation) {
-    case Operation::kAdd:
-      return left + right;
-    case Operation::kSubtract:
-      return left - right;
-    case Operation::kMultiply:
-      return left * right;
-    case Operation::kMinimum:
-      return std::min(left, right);
-    case Operation::kMaximum:
-      return std::max(left, right);
-    default:
-      break;
-  }
-  TORCH_CHECK_VALUE(right != 0, plan.name, ": the rule for an output's size divides ", left, " by 0");
-  if (operation == Operation::kFloorDivide) return floor_divide(left, right);
-  if (operation == Operation::kCeilDivide) return -floor_divide(-left, right);
-  return left - floor_divide(left, right) * right;
-}
+int64_t ceil_divide(int64_t left, int64_t right) { return -floor_divide(-left, right); }
 
-// The rest has the sign of the divisor.
+int64_t modulo(int64_t left, int64_t right) { return left - floor_divide(left, right) * right; }
+
 double modulo(double left, double right) {
   const double rest = std::fmod(left, right);
   return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;
@@ -66,7 +49,10 @@ double floor_divide(double left, double right) {
   return std::nearbyint((left - modulo(left, right)) / right);  // a whole number but for rounding
 }
 
-double combine(const Plan& plan, Operation operation, double left, double right) {
+double ceil_divide(double left, double right) { return floor_divide(left + right - 1, right); }
+
+template <class T>
+T combine(const Plan& plan, Operation operation, T left, T right) {
   switch (operation) {
     case Operation::kAdd:
       return left + right;
@@ -83,7 +69,7 @@ double combine(const Plan& plan, Operation operation, double left, double right)
   }
   TORCH_CHECK_VALUE(right != 0, plan.name, ": the rule for an output's size divides ", left, " by 0");
   if (operation == Operation::kFloorDivide) return floor_divide(left, right);
-  if (operation == Operation::kCeilDivide) return floor_divide(left + right - 1, right);
+  if (operation == Operation::kCeilDivide) return ceil_divide(left, right);
   return modulo(left, right);
 }
 

@@ -5,11 +5,9 @@
 #include <iterator>
 #include <list>
 #include <mutex>
-#include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/device.h"
 #include "runtime/gil.h"
 #include "runtime/python.h"
 
@@ -75,14 +73,8 @@ Programs& programs() {
   return *instance;
 }
 
-// Held shared by running operators; closing takes it exclusively.
-struct Gate {
-  std::shared_mutex mutex;
-  bool closed = false;
-};
-
-Gate& gate() {
-  static Gate* const instance = new Gate;
+PythonGate& gate() {
+  static PythonGate* const instance = new PythonGate;
   return *instance;
 }
 
@@ -98,17 +90,14 @@ ProgramPtr program_of(const char* type, const std::string& description) {
 }
 
 Program::~Program() {
-  const std::shared_lock<std::shared_mutex> open(gate().mutex);
-  if (!gate().closed) registered.drop(number_);
+  if (const auto open = gate().try_pass()) registered.drop(number_);
 }
 
 int threads() { return registered.threads(); }
 
 std::vector<std::vector<int64_t>> run(const Program& program, const std::vector<void*>& addresses, int threads,
                                       bool reshape) {
-  const std::shared_lock<std::shared_mutex> open(gate().mutex);
-  require(!gate().closed, ACL_ERROR_INTERNAL_ERROR,
-          "Python has ended before the operator ran; synchronize before the program ends");
+  const auto open = gate().pass(ACL_ERROR_INTERNAL_ERROR);
   Answer answer;
   registered.run(program.number(), addresses.data(), addresses.size(), threads, reshape ? 1 : 0, &answer);
   check(answer);
@@ -136,8 +125,4 @@ void opwright_legacy_fail(void* answer, int code, const char* text) {
   static_cast<Answer*>(answer)->failure = text;
 }
 
-void opwright_legacy_close() {
-  for (const auto& stream : opwright::streams().all()) stream->wait(std::nullopt);
-  const std::unique_lock<std::shared_mutex> closing(gate().mutex);
-  gate().closed = true;
-}
+void opwright_legacy_close() { gate().close(); }

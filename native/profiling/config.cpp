@@ -24,8 +24,6 @@ aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, 
         }
         auto config = std::make_unique<aclprofConfig>();
         config->devices = std::move(devices);
-        config->aicore_metrics = aicoreMetrics;
-        config->data_types = dataTypeConfig;
         created = config.release();
       },
       arg("deviceNums", deviceNums), arg("aicoreMetrics", aicoreMetrics), arg("dataTypeConfig", dataTypeConfig));

@@ -7,10 +7,9 @@
 
 #include "acl/acl_prof.h"
 
+// Every profile holds all that the twin records; which metrics and kinds of data a caller asks for makes no difference.
 struct aclprofConfig {
   std::vector<uint32_t> devices;
-  aclprofAicoreMetrics aicore_metrics;
-  uint64_t data_types;  // bit set of ACL_PROF_*
 };
 
 struct aclprofStepInfo {};

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <mutex>
 #include <random>
-#include <vector>
 
 #include "profiling/recorder.h"
 #include "runtime/call.h"
@@ -31,7 +30,6 @@ struct State {
   bool open = false;
   std::string results;  // of the session
   std::string folder;   // of the present recording; empty while there is none
-  std::vector<uint32_t> devices;
   std::ofstream recording;
   int recordings = 0;
 };
@@ -126,7 +124,6 @@ void start(const aclprofConfig& config) {
   make_folder(folder + "/host/data");
   for (const uint32_t device : config.devices) make_folder(text(folder, "/device_", device));
   write_start_info(folder + "/host/start_info");
-  all.devices = config.devices;
   std::ofstream recording(recording_of(folder), std::ios::binary);
   require(recording.is_open(), ACL_ERROR_INVALID_FILE, "'", recording_of(folder),
           "' cannot be written: ", std::strerror(errno));

@@ -17,16 +17,14 @@ Extent extent_of(const void* address) {
   const uintptr_t value = number(address);
   DeviceMemory& state = space().owner(value);
   const std::shared_lock<std::shared_mutex> lock(state.mutex);
-  const auto allocation = entry_at(state.allocations, value);
-  if (allocation != state.allocations.end() && value < allocation->first + allocation->second.bytes) {
-    return {allocation->first, allocation->second.bytes};
-  }
-  auto mapping = entry_at(state.mappings, value);
-  if (mapping == state.mappings.end() || value >= mapping->first + mapping->second.size) return {0, 0};
+  const auto allocation = entry_around(state.allocations, value);
+  if (allocation != state.allocations.end()) return {allocation->first, allocation->second.bytes};
+  const auto mapping = entry_around(state.mappings, value);
+  if (mapping == state.mappings.end()) return {0, 0};
   // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
-  uintptr_t end = mapping->first + mapping->second.size;
+  uintptr_t end = mapping->first + mapping->second.bytes;
   for (auto next = std::next(mapping); next != state.mappings.end() && next->first == end; ++next) {
-    end = next->first + next->second.size;
+    end = next->first + next->second.bytes;
   }
   return {mapping->first, end - mapping->first};
 }

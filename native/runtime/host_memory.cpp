@@ -20,10 +20,12 @@
 namespace opwright::host_memory {
 namespace {
 
+using memory::number;
+
 constexpr size_t kPinnedAlignment = 4096;
 
 struct Range {
-  size_t size;
+  size_t bytes;
   void* on_device = nullptr;  // the same pages as memory of a device
   uint64_t serial = memory::next_serial();
 };
@@ -41,8 +43,6 @@ Ranges& ranges() {
   return *instance;
 }
 
-uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
-
 ByBegin::iterator find(ByBegin& among, void* pointer, const char* made_by) {
   const auto it = among.find(number(pointer));
   require(it != among.end(), ACL_ERROR_RT_PARAM_INVALID, pointer, " does not come from ", made_by,
@@ -51,7 +51,7 @@ ByBegin::iterator find(ByBegin& among, void* pointer, const char* made_by) {
 }
 
 void enroll_locked(void* pointer, const Range& range) {
-  require(pointer != nullptr && range.size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot register ", range.size,
+  require(pointer != nullptr && range.bytes > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot register ", range.bytes,
           " bytes at ", pointer);
   const bool added = ranges().registered.emplace(number(pointer), range).second;
   require(added, ACL_ERROR_RT_PARAM_INVALID, "host memory at ", pointer, " is registered already");
@@ -59,19 +59,19 @@ void enroll_locked(void* pointer, const Range& range) {
 
 // The pages are the process's own again; what they hold stays.
 void take_back(void* pointer, const Range& range) {
-  void* const own = mmap(nullptr, range.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  require(own != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide ", range.size,
+  void* const own = mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  require(own != MAP_FAILED, ACL_ERROR_RT_MEMORY_ALLOCATION, "the host cannot provide ", range.bytes,
           " bytes: ", std::strerror(errno));
-  std::memcpy(own, pointer, range.size);
-  void* const moved = mremap(own, range.size, range.size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer);
-  require(moved == pointer, ACL_ERROR_INTERNAL_ERROR, "the host cannot move ", range.size,
+  std::memcpy(own, pointer, range.bytes);
+  void* const moved = mremap(own, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pointer);
+  require(moved == pointer, ACL_ERROR_INTERNAL_ERROR, "the host cannot move ", range.bytes,
           " bytes: ", std::strerror(errno));
   memory::unmap_file(range.on_device);
 }
 
 uint64_t serial_in(const ByBegin& ranges, uintptr_t value) {
-  const auto it = memory::entry_at(ranges, value);
-  return it != ranges.end() && value < it->first + it->second.size ? it->second.serial : 0;
+  const auto it = memory::entry_around(ranges, value);
+  return it != ranges.end() ? it->second.serial : 0;
 }
 
 }  // namespace

@@ -81,13 +81,10 @@ uint64_t serial_of(const void* address) {
   const uintptr_t value = number(address);
   DeviceMemory& state = space().owner(value);
   const std::shared_lock<std::shared_mutex> lock(state.mutex);
-  const auto allocation = entry_at(state.allocations, value);
-  if (allocation != state.allocations.end() && value < allocation->first + allocation->second.bytes) {
-    return allocation->second.serial;
-  }
-  const auto mapping = entry_at(state.mappings, value);
-  const bool mapped = mapping != state.mappings.end() && value < mapping->first + mapping->second.size;
-  return mapped ? mapping->second.serial : 0;
+  const auto allocation = entry_around(state.allocations, value);
+  if (allocation != state.allocations.end()) return allocation->second.serial;
+  const auto mapping = entry_around(state.mappings, value);
+  return mapping != state.mappings.end() ? mapping->second.serial : 0;
 }
 
 size_t used_bytes(int device) {
@@ -123,17 +120,16 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
   DeviceMemory& state = space().owner(begin);
   {
     const std::shared_lock<std::shared_mutex> lock(state.mutex);
-    const auto allocation = entry_at(state.allocations, begin);
-    if (allocation != state.allocations.end() && begin < allocation->first + allocation->second.bytes &&
-        size <= allocation->first + allocation->second.bytes - begin) {
+    const auto allocation = entry_around(state.allocations, begin);
+    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.bytes - begin) {
       return space().alias(begin);
     }
     // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
     auto mapping = entry_at(state.mappings, begin);
     uintptr_t covered = begin;
     while (mapping != state.mappings.end() && mapping->first <= covered &&
-           covered < mapping->first + mapping->second.size) {
-      covered = mapping->first + mapping->second.size;
+           covered < mapping->first + mapping->second.bytes) {
+      covered = mapping->first + mapping->second.bytes;
       if (covered - begin >= size) return space().alias(begin);
       ++mapping;
     }
@@ -146,15 +142,15 @@ std::string describe(const void* address) {
   const uintptr_t value = number(address);
   DeviceMemory& state = space().owner(value);
   const std::shared_lock<std::shared_mutex> lock(state.mutex);
-  const auto allocation = entry_at(state.allocations, value);
-  if (allocation != state.allocations.end() && value < allocation->first + allocation->second.bytes) {
+  const auto allocation = entry_around(state.allocations, value);
+  if (allocation != state.allocations.end()) {
     return text("device ", device_of(address), ", ", value - allocation->first, " bytes into an allocation of ",
                 allocation->second.bytes, " bytes");
   }
-  const auto mapping = entry_at(state.mappings, value);
-  if (mapping != state.mappings.end() && value < mapping->first + mapping->second.size) {
+  const auto mapping = entry_around(state.mappings, value);
+  if (mapping != state.mappings.end()) {
     return text("device ", device_of(address), ", ", value - mapping->first, " bytes into a mapped block of ",
-                mapping->second.size, " bytes");
+                mapping->second.bytes, " bytes");
   }
   if (guard::enabled()) {
     if (const auto known = guard::freed(value)) return text("device ", device_of(address), ", ", *known);

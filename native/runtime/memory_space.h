@@ -25,7 +25,7 @@ struct Allocation {
 
 // A physical block, or a part of it, in a reserved range.
 struct Mapping {
-  size_t size;
+  size_t bytes;
   std::shared_ptr<Physical> block;
   uint64_t serial;
 };
@@ -55,6 +55,13 @@ template <class Value>
 auto entry_at(const std::map<uintptr_t, Value>& entries, uintptr_t address) {
   auto it = entries.upper_bound(address);
   return it == entries.begin() ? entries.end() : std::prev(it);
+}
+
+// The entry that `address` lies in, or end().
+template <class Value>
+auto entry_around(const std::map<uintptr_t, Value>& entries, uintptr_t address) {
+  const auto it = entry_at(entries, address);
+  return it != entries.end() && address < it->first + it->second.bytes ? it : entries.end();
 }
 
 // Both windows. The addresses that its functions take lie in the front one.

@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
 #include <string>
+
+#include "runtime/device.h"
 
 namespace opwright {
 namespace {
@@ -88,6 +91,24 @@ bool call_python(const char* module, const char* function, const char* argument,
   python.unref(imported);
   require(result != nullptr, code, what, error);
   return true;
+}
+
+std::shared_lock<std::shared_mutex> PythonGate::pass(int code) {
+  auto lock = try_pass();
+  require(lock.owns_lock(), code, "Python has ended before the operator ran; synchronize before the program ends");
+  return lock;
+}
+
+std::shared_lock<std::shared_mutex> PythonGate::try_pass() {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (closed_) lock.unlock();
+  return lock;
+}
+
+void PythonGate::close() {
+  for (const auto& stream : streams().all()) stream->wait(std::nullopt);
+  const std::unique_lock<std::shared_mutex> closing(mutex_);
+  closed_ = true;
 }
 
 }  // namespace opwright

@@ -1,5 +1,6 @@
 // native/runtime/settings.h
-// The twin's configuration, read from the environment once per process. No other file reads the environment.
+// The twin's configuration, read from the environment once per process. No other file reads the environment, but for
+// sparse_attention/cpu.cpp (OPWRIGHT_CPU_ISA, a word).
 #pragma once
 
 #include <cstdint>

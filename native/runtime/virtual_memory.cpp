@@ -151,7 +151,7 @@ void map(void* address, size_t size, size_t offset, void* handle) {
   require(offset % kGranularity == 0 && offset <= whole && size <= whole - offset, ACL_ERROR_RT_PARAM_INVALID,
           "offset ", offset, " and size ", size, " do not fit a block of ", whole, " bytes");
   const auto before = entry_at(state.mappings, begin + size - 1);
-  require(before == state.mappings.end() || before->first + before->second.size <= begin, ACL_ERROR_RT_PARAM_INVALID,
+  require(before == state.mappings.end() || before->first + before->second.bytes <= begin, ACL_ERROR_RT_PARAM_INVALID,
           "part of the range at ", address, " is mapped already");
   void* const mapped = mmap(space().alias(begin), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                             block->file.descriptor(), static_cast<off_t>(offset));
@@ -180,7 +180,7 @@ void unmap(void* address) {
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   const auto it = state.mappings.find(number(address));
   require(it != state.mappings.end(), ACL_ERROR_RT_PARAM_INVALID, address, " is not the start of a mapping");
-  void* const restored = mmap(space().alias(it->first), it->second.size, PROT_NONE,
+  void* const restored = mmap(space().alias(it->first), it->second.bytes, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   require(restored != MAP_FAILED, ACL_ERROR_INTERNAL_ERROR, "the host cannot unmap: ", std::strerror(errno));
   note_release();

@@ -7,8 +7,8 @@
 #include <shared_mutex>
 #include <string>
 
-#include "runtime/device.h"
 #include "runtime/gil.h"
+#include "runtime/python.h"
 #include "user_kernel/python.h"
 
 namespace opwright::user_kernel {
@@ -37,14 +37,8 @@ Registry& registry() {
   return *instance;
 }
 
-// Held shared by running functions; closing takes it exclusively.
-struct Gate {
-  std::shared_mutex mutex;
-  bool closed = false;
-};
-
-Gate& gate() {
-  static Gate* const instance = new Gate;
+PythonGate& gate() {
+  static PythonGate* const instance = new PythonGate;
   return *instance;
 }
 
@@ -59,9 +53,7 @@ void require_reference(const char* function) {
 }
 
 void dispatch(const char* function, const ArgumentView* arguments, uint64_t count) {
-  const std::shared_lock<std::shared_mutex> open(gate().mutex);
-  require(!gate().closed, ACLNN_ERR_INNER,
-          "Python has ended before the operator ran; synchronize before the program ends");
+  const auto open = gate().pass(ACLNN_ERR_INNER);
   const Dispatcher dispatcher = registry().find(function);  // there since phase 1: dispatchers are never removed
   std::optional<std::string> failure;
   dispatcher(function, arguments, count, &failure);
@@ -81,8 +73,4 @@ void opwright_kernel_fail(void* failure, const char* text) {
   *static_cast<std::optional<std::string>*>(failure) = text;
 }
 
-void opwright_kernel_close() {
-  for (const auto& stream : opwright::streams().all()) stream->wait(std::nullopt);
-  const std::unique_lock<std::shared_mutex> closing(gate().mutex);
-  gate().closed = true;
-}
+void opwright_kernel_close() { gate().close(); }

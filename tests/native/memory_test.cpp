@@ -54,6 +54,54 @@ SCENARIO(addresses_are_aligned_and_sizes_are_counted) {
   CHECK_EQ(free_now, free_before);
 }
 
+SCENARIO(a_call_without_room_for_its_answer_takes_nothing) {
+  start();
+  size_t free_before = 0;
+  size_t total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_before, &total));
+  constexpr size_t kBlock = 2 << 20;
+  aclrtPhysicalMemProp prop = {};
+  prop.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  REFUSED(aclrtMalloc(nullptr, kBlock, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_PARAM_INVALID, "'devPtr' is null");
+  REFUSED(aclrtMallocPhysical(nullptr, kBlock, &prop, 0), ACL_ERROR_RT_PARAM_INVALID, "'handle' is null");
+  size_t free_now = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_now, &total));
+  CHECK_EQ(free_now, free_before);
+  void* pages = nullptr;
+  OK(aclrtMallocHost(&pages, kBlock));
+  REFUSED(aclrtHostRegister(pages, kBlock, ACL_HOST_REGISTER_MAPPED, nullptr), ACL_ERROR_RT_PARAM_INVALID,
+          "'devPtr' is null");
+  OK(aclrtFreeHost(pages));  // refused while it is registered
+}
+
+SCENARIO(a_block_is_given_back_to_its_own_device) {
+  start();
+  constexpr size_t kBlock = 2 << 20;
+  void* address = nullptr;
+  OK(aclrtReserveMemAddress(&address, kBlock, 0, nullptr, 0));  // of device 0
+  OK(aclrtSetDevice(1));
+  size_t free_before = 0;
+  size_t total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_before, &total));
+  std::thread other([] {
+    OK(aclrtSetDevice(1));
+    for (int i = 0; i < 100; ++i) OK(aclrtFree(device_memory(512)));
+  });
+  aclrtPhysicalMemProp prop = {};
+  prop.location = {1, ACL_MEM_LOCATION_TYPE_DEVICE};
+  for (int i = 0; i < 100; ++i) {
+    aclrtDrvMemHandle handle = nullptr;
+    OK(aclrtMallocPhysical(&handle, kBlock, &prop, 0));
+    OK(aclrtMapMem(address, kBlock, 0, handle, 0));
+    OK(aclrtFreePhysical(handle));
+    OK(aclrtUnmapMem(address));  // the last that has the block
+  }
+  other.join();
+  size_t free_now = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_now, &total));
+  CHECK_EQ(free_now, free_before);
+}
+
 SCENARIO(host_code_cannot_touch_device_memory) {
   start();
   struct sigaction action = {};

@@ -20,7 +20,8 @@ void create(aclrtEvent* event, uint32_t flag) {
   current_device();  // an event belongs to a context
   require((flag & ACL_EVENT_IPC) == 0, kFeatureNotSupported, "events are not shared between processes");
   require((flag & ~kKnownFlags) == 0, ACL_ERROR_RT_PARAM_INVALID, "event flags ", flag & ~kKnownFlags, " do not exist");
-  out(event, "event") = events().add(std::make_shared<Event>(flag));
+  aclrtEvent& result = out(event, "event");
+  result = events().add(std::make_shared<Event>(flag));
 }
 
 std::shared_ptr<Event> event_of(aclrtEvent event) {

@@ -15,7 +15,15 @@ using namespace opwright;
 
 namespace {
 
-void allocate(void** devPtr, size_t size) { out(devPtr, "devPtr") = memory::allocate(current_device().id(), size); }
+void allocate(void** devPtr, size_t size) {
+  void*& result = out(devPtr, "devPtr");
+  result = memory::allocate(current_device().id(), size);
+}
+
+void allocate_host(void** pointer, size_t size, const char* name) {
+  void*& result = out(pointer, name);
+  result = host_memory::allocate(size);
+}
 
 enum class Side { kHost, kDevice, kByAddress };
 
@@ -184,11 +192,11 @@ aclError aclrtFree(void* devPtr) {
 }
 
 aclError aclrtMallocHost(void** hostPtr, size_t size) {
-  return call("aclrtMallocHost", [&] { out(hostPtr, "hostPtr") = host_memory::allocate(size); }, arg("size", size));
+  return call("aclrtMallocHost", [&] { allocate_host(hostPtr, size, "hostPtr"); }, arg("size", size));
 }
 
 aclError aclrtMallocHostWithCfg(void** ptr, uint64_t size, aclrtMallocConfig*) {
-  return call("aclrtMallocHostWithCfg", [&] { out(ptr, "ptr") = host_memory::allocate(size); }, arg("size", size));
+  return call("aclrtMallocHostWithCfg", [&] { allocate_host(ptr, size, "ptr"); }, arg("size", size));
 }
 
 aclError aclrtFreeHost(void* hostPtr) {
@@ -218,7 +226,8 @@ aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
         require(type == ACL_HOST_REGISTER_MAPPED, ACL_ERROR_FEATURE_UNSUPPORTED, "parameter 'type' is ",
                 static_cast<int>(type), "; allowed: 0 (ACL_HOST_REGISTER_MAPPED)");
         require_not_forked();
-        out(devPtr, "devPtr") = host_memory::enroll_on(current_device().id(), ptr, size);
+        void*& result = out(devPtr, "devPtr");
+        result = host_memory::enroll_on(current_device().id(), ptr, size);
       },
       arg("ptr", ptr), arg("size", size), arg("type", type));
 }

@@ -25,6 +25,11 @@ FailureMode failure_mode_of(uint64_t mode) {
   return mode == ACL_STOP_ON_FAILURE ? FailureMode::kStop : FailureMode::kContinue;
 }
 
+void create(aclrtStream* stream, uint32_t priority) {
+  aclrtStream& result = out(stream, "stream");
+  result = create_stream(current_device().id(), priority).get();
+}
+
 void wait_for(aclrtStream stream, Stream::Timeout timeout) {
   const auto target = stream_of(stream);
   require_not_captured(*target, "cannot wait for");
@@ -80,14 +85,12 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
 }  // namespace
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return call("aclrtCreateStream", [&] { out(stream, "stream") = create_stream(current_device().id(), 0).get(); });
+  return call("aclrtCreateStream", [&] { create(stream, 0); });
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
   return call(
-      "aclrtCreateStreamWithConfig",
-      [&] { out(stream, "stream") = create_stream(current_device().id(), priority).get(); }, arg("priority", priority),
-      arg("flag", flag));
+      "aclrtCreateStreamWithConfig", [&] { create(stream, priority); }, arg("priority", priority), arg("flag", flag));
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {

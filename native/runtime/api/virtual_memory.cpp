@@ -27,7 +27,8 @@ aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, vo
       [&] {
         require(expectPtr == nullptr, ACL_ERROR_FEATURE_UNSUPPORTED,
                 "a wished address cannot be granted; pass null as expectPtr");
-        out(virPtr, "virPtr") = memory::reserve(current_device().id(), size, alignment);
+        void*& result = out(virPtr, "virPtr");
+        result = memory::reserve(current_device().id(), size, alignment);
       },
       arg("size", size), arg("alignment", alignment), arg("flags", flags));
 }
@@ -44,7 +45,8 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrt
         require(prop->location.type == ACL_MEM_LOCATION_TYPE_DEVICE, ACL_ERROR_FEATURE_UNSUPPORTED,
                 "physical blocks exist on devices only; location type ", static_cast<int>(prop->location.type),
                 " was asked for");
-        out(handle, "handle") = memory::create_physical(device_at(static_cast<int>(prop->location.id)).id(), size);
+        aclrtDrvMemHandle& result = out(handle, "handle");
+        result = memory::create_physical(device_at(static_cast<int>(prop->location.id)).id(), size);
       },
       arg("size", size), arg("flags", flags));
 }
@@ -85,7 +87,10 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
 aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle* handle) {
   return call(
       "aclrtMemImportFromShareableHandle",
-      [&] { out(handle, "handle") = memory::import_physical(shareableHandle, device_at(deviceId).id()); },
+      [&] {
+        aclrtDrvMemHandle& result = out(handle, "handle");
+        result = memory::import_physical(shareableHandle, device_at(deviceId).id());
+      },
       arg("shareableHandle", shareableHandle), arg("deviceId", deviceId));
 }
 
@@ -120,7 +125,8 @@ aclError aclrtIpcMemImportByKey(void** devPtr, const char* key, uint64_t flags) 
       "aclrtIpcMemImportByKey",
       [&] {
         require_flag(flags);
-        out(devPtr, "devPtr") = memory::import_key(&out(key, "key"), current_device().id());
+        void*& result = out(devPtr, "devPtr");
+        result = memory::import_key(&out(key, "key"), current_device().id());
       },
       arg("key", key), arg("flags", flags));
 }

@@ -2,7 +2,6 @@
 #include "runtime/guard/device_memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
@@ -13,6 +12,8 @@
 
 namespace opwright::guard {
 namespace {
+
+using memory::page_bytes;
 
 constexpr size_t kMostFreed = 256;  // ranges that are kept back
 
@@ -35,8 +36,6 @@ Book& book() {
   static Book* const instance = new Book();
   return *instance;
 }
-
-size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 void protect(uintptr_t begin, size_t size, int rights) {
   void* const alias = memory::space().alias(begin);
@@ -73,18 +72,18 @@ bool give_back_oldest(memory::DeviceMemory& device) {
 }  // namespace
 
 uintptr_t take(memory::DeviceMemory& device, size_t size, size_t bytes) {
-  const size_t inner = memory::round_up(bytes, page_size());
-  const size_t region_size = inner + 2 * page_size();
+  const size_t inner = memory::whole_pages(bytes);
+  const size_t region_size = inner + 2 * page_bytes();
   const std::lock_guard<std::mutex> lock(book().mutex);
-  uintptr_t region = device.heap.take(region_size, page_size());
-  while (region == 0 && give_back_oldest(device)) region = device.heap.take(region_size, page_size());
+  uintptr_t region = device.heap.take(region_size, page_bytes());
+  while (region == 0 && give_back_oldest(device)) region = device.heap.take(region_size, page_bytes());
   if (region == 0) return 0;
   // Of a process that was forked, the whole window may be open from before.
-  protect(region, page_size(), PROT_NONE);
-  protect(region + page_size() + inner, page_size(), PROT_NONE);
-  protect(region + page_size(), inner, PROT_READ | PROT_WRITE);
-  fill(memory::space().alias(region + page_size()), inner, mode());
-  const uintptr_t begin = region + page_size() + inner - bytes;
+  protect(region, page_bytes(), PROT_NONE);
+  protect(region + page_bytes() + inner, page_bytes(), PROT_NONE);
+  protect(region + page_bytes(), inner, PROT_READ | PROT_WRITE);
+  fill(memory::space().alias(region + page_bytes()), inner, mode());
+  const uintptr_t begin = region + page_bytes() + inner - bytes;
   book().live[begin] = {&device, region, region_size, size, bytes, mode()};
   return begin;
 }
@@ -95,7 +94,7 @@ void give(memory::DeviceMemory& device, uintptr_t begin) {
   Guarded guarded = it->second;
   book().live.erase(it);
   look_at_padding(begin, guarded);
-  protect(guarded.region + page_size(), guarded.region_size - 2 * page_size(), PROT_NONE);
+  protect(guarded.region + page_bytes(), guarded.region_size - 2 * page_bytes(), PROT_NONE);
   book().kept_back.emplace_back(begin, guarded);
   if (book().kept_back.size() > kMostFreed) give_back_oldest(device);
 }
