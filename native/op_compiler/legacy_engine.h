@@ -1,5 +1,5 @@
 // native/op_compiler/legacy_engine.h
-// Legacy operators are computed by the graph engine's kernels, which are Python (opwright/engine/legacy.py). This is
+// Legacy operators are computed by the graph engine's kernels, which are Python (opwright/engine/legacy). This is
 // how libacl_op_compiler calls them, and how they answer; opwright/engine/legacy_bridge.py is the other half.
 #pragma once
 

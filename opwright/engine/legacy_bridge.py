@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from opwright.engine import kernels, legacy_kernels
+from opwright.engine import kernels
 from opwright.engine.errors import MissingKernelError
-from opwright.engine.legacy import LegacyOperator, read_operator
+from opwright.engine.legacy import kernels as legacy_kernels
+from opwright.engine.legacy.operator import LegacyOperator, read_operator
 from opwright.engine.loading import load_kernels
 from opwright.engine.runner import ADDRESS
 from opwright.errors import OpwrightError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import opwright.twin  # noqa: F401
 
 # isort: split
-from tests.twin.traces import seeded  # noqa: F401 - a fixture of all tests here
+from tests.twin.fixtures import seeded  # noqa: F401 - a fixture of all tests here
 
 if TYPE_CHECKING:
     import pytest

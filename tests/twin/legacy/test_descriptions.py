@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import grad as grad_of_convolution
 
-from opwright.engine import kernels, legacy_kernels
+from opwright.engine import kernels
 from opwright.engine.errors import KernelArgumentError, KernelRunError, MissingKernelError
-from opwright.engine.legacy import read_operator
-from opwright.engine.legacy_formats import LAYOUTS
-from opwright.engine.legacy_names import output_names
+from opwright.engine.legacy import kernels as legacy_kernels
+from opwright.engine.legacy.formats import LAYOUTS
+from opwright.engine.legacy.names import output_names
+from opwright.engine.legacy.operator import read_operator
 from opwright.engine.loading import load_kernels
 
 if TYPE_CHECKING:

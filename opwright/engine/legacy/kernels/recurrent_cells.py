@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from opwright.engine.kernels.available import require_one_of
-from opwright.engine.legacy_kernels.recurrent import (
+from opwright.engine.legacy.kernels.recurrent import (
     IFJO,
     IJFO,
     Tensors,
@@ -13,7 +13,7 @@ from opwright.engine.legacy_kernels.recurrent import (
     dynamic_rnn_grad,
     require_no_mask,
 )
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 # The candidate is called c here; in CANN's own default (ijfo) and in gradients it is j.
 ORDERS = {IFJO: IFJO, "ifco": IFJO, IJFO: IJFO, "icfo": IJFO}

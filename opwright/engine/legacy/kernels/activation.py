@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from opwright.engine.kernels.activation import p_relu_grad as unsummed_p_relu_grad
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from opwright.engine.kernels.indexing import embedding_bag as bags_of
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 from opwright.engine.model import Node
 
 Two = tuple[torch.Tensor, torch.Tensor]

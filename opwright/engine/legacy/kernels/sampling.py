@@ -6,8 +6,8 @@ import torch
 
 from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.gradient import gradients
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.gradient import gradients
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 
 def base_points(count: int, kernel: int, stride: int, pad: int, dilation: int) -> torch.Tensor:

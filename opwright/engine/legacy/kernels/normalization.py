@@ -13,7 +13,7 @@ from opwright.engine.kernels.batch_normalization import (
     other_axes,
 )
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
 

@@ -12,7 +12,7 @@ import torch
 
 from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ import torch
 
 from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 SHARED_AXES = {"per_feature": (2,), "all_features": (1, 2)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from opwright.engine.dtypes import from_runtime
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 

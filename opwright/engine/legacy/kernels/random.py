@@ -12,7 +12,7 @@ from collections import Counter
 import torch
 
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 from opwright.engine.model import Node
 
 Two = tuple[torch.Tensor, torch.Tensor]

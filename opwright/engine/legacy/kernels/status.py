@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ from typing import cast
 import torch
 
 from opwright.engine.kernels.precision import widened
-from opwright.engine.legacy_kernels.gradient import gradients
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.gradient import gradients
+from opwright.engine.legacy.kernels.table import legacy_kernel
 from opwright.engine.model import Node
 
 aten = torch.ops.aten

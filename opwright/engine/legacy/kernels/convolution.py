@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.pooling import even
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 aten = torch.ops.aten
 

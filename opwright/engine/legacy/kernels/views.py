@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 
 @legacy_kernel("AsStrided")

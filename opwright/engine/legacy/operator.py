@@ -18,10 +18,10 @@ import torch
 from opwright.engine.binding import Call, attributes_of, grouped, kernel_of
 from opwright.engine.dtypes import from_runtime
 from opwright.engine.errors import KernelArgumentError, KernelRunError
-from opwright.engine.legacy_formats import Layout, layout_of
-from opwright.engine.legacy_kernels.status import note
-from opwright.engine.legacy_kernels.table import LEGACY
-from opwright.engine.legacy_names import accepted_attributes, named_inputs, output_names
+from opwright.engine.legacy.formats import Layout, layout_of
+from opwright.engine.legacy.kernels.status import note
+from opwright.engine.legacy.kernels.table import LEGACY
+from opwright.engine.legacy.names import accepted_attributes, named_inputs, output_names
 from opwright.engine.lower import call_kernel
 from opwright.engine.model import Node, Source, TensorSpec
 from opwright.engine.runner import Binding, Place, tensor_over, write

@@ -9,8 +9,8 @@ from torch.nn import functional
 
 from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.loss import code_of
-from opwright.engine.legacy_kernels.gradient import gradients
-from opwright.engine.legacy_kernels.table import legacy_kernel
+from opwright.engine.legacy.kernels.gradient import gradients
+from opwright.engine.legacy.kernels.table import legacy_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
