@@ -12,6 +12,8 @@ BROKEN = {
     "reads_a_number": "compiled/not-capturable",
     "waits_for_the_stream": "compiled/not-capturable",
     "prototype_alone": "compiled/no-converter",
+    "looks_at_values": "compiled/raises",
+    "names_another_input": "compiled/engine",
     "converts_wrongly": "compiled/differs",
     "saves_by_type": "compiled/gradient-differs",
 }
@@ -95,6 +97,15 @@ add(
 )
 
 
+def by_sign(x):
+    return x * 2 if bool(x.sum() > 0) else x * 3
+
+
+library.define("looks_at_values(Tensor x) -> Tensor")
+library.impl("looks_at_values", by_sign, "CompositeImplicitAutograd")
+ops.operator("looks_at_values(Tensor x) -> Tensor", samples=ONE)(by_sign)
+
+
 # Gradients: what the backward needs is saved by what the tensor is, or by what it holds.
 
 
@@ -146,6 +157,19 @@ def in_order(x, y):
 )
 def converts_wrongly(x, y):
     return x - y
+
+
+def of_another_input(x):
+    from torchair.ge import custom_op
+
+    return custom_op("Square", inputs={"input": x}, outputs=["y"])
+
+
+@declared.operator(
+    "names_another_input(Tensor x) -> Tensor", samples=ONE, converter=of_another_input
+)
+def names_another_input(x):
+    return x * x
 
 
 @declared.operator(

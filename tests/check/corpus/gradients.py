@@ -20,6 +20,7 @@ BROKEN = {
     "keeps_what_it_saved": "gradients/stale-saved",
     "detaches": "gradients/silent-zero",
     "reads_grad_flat": "gradients/grad-layout",
+    "forgets_the_same": "gradients/shared-argument",
     "writes_what_it_saved": "gradients/repeated-backward",
     "forgets_second": "gradients/second-derivative",
     "keeps_a_graph": "gradients/graph-kept",
@@ -310,6 +311,27 @@ class ReadsGradFlat(torch.autograd.Function):
         return flat.reshape(grad.shape)
 
 
+class ForgetsTheSame(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return below(torch.mul)(x, y)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y, None if x.data_ptr() == y.data_ptr() else grad * x
+
+
+class Product(torch.autograd.Function):
+    forward = ForgetsTheSame.forward
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y, grad * x
+
+
 class WritesWhatItSaved(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -380,6 +402,8 @@ def with_graph(x):
 define("keeps_what_it_saved(Tensor x) -> Tensor", sine, KeepsWhatItSaved.apply)
 define("detaches(Tensor x) -> Tensor", sine, lambda x: sine(x).detach())
 define("reads_grad_flat(Tensor x) -> Tensor", torch.clone, ReadsGradFlat.apply)
+define("forgets_the_same(Tensor x, Tensor y) -> Tensor", torch.mul, ForgetsTheSame.apply)
+define("product(Tensor x, Tensor y) -> Tensor", torch.mul, Product.apply)
 define("writes_what_it_saved(Tensor x) -> Tensor", sine, WritesWhatItSaved.apply)
 define("forgets_second(Tensor x) -> Tensor", sine, ForgetsSecond.apply)
 library.impl("forgets_second", sine, "CPU")
@@ -407,6 +431,15 @@ for name in (
     "for_inference",
 ):
     foreign.operator(f"{name}(Tensor x) -> Tensor", dtypes="float32", samples=POSITIVE)(sin)
+
+
+for name in ("forgets_the_same", "product"):
+    foreign.operator(
+        f"{name}(Tensor x, Tensor y) -> Tensor",
+        shapes={"x": "*s", "y": "*s"},
+        dtypes="float32",
+        samples=[ow.sample(x=ow.tensor(3, 4), y=ow.tensor(3, 4))],
+    )(torch.mul)
 
 
 @foreign.operator("reads_grad_flat(Tensor x) -> Tensor", dtypes="float32", samples=ONE)

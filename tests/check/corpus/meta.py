@@ -13,6 +13,7 @@ BROKEN = {
     "dtype_of_float32_only": "meta/wrong-dtype",
     "keeps_strides": "meta/wrong-strides",
     "loses_strides": "meta/wrong-strides",
+    "beginning_for_end": "meta/wrong-offset",
     "on_the_host": "meta/wrong-device",
     "without_meta": "meta/missing",
     "reads_a_value": "meta/reads-data",
@@ -148,6 +149,20 @@ add(
     lambda x: x.new_empty((1, x.shape[1])),
     shapes={"x": "N, D", "out": "1, D"},
 )
+
+# Offsets of results that are views.
+for name, meta in (
+    ("beginning_for_end", lambda x: x.narrow(0, 0, 2)),
+    ("end_for_end", lambda x: x.narrow(0, x.shape[0] - 2, 2)),
+):
+    add(
+        f"{name}(Tensor(a) x) -> Tensor(a)",
+        lambda x: x.narrow(0, x.shape[0] - 2, 2),
+        meta,
+        ow.sample(x=ow.tensor(4, 3)),
+        shapes={"x": "N, D", "out": "2, D"},
+        requires=("N >= 2",),
+    )
 
 # Devices.
 

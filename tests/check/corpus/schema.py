@@ -15,6 +15,7 @@ BROKEN = {
     "none_for_float": "schema/wrong-default",  # npu_quant_sparse_flash_mla
     "mode_argument": "schema/unusable-name",
     "alias_of_nothing": "schema/unbound-alias",
+    "counts_down": "schema/written-number",
     "returned_twice": "schema/same-result-twice",
     "two_layouts": "schema/wrong-tag",
     "other_type": "schema/not-as-declared",
@@ -64,6 +65,11 @@ def mode_argument(x, mode):
 )
 def alias_of_nothing(x):
     return x + 1
+
+
+@operator("counts_down(Tensor x, int(a!) k) -> Tensor", samples=[ow.sample(x=ow.tensor(2), k=2)])
+def counts_down(x, k):
+    return x * k
 
 
 @operator("returned_twice(Tensor(a!) x) -> (Tensor(a!), Tensor(a!))")

@@ -1,11 +1,11 @@
 """The schema says what it seems to say, and callers of the last release can still call it.
 
 PyTorch accepts schemas that nobody can use: `int k=None` is registered without a word and hands the
-kernel a None that C++ reads as garbage; two arguments may have one name; a result may be annotated
+kernel a None that C++ reads as garbage; a result may be annotated
 with an alias set that no argument has. The row reads the schema as the dispatcher has it:
 
 * each default is a value of the argument's type;
-* names of arguments are unique, and torch's compilers can pass them;
+* names of arguments are such as torch's compilers can pass;
 * alias annotations are of tensors, and each of a result is that of one argument;
 * tags agree with what the schema writes;
 * of a library that is only described: it has the schema that the declaration says.
@@ -54,11 +54,6 @@ NAME = Kind(
     "unusable-name",
     "an argument has a name that callers or torch's compilers cannot pass",
     "rename the argument",
-)
-DUPLICATE = Kind(
-    "duplicate-name",
-    "two arguments have one name",
-    "rename one: only the first can be given by name",
 )
 ALIAS = Kind(
     "unbound-alias",
@@ -164,17 +159,10 @@ def kind_text(kind: Any, length: int | None) -> str:  # noqa: ANN401 - torch's o
 
 def names(bench: Bench) -> Iterator[Finding]:
     """Find names that cannot be passed."""
-    subject, seen = bench.subject, set[str]()
+    subject = bench.subject
     for argument in subject.schema.arguments:
         why = None
-        if argument.name in seen:
-            yield bench.finding(
-                DUPLICATE,
-                expected="names that are unique",
-                got=f"{argument.name!r} twice in {subject.schema}",
-                place=place(subject),
-            )
-        elif keyword.iskeyword(argument.name) and (argument.keyword_only or subject.schema.mutated):
+        if keyword.iskeyword(argument.name) and (argument.keyword_only or subject.schema.mutated):
             why = "is a word of Python: graphs pass it by name, and their code does not parse"
         elif argument.name == "self" and argument.keyword_only:
             why = "is the first parameter of OpOverload's own methods, which get it by name"
@@ -183,7 +171,6 @@ def names(bench: Bench) -> Iterator[Finding]:
                 "is a parameter of torch's auto_functionalized operator, which takes the arguments"
                 " of an operator that writes by name"
             )
-        seen.add(argument.name)
         if why is not None:
             yield bench.finding(
                 NAME,
@@ -270,7 +257,6 @@ ROW = Row(
     kinds=(
         DEFAULT,
         NAME,
-        DUPLICATE,
         ALIAS,
         NO_TENSOR,
         SAME_RESULT,
