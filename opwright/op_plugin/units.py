@@ -10,7 +10,7 @@ from opwright.declare.schema import Base
 from opwright.emit.cpp.autograd import autograd_unit
 from opwright.emit.cpp.helpers import tensors_header
 from opwright.emit.cpp.layout import block, flow, message
-from opwright.emit.cpp.names import safe, unique_names
+from opwright.emit.cpp.names import Locals, safe, unique_names
 from opwright.emit.cpp.operators import OperatorCode, allocate, meta, registrations
 from opwright.emit.cpp.units import handles_header
 from opwright.emit.header import with_header
@@ -154,7 +154,8 @@ def wrapper(entry: Entry, code: OperatorCode) -> list[str]:
     )
     body = []
     if tensors:
-        body = [f"const c10::OptionalDeviceGuard guard(at::device_of({safe(tensors[0].name)}));"]
+        guard = Locals(entry.schema).fresh("guard")
+        body = [f"const c10::OptionalDeviceGuard {guard}(at::device_of({safe(tensors[0].name)}));"]
     values = [passed(argument, entry) for argument in entry.schema.arguments]
     before = "" if code.result == "void" else "return "
     body += flow(f"{before}{entry.kernels[0]}::{signature(entry).name}(", values, ");")

@@ -55,12 +55,12 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
     """Return the kernel of one operator."""
     names = Locals(code.facts.schema)
     mutated = [safe(argument.name) for argument in code.facts.schema.mutated]
-    body = [*not_functional(code, mutated), *unwrap(code, names)]
-    plain = {name: f"plain_{safe(name)}" for name in tensor_arguments(code.facts)}
+    plain = {name: names.fresh(f"plain_{safe(name)}") for name in tensor_arguments(code.facts)}
+    guard = f"const at::AutoDispatchSkipFunctionalize {names.fresh('guard')};"
+    body = [*not_functional(code, mutated, guard), *unwrap(code, plain)]
     values = [plain.get(a.name, safe(a.name)) for a in code.facts.schema.arguments]
     results = names.fresh("results")
     call = flow(f"return {twin.name}().call(", values, ");")
-    guard = "const at::AutoDispatchSkipFunctionalize guard;"
     body += block([f"auto {results} = [&] {{"], [guard, *call], "}();")
     count = len(twin.facts.schema.results)
     own = count - len(mutated)
@@ -94,7 +94,7 @@ def replaced(name: str, value: str, *, optional: bool) -> list[str]:
     return block([f"if ({name}.has_value()) {{"], lines) if optional else lines
 
 
-def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:
+def not_functional(code: OperatorCode, mutated: Sequence[str], guard: str) -> list[str]:
     """Return the branch for calls whose written tensors are plain: those run as they are."""
     condition = " && ".join(f"!{IMPL}::isFunctionalTensor({name})" for name in mutated)
     others = [safe(name) for name in tensor_arguments(code.facts) if safe(name) not in mutated]
@@ -112,7 +112,6 @@ def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:
             ");",
         )
     ]
-    guard = "const at::AutoDispatchSkipFunctionalize guard;"
     call = flow(
         f"{'return ' if code.result != 'void' else ''}{code.name}().call(", code.arguments, ");"
     )
@@ -120,12 +119,11 @@ def not_functional(code: OperatorCode, mutated: Sequence[str]) -> list[str]:
     return block([f"if ({condition}) {{"], [*checks, guard, *call, *end])
 
 
-def unwrap(code: OperatorCode, names: Locals) -> list[str]:
+def unwrap(code: OperatorCode, plain: Mapping[str, str]) -> list[str]:
     """Return the statements that take the plain tensors out."""
     lines: list[str] = []
-    for name in tensor_arguments(code.facts):
+    for name, variable in plain.items():
         argument = code.facts.argument(name)
-        variable = names.fresh(f"plain_{safe(name)}")
         lines.append(f"{IMPL}::sync({safe(name)});")
         kind = (
             "const auto" if argument.type.is_list or argument.type.optional else "const at::Tensor"

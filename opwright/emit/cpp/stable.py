@@ -222,6 +222,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     assert facts.call is not None
     names = Locals(facts.schema)
     device, guard, function = (names.fresh(each) for each in ("device", "guard", "function"))
+    copy = names.fresh("written")
     tensors = tensor_arguments(facts)
     variables = {output.name: names.fresh(safe(output.name)) for output in kernel.new}
     listed = ", ".join(message(name) for name in tensors)
@@ -248,7 +249,7 @@ def kernel_function(kernel: StableKernel) -> list[str]:
             whole = "torch::stable::" if plain.is_tensor and not plain.optional else ""
             body.append(f"auto {variables[name]} = {whole}contiguous({safe(name)});")
             if facts.argument(name).is_written:
-                back += written_back(safe(name), variables[name], optional=plain.optional)
+                back += written_back(safe(name), variables[name], copy, optional=plain.optional)
     body.append(f"static const aclnn::Function {function}({message(facts.call.function)});")
     parameters = [
         in_stable_words(
@@ -263,11 +264,11 @@ def kernel_function(kernel: StableKernel) -> list[str]:
     return block(flow(f"{kernel.result} {kernel.name}_npu(", taken, ") {", 0), body)
 
 
-def written_back(name: str, made: str, *, optional: bool) -> list[str]:
+def written_back(name: str, made: str, copy: str, *, optional: bool) -> list[str]:
     """Return the statements that copy what was made contiguous into a written argument."""
     star = "*" if optional else ""
     asked = f"{name}.has_value() && !{name}->" if optional else f"!{name}."
-    lines = [f"Tensor written = {star}{name};", f"torch::stable::copy_(written, {star}{made});"]
+    lines = [f"Tensor {copy} = {star}{name};", f"torch::stable::copy_({copy}, {star}{made});"]
     return block([f"if ({asked}is_contiguous()) {{"], lines)
 
 

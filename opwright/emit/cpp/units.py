@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.emit.cpp.layout import COLUMNS, block, flow
-from opwright.emit.cpp.names import safe
+from opwright.emit.cpp.names import Locals, safe
 from opwright.emit.cpp.operators import OperatorCode, operator_code, registrations, schema_line
 from opwright.emit.cpp.types import taken_type
 
@@ -88,6 +88,8 @@ def operators_unit(codes: Sequence[OperatorCode], namespace: str) -> str:
 
 def version_kernel(code: OperatorCode) -> list[str]:
     """Return the kernel that counts a mutation, so that autograd notices it."""
+    names = Locals(code.facts.schema)
+    keys, results = names.fresh("keys"), names.fresh("results")
     lines = [
         f"{safe(a.name)}.unsafeGetTensorImpl()->bump_version();"
         for a in code.facts.schema.mutated
@@ -102,18 +104,18 @@ def version_kernel(code: OperatorCode) -> list[str]:
             lines += block(
                 [f"if ({name}.has_value()) {{"], [f"{name}->unsafeGetTensorImpl()->bump_version();"]
             )
-    below = "keys & c10::after_ADInplaceOrView_keyset"
+    below = f"{keys} & c10::after_ADInplaceOrView_keyset"
     call = flow(f"{code.name}().redispatch(", [below, *code.arguments], ");")
     if code.result == "void":
         body = [*call, *lines]
     else:
         call = flow(
-            f"{code.result} results = {code.name}().redispatch(", [below, *code.arguments], ");"
+            f"{code.result} {results} = {code.name}().redispatch(", [below, *code.arguments], ");"
         )
-        body = [*call, *lines, "return results;"]
+        body = [*call, *lines, f"return {results};"]
     head = flow(
         f"{code.result} {code.name}_version(",
-        ["c10::DispatchKeySet keys", *code.parameters(body)],
+        [f"c10::DispatchKeySet {keys}", *code.parameters(body)],
         ") {",
         0,
     )

@@ -211,3 +211,23 @@ def test_what_cannot_be_emitted_is_an_error_with_its_place(
         emit_cpp(facts_of_text(tmp_path, text), options)
     assert got in str(raised.value)
     assert "declared.py:3, operator declared::f" in raised.value.where
+
+
+def test_arguments_may_be_called_like_what_kernels_use(tmp_path: Path) -> None:
+    declared = (
+        "ops.declare('f_(Tensor(a!) x, Tensor plain_x, Tensor keys, Tensor guard, Tensor results,"
+        " Tensor node) -> Tensor(a!)', backward={'plain_x': 'g(grad, keys, guard)'})\n"
+        "ops.declare('g(Tensor grad, Tensor keys, Tensor guard) -> Tensor')\n"
+    )
+    files = emit_cpp(facts_of_text(tmp_path, declared), OPTIONS)
+    own = ("keys", "guard", "results", "node")
+    for unit in ("autograd", "functionalization", "operators"):
+        text = files[f"csrc/{unit}.cpp"]
+        for name in own:
+            declarations = re.findall(
+                rf"(?:KeySet|Guard|Functionalize|auto|at::Tensor) {name}\b", text
+            )
+            assert not declarations, (unit, declarations)
+    text = files["csrc/functionalization.cpp"]
+    assert "const at::Tensor plain_x_ = at::functionalization::impl::from_functional" in text
+    assert "f_functional().call(plain_x_, plain_plain_x, plain_keys," in text

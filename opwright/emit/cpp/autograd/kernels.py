@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["kernel", "refusal", "unimplemented"]
 
 
-def autograd_function(code: OperatorCode, body: Sequence[str]) -> list[str]:
-    """Return the function of an autograd kernel."""
+def autograd_function(code: OperatorCode, keys: str, body: Sequence[str]) -> list[str]:
+    """Return the function of an autograd kernel.
+
+    Parameters
+    ----------
+    keys
+        What its parameter with the dispatch keys is called.
+    """
     head = flow(
         f"{code.result} {code.name}_autograd(",
         [
-            "c10::DispatchKeySet keys",
+            f"c10::DispatchKeySet {keys}",
             *(declared(a, where=code.where) for a in code.facts.schema.arguments),
         ],
         ") {",
@@ -39,8 +45,8 @@ def autograd_function(code: OperatorCode, body: Sequence[str]) -> list[str]:
 def kernel(code: Derivative) -> list[str]:
     """Return the autograd kernel."""
     operator = code.code
-    names = Locals(operator.facts.schema, ["keys"])
-    below, graph = names.fresh("below"), names.fresh("node")
+    names = Locals(operator.facts.schema)
+    keys, below, graph = names.fresh("keys"), names.fresh("below"), names.fresh("node")
     redispatch = f"{operator.name}().redispatch("
     arguments = [below, *operator.arguments]
     watched = [safe(name) for name in code.watched]
@@ -50,7 +56,7 @@ def kernel(code: Derivative) -> list[str]:
     if not returned:
         early.append("return;")
     body = [
-        f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
+        f"const c10::DispatchKeySet {below} = {keys} & c10::after_autograd_keyset;",
         *block(condition, early),
         *(f"torch::autograd::check_inplace({safe(name)}, true);" for name in code.written),
         *refuse_views(code),
@@ -63,7 +69,7 @@ def kernel(code: Derivative) -> list[str]:
         *(line for value in code.saved for line in save_argument(code, value, graph)),
         *run_below(code, names, redispatch, arguments, graph),
     ]
-    return autograd_function(operator, body)
+    return autograd_function(operator, keys, body)
 
 
 def refuse_views(code: Derivative) -> list[str]:
@@ -122,7 +128,7 @@ def run_below(
 ) -> list[str]:
     """Return the statements that run the operator, record the graph and return the results."""
     operator = code.code
-    guard = ["const at::AutoDispatchBelowAutograd guard;"]
+    guard = [f"const at::AutoDispatchBelowAutograd {names.fresh('guard')};"]
     if operator.result == "void":
         run = block(["{"], [*guard, *flow(redispatch, arguments, ");")])
         return [*run, *record(code, {}, names, graph)]
@@ -215,6 +221,7 @@ def record_written(code: Derivative, name: str, graph: str) -> list[str]:
 
 def refusal(code: OperatorCode) -> list[str]:
     """Return the autograd kernel of an out= operator, which refuses gradients as PyTorch's do."""
+    keys = Locals(code.facts.schema).fresh("keys")
     tensors = [safe(name) for name in tensor_arguments(code.facts)]
     condition = flow(f"TORCH_CHECK(!needs_gradient({message(code.qualified)}, ", tensors, "),")
     text = message(
@@ -222,7 +229,7 @@ def refusal(code: OperatorCode) -> list[str]:
     )
     redispatch = flow(
         f"{'return ' if code.result != 'void' else ''}{code.name}().redispatch(",
-        ["keys & c10::after_autograd_keyset", *code.arguments],
+        [f"{keys} & c10::after_autograd_keyset", *code.arguments],
         ");",
     )
     body = [
@@ -231,7 +238,7 @@ def refusal(code: OperatorCode) -> list[str]:
         f"            {text});",
         *redispatch,
     ]
-    return autograd_function(code, body)
+    return autograd_function(code, keys, body)
 
 
 def for_tensors(argument: Argument, statement: str) -> list[str]:
@@ -249,21 +256,21 @@ def unimplemented(code: OperatorCode) -> list[str]:
 
     autogradNotImplementedFallback would skip ADInplaceOrView (torch 2.13): writes were not counted.
     """
-    names = Locals(code.facts.schema, ["keys"])
-    below, graph = names.fresh("below"), names.fresh("node")
+    names = Locals(code.facts.schema)
+    keys, below, graph = names.fresh("keys"), names.fresh("below"), names.fresh("node")
     tensors = [safe(name) for name in tensor_arguments(code.facts)]
     mutated = code.facts.schema.mutated
     redispatch, arguments = f"{code.name}().redispatch(", [below, *code.arguments]
     returned = "return " if code.result != "void" else ""
     early = flow(f"{returned}{redispatch}", arguments, ");") + ([] if returned else ["return;"])
-    guard = "const at::AutoDispatchBelowAutograd guard;"
+    guard = f"const at::AutoDispatchBelowAutograd {names.fresh('guard')};"
     results = names.fresh("results")
     opened, closed = (f"auto {results} = [&] {{", "}();") if returned else ("{", "}")
     places = result_places(code, results)
     checked = "torch::autograd::check_inplace({}, true);"
     recorded = f"record_written({{}}, {graph});"
     body = [
-        f"const c10::DispatchKeySet {below} = keys & c10::after_autograd_keyset;",
+        f"const c10::DispatchKeySet {below} = {keys} & c10::after_autograd_keyset;",
         *block(flow(f"if (!needs_gradient({message(code.qualified)}, ", tensors, ")) {"), early),
         *(line for each in mutated for line in for_tensors(each, checked)),
         f"const auto {graph} = c10::make_intrusive<NotImplemented>({message(code.qualified)});",
@@ -274,4 +281,4 @@ def unimplemented(code: OperatorCode) -> list[str]:
         *return_arguments(code, places),
         *([f"return {results};"] if returned else []),
     ]
-    return autograd_function(code, body)
+    return autograd_function(code, keys, body)
