@@ -3,7 +3,7 @@
     python tools/check_pages.py            # with --check: only tell whether they are up to date
 
 A page is what the row's module says: its docstring, and the row's columns and kinds of faults.
-Examples are the broken operators of tests/check/corpus, which tests run.
+Examples are the broken operators of tests/check/corpus and guarded, which tests run.
 """
 
 from __future__ import annotations
@@ -25,24 +25,35 @@ if TYPE_CHECKING:
     from opwright.check.row import Row
 
 ROOT = Path(__file__).parents[1]
-CORPUS = ROOT / "tests" / "check" / "corpus"
+CORPUS = "tests/check/corpus"
+GUARDED = "tests/check/guarded"  # kernels in C++, for processes with guarded memory
 PAGES = ROOT / "docs" / "checks"
 INDEX = "README.md"
 
 
-def broken_operators(folder: Path = CORPUS) -> dict[str, list[str]]:
-    """Return the broken operators of the corpus, as operator and file, by row/kind."""
-    found: dict[str, list[str]] = {}
-    for file in sorted(folder.glob("*.py")):
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            match node:
-                case ast.Assign([ast.Name("BROKEN")], ast.Dict() as table):
-                    for name, kind in ast.literal_eval(table).items():
-                        found.setdefault(kind, []).append(f"`{name}` in {file.name}")
+def broken_operators() -> dict[str, dict[str, list[str]]]:
+    """Return the broken operators, as operator and file, by row/kind and folder."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for folder in (CORPUS, GUARDED):
+        for file in sorted((ROOT / folder).glob("*.py")):
+            shown = "kernels.cpp" if folder == GUARDED else file.name
+            for name, kind in broken_of(file).items():
+                there = found.setdefault(kind, {}).setdefault(folder, [])
+                there.append(f"`{name}` in {shown}")
     return found
 
 
-def page(row: Row, examples: Mapping[str, list[str]]) -> str:
+def broken_of(file: Path) -> dict[str, str]:
+    """Return what the table BROKEN of a file has: the row/kind of each operator."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.Assign([ast.Name("BROKEN")], ast.Dict() as table):
+                broken: dict[str, str] = ast.literal_eval(table)
+                return broken
+    return {}
+
+
+def page(row: Row, examples: Mapping[str, Mapping[str, list[str]]]) -> str:
     """Return the page of a row."""
     text = inspect.cleandoc(inspect.getmodule(row.run).__doc__ or "")
     lines = [f"# {row.name}: {row.title}", "", *text.splitlines(), ""]
@@ -50,9 +61,8 @@ def page(row: Row, examples: Mapping[str, list[str]]) -> str:
     for kind in row.kinds:
         lines += [f"### {row.name}/{kind.name}", "", sentence(kind.title), ""]
         lines += [f"Usual fix: {kind.fix.removesuffix('.')}.", ""]
-        shown = examples.get(f"{row.name}/{kind.name}")
-        if shown:
-            lines += [f"Broken so in tests/check/corpus: {', '.join(shown)}.", ""]
+        for folder, shown in examples.get(f"{row.name}/{kind.name}", {}).items():
+            lines += [f"Broken so in {folder}: {', '.join(shown)}.", ""]
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ BROKEN = {
     "returns_its_argument": "functionalization/shared-memory",
     "returns_what_it_writes_": "functionalization/refused",
     "forgets_the_second_": "functionalization/differs",
+    "looks_at_values": "functionalization/raises",
 }
 
 NAMESPACE = "corpus_functionalization"
@@ -48,6 +49,15 @@ add("writes_openly(Tensor x, Tensor(a!) y) -> ()", store, nothing, *TWO)
 
 add("returns_its_argument(Tensor x) -> Tensor", lambda x: x, torch.empty_like, *ONE)
 add("returns_a_copy(Tensor x) -> Tensor", torch.clone, torch.empty_like, *ONE)
+
+
+def by_sign(x):
+    return x * 2 if bool(x.sum() > 0) else x * 3
+
+
+library.define("looks_at_values(Tensor x) -> Tensor")
+library.impl("looks_at_values", by_sign, "CompositeImplicitAutograd")
+ops.operator("looks_at_values(Tensor x) -> Tensor", samples=ONE)(by_sign)
 
 
 def double_(x):
