@@ -11,7 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from tests.twin.prepared import prepared
+from tests.twin.fork_server import fork_server
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 240  # seconds; a script takes a few, one that compiles much half a minute
@@ -33,7 +33,7 @@ def run(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return run_fresh(script, **variables)
     modules = COMPILER if "torchair" in script else ()
     environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
-    return prepared(modules, environment).run(PREFIX + textwrap.dedent(script), limit=LIMIT)
+    return fork_server(modules, environment).run(PREFIX + textwrap.dedent(script), limit=LIMIT)
 
 
 def run_fresh(script: str, **variables: str) -> subprocess.CompletedProcess[str]:

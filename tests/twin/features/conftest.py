@@ -7,7 +7,7 @@ import pytest
 import opwright.twin  # noqa: F401
 
 # isort: split
-from tests.twin.traces import no_traces, seeded  # noqa: F401 - fixtures of all tests here
+from tests.twin.fixtures import seeded, unchanged_stream  # noqa: F401 - fixtures of all tests here
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Prepared", "prepared"]
+__all__ = ["ForkServer", "fork_server"]
 
 TWIN = ("opwright.twin", "torch", "torch_npu")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ForkServer:
     """A server, and how to run scripts in its children, one at a time."""
 
     process: subprocess.Popen[str]
@@ -68,12 +68,12 @@ class Prepared:
         """Read a line of the answer."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"the server of prepared processes ended: {self.process.wait()}"
+        assert line, f"the fork server ended: {self.process.wait()}"
         return line
 
 
 @cache
-def prepared(modules: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> Prepared:
+def fork_server(modules: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> ForkServer:
     """Start a server that has these modules besides the twin, once; it ends with this process."""
     process = subprocess.Popen(
         [sys.executable, __file__, *TWIN, *modules],
@@ -83,7 +83,7 @@ def prepared(modules: tuple[str, ...], environment: tuple[tuple[str, str], ...])
         text=True,
     )
     atexit.register(end, process)
-    return Prepared(process, threading.Lock())
+    return ForkServer(process, threading.Lock())
 
 
 def end(process: subprocess.Popen[str]) -> None:

@@ -1,4 +1,4 @@
-"""Tests in one process: none leaves anything for those behind it, and none depends on others."""
+"""Fixtures of tests that share a process: none depends on those before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def no_traces() -> Iterator[None]:
+def unchanged_stream() -> Iterator[None]:
     """Begin on device 0; a test ends on the stream on which it began, and outside of a capture."""
     torch_npu.npu.set_device(0)
     before = torch_npu.npu.current_stream()
