@@ -55,7 +55,6 @@ class Traced:
         return self.binary("*", other, swapped=True)
 
     def __floordiv__(self, other: object) -> Traced:
-        # -(-a // b) is how ceiling division is written; __neg__ makes the inner part recognisable.
         return self.binary("//", other)
 
     def __rfloordiv__(self, other: object) -> Traced:

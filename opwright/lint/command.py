@@ -124,10 +124,7 @@ def write(file: Path, text: str) -> None:
     from opwright.lint.errors import LintOutputError  # noqa: PLC0415 - as above
 
     try:
-        if file.is_file() or not file.exists():
-            write_atomically(file, text, force=True)
-        else:  # a pipe or a device, such as /dev/stdout
-            file.write_text(text, encoding="utf-8")
+        write_atomically(file, text, force=True)
     except OSError as error:
         raise LintOutputError(where="opwright lint, --out", got=str(error)) from error
 

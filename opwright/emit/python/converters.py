@@ -15,8 +15,8 @@ from opwright.emit.python.converter_checks import check_converters
 from opwright.emit.python.converter_samples import CLASSES, declared_samples
 from opwright.emit.python.ge import node_names
 from opwright.emit.python.module import module
-from opwright.emit.python.names import overload_expression
-from opwright.emit.python.prototypes import function_name, graph_operators
+from opwright.emit.python.names import function_name, overload_expression
+from opwright.emit.python.prototypes import graph_operators
 from opwright.emit.python.text import WIDTH, bracketed, docstring, literal
 
 if TYPE_CHECKING:

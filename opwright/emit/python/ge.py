@@ -9,12 +9,8 @@ from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.aclnn.reg_op import write_reg_op
 from opwright.emit.python.api import MOST_PARAMETERS
 from opwright.emit.python.module import module
-from opwright.emit.python.prototypes import (
-    ATTRIBUTES,
-    function_name,
-    graph_operators,
-    typed_prototype,
-)
+from opwright.emit.python.names import function_name
+from opwright.emit.python.prototypes import ATTRIBUTES, graph_operators, typed_prototype
 from opwright.emit.python.text import Group, bracketed, docstring, literal
 
 if TYPE_CHECKING:

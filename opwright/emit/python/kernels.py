@@ -9,9 +9,8 @@ from opwright.declare.backward import BackwardCall
 from opwright.declare.rules import Dims
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.derive.functional import has_graph_form, only_observes
-from opwright.emit.python.meta import meta_name
 from opwright.emit.python.module import module
-from opwright.emit.python.names import overload_expression
+from opwright.emit.python.names import function_name, overload_expression
 from opwright.emit.python.text import Group, bracketed, docstring, laid_out, literal, strings
 
 if TYPE_CHECKING:
@@ -72,17 +71,12 @@ def emit_kernels(facts: SetFacts, extracted: Extracted, options: EmitOptions) ->
     )
 
 
-def kernel_name(operator: OperatorFacts) -> str:
-    """Return the name of the function for an operator."""
-    return operator.name.replace(".", "_")
-
-
 def formula_kernel(operator: OperatorFacts, facts: SetFacts, uses: dict[str, bool]) -> list[str]:
     """Return the function for a backward that is given as formulas."""
     assert operator.python is not None
     names = [argument.name for argument in operator.schema.arguments]
     typed = [f"{name}: Any" for name in names]
-    head = bracketed(f"def {kernel_name(operator)}(", typed, ") -> Any:")
+    head = bracketed(f"def {function_name(operator.name)}(", typed, ") -> Any:")
     doc = f"Return the gradients of ``{operator.python.of}``."
     expressions = []
     counts = gradient_counts(operator)
@@ -170,7 +164,7 @@ def vjp_kernel(operator: OperatorFacts, facts: SetFacts, extracted: Extracted) -
         if not isinstance(value, Gradient)
     }
     typed = [f"{name}: Any" for name in names]
-    head = bracketed(f"def {kernel_name(operator)}(", typed, ") -> Any:")
+    head = bracketed(f"def {function_name(operator.name)}(", typed, ") -> Any:")
     doc = f"Return the gradients of ``{operator.python.of}`` by differentiating its reference."
     values = "{" + ", ".join(f"{literal(name)}: {given}" for name, given in saved.items()) + "}"
     call = bracketed(
@@ -213,7 +207,7 @@ def emit_registration(facts: SetFacts, extracted: Extracted, options: EmitOption
         calls += [
             bracketed(
                 "registrar.meta(",
-                [literal(each.name), f"_meta.{meta_name(each)}"],
+                [literal(each.name), f"_meta.{function_name(each.name)}"],
                 ")",
                 indent="    ",
             )
@@ -376,6 +370,6 @@ def python_function(operator: OperatorFacts, extracted: Extracted) -> str:
             assert python.function is not None
             return f"_reference.{extracted.name(python.function)}"
         case "formula" | "vjp":
-            return f"_kernels.{kernel_name(operator)}"
+            return f"_kernels.{function_name(operator.name)}"
         case _:
             assert_never(python.kind)

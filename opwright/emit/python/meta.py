@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from opwright.declare.checks import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.declare.checks import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+    arguments_of_check,
+)
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
 from opwright.declare.shape import (
     Argument,
@@ -24,6 +31,7 @@ from opwright.declare.shape import (
 )
 from opwright.declare.words import dtype_texts, texts_of_check
 from opwright.emit.python.module import module
+from opwright.emit.python.names import function_name
 from opwright.emit.python.text import Group, bracketed, docstring, laid_out, literal
 
 if TYPE_CHECKING:
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     from opwright.derive.facts import OperatorFacts, Output, SetFacts
     from opwright.emit.options import EmitOptions
 
-__all__ = ["emit_meta", "meta_name"]
+__all__ = ["emit_meta"]
 
 # Names are those of the schemas, conditions those of the rules.
 CODES = ("A002", "ANN401", "ARG001", "E501", "E741", "N803", "PLR0913", "PLR0917", "RUF100")
@@ -43,11 +51,6 @@ HELPERS = (
     *("as_list", "broadcast", "check_axes", "check_dtype"),
     *("device_of", "reduced", "require", "tensors_in"),
 )
-
-
-def meta_name(operator: OperatorFacts) -> str:
-    """Return the name of an operator's Meta kernel."""
-    return operator.name.replace(".", "_")
 
 
 def emit_meta(facts: SetFacts, options: EmitOptions) -> str:
@@ -85,7 +88,7 @@ def kernel(operator: OperatorFacts, namespace: str) -> list[str]:
         body += laid_out(prefixed("return ", results[0]), indent="    ")
     elif results:
         body += laid_out(Group("return (", tuple(results), ")"), indent="    ")
-    head = bracketed(f"def {meta_name(operator)}(", arguments, ") -> Any:")
+    head = bracketed(f"def {function_name(operator.name)}(", arguments, ") -> Any:")
     doc = docstring(f"Return what ``{name}`` would.", indent="    ")
     return [head, *doc, *body]
 
@@ -130,7 +133,7 @@ def check(operator: OperatorFacts, rule: Check, operator_name: str) -> Iterator[
         return  # it always holds
     conditions = [
         f"{name} is not None"
-        for name in sorted(used(rule))
+        for name in sorted(arguments_of_check(rule))
         if operator.argument(name).type.optional
     ]
     indent = "    "
@@ -186,34 +189,6 @@ def check_call(operator: OperatorFacts, rule: Check, shape: str, operator_name: 
 def require(condition: str, texts: Group, *values: str) -> Group:
     """Return a check of a condition."""
     return Group("require(", (condition, texts, *values), ")")
-
-
-def used(rule: Check) -> set[str]:
-    """Return the arguments that a check uses."""
-    match rule:
-        case RankCheck(tensor=tensor):
-            return {tensor}
-        case SizeCheck(tensor=tensor, size=size):
-            return {tensor, *of_size(size)}
-        case SpanCheck(span=span, other=other):
-            return {span.tensor, other.tensor}
-        case ValueCheck(left=left, right=right):
-            return of_size(left) | of_size(right)
-        case MemberCheck(argument=argument):
-            return {argument}
-        case _:
-            assert_never(rule)
-
-
-def of_size(size: Size) -> set[str]:
-    """Return the arguments that a size uses."""
-    match size:
-        case Dim(name) | Rank(name) | Argument(name) | Length(name) | Element(name):
-            return {name}
-        case Binary(_, left, right):
-            return of_size(left) | of_size(right)
-        case _:
-            return set()
 
 
 def result(operator: OperatorFacts, output: Output) -> str | Group:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from opwright.derive.facts import OperatorFacts, SetFacts
 
-__all__ = ["class_name", "overload_expression", "public_names", "public_operators"]
+__all__ = ["class_name", "function_name", "overload_expression", "public_names", "public_operators"]
 
 
 def public_operators(facts: SetFacts) -> tuple[OperatorFacts, ...]:
@@ -38,6 +38,11 @@ def public_names(facts: SetFacts) -> dict[str, str]:
             name += "_"
         names[operator.name] = name
     return {operator.name: names[operator.name] for operator in operators}
+
+
+def function_name(name: str) -> str:
+    """Return an operator's full name as that of a function, or as part of it."""
+    return name.replace(".", "_")
 
 
 def overload_expression(operator: OperatorFacts, ops: str) -> str:

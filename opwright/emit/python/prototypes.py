@@ -18,7 +18,6 @@ __all__ = [
     "ATTRIBUTES",
     "GE_DTYPES",
     "emit_reg_op",
-    "function_name",
     "graph_operators",
     "typed_prototype",
 ]
@@ -56,11 +55,6 @@ def graph_operators(facts: SetFacts) -> tuple[OperatorFacts, ...]:
         and not operator.prototype.graphs
         and all(each.type_name in ATTRIBUTES for each in operator.prototype.attributes)
     )
-
-
-def function_name(name: str) -> str:
-    """Return an operator's name as part of a function's."""
-    return name.replace(".", "_")
 
 
 def typed_prototype(operator: OperatorFacts) -> Prototype:
