@@ -11,8 +11,9 @@ import torch
 import torch_npu
 from torch.nn.functional import pad
 
-from tests.twin.aclnn_calls import acl_tensor, ascendcl, find
+from tests.twin.aclnn_calls import ascendcl
 from tests.twin.ops.compare import agree
+from tests.twin.ops.shape.test_format import size_and_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -172,14 +173,6 @@ def test_a_copy_between_tiled_tensors() -> None:
     target.copy_(source)
     assert torch_npu.get_npu_format(target) == FRACTAL_NZ
     agree(target, x)
-
-
-def size_and_format(x: torch.Tensor, target: int, additional: int) -> tuple[int, list[int], int]:
-    shape, rank, actual = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64(), ctypes.c_int()
-    function = ctypes.CFUNCTYPE(ctypes.c_int)(find(b"aclnnNpuFormatCastCalculateSizeAndFormat"))
-    outputs = (ctypes.byref(shape), ctypes.byref(rank), ctypes.byref(actual))
-    code = function(ctypes.c_void_p(acl_tensor(x)), target, additional, *outputs)
-    return code, [] if code else shape[: rank.value], actual.value
 
 
 @pytest.mark.parametrize(

@@ -111,14 +111,24 @@ def test_an_optimizers_state_moves() -> None:
 
 
 def test_pinned_memory() -> None:
-    x = torch.arange(1000.0).pin_memory()
+    host = torch.arange(1000.0)
+    x = host.pin_memory()
     assert x.is_pinned()
     assert x.view(10, 100).is_pinned()
-    assert not torch.ones(3).is_pinned()
+    assert not host.is_pinned()
     y = torch.empty(1000, pin_memory=True)
-    y.copy_(x.to("npu", non_blocking=True), non_blocking=True)
+    assert y.is_pinned()
+    y.copy_(x.to("npu", non_blocking=True) * 2, non_blocking=True)
     npu.synchronize()
-    assert torch.equal(x, y)
+    assert torch.equal(y, host * 2)
+
+
+def test_a_pageable_source_may_be_changed_at_once() -> None:
+    for number in range(100):
+        source = torch.full((50_000,), float(number))
+        x = source.to("npu", non_blocking=True)
+        source.fill_(-1)
+        assert torch.equal(x.cpu(), torch.full((50_000,), float(number))), number
 
 
 class Numbers(torch.utils.data.Dataset[torch.Tensor]):

@@ -23,13 +23,15 @@ def test_base_formats_keep_the_values(target: int) -> None:
     agree(cast + 1, x + 1)
 
 
-def size_and_format(x: torch.Tensor, target: int) -> tuple[int, list[int], int]:
+def size_and_format(
+    x: torch.Tensor, target: int, additional: int = -1
+) -> tuple[int, list[int], int]:
     shape, rank, actual = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64(), ctypes.c_int()
     address = find(b"aclnnNpuFormatCastCalculateSizeAndFormat")
     function = ctypes.CFUNCTYPE(ctypes.c_int)(address)
     source = ctypes.c_void_p(acl_tensor(x))
     outputs = (ctypes.byref(shape), ctypes.byref(rank), ctypes.byref(actual))
-    code = function(source, target, -1, *outputs)
+    code = function(source, target, additional, *outputs)
     return code, [] if code else shape[: rank.value], actual.value
 
 
