@@ -252,7 +252,7 @@ def seen(run: Run, steps: str, tmp_path: Path, fragment: str = "") -> dict[str, 
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "HOME": str(tmp_path)},
     )
     page = Page()

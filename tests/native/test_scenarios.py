@@ -51,7 +51,7 @@ def test_scenario(build: str, program: str, name: str) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env={**inherited, **ENVIRONMENT},
     )
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"

@@ -99,12 +99,12 @@ def test_a_waiting_thread_gives_up_the_interpreter_lock() -> None:
 
     def wait(_: object) -> None:  # on the stream's worker, with the lock
         waiting.set()
-        assert opened.wait(timeout=30)
+        assert opened.wait(timeout=300)
 
     callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(wait)
 
     def open_it() -> None:
-        assert waiting.wait(timeout=30)
+        assert waiting.wait(timeout=300)
         opened.set()
 
     stream = torch_npu.npu.Stream()

@@ -19,6 +19,6 @@ def test_tags_are_those_of_torch() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     assert set(run.stdout.split()) == TAGS

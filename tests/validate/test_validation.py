@@ -154,6 +154,6 @@ def test_nothing_imports_torch() -> None:
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'torch', 'torch_npu'}))\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     )
     assert run.stdout == "[]\n"

@@ -41,7 +41,7 @@ SCRIPT = """
         neighbour = torch.full((COUNT,), 5.0, device="npu")
         x = torch.full((COUNT,), 2.0, device="npu")
         given.put(x)
-        print(answers.get(timeout=120))
+        print(answers.get(timeout=300))
         print((x.cpu() == 3).all().item(), (neighbour.cpu() == 5).all().item())
         given.put(None)
         child.join(120)

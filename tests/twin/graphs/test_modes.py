@@ -115,7 +115,7 @@ def test_an_unknown_mode() -> None:
 
 def test_threads_capture_at_once() -> None:
     """Each thread on a stream of its own; torch.npu.graph itself waits for the device first."""
-    start = threading.Barrier(4, timeout=60)
+    start = threading.Barrier(4, timeout=300)
     results: list[list[float]] = []
 
     def work(number: int) -> None:

@@ -94,7 +94,7 @@ class Cache:
         )
 
     def wait_for_compiler(self) -> None:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         while not self.compilations():
             assert time.monotonic() < until, "the compiler was not started"
             time.sleep(0.01)
