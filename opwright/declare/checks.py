@@ -16,7 +16,6 @@ __all__ = [
     "SpanCheck",
     "ValueCheck",
     "arguments_of_check",
-    "arguments_of_size",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TypeAlias
 
-__all__ = ["EditedText", "Location"]
+__all__ = ["EditedText"]
 
 # A line, counted from one, and a column in bytes, from zero.
 Location: TypeAlias = tuple[int, int]

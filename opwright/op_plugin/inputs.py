@@ -12,10 +12,9 @@ from opwright.op_plugin.errors import InputsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["DERIVATIVES", "Inputs", "read_inputs", "shown", "text_of"]
+__all__ = ["Inputs", "read_inputs", "shown", "text_of"]
 
 FUNCTIONS = "op_plugin_functions.yaml"
-DERIVATIVES = "derivatives.yaml"
 YAML = frozenset({".yaml", ".yml"})
 HEADERS = frozenset({".h", ".hpp"})
 SUFFIXES = frozenset({*YAML, *HEADERS, ".cpp", ".py"})

@@ -61,7 +61,7 @@ TEMPLATES = {
         ),
     )
 }
-# The file in templates/ and where its text goes; the executable ones are told by MODES.
+# The file in templates/ -> where its text goes.
 FILES = {
     "pyproject.toml.in": "pyproject.toml",
     "Makefile.in": "Makefile",

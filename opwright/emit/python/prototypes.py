@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTRIBUTES",
-    "GE_DTYPES",
     "emit_reg_op",
     "graph_operators",
     "typed_prototype",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opwright.lint.cpp.syntax import Source
     from opwright.lint.facts import Guard
 
-__all__ = ["Block", "is_block", "read_block", "split_schema"]
+__all__ = ["Block", "is_block", "read_block"]
 
 KEYS = {
     "kCPU": "CPU",
