@@ -26,8 +26,10 @@ __all__ = [
     "nearest_hifloat8",
     "nearly",
     "on_grid",
+    "pack_int4",
     "pairs",
     "stored",
+    "unpack_int4",
 ]
 
 ROUND: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -182,3 +184,16 @@ def microscaled(
     scale = torch.ldexp(torch.ones_like(largest), codes - 127).unsqueeze(-1)
     numbers = on_grid(blocks / scale, to, mode).flatten(-2)[..., :size]
     return numbers.movedim(-1, axis), codes.movedim(-1, axis).to(torch.uint8)
+
+
+def pack_int4(values: torch.Tensor) -> torch.Tensor:
+    """Eight integers of 4 bits in each int32, the first in the lowest bits."""
+    nibbles = values.long().bitwise_and(15).view(*values.shape[:-1], -1, 8)
+    return nibbles.bitwise_left_shift(torch.arange(0, 32, 4)).sum(-1).int()
+
+
+def unpack_int4(packed: torch.Tensor) -> torch.Tensor:
+    """The integers that `pack_int4` packed."""
+    spread = packed.cpu().unsqueeze(-1).bitwise_right_shift(torch.arange(0, 32, 4).int())
+    nibbles = spread.bitwise_and(15)
+    return torch.where(nibbles > 7, nibbles - 16, nibbles).flatten(-2)

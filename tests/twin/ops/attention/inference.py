@@ -132,11 +132,16 @@ def paged(heads: torch.Tensor, table: torch.Tensor, form: str) -> torch.Tensor:
     return cache
 
 
-def hidden_keys(mode: int, queries: int, keys: int, pre: int, post: int) -> torch.Tensor:
+def hidden_keys(
+    mode: int, queries: int, keys: int, *, pre: int = 2, post: int = 1, prefix: int = 3
+) -> torch.Tensor:
+    """What each sparse mode leaves out, written down once more."""
     q, k = torch.arange(queries)[:, None], torch.arange(keys)
     shift = keys - queries
     return {
+        0: torch.zeros(queries, keys, dtype=torch.bool),
         2: k > q,
         3: k > q + shift,
         4: (k > q + shift + post) | (k < q + shift - pre),
+        6: (k > q + shift) & (k >= prefix),
     }[mode]

@@ -10,6 +10,7 @@ import torch
 import torch_npu
 from torch.nn import functional
 
+from tests.twin.ops.attention.inference import hidden_keys
 from tests.twin.ops.compare import agree, check
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
@@ -25,22 +26,6 @@ def to_layout(bnsd: torch.Tensor, layout: str) -> torch.Tensor:
         return bnsd.transpose(1, 2)
     joined = bnsd.transpose(1, 2).flatten(2)
     return joined if layout == "BSH" else joined.transpose(0, 1)
-
-
-def hidden_keys(
-    mode: int, queries: int, keys: int, pre: int, post: int, prefix: int
-) -> torch.Tensor:
-    """What each sparse mode leaves out, written down once more."""
-    q, k = torch.arange(queries)[:, None], torch.arange(keys)
-    shift = keys - queries
-    hidden = {
-        0: torch.zeros(queries, keys, dtype=torch.bool),
-        2: k > q,
-        3: k > q + shift,
-        4: (k > q + shift + post) | (k < q + shift - pre),
-        6: (k > q + shift) & (k >= prefix),
-    }
-    return hidden[mode]
 
 
 def reference(
@@ -78,7 +63,7 @@ def test_layouts(layout: str, key_heads: int) -> None:
 @pytest.mark.parametrize("mode", [2, 3, 4, 6])
 @pytest.mark.parametrize("queries", [KEYS, 5, 10])
 def test_sparse_modes(mode: int, queries: int) -> None:
-    hidden = hidden_keys(mode, queries, KEYS, 2, 1, 3)
+    hidden = hidden_keys(mode, queries, KEYS)
     compressed = torch.ones(2048, 2048, dtype=torch.bool).triu(1)
 
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> object:

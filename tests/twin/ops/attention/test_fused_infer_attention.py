@@ -239,7 +239,7 @@ def test_second_version_with_sink(dtype: torch.dtype) -> None:
         sparse_mode=3,
         learnable_sink=to_npu(sink),
     )
-    hidden = hidden_keys(3, KEYS, KEYS, 0, 0)
+    hidden = hidden_keys(3, KEYS, KEYS)
     expected = [attend(query[i], key[i], value[i], hidden, sink=sink)[0] for i in range(2)]
     agree(out, FORMS["TND"](torch.stack(expected)).to(dtype))
     assert lse.numel() <= 1

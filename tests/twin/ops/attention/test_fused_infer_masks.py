@@ -45,7 +45,7 @@ def test_compressed_masks(layout: str, mode: int) -> None:
         actual_seq_lengths_kv=ends(key_lengths) if packed else key_lengths,
     )
     hidden = [
-        hidden_keys(mode, queries, keys, 2, 1)
+        hidden_keys(mode, queries, keys)
         for queries, keys in zip(query_lengths, key_lengths, strict=True)
     ]
     expected, expected_lse = attend_all(query, key, value, query_lengths, key_lengths, hidden)

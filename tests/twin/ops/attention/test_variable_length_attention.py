@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.twin.ops.attention.inference import SCALE, ends
+from tests.twin.ops.attention.inference import SCALE, ends, hidden_keys
 from tests.twin.ops.compare import agree, rejects
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 HEADS, WIDTH = 4, 8
 QUERIES, KEYS = [3, 0, 6, 5], [8, 4, 6, 2]
 COMPRESSED = torch.ones(2048, 2048, dtype=torch.bool).triu(1)
-
-
-def hidden_keys(mode: int, queries: int, keys: int, prefix: int) -> torch.Tensor:
-    q, k = torch.arange(queries)[:, None], torch.arange(keys)
-    shift = keys - queries
-    return {
-        0: torch.zeros(queries, keys, dtype=torch.bool),
-        2: k > q,
-        3: k > q + shift,
-        4: (k > q + shift + 1) | (k < q + shift - 2),
-        6: (k > q + shift) & (k >= prefix),
-    }[mode]
 
 
 def by_sequence(
@@ -98,7 +86,7 @@ def on_both(version: int, mode: int = 0, **options: object) -> Attention:
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, **more: torch.Tensor) -> object:
         if q.device.type == "npu":
             return operator(q, k, v, **more)
-        return by_sequence(q, k, v, partial(hidden_keys, mode, prefix=3), **more)
+        return by_sequence(q, k, v, partial(hidden_keys, mode), **more)
 
     return run
 
@@ -149,7 +137,7 @@ def test_sink(softmax_layout: str) -> None:
 def test_half_precision(dtype: torch.dtype) -> None:
     query, key, value = (tensor.detach().to(dtype) for tensor in tensors())
     result = attention(1)(*(tensor.to("npu") for tensor in (query, key, value)))
-    hidden = partial(hidden_keys, 0, prefix=0)
+    hidden = partial(hidden_keys, 0)
     expected = by_sequence(query.double(), key.double(), value.double(), hidden)
     agree(result, expected.to(dtype))
 

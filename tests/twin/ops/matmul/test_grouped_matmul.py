@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, rejects, run_on_npu
+from tests.twin.ops.low_bits import pack_int4
 from tests.twin.ops.samples import some
 
 if TYPE_CHECKING:
@@ -165,12 +166,6 @@ def packed_scale(scale: torch.Tensor) -> torch.Tensor:
 
 def rounded_scale(scale: torch.Tensor) -> torch.Tensor:
     return scale.view(INT32).bitwise_and(~0x1FFF).view(torch.float32)
-
-
-def pack_int4(values: torch.Tensor) -> torch.Tensor:
-    """Eight in each int32, the first in the lowest bits."""
-    nibbles = values.long().bitwise_and(15).view(*values.shape[:-1], -1, 8)
-    return nibbles.bitwise_left_shift(torch.arange(8) * 4).sum(-1).int()
 
 
 def each_row(per_expert: torch.Tensor) -> torch.Tensor:

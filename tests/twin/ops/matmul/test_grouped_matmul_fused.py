@@ -11,12 +11,12 @@ from torch.nn import functional
 
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, copied, rejects, run_on_npu
+from tests.twin.ops.low_bits import pack_int4
 from tests.twin.ops.matmul.test_grouped_matmul import (
     INT8,
     SIZES,
     each_row,
     group_list,
-    pack_int4,
     packed_scale,
     rounded_scale,
     rows_of_experts,

@@ -7,8 +7,7 @@ import torch
 import torch_npu
 
 from tests.twin.ops.compare import HALVES, agree, close, rejects, run_on_npu
-from tests.twin.ops.low_bits import E2M1, E4M3, Format, hifloat8, microscaled
-from tests.twin.ops.quantization.test_quantization import packed
+from tests.twin.ops.low_bits import E2M1, E4M3, Format, hifloat8, microscaled, pack_int4
 from tests.twin.ops.samples import some
 
 
@@ -96,11 +95,11 @@ def test_sums_alone() -> None:
 def test_four_bits(by_row: bool) -> None:  # noqa: FBT001 - a parameter of the test
     x1, x2 = whole((5, 16), -8, 8), whole((16, 24), -8, 8)
     rows = some((5,), torch.float32, 1, 3)
-    second = packed(x2.t()).contiguous().t() if by_row else packed(x2)
+    second = pack_int4(x2.t()).contiguous().t() if by_row else pack_int4(x2)
     scale = torch.tensor([0.5])
     actual = run_on_npu(
         torch_npu.npu_quant_matmul,
-        packed(x1),
+        pack_int4(x1),
         second,
         scale,
         pertoken_scale=rows,
@@ -115,8 +114,8 @@ def test_four_bits_with_offsets_of_groups() -> None:
     offset = some((2, 8), torch.float16, -3, 4).round()
     actual = run_on_npu(
         torch_npu.npu_quant_matmul,
-        packed(x1),
-        packed(x2),
+        pack_int4(x1),
+        pack_int4(x2),
         scale,
         offset=offset,
         pertoken_scale=rows,
@@ -136,7 +135,7 @@ def test_eight_by_four_bits() -> None:
     deq = torch_npu.npu_trans_quant_param(scale.flatten().to("npu")).view(2, 8)
     actual = torch_npu.npu_quant_matmul(
         x1.to("npu"),
-        packed(x2).to("npu"),
+        pack_int4(x2).to("npu"),
         deq,
         offset=y_offset.to("npu"),
         pertoken_scale=rows.to("npu"),

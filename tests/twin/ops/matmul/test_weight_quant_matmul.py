@@ -7,7 +7,7 @@ import torch
 import torch_npu
 
 from tests.twin.ops.compare import HALVES, close, near_integers, rejects, run_on_npu
-from tests.twin.ops.quantization.test_quantization import packed
+from tests.twin.ops.low_bits import pack_int4
 from tests.twin.ops.samples import some
 
 matmul = torch_npu.npu_weight_quant_batchmatmul
@@ -48,7 +48,7 @@ def test_four_bits(transposed: bool, precise: int) -> None:  # noqa: FBT001
     x, weight = some((5, 64), torch.float16), some((64, 24), torch.int8, -8, 8)
     scale = some((24,), torch.float16, 1, 3) / 8
     # torch_npu looks at the storage to see that an operand is transposed
-    rows = packed(weight.t() if transposed else weight).contiguous().to("npu")
+    rows = pack_int4(weight.t() if transposed else weight).contiguous().to("npu")
     second = rows.t() if transposed else rows
     actual = matmul(x.to("npu"), second, scale.to("npu"), inner_precise=precise)
     close(actual, expected(x, weight, scale, torch.zeros(1)))

@@ -8,8 +8,17 @@ import torch_npu
 
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import HALVES, agree, near_integers, rejects
-from tests.twin.ops.low_bits import E2M1, E4M3, E5M2, Format, microscaled, nearly, pairs, stored
-from tests.twin.ops.quantization.test_quantization import unpacked
+from tests.twin.ops.low_bits import (
+    E2M1,
+    E4M3,
+    E5M2,
+    Format,
+    microscaled,
+    nearly,
+    pairs,
+    stored,
+    unpack_int4,
+)
 from tests.twin.ops.samples import some
 
 EPS = 1e-6
@@ -70,7 +79,7 @@ def test_rms_norm_quant() -> None:
         dst_dtype=torch.quint4x2,
     )
     four = (values / (scale * 30).float() + 3).round().clamp(-8, 7).to(torch.int8)
-    near_integers(unpacked(packed), four)
+    near_integers(unpack_int4(packed), four)
 
 
 def test_rms_norm_quant_of_nan_is_zero() -> None:
@@ -131,7 +140,7 @@ def test_add_rms_norm_dynamic_quant_to_four_bits() -> None:
     )
     values = normalized(x + x, gamma)[0]
     scale = values.abs().amax(-1, keepdim=True) / 7
-    near_integers(unpacked(result[0]), (values / scale).round())
+    near_integers(unpack_int4(result[0]), (values / scale).round())
 
 
 @pytest.mark.parametrize("to", [E2M1, E4M3])

@@ -8,20 +8,8 @@ import torch_npu
 
 from tests.twin.aclnn_calls import CODES, call
 from tests.twin.ops.compare import HALVES, agree, copied, rejects, run_on_npu
+from tests.twin.ops.low_bits import pack_int4, unpack_int4
 from tests.twin.ops.samples import some
-
-
-def unpacked(packed: torch.Tensor) -> torch.Tensor:
-    """Eight 4-bit values in each int32, the first in the lowest bits."""
-    spread = packed.cpu().unsqueeze(-1).bitwise_right_shift(torch.arange(0, 32, 4).int())
-    nibbles = spread.bitwise_and(15)
-    return torch.where(nibbles > 7, nibbles - 16, nibbles).flatten(-2)
-
-
-def packed(values: torch.Tensor) -> torch.Tensor:
-    nibbles = values.long().bitwise_and(15).view(*values.shape[:-1], -1, 8)
-    return nibbles.bitwise_left_shift(torch.arange(0, 32, 4)).sum(-1).int()
-
 
 # scale and offset
 
@@ -50,7 +38,7 @@ def test_quantize_to_four_bits() -> None:
     x, scale = some((3, 16), torch.float32), some((16,), torch.float32, 1, 3)
     actual = run_on_npu(torch_npu.npu_quantize, x, scale, None, torch.quint4x2, -1, div_mode=False)
     assert isinstance(actual, torch.Tensor)
-    agree(unpacked(actual), (x * scale).round().clamp(-8, 7).int())
+    agree(unpack_int4(actual), (x * scale).round().clamp(-8, 7).int())
 
 
 ROUNDINGS = {"round": torch.round, "ceil": torch.ceil, "floor": torch.floor, "trunc": torch.trunc}
@@ -102,7 +90,11 @@ def test_anti_quant(target: torch.dtype) -> None:
         )
     small = some((4, 16), torch.int32, -8, 8)
     actual = run_on_npu(
-        torch_npu.npu_anti_quant, packed(small), scale, dst_dtype=target, src_dtype=torch.quint4x2
+        torch_npu.npu_anti_quant,
+        pack_int4(small),
+        scale,
+        dst_dtype=target,
+        src_dtype=torch.quint4x2,
     )
     agree(actual, (small * scale).to(target))
     by_row = some((4,), torch.float32, 1, 3)
@@ -156,7 +148,7 @@ def test_dynamic_quant_to_four_bits() -> None:
     values, scale = scaled(x.float(), (-1,), 7)
     actual = run_on_npu(torch_npu.npu_dynamic_quant, x, dst_type=torch.quint4x2)
     assert isinstance(actual, tuple)
-    agree(unpacked(actual[0]), values.int())
+    agree(unpack_int4(actual[0]), values.int())
     agree(actual[1], scale.squeeze(-1))
 
 

@@ -7,8 +7,16 @@ import torch
 import torch_npu
 
 from tests.twin.ops.compare import agree, near_integers, rejects
-from tests.twin.ops.low_bits import E2M1, E4M3, Format, microscaled, nearly, pairs, stored
-from tests.twin.ops.quantization.test_quantization import unpacked
+from tests.twin.ops.low_bits import (
+    E2M1,
+    E4M3,
+    Format,
+    microscaled,
+    nearly,
+    pairs,
+    stored,
+    unpack_int4,
+)
 from tests.twin.ops.samples import some
 
 
@@ -32,7 +40,7 @@ def test_rotate_quant_by_rows(four_bits: bool) -> None:  # noqa: FBT001 - a para
     values = rotated(x, matrix).float()
     scales = values.abs().amax(-1) / (7 if four_bits else 127)
     torch.testing.assert_close(scale.cpu(), scales, rtol=1e-2, atol=0)
-    near_integers(unpacked(y) if four_bits else y, (values / scales[:, None]).round())
+    near_integers(unpack_int4(y) if four_bits else y, (values / scales[:, None]).round())
 
 
 @pytest.mark.parametrize("to", [E2M1, E4M3])
@@ -64,7 +72,7 @@ def test_kronecker_quant(dtype: torch.dtype, clip: float) -> None:
     values = (left.float() @ (x.float() @ right.float())).to(dtype).float()
     scales = values.abs().amax((1, 2)) / (7 / clip)
     torch.testing.assert_close(scale.cpu(), scales, rtol=1e-2, atol=0)
-    near_integers(unpacked(y), (values / scales[:, None, None]).round().clamp(-8, 7))
+    near_integers(unpack_int4(y), (values / scales[:, None, None]).round().clamp(-8, 7))
 
 
 def test_kronecker_quant_to_microscaling() -> None:
