@@ -12,8 +12,7 @@ from torch.nn import functional
 from tests.twin.aclnn_calls import call
 from tests.twin.ops.compare import agree, copied, rejects, run_on_npu
 from tests.twin.ops.low_bits import pack_int4
-from tests.twin.ops.matmul.test_grouped_matmul import (
-    INT8,
+from tests.twin.ops.matmul.groups import (
     SIZES,
     each_row,
     group_list,
@@ -26,6 +25,7 @@ from tests.twin.ops.samples import positions, some
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+INT8 = torch.int8
 ROWS = sum(SIZES)
 
 
