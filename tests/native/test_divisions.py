@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TABLES = Path(__file__).parents[1] / "native" / "opapi" / "ops"
+TABLES = Path(__file__).parents[2] / "native" / "opapi" / "ops"
 DIVIDED = re.compile(r"[\w)] [/%] ((?:[\w\[\]]+(?:\.|->))+(?:size\([-\w]+\)|numel\(\)))")
 
 
