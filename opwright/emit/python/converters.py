@@ -295,8 +295,11 @@ def result_lines(
         if output.result is not None and output.type.has_tensors
     ]
     single = len(prototype.outputs) == 1
-    values = ["result" if single else f"results[{index}]" for index in range(len(ports))]
-    lines = [f"    {values[0].partition('[')[0]} = {call}"] if values else [f"    {call}"]
+    variable = "result" if single else "results"
+    while operator.schema.argument(variable) is not None:
+        variable += "_"
+    values = [variable if single else f"{variable}[{index}]" for index in range(len(ports))]
+    lines = [f"    {variable} = {call}"] if values else [f"    {call}"]
     assigned = False
     for argument in operator.schema.arguments:
         if argument.is_written and is_only_written(argument, operator):
