@@ -39,7 +39,7 @@ Tensors copied_tensors(const char* name, const aclTensor* const* tensors, size_t
       continue;
     }
     require(bits_of(tensors[i]->dtype) >= 8, ACLNN_ERR_PARAM_INVALID, "parameter '", name,
-            "': a reference function ", "cannot see ", dtype_name(tensors[i]->dtype));
+            "': a reference function cannot see ", dtype_name(tensors[i]->dtype));
     validate(*tensors[i], name);
     result.emplace_back(*tensors[i]);
   }
