@@ -10,9 +10,10 @@ import torch
 
 from opwright.declare.defaults import default_value
 from opwright.declare.schema import Base
+from opwright.shipped.runtime import map_tensors, tensors_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from opwright.declare.schema import Argument, Schema
 
@@ -66,22 +67,3 @@ def torch_default(argument: Argument) -> Any:  # noqa: ANN401 - any argument
             return torch.device(value)
         case _:
             return value
-
-
-def tensors_in(value: object) -> Iterator[torch.Tensor]:
-    """Return the tensors of an argument or result: itself, or those of a list."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            if isinstance(item, torch.Tensor):
-                yield item
-
-
-def map_tensors(function: Callable[[torch.Tensor], object], value: Any) -> Any:  # noqa: ANN401 - any argument
-    """Replace the tensors of an argument or result."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if isinstance(value, list | tuple):
-        return [function(item) if isinstance(item, torch.Tensor) else item for item in value]
-    return value

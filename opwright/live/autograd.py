@@ -9,8 +9,6 @@ several written arguments need nothing of their own, and what is saved is what w
 from __future__ import annotations
 
 import dataclasses
-import threading
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
@@ -29,6 +27,16 @@ from opwright.live.errors import (
     SavedOutputError,
 )
 from opwright.live.live_operator import packed
+from opwright.shipped.autograd import (
+    Nesting,
+    Recorded,
+    as_list,
+    keep,
+    pick,
+    places_of,
+    restored,
+    zero,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,72 +128,13 @@ def dispatch(live: LiveOperator, name: str, *args: object, **kwargs: object) -> 
     return live.other(name)(*args, **kwargs)
 
 
-def as_list(results: object) -> list[Any]:
-    """Return an operator's results as a list."""
-    if results is None:
-        return []
-    return list(results) if isinstance(results, tuple) else [results]
-
-
-@dataclass(slots=True)
-class Recorded:
-    """A call in autograd's graph: what forward learns and backward needs besides saved tensors.
-
-    Parameters
-    ----------
-    values
-        The arguments; dropped when forward has run.
-    places
-        Of each tensor among the arguments: the argument, and its place in a list.
-    outputs
-        Of each tensor among the results: the same.
-    results
-        The results, with places instead of tensors.
-    zeros
-        What makes a zero gradient of each tensor among the results.
-    saved
-        For each argument of the backward operator: the places of its saved tensors, or the value.
-    """
-
-    values: Values
-    places: list[tuple[str, int | None]]
-    outputs: list[tuple[str, int | None]] = field(default_factory=list)
-    results: list[Any] = field(default_factory=list)
-    zeros: list[tuple[torch.Size, torch.dtype, torch.device]] = field(default_factory=list)
-    saved: list[Any] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A place among kept tensors."""
-
-    index: int
-
-
-def keep(tensors: list[torch.Tensor], tensor: torch.Tensor) -> Kept:
-    """Keep a tensor."""
-    tensors.append(tensor)
-    return Kept(len(tensors) - 1)
-
-
-def places_of(named: Values) -> list[tuple[str, int | None]]:
-    """Return the place of each tensor, in the order of `tensors_in`."""
-    places: list[tuple[str, int | None]] = []
-    for name, value in named.items():
-        if isinstance(value, torch.Tensor):
-            places.append((name, None))
-        elif isinstance(value, list | tuple):
-            places += [(name, i) for i, t in enumerate(value) if isinstance(t, torch.Tensor)]
-    return places
-
-
 def through_node(live: LiveOperator) -> Callable[..., object]:
     """Return what runs the operator and records it."""
     autograd = live.autograd
     backward = live.set.operator(autograd.operator) if autograd else None
     hidden = autograd.only_saved if autograd else ()
     nesting = Nesting()
-    call_below = nesting.below if hidden else below
+    call_below = partial(nesting.call, below) if hidden else below
     constants = [place for place, o in enumerate(live.facts.outputs) if o.name in hidden]
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # noqa: ANN401 - autograd's own
@@ -247,21 +196,6 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         return packed(results)
 
     return run
-
-
-class Nesting(threading.local):
-    """Tells whether an operator is called by the node of its own, for an outer transformation."""
-
-    is_inside = False
-
-    def below(self, live: LiveOperator, values: Values) -> list[Any]:
-        """Run the operator for outer transformations of torch.func."""
-        before = self.is_inside
-        self.is_inside = True
-        try:
-            return below(live, values)
-        finally:
-            self.is_inside = before
 
 
 # An output that is saved but not differentiable is a result of the node all the same: so what the
@@ -342,27 +276,3 @@ def backward_arguments(
         # A written argument that was None has no gradient.
         values[parameter.name] = found if kind.is_list else next(iter(found), None)
     return values
-
-
-def zero(meta: tuple[torch.Size, torch.dtype, torch.device]) -> torch.Tensor:
-    """Return the gradient of a result that nothing depends on."""
-    shape, dtype, device = meta
-    return torch.zeros(shape, dtype=dtype, device=device)
-
-
-def restored(saved: Any, tensors: Sequence[torch.Tensor]) -> Any:  # noqa: ANN401 - any argument
-    """Return a value with its kept tensors."""
-    if isinstance(saved, Kept):
-        return tensors[saved.index]
-    if isinstance(saved, list | tuple):
-        return [restored(item, tensors) for item in saved]
-    return saved
-
-
-def pick(found: Values, place: tuple[str, int | None]) -> torch.Tensor | None:
-    """Return the gradient of one tensor among the arguments."""
-    name, index = place
-    gradient = found.get(name)
-    if gradient is None or index is None:
-        return cast("torch.Tensor | None", gradient)
-    return cast("torch.Tensor | None", gradient[index])

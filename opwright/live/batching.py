@@ -16,8 +16,8 @@ import torch
 from opwright.declare.rules import Dims
 from opwright.live import dispatcher
 from opwright.live.arguments import map_tensors, tensors_in
-from opwright.live.autograd import as_list
 from opwright.live.errors import VmapMutationError, VmapResultError
+from opwright.shipped.autograd import as_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opwright.live import dispatcher
 from opwright.live.arguments import map_tensors, tensors_in
-from opwright.live.autograd import as_list
+from opwright.shipped.autograd import as_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,18 @@ from torch._functorch.utils import enable_single_level_autograd_function
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Backward", "Differentiation"]
+__all__ = [
+    "Backward",
+    "Differentiation",
+    "Nesting",
+    "Recorded",
+    "as_list",
+    "keep",
+    "pick",
+    "places_of",
+    "restored",
+    "zero",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,23 +64,45 @@ class Backward:
         return tuple(name for name in dict.fromkeys(saved) if name not in self.outputs)
 
 
-@dataclass
+@dataclass(slots=True)
 class Recorded:
-    """A call in autograd's graph."""
+    """A call in autograd's graph: what forward learns and backward needs besides saved tensors.
+
+    Parameters
+    ----------
+    values
+        The arguments; dropped when forward has run.
+    places
+        Of each tensor among the arguments: the argument, and its place in a list.
+    outputs
+        Of each tensor among the results: the same.
+    results
+        The results, with places instead of tensors.
+    zeros
+        What makes a zero gradient of each tensor among the results.
+    saved
+        For each argument of the backward operator: the places of its saved tensors, or the value.
+    """
 
     values: dict[str, Any]
     places: list[tuple[str, int | None]]
     outputs: list[tuple[str, int | None]] = field(default_factory=list)
-    lengths: list[int | None] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
     zeros: list[tuple[torch.Size, torch.dtype, torch.device]] = field(default_factory=list)
     saved: list[Any] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
-    """A place among the saved tensors."""
+    """A place among kept tensors."""
 
     index: int
+
+
+def keep(kept: list[torch.Tensor], tensor: torch.Tensor) -> Kept:
+    """Keep a tensor."""
+    kept.append(tensor)
+    return Kept(len(kept) - 1)
 
 
 class Differentiation:
@@ -157,11 +190,8 @@ class Differentiation:
             call = Recorded(values, places_of(values))
             given = [t for value in values.values() for t in tensors(value)]
             with enable_single_level_autograd_function():
-                flat = iter(record(call, *given))
-            results = [
-                next(flat) if length is None else [next(flat) for _ in range(length)]
-                for length in call.lengths
-            ]
+                flat = record(call, *given)
+            results = [restored(result, flat) for result in call.results]
             if hidden and not nesting.is_inside:
                 results = [
                     mapped(torch.Tensor.detach, result) if each in hidden else result
@@ -248,9 +278,9 @@ def make_node(
         with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
             results = as_list(binder.call(called, call.values))
         named = dict(zip(names, results, strict=True))
-        call.lengths = [len(r) if isinstance(r, list) else None for r in results]
         call.outputs = places_of(named)
-        flat = [t for value in results for t in tensors(value)]
+        flat: list[torch.Tensor] = []
+        call.results = [mapped(partial(keep, flat), value) for value in results]
         call.zeros = [(t.shape, t.dtype, t.device) for t in flat]
         if backward is not None:
             pairs = zip(flat, call.outputs, strict=True)
@@ -297,14 +327,9 @@ def refuse_only_saved(
 def save(context: Any, call: Recorded, backward: Backward, outputs: Mapping[str, Any]) -> None:
     """Save what the backward operator takes besides gradients."""
     kept: list[torch.Tensor] = []
-
-    def keep(tensor: torch.Tensor) -> Kept:
-        kept.append(tensor)
-        return Kept(len(kept) - 1)
-
     for kind, name in backward.arguments:
         source = {"gradient": {}, "argument": call.values, "output": outputs}[kind]
-        call.saved.append(mapped(keep, source.get(name)))
+        call.saved.append(mapped(partial(keep, kept), source.get(name)))
     context.save_for_backward(*kept)
 
 
@@ -346,11 +371,11 @@ def zero(meta: tuple[torch.Size, torch.dtype, torch.device]) -> torch.Tensor:
     return torch.zeros(shape, dtype=dtype, device=device)
 
 
-def restored(value: Any, saved: Sequence[torch.Tensor]) -> Any:
-    """Return a saved value with its tensors."""
+def restored(value: Any, kept: Sequence[torch.Tensor]) -> Any:
+    """Return a value with its kept tensors."""
     if isinstance(value, Kept):
-        return saved[value.index]
-    return [restored(each, saved) for each in value] if isinstance(value, list | tuple) else value
+        return kept[value.index]
+    return [restored(each, kept) for each in value] if isinstance(value, list | tuple) else value
 
 
 def pick(found: Mapping[str, Any], place: tuple[str, int | None]) -> torch.Tensor | None:
@@ -362,7 +387,7 @@ def pick(found: Mapping[str, Any], place: tuple[str, int | None]) -> torch.Tenso
 
 
 def places_of(named: Mapping[str, Any]) -> list[tuple[str, int | None]]:
-    """Return the place of each tensor: the name, and where it is in a list."""
+    """Return the place of each tensor, in order: the name, and where it is in a list."""
     places: list[tuple[str, int | None]] = []
     for name, value in named.items():
         if isinstance(value, torch.Tensor):
