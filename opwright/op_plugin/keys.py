@@ -12,13 +12,14 @@ import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
 from opwright.errors import nearest_first
 from opwright.op_plugin.errors import UnknownKeyError, UnknownKeysError
+from opwright.sources.op_plugin import SECTIONS
+from opwright.sources.yaml_text import LOADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["check_keys"]
 
-SECTIONS = ("all_version", "official", "custom", "autograd", "symint", "quant")
 ENTRY = (
     *("func", "op_api", "acl_op", "gen_opapi", "exposed", "internal_format_opapi", "device_check"),
     *("tags", "dispatch", "sparse", "dvm", "structured", "structured_delegate", "impl_ns"),
@@ -44,7 +45,7 @@ def check_keys(text: str, *, where: str) -> None:
     UnknownKeysError
         OPW-O003, with OPW-O002 for each of them.
     """
-    root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    root = yaml.compose(text, Loader=LOADER)
     errors = list(unknown(root, where=where))
     if errors:
         raise UnknownKeysError(where=where, errors=errors)
@@ -55,7 +56,7 @@ def unknown(root: yaml.Node | None, *, where: str) -> Iterator[UnknownKeyError]:
     if isinstance(root, yaml.SequenceNode):  # the entries alone, as they go below `custom:`
         sections = [root]
     elif isinstance(root, yaml.MappingNode):
-        yield from unknown_in(root, SECTIONS, "the file", where=where)
+        yield from unknown_in(root, ("all_version", *SECTIONS), "the file", where=where)
         sections = [node for key, node in root.value if key.value != "all_version"]
     else:
         return

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SECTIONS", "read_op_plugin"]
 
-SECTIONS = ("official", "autograd", "custom", "symint", "quant")
+# The generator of op-plugin asks for all of these.
+SECTIONS = ("official", "custom", "autograd", "symint", "quant")
 # Entries of these sections may repeat an operator of another one.
 REPEATING = frozenset({"symint", "autograd"})
 VERSION_KEYS = ("op_api", "acl_op", "sparse")

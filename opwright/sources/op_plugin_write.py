@@ -25,6 +25,7 @@ from opwright.sources.entries import (
 )
 from opwright.sources.errors import EntryError, NotWritableError
 from opwright.sources.gen_opapi import inherited, new_outputs, read_gen, write_gen
+from opwright.sources.op_plugin import SECTIONS
 from opwright.sources.versions import Minor, every, minor, named, read_versions, specifier
 from opwright.sources.yaml_text import block, flow, read_value
 
@@ -39,8 +40,6 @@ __all__ = ["DERIVATIVES", "FUNCTIONS", "Written", "op_plugin_files"]
 
 FUNCTIONS = "op_plugin_functions.yaml"
 DERIVATIVES = "derivatives.yaml"
-# The generator of op-plugin asks for all of these sections.
-SECTIONS = ("official", "custom", "autograd", "symint", "quant")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

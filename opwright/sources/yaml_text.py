@@ -20,7 +20,7 @@ from opwright.sources.errors import YamlError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Located", "Value", "block", "flow", "load_document", "read_value"]
+__all__ = ["LOADER", "Located", "Value", "block", "flow", "load_document", "read_value"]
 
 Value: TypeAlias = "str | bool | int | float | tuple[Value, ...] | Mapping[str, Value] | None"
 

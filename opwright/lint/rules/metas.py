@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.lint.facts import Definition, Function, Implementation, Site
     from opwright.lint.project import Operator, Project
+    from opwright.lint.schema import ForeignSchema
 
 __all__ = ["frozen_size", "hard_coded_size", "kernel_arguments", "kernel_defaults"]
 
@@ -63,16 +64,13 @@ def frozen_size(project: Project) -> Iterator[Problem]:
         )
 
 
-def names_tensor(site: Site, function: Function, schema: object) -> bool:
+def names_tensor(site: Site, function: Function, schema: ForeignSchema) -> bool:
     """Return whether a site is about an argument that the schema says is a tensor."""
     if function.language is not Language.PYTHON or not site.about:
         return True
-    arguments = getattr(schema, "arguments", ())
     positions = {each.name: at for at, each in enumerate(function.parameters)}
     at = positions.get(site.about)
-    if at is None or at >= len(arguments):
-        return True
-    return bool(arguments[at].is_tensor)
+    return at is None or at >= len(schema.arguments) or schema.arguments[at].is_tensor
 
 
 def hard_coded_size(project: Project) -> Iterator[Problem]:
