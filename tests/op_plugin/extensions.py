@@ -4,6 +4,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 FUNCTIONS = """\
 all_version: [v2.1, v2.2, v2.13]
 official:
@@ -236,3 +241,10 @@ message = told(__import__, "t_ops")
 assert message.startswith("t_ops: npu::npu_t_mul exists already"), message
 print("all hold")
 """
+
+
+def write(tmp_path: Path, text: str, derivatives: str | None = None) -> None:
+    """Write the YAML files of an extension."""
+    (tmp_path / "f.yaml").write_text(text)
+    if derivatives is not None:
+        (tmp_path / "derivatives.yaml").write_text(derivatives)
