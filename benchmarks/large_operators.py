@@ -1,6 +1,6 @@
 """Operators on 1 Mi elements and more: time on npu divided by time on CPU tensors, in the same run.
 
-opwright run -- python benchmarks/large_operators.py
+Start it with `opwright run -- python benchmarks/large_operators.py`.
 """
 
 from __future__ import annotations

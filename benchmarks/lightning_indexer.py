@@ -1,6 +1,6 @@
 """The lightning indexer beside plain PyTorch, its own matmul alone, and what the machine can do.
 
-opwright run -- python benchmarks/lightning_indexer.py
+Start it with `opwright run -- python benchmarks/lightning_indexer.py`.
 """
 
 from __future__ import annotations

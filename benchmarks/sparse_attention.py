@@ -1,6 +1,6 @@
 """Sparse attention beside gather and scaled_dot_product_attention, and what the machine can do.
 
-opwright run -- python benchmarks/sparse_attention.py
+Start it with `opwright run -- python benchmarks/sparse_attention.py`.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ HEAD = """# Performance
 
 Most figures are ratios against a peer that was measured in the same run: machines differ, and are
 never quite idle. `make bench` prints them afresh, `python tools/performance_page.py --page
-docs/performance.md` writes this page. The twin is not a model of an NPU's speed: what stands here
-is what running on a CPU costs.
+docs/performance.md` writes this page; a script of benchmarks/ that is not here was left out of that
+run. The twin is not a model of an NPU's speed: what stands here is what running on a CPU costs.
 
 Measured on {machine}.
 """
