@@ -1,6 +1,6 @@
 """A sample -> lines of Python that make its arguments with torch alone.
 
-The values are those that `opwright.live.proof.sample_arguments` makes, and the layouts those of
+The values are those that `opwright.live.samples.sample_arguments` makes, and the layouts those of
 `opwright.shipped.support.laid_out`; tests compare them.
 """
 

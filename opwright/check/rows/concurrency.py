@@ -23,7 +23,6 @@ import time
 import traceback
 from collections import deque
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -32,12 +31,13 @@ from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.tensors import copied, first_unequal
 from opwright.check.row import Row
+from opwright.check.samples.specs import element_count, specs_of
 from opwright.check.subject import flat
 from opwright.declare.sample import TensorSpec
 from opwright.live.arguments import tensors_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
@@ -110,7 +110,7 @@ def chosen(bench: Bench) -> list[Sample]:
 def enlarged(bench: Bench, sample: Sample, factor: int) -> Sample | None:
     """Return a sample whose largest size is larger by a factor; None if the rules refuse it."""
     rules = bench.subject.rules
-    sizes = [size for spec in specs(sample.values) for size in spec.shape]
+    sizes = [size for spec in specs_of(sample) for size in spec.shape]
     if rules is None or not sizes or max(sizes) < LEAST_SIZE:
         return None
 
@@ -122,7 +122,7 @@ def enlarged(bench: Bench, sample: Sample, factor: int) -> Sample | None:
         shape = tuple(size * factor if size == max(sizes) else size for size in value.shape)
         return replace(value, shape=shape)
 
-    if elements_of(sample) * factor > MOST_ELEMENTS:
+    if element_count(sample) * factor > MOST_ELEMENTS:
         return None
     made = replace(sample, values=tuple((name, larger(value)) for name, value in sample.values))
     try:
@@ -132,20 +132,6 @@ def enlarged(bench: Bench, sample: Sample, factor: int) -> Sample | None:
     except Exception:  # noqa: BLE001 - the operator does not take it
         return None
     return made if elements(values) <= MOST_ELEMENTS else None
-
-
-def specs(values: Iterable[tuple[str, Value]]) -> Iterator[TensorSpec]:
-    """Yield the tensors that a sample describes."""
-    for _, value in values:
-        if isinstance(value, TensorSpec):
-            yield value
-        elif isinstance(value, tuple):
-            yield from specs(("", each) for each in value)
-
-
-def elements_of(sample: Sample) -> int:
-    """Return how many elements the tensors of a sample have."""
-    return sum(prod(spec.shape) for spec in specs(sample.values))
 
 
 def elements(values: Values) -> int:

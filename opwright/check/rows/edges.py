@@ -22,16 +22,16 @@ from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.against_reference import RANDOM, compared, is_random, wrong_result
 from opwright.check.row import Row
+from opwright.check.samples.specs import specs_of
 from opwright.check.subject import flat
-from opwright.declare.sample import TensorSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample, Value
+    from opwright.declare.sample import Sample
 
 __all__ = ["ROW"]
 
@@ -48,37 +48,22 @@ WRONG = Kind(
 )
 
 
-def tensors(sample: Sample) -> Iterator[TensorSpec]:
-    """Yield the tensors of a sample."""
-    for _, value in sample.values:
-        yield from tensors_of(value)
-
-
-def tensors_of(value: Value) -> Iterator[TensorSpec]:
-    """Yield the tensors of a value."""
-    if isinstance(value, TensorSpec):
-        yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from tensors_of(each)
-
-
 def is_empty(subject: Subject, sample: Sample) -> bool:
     """Tell whether a tensor has no elements."""
     del subject
-    return any(0 in each.shape for each in tensors(sample))
+    return any(0 in each.shape for each in specs_of(sample))
 
 
 def is_one(subject: Subject, sample: Sample) -> bool:
     """Tell whether a tensor has a size of 1."""
     del subject
-    return any(1 in each.shape for each in tensors(sample))
+    return any(1 in each.shape for each in specs_of(sample))
 
 
 def is_scalar(subject: Subject, sample: Sample) -> bool:
     """Tell whether a tensor has no axes."""
     del subject
-    return any(not each.shape for each in tensors(sample))
+    return any(not each.shape for each in specs_of(sample))
 
 
 def is_absent(subject: Subject, sample: Sample) -> bool:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.samples.made import arguments
+from opwright.check.samples.specs import specs_of
 from opwright.declare.sample import TensorSpec
 from opwright.live.arguments import Binder, tensors_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from opwright.check.subject import Subject
     from opwright.declare.sample import Sample, Value
 
@@ -42,18 +41,10 @@ def is_gap(subject: Subject, sample: Sample, base: Sample, text: str) -> bool:
     if any(each in text for each in NO_KERNEL):
         return False
     if any(value == () for _, value in sample.values) or any(
-        0 in spec.shape or spec.layout != "contiguous" for spec in specs(sample)
+        0 in spec.shape or spec.layout != "contiguous" for spec in specs_of(sample)
     ):
         return False
     return attributes(sample) == attributes(base) and not depends_on_values(subject, sample)
-
-
-def specs(sample: Sample) -> Iterator[TensorSpec]:
-    """Yield the tensors of a sample."""
-    for _, value in sample.values:
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, TensorSpec):
-                yield each
 
 
 def attributes(sample: Sample) -> dict[str, Value]:

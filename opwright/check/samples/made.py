@@ -8,7 +8,7 @@ import torch
 
 from opwright.declare.schema import Base
 from opwright.live.arguments import tensors_in
-from opwright.live.proof import sample_arguments
+from opwright.live.samples import sample_arguments
 
 if TYPE_CHECKING:
     from opwright.declare.operator import Operator

@@ -9,21 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from opwright.check.samples.specs import specs_in
 from opwright.declare.checks import arguments_of_check
 from opwright.declare.dims import bind
 from opwright.declare.rules import Dims, SameDtype
-from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema_text import split
 from opwright.declare.scope import Scope
 from opwright.declare.shape import Broadcast, Const, Dim, Span
 from opwright.declare.sizes import read_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from opwright.check.subject import Subject
     from opwright.declare.operator import Operator
-    from opwright.declare.sample import Value
+    from opwright.declare.sample import Sample, TensorSpec, Value
     from opwright.declare.schema import Argument
     from opwright.declare.shape import Size
 
@@ -126,13 +126,6 @@ class Problem:
             if specs:
                 return specs[min(index, len(specs) - 1)]
         return None
-
-
-def specs_in(value: Value) -> Iterator[TensorSpec]:
-    """Yield the tensors of a value."""
-    for each in value if isinstance(value, tuple) else (value,):
-        if isinstance(each, TensorSpec):
-            yield each
 
 
 def problem_of(subject: Subject, sample: Sample | None) -> Problem:

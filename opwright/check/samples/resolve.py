@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.check.samples.values import is_default
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.live.arguments import tensors_in
-from opwright.live.proof import sample_arguments
+from opwright.live.samples import sample_arguments
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,8 @@ from opwright.check.samples.guess import guesses
 from opwright.check.samples.problem import problem_of
 from opwright.check.samples.resolve import resolved
 from opwright.check.samples.search import Solution, first_solution, found
-from opwright.check.samples.shrink import elements, smallest
+from opwright.check.samples.shrink import smallest
+from opwright.check.samples.specs import element_count
 from opwright.check.samples.values import UNMADE
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ class Samples:
 
     def reduced(self, solution: Solution) -> Solution:
         """Return a solution whose tensors are not large, if it is accepted."""
-        if elements(solution) <= LARGE:
+        count = element_count(solution.sample)
+        if count <= LARGE:
             return solution
         for size in (8, 16, 32):
             change = {
@@ -144,7 +146,7 @@ class Samples:
                 if each.name.startswith("size ") and each.taken > size and size in each.options
             }
             smaller = found(solution.problem, {}, solution.taken | change)
-            if smaller and elements(smaller) < elements(solution) and self.accepts(smaller):
+            if smaller and element_count(smaller.sample) < count and self.accepts(smaller):
                 return smaller
         return solution
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.check.samples.choice import same
 from opwright.check.samples.search import found
-from opwright.declare.sample import TensorSpec
+from opwright.check.samples.specs import specs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.search import Solution
     from opwright.declare.sample import Sample
 
-__all__ = ["elements", "smallest"]
+__all__ = ["smallest"]
 
 SECONDS = 2.0
 CALLS = 80
@@ -107,7 +107,7 @@ def measure(solution: Solution) -> tuple[int, ...]:
 
     An empty axis counts as 2: one element says more.
     """
-    specs = [spec for _, value in solution.sample.values for spec in specs_in(value)]
+    specs = list(specs_of(solution.sample))
     others = [each for each in solution.trail if each.aspect != "size"]
     places = [
         next(place for place, option in enumerate(each.options) if same(option, each.taken))
@@ -121,16 +121,3 @@ def measure(solution: Solution) -> tuple[int, ...]:
         sum(spec.layout != "contiguous" for spec in specs),
         sum(places),
     )
-
-
-def elements(solution: Solution) -> int:
-    """Return how many elements all tensors have."""
-    specs = [spec for _, value in solution.sample.values for spec in specs_in(value)]
-    return sum(math.prod(spec.shape) for spec in specs)
-
-
-def specs_in(value: object) -> Iterator[TensorSpec]:
-    """Yield the tensors of a value."""
-    for each in value if isinstance(value, tuple) else (value,):
-        if isinstance(each, TensorSpec):
-            yield each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from registering import described_library
 
 import opwright as ow
 
@@ -18,19 +19,7 @@ BROKEN = {
     "saves_by_type": "compiled/gradient-differs",
 }
 
-NAMESPACE = "corpus_compiled"
-library = torch.library.Library(NAMESPACE, "DEF")
-ops = ow.OperatorSet(NAMESPACE, existing=True)
-
-
-def add(schema, kernel, meta, *samples, tags=(), **rules):
-    """Register an operator as another library would, and describe it."""
-    library.define(schema, tags=tags)
-    name = schema.partition("(")[0]
-    library.impl(name, kernel, "CPU")
-    library.impl(name, kernel, "PrivateUse1")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
-    ops.operator(schema, samples=samples, **rules)(kernel)
+library, ops, add = described_library("corpus_compiled")
 
 
 ONE = (ow.sample(x=ow.tensor(2, 3)),)
@@ -131,7 +120,7 @@ def backward(ctx, grad):
 for name, setup in {"saves_by_type": save_by_type, "saves_what_it_needs": save}.items():
     add(f"{name}(Tensor x) -> Tensor", squares, contiguous, *ONE)
     torch.library.register_autograd(
-        f"{NAMESPACE}::{name}", backward, setup_context=setup, lib=library
+        f"corpus_compiled::{name}", backward, setup_context=setup, lib=library
     )
 
 

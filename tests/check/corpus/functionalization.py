@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from registering import described_library
 
 import opwright as ow
 
@@ -14,19 +15,7 @@ BROKEN = {
     "looks_at_values": "functionalization/raises",
 }
 
-NAMESPACE = "corpus_functionalization"
-library = torch.library.Library(NAMESPACE, "DEF")
-ops = ow.OperatorSet(NAMESPACE, existing=True)
-
-
-def add(schema, kernel, meta, *samples, tags=()):
-    """Register an operator as another library would, and describe it."""
-    library.define(schema, tags=tags)
-    name = schema.partition("(")[0]
-    library.impl(name, kernel, "CPU")
-    library.impl(name, kernel, "PrivateUse1")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
-    ops.operator(schema, samples=samples)(kernel)
+library, ops, add = described_library("corpus_functionalization")
 
 
 ONE = (ow.sample(x=ow.tensor(2, 3)),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from registering import described_library
 
 import opwright as ow
 
@@ -11,19 +12,7 @@ BROKEN = {
     "reads_a_number": "graph_breaks/graph-break",
 }
 
-NAMESPACE = "corpus_graph_breaks"
-library = torch.library.Library(NAMESPACE, "DEF")
-ops = ow.OperatorSet(NAMESPACE, existing=True)
-
-
-def add(schema, kernel, meta, *samples, **rules):
-    """Register an operator as another library would, and describe it."""
-    library.define(schema)
-    name = schema.partition("(")[0]
-    library.impl(name, kernel, "CPU")
-    library.impl(name, kernel, "PrivateUse1")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
-    ops.operator(schema, samples=samples, **rules)(kernel)
+_, ops, add = described_library("corpus_graph_breaks")
 
 
 ROWS = {"x": "N, D", "out": "N"}

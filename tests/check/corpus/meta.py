@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from registering import described_library
 
 import opwright as ow
 
@@ -26,23 +27,10 @@ BROKEN = {
     "allocates_on_the_host": "meta/allocates",
 }
 
-NAMESPACE = "corpus_meta"
-library = torch.library.Library(NAMESPACE, "DEF")
-ops = ow.OperatorSet(NAMESPACE, existing=True)
-
-
-def add(schema, kernel, meta, *samples, tags=(), **rules):
-    """Register an operator as another library would, and describe it."""
-    library.define(schema, tags=tags)
-    name = schema.partition("(")[0]
-    library.impl(name, kernel, "CPU")
-    library.impl(name, kernel, "PrivateUse1")
-    if meta is not None:
-        torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
-    ops.operator(schema, samples=samples or SAMPLES, **rules)(kernel)
-
-
 SAMPLES = (ow.sample(x=ow.tensor(2, 3)), ow.sample(x=ow.tensor(4, 3)))
+_, ops, add = described_library("corpus_meta", SAMPLES)
+
+
 TURNED = (ow.sample(x=ow.tensor(2, 3)), ow.sample(x=ow.tensor(4, 3, layout="transposed")))
 
 
@@ -150,19 +138,16 @@ add(
     shapes={"x": "N, D", "out": "1, D"},
 )
 
-# Offsets of results that are views.
-for name, meta in (
-    ("beginning_for_end", lambda x: x.narrow(0, 0, 2)),
-    ("end_for_end", lambda x: x.narrow(0, x.shape[0] - 2, 2)),
-):
-    add(
-        f"{name}(Tensor(a) x) -> Tensor(a)",
-        lambda x: x.narrow(0, x.shape[0] - 2, 2),
-        meta,
-        ow.sample(x=ow.tensor(4, 3)),
-        shapes={"x": "N, D", "out": "2, D"},
-        requires=("N >= 2",),
-    )
+# The offset of a view.
+
+add(
+    "beginning_for_end(Tensor(a) x) -> Tensor(a)",
+    lambda x: x.narrow(0, x.shape[0] - 2, 2),
+    lambda x: x.narrow(0, 0, 2),
+    ow.sample(x=ow.tensor(4, 3)),
+    shapes={"x": "N, D", "out": "2, D"},
+    requires=("N >= 2",),
+)
 
 # Devices.
 

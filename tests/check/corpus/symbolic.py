@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from registering import described_library
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
 import opwright as ow
@@ -19,22 +20,10 @@ BROKEN = {
     "asserts_few_rows": "symbolic/branches-on-unbacked",
 }
 
-NAMESPACE = "corpus_symbolic"
-library = torch.library.Library(NAMESPACE, "DEF")
-ops = ow.OperatorSet(NAMESPACE, existing=True)
-
-
-def add(schema, kernel, meta, *samples, **rules):
-    """Register an operator as another library would, and describe it."""
-    library.define(schema)
-    name = schema.partition("(")[0]
-    library.impl(name, kernel, "CPU")
-    library.impl(name, kernel, "PrivateUse1")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", meta, lib=library)
-    ops.operator(schema, samples=samples or SAMPLES, **rules)(kernel)
-
-
 SAMPLES = (ow.sample(x=ow.tensor(4, 6)), ow.sample(x=ow.tensor(5, 8)))
+_, ops, add = described_library("corpus_symbolic", SAMPLES)
+
+
 MATRIX = {"x": "N, D"}
 ROW_SUM = {"x": "N, D", "out": "N"}
 

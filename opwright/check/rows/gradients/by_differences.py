@@ -15,11 +15,11 @@ from opwright.check.observe.differentiated import (
     reference_slope,
     widened,
 )
+from opwright.check.observe.tensors import copied
 from opwright.check.rows.gradients.calls import (
     Fault,
     UnjudgedError,
     best_precision,
-    copies,
     has_autograd,
     judged_call,
     pass_on_refusal,
@@ -107,7 +107,7 @@ def reference_values(subject: Subject, values: Values) -> Values:
     wide = widened(values)
     try:
         with torch.no_grad():
-            subject.expected(copies(wide))
+            subject.expected(copied(wide))
     except Exception:  # noqa: BLE001 - user code
         return values
     return wide

@@ -13,7 +13,7 @@ from opwright.check.observe.differentiated import (
     differentiable_outputs,
     widened,
 )
-from opwright.check.observe.tensors import on_device, replaced
+from opwright.check.observe.tensors import copied, on_device
 from opwright.live import dispatcher
 from opwright.live.errors import NotDifferentiableError
 
@@ -32,7 +32,6 @@ __all__ = [
     "UnjudgedError",
     "backward_place",
     "best_precision",
-    "copies",
     "has_autograd",
     "judged_call",
     "pass_on_refusal",
@@ -98,15 +97,10 @@ def best_precision(bench: Bench, sample: Sample) -> Values:
         if bench.subject.rules is not None:
             bench.subject.rules.check(wide)
         bench.calls += 1
-        bench.subject.call({**wide, **copies(wide)})
+        bench.subject.call({**wide, **copied(wide)})
     except Exception:  # noqa: BLE001 - it does not take double, and need not
         return values
     return wide
-
-
-def copies(values: Values) -> Values:
-    """Return the tensors of arguments as copies."""
-    return replaced(values, list(values), lambda _, each: each.clone())
 
 
 def has_autograd(subject: Subject) -> bool:

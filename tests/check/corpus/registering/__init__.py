@@ -1,8 +1,33 @@
-"""How files of the corpus register what they declare: a function as the kernel, and its Meta."""
+"""How files of the corpus register what they declare, as another library would."""
 
 from __future__ import annotations
 
 import torch
+
+import opwright as ow
+
+
+def described_library(namespace, usual=()):
+    """Return a library, a set that describes it, and what adds an operator to both.
+
+    Parameters
+    ----------
+    usual
+        The samples of operators that are added without any.
+    """
+    library = torch.library.Library(namespace, "DEF")
+    ops = ow.OperatorSet(namespace, existing=True)
+
+    def add(schema, kernel, meta, *samples, tags=(), **rules):
+        library.define(schema, tags=tags)
+        name = schema.partition("(")[0]
+        library.impl(name, kernel, "CPU")
+        library.impl(name, kernel, "PrivateUse1")
+        if meta is not None:
+            torch.library.register_fake(f"{namespace}::{name}", meta, lib=library)
+        ops.operator(schema, samples=samples or usual, **rules)(kernel)
+
+    return library, ops, add
 
 
 def kernel_of(schema, function):
