@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from opwright.declare.schema import Argument, Schema
 
-__all__ = ["Binder", "Values", "map_tensors", "tensors_in"]
+__all__ = ["Binder", "Values", "map_tensors", "tensors_in", "torch_value"]
 
 # The arguments of a call by name, in the order of the schema.
 Values: TypeAlias = dict[str, Any]
@@ -57,10 +57,14 @@ class Binder:
 
 def torch_default(argument: Argument) -> Any:  # noqa: ANN401 - any argument
     """Return the default of an argument as torch has it."""
-    value = default_value(argument)
+    return torch_value(default_value(argument), argument.type.base)
+
+
+def torch_value(value: Any, base: Base) -> Any:  # noqa: ANN401 - any argument
+    """Return a value of a declaration as torch has it: dtypes, layouts and devices are texts."""
     if not isinstance(value, str):
         return value
-    match argument.type.base:
+    match base:
         case Base.SCALAR_TYPE | Base.LAYOUT | Base.MEMORY_FORMAT:
             return getattr(torch, value)
         case Base.DEVICE:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from opwright.declare.errors import DeclarationError
 from opwright.errors import OpwrightError
 
 __all__ = [
+    "AliasedResultError",
     "BackwardResultError",
     "CppRuleError",
     "ForwardGradientError",
     "LiveError",
     "NamespaceTakenError",
     "NotDifferentiableError",
+    "NotWrittenError",
+    "OtherResultError",
     "OutGradientError",
     "ReferenceAliasError",
     "ReferenceArgumentError",
@@ -25,6 +29,7 @@ __all__ = [
     "UnloadedError",
     "VmapMutationError",
     "VmapResultError",
+    "WrittenArgumentError",
 ]
 
 
@@ -185,3 +190,35 @@ class VmapResultError(LiveError):
     id = "OPW-L031"
     title = "the vmap function does not return results and their batch axes"
     usual_fix = "return (outputs, out_dims) of one structure; None for a result without a batch"
+
+
+class AliasedResultError(DeclarationError):
+    """The reference returns an argument, or a view of one, where the schema has a new result."""
+
+    id = "OPW-D057"
+    title = "a new result shares memory"
+    usual_fix = "return a copy, for example x.clone(), or annotate the alias in the schema"
+
+
+class WrittenArgumentError(DeclarationError):
+    """The reference writes an argument that the schema does not say is written."""
+
+    id = "OPW-D058"
+    title = "the reference writes an argument that is not annotated"
+    usual_fix = "work on a copy, or annotate the argument: Tensor(a!)"
+
+
+class NotWrittenError(DeclarationError):
+    """The reference leaves an argument as it is that the schema says is written."""
+
+    id = "OPW-D059"
+    title = "the reference does not write an annotated argument"
+    usual_fix = "write it in place, for example x.copy_(...), or remove the annotation"
+
+
+class OtherResultError(DeclarationError):
+    """The reference returns another tensor where the schema has an argument."""
+
+    id = "OPW-D060"
+    title = "a result is not the argument that it is annotated as"
+    usual_fix = "return the argument itself, or nothing: what is written need not be returned"

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import torch
 
-from opwright.declare.defaults import default_value
-from opwright.declare.errors import DeclarationError
-from opwright.declare.rules import DtypeSet, SameDtype
-from opwright.declare.sample import TensorSpec
-from opwright.declare.schema import Base
 from opwright.errors import OpwrightError
-from opwright.live.errors import ReferenceResultError
-from opwright.shipped.support import laid_out
+from opwright.live.errors import (
+    AliasedResultError,
+    NotWrittenError,
+    OtherResultError,
+    ReferenceResultError,
+    WrittenArgumentError,
+)
+from opwright.live.samples import sample_arguments
 from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
@@ -27,49 +28,9 @@ if TYPE_CHECKING:
     from opwright.declare.sample import Sample
     from opwright.declare.schema import Argument, Result
 
-__all__ = [
-    "AliasedResultError",
-    "NotWrittenError",
-    "OtherResultError",
-    "WrittenArgumentError",
-    "prove_aliasing",
-    "prove_declaration",
-    "sample_arguments",
-]
+__all__ = ["prove_aliasing", "prove_declaration"]
 
 Tensors: TypeAlias = tuple[torch.Tensor, ...]
-
-
-class AliasedResultError(DeclarationError):
-    """The reference returns an argument, or a view of one, where the schema has a new result."""
-
-    id = "OPW-D057"
-    title = "a new result shares memory"
-    usual_fix = "return a copy, for example x.clone(), or annotate the alias in the schema"
-
-
-class WrittenArgumentError(DeclarationError):
-    """The reference writes an argument that the schema does not say is written."""
-
-    id = "OPW-D058"
-    title = "the reference writes an argument that is not annotated"
-    usual_fix = "work on a copy, or annotate the argument: Tensor(a!)"
-
-
-class NotWrittenError(DeclarationError):
-    """The reference leaves an argument as it is that the schema says is written."""
-
-    id = "OPW-D059"
-    title = "the reference does not write an annotated argument"
-    usual_fix = "write it in place, for example x.copy_(...), or remove the annotation"
-
-
-class OtherResultError(DeclarationError):
-    """The reference returns another tensor where the schema has an argument."""
-
-    id = "OPW-D060"
-    title = "a result is not the argument that it is annotated as"
-    usual_fix = "return the argument itself, or nothing: what is written need not be returned"
 
 
 def prove_aliasing(
@@ -251,80 +212,3 @@ def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
         for each in (left, right)
     ]
     return torch.equal(*sides)
-
-
-def sample_arguments(operator: Operator, sample: Sample, device: str = "cpu") -> dict[str, object]:
-    """Return the values of a sample by argument, and defaults for what it lacks.
-
-    Tensors have the same values in each call, and on all devices.
-    """
-    generator = torch.Generator().manual_seed(sample.seed)
-    given = dict(sample.values)
-    values: dict[str, object] = {}
-    for argument in operator.schema.arguments:
-        if argument.name in given:
-            value: object = given[argument.name]
-        else:
-            value = default_value(argument)
-        values[argument.name] = converted(value, argument, operator, values, generator, device)
-    return values
-
-
-def converted(
-    value: object,
-    argument: Argument,
-    operator: Operator,
-    values: Mapping[str, object],
-    generator: torch.Generator,
-    device: str,
-) -> object:
-    """Turn the value of a sample, or a default, into what the reference gets."""
-    if isinstance(value, TensorSpec):
-        dense = made(value, dtype_of(value, argument.name, operator, values), generator)
-        # Laid out behind the copy: one between devices keeps neither offsets nor expanded axes.
-        return laid_out(dense.to(device), value.layout)
-    if isinstance(value, list | tuple):
-        return [converted(each, argument, operator, values, generator, device) for each in value]
-    if isinstance(value, str) and argument.type.base in WORDS:
-        if argument.type.base is Base.DEVICE:
-            return torch.device(value)
-        return getattr(torch, value)
-    return value
-
-
-WORDS = frozenset({Base.SCALAR_TYPE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.DEVICE})
-
-
-def dtype_of(
-    spec: TensorSpec, name: str, operator: Operator, values: Mapping[str, object]
-) -> torch.dtype:
-    """Return the dtype of a tensor: the sample's, that of the tensor it equals, or the first."""
-    if spec.dtype is not None:
-        return cast("torch.dtype", getattr(torch, spec.dtype))
-    seen: set[str] = set()
-    while name not in seen:
-        seen.add(name)
-        rule = operator.dtypes.get(name)
-        if isinstance(rule, DtypeSet):
-            return cast("torch.dtype", getattr(torch, rule.names[0]))
-        if isinstance(rule, SameDtype):
-            name = rule.tensor
-            known = next(flat(values.get(name)), None)
-            if known is not None:
-                return known.dtype
-    return torch.float32
-
-
-def made(spec: TensorSpec, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
-    """Make a tensor of random values between the bounds."""
-    if dtype.is_complex:
-        parts = [made(spec, torch.float32, generator) for _ in range(2)]
-        return torch.complex(*parts).to(dtype)
-    if dtype.is_floating_point:
-        low = -1.0 if spec.low is None else spec.low
-        high = 1.0 if spec.high is None else spec.high
-        wide = torch.empty(spec.shape, dtype=torch.float32)
-        return wide.uniform_(low, high, generator=generator).to(dtype)
-    least = 0 if spec.low is None else int(spec.low)
-    most = (1 if dtype is torch.bool else 9) if spec.high is None else int(spec.high)
-    return torch.randint(least, most + 1, spec.shape, generator=generator).to(dtype)

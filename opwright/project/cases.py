@@ -10,7 +10,7 @@ import torch
 from opwright.declare.sample import Sample
 from opwright.derive import derive
 from opwright.live.arguments import Binder, map_tensors, tensors_in
-from opwright.live.proof import sample_arguments
+from opwright.live.samples import sample_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """What a person can get wrong across several fields or operators of a declaration.
 
 Identifiers are never reused. What one line shows to be wrong is in `opwright.declare.errors`; what
-only running the reference shows is in `opwright.live.proof`.
+only running the reference shows is in `opwright.live.errors`.
 """
 
 from __future__ import annotations

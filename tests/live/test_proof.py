@@ -14,7 +14,8 @@ import torch
 
 from opwright.declare import OperatorSet, sample, tensor
 from opwright.declare.place import Place
-from opwright.live.proof import prove_aliasing, prove_declaration, sample_arguments
+from opwright.live.proof import prove_aliasing, prove_declaration
+from opwright.live.samples import sample_arguments
 from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
