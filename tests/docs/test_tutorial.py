@@ -14,6 +14,5 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.twin, pytest.mark.build, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md"])
-def test_its_commands_print_what_it_says(page: str, tmp_path: Path) -> None:
-    follow(DOCS / page, tmp_path)
+def test_its_commands_print_what_it_says(tmp_path: Path) -> None:
+    follow(DOCS / "tutorial.md", tmp_path)
