@@ -20,7 +20,7 @@ from opwright.lock import locked
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Obtained", "cache_folder", "digest", "obtain", "prune"]
+__all__ = ["Obtained", "cache_folder", "obtain", "prune"]
 
 # Seconds after which a file that no build used is removed.
 LIFETIME = 30 * 24 * 3600
@@ -49,15 +49,6 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder for compiled units, by the rules for user caches on Linux."""
     base = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "opwright" / "build"
-
-
-def digest(*parts: str | bytes) -> str:
-    """Return a hash of several parts, of which none can be mistaken for its neighbour's end."""
-    result = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        result.update(len(data).to_bytes(8, "little") + data)
-    return result.hexdigest()[:32]
 
 
 def obtain(

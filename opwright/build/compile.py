@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.build.cache import digest, obtain
+from opwright.build.cache import obtain
 from opwright.build.errors import BuildCacheError, LinkError, NotCachedError, ToolError
 from opwright.build.message import CompilerFailure
+from opwright.digest import digest
 
 if TYPE_CHECKING:
     import subprocess

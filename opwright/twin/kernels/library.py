@@ -6,24 +6,23 @@ complete or not at all: it is built in a folder of its own, under a lock, and re
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import importlib.util
 import os
 import shlex
 import shutil
 import subprocess
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.signature import parse_signature
+from opwright.digest import digest
 from opwright.errors import OpwrightError
+from opwright.lock import locked
 from opwright.twin.kernels.emit import emit_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from opwright.aclnn.signature import AclnnSignature
     from opwright.twin.toolkit import Toolkit
@@ -209,28 +208,11 @@ def compile_package(folder: Path, text: str, recipe: Recipe) -> tuple[Path, ...]
     return (*sorted(included), torch_folder() / "version.py")  # stands for torch's headers
 
 
-def digest(*parts: str | bytes) -> str:
-    """Return a short hash of several parts."""
-    result = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        result.update(len(data).to_bytes(8, "little") + data)
-    return result.hexdigest()[:24]
-
-
 def replace_text(path: Path, text: str) -> None:
     """Write a file so that no reader sees a part of it."""
     new = path.with_suffix(f".{os.getpid()}")
     new.write_text(text, encoding="utf-8")
     new.replace(path)
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock between processes; it ends with the process that holds it."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def run_compiler(command: Sequence[str]) -> str:
