@@ -281,6 +281,7 @@ def below(function):
 
 sine = below(lambda x: torch.sin(x).contiguous())
 cosine = below(lambda x: torch.cos(x).contiguous())
+product = below(lambda x, y: torch.mul(x, y).contiguous())
 
 
 # ruff: noqa: ARG004 - autograd passes ctx
@@ -315,7 +316,7 @@ class ForgetsTheSame(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y):
         ctx.save_for_backward(x, y)
-        return below(torch.mul)(x, y)
+        return product(x, y)
 
     @staticmethod
     def backward(ctx, grad):
@@ -402,8 +403,8 @@ def with_graph(x):
 define("keeps_what_it_saved(Tensor x) -> Tensor", sine, KeepsWhatItSaved.apply)
 define("detaches(Tensor x) -> Tensor", sine, lambda x: sine(x).detach())
 define("reads_grad_flat(Tensor x) -> Tensor", torch.clone, ReadsGradFlat.apply)
-define("forgets_the_same(Tensor x, Tensor y) -> Tensor", torch.mul, ForgetsTheSame.apply)
-define("product(Tensor x, Tensor y) -> Tensor", torch.mul, Product.apply)
+define("forgets_the_same(Tensor x, Tensor y) -> Tensor", product, ForgetsTheSame.apply)
+define("product(Tensor x, Tensor y) -> Tensor", product, Product.apply)
 define("writes_what_it_saved(Tensor x) -> Tensor", sine, WritesWhatItSaved.apply)
 define("forgets_second(Tensor x) -> Tensor", sine, ForgetsSecond.apply)
 library.impl("forgets_second", sine, "CPU")
