@@ -42,13 +42,8 @@ at::Tensor whole(const at::Tensor& tensor) { return tensor.to(at::kFloat); }
 // Which tokens the indices of a query name, of the `seen` that it sees.
 at::Tensor named_tokens(const at::Tensor& row, int64_t seen, int64_t block_size) {
   const at::Tensor indices = row.contiguous();
-  const auto* ids = indices.const_data_ptr<int32_t>();
-  const int64_t blocks = seen <= 0 ? 0 : std::min(indices.numel(), (seen + block_size - 1) / block_size);
-  std::vector<int64_t> tokens;
-  for (int64_t i = 0; i < blocks && ids[i] >= 0; ++i) {
-    const int64_t first = ids[i] * block_size;
-    for (int64_t token = first; token < std::min(first + block_size, seen); ++token) tokens.push_back(token);
-  }
+  std::vector<int32_t> tokens;
+  select_tokens({indices.const_data_ptr<int32_t>(), static_cast<size_t>(indices.numel())}, seen, block_size, tokens);
   return at::tensor(tokens, at::kLong);
 }
 

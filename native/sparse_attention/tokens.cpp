@@ -130,8 +130,7 @@ void require_pages(const SequenceOperands& operands, bool paged) {
           "' is absent; in layout PA_BSND it is needed: the length of each sequence");
 }
 
-}  // namespace
-
+// Throws 161002 with the allowed names, for the parameter `name`.
 Layout layout_named(const std::string& text, const char* name, bool may_be_paged) {
   if (text == "BSND") return Layout::kBsnd;
   if (text == "TND") return Layout::kTnd;
@@ -139,6 +138,8 @@ Layout layout_named(const std::string& text, const char* name, bool may_be_paged
   fail(ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' is '", text, "'; it must be BSND",
        may_be_paged ? ", TND or PA_BSND" : " or TND");
 }
+
+}  // namespace
 
 void require_sparse_mode(int64_t sparse_mode) {
   require(sparse_mode == 0 || sparse_mode == 3, ACLNN_ERR_PARAM_INVALID, "parameter 'sparse_mode' is ", sparse_mode,
@@ -181,6 +182,16 @@ Batch read_batch(const SequenceOperands& operands) {
     batch.sequences.push_back({index, queries[i].first, queries[i].count, keys[i].first, keys[i].count, pages});
   }
   return batch;
+}
+
+void select_tokens(c10::ArrayRef<int32_t> indices, int64_t seen, int64_t block_size, std::vector<int32_t>& tokens) {
+  tokens.clear();
+  if (seen <= 0) return;
+  const int64_t count = std::min<int64_t>(indices.size(), (seen + block_size - 1) / block_size);
+  for (int64_t i = 0; i < count && indices[i] >= 0; ++i) {
+    const int64_t first = indices[i] * block_size, end = std::min(first + block_size, seen);
+    for (int64_t token = first; token < end; ++token) tokens.push_back(static_cast<int32_t>(token));
+  }
 }
 
 Rows::Rows(const at::Tensor& tensor, Layout layout, const Sequence& sequence)

@@ -24,9 +24,6 @@ using OptionalTensor = std::optional<at::Tensor>;
 
 enum class Layout { kBsnd, kTnd, kPaged };
 
-// Throws 161002 with the allowed names, for the parameter `name`.
-Layout layout_named(const std::string& text, const char* name, bool may_be_paged);
-
 struct Sequence {
   int64_t index;        // in the batch
   int64_t first_query;  // row of [T, N, D], or of [B * S, N, D]
@@ -40,7 +37,7 @@ struct Sequence {
   int64_t visible(int64_t row, int64_t sparse_mode) const { return sparse_mode == 0 ? keys : keys - queries + row + 1; }
 };
 
-// Names of parameters as users know them, for errors.
+// Where the tokens of queries and keys lie; names of parameters as users know them, for errors.
 struct SequenceOperands {
   const at::Tensor &query, &key;
   const OptionalTensor &query_lengths, &key_lengths, &block_table;
@@ -72,6 +69,10 @@ Layouts read_layouts(const SequenceOperands& operands);
 
 // Throws 161002 for layouts, lengths and pages that do not fit, with their names and what is allowed.
 Batch read_batch(const SequenceOperands& operands);
+
+// The tokens of the blocks that a row of `sparse_indices` names, in its order, up to the first -1. A query that sees
+// `seen` keys has as many indices as these have blocks: no more are read.
+void select_tokens(c10::ArrayRef<int32_t> indices, int64_t seen, int64_t block_size, std::vector<int32_t>& tokens);
 
 // The tokens of one sequence in a tensor of the keys' layout: keys, their rope part, or their scales.
 class Rows {

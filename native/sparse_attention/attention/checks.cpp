@@ -1,6 +1,8 @@
 // native/sparse_attention/attention/checks.cpp
+#include "sparse_attention/attention/checks.h"
+
 #include "aclnn/acl_meta.h"
-#include "sparse_attention/attention/rows.h"
+#include "sparse_attention/sizes.h"
 
 namespace opwright::sparse {
 

@@ -4,6 +4,7 @@
 #include <ATen/Functions.h>
 
 #include "aclnn/acl_meta.h"
+#include "sparse_attention/attention/checks.h"
 #include "sparse_attention/attention/rows.h"
 
 namespace opwright::sparse {

@@ -47,17 +47,11 @@ int64_t heads_of_part(int64_t rows, int64_t heads, int64_t threads) {
 }
 
 // The tokens that a row selects and sees, in the order of its indices.
-void select_tokens(const AttentionProblem& problem, const Row& row, std::vector<int32_t>& tokens) {
-  tokens.clear();
-  const int64_t block = problem.options.block_size;
+void select_tokens_of_row(const AttentionProblem& problem, const Row& row, std::vector<int32_t>& tokens) {
+  const int64_t count = problem.indices.size(1);
+  const int32_t* const indices = problem.indices.const_data_ptr<int32_t>() + row.position() * count;
   const int64_t seen = row.sequence->visible(row.index, problem.options.sparse_mode);
-  if (seen <= 0) return;
-  const int64_t count = std::min(problem.indices.size(1), (seen + block - 1) / block);
-  const int32_t* const named = problem.indices.const_data_ptr<int32_t>() + row.position() * problem.indices.size(1);
-  for (int64_t i = 0; i < count && named[i] >= 0; ++i) {
-    const int64_t first = named[i] * block, end = std::min(first + block, seen);
-    for (int64_t token = first; token < end; ++token) tokens.push_back(static_cast<int32_t>(token));
-  }
+  select_tokens({indices, static_cast<size_t>(count)}, seen, problem.options.block_size, tokens);
 }
 
 // Scores of a row are kept for at most so many tokens; of more they are computed twice.
@@ -84,7 +78,7 @@ class Worker {
   void attend(HeadRows heads, const Row& row, const HeadResults& results) {
     void* const state = memory_.get();
     const TokenSource& source = problem_.sources[row.sequence->index];
-    select_tokens(problem_, row, tokens_);
+    select_tokens_of_row(problem_, row, tokens_);
     heads.room = kept_;
     heads.tokens = static_cast<int64_t>(tokens_.size());
     const bool is_kept = heads.tokens <= kept_;

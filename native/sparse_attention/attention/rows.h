@@ -30,15 +30,4 @@ struct AttentionProblem {
 // `out`, [rows, N, 512], and `statistics`, [rows, N] of float32, are contiguous; rows of no sequence become 0.
 void attend_rows(const AttentionProblem& problem, at::Tensor& out, const Statistics& statistics);
 
-// ---- checks that both forms share
-
-void require_query(const at::Tensor& query, int64_t columns);
-void require_options(const SparseAttentionOptions& options, const Batch& batch, const at::Tensor& key);
-// As [rows, K].
-at::Tensor checked_indices(const at::Tensor& indices, const at::Tensor& query);
-at::Tensor checked_sinks(const OptionalTensor& sinks, const at::Tensor& query);
-// Keys, or what lies as they do, with columns one after the other.
-at::Tensor checked_cache(const at::Tensor& cache, const char* name, const at::Tensor& key, int64_t columns);
-void require_out(const at::Tensor& out, const at::Tensor& query);
-
 }  // namespace opwright::sparse

@@ -158,9 +158,8 @@ class Worker {
     const Rows scales(tensor, scan_.batch.key_layout, sequence);
     const bool half = tensor.scalar_type() == at::kHalf;
     for (int64_t i = 0; i < count; ++i) {
-      const char* const scale = scales.at(first + i);
-      scales_[i] =
-          half ? static_cast<float>(*reinterpret_cast<const at::Half*>(scale)) : *reinterpret_cast<const float*>(scale);
+      const int64_t token = first + i;
+      scales_[i] = half ? static_cast<float>(*scales.at<at::Half>(token)) : *scales.at<float>(token);
     }
   }
 

@@ -8,6 +8,7 @@
 #include "sparse_attention/indexer/checks.h"
 #include "sparse_attention/lightning_indexer.h"
 #include "sparse_attention/operators/arguments.h"
+#include "sparse_attention/sizes.h"
 #include "sparse_attention/sparse_flash_attention.h"
 
 namespace opwright::sparse {
@@ -90,8 +91,6 @@ at::Tensor new_out(Input query, c10::SymInt columns) {
   sizes.back() = std::move(columns);
   return empty(query, sizes, query.scalar_type());
 }
-
-constexpr int64_t kLatent = 512;
 
 // Operands as the core takes them: contiguous, except that the first axis of keys may have any stride.
 
