@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "npu.h"
-#include "types.h"
+#include "util/types.h"
 
 namespace torch_aie::device {
 

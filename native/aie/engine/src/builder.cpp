@@ -4,13 +4,12 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "error_list.h"
 #include "impl.h"
 #include "passes/passes.h"
 #include "program.h"
@@ -19,13 +18,8 @@ namespace AscendIE {
 
 namespace {
 
-struct Errors {
-  std::mutex lock;
-  std::deque<std::string> texts;  // their addresses last
-};
-
-Errors& builder_errors() {
-  static Errors errors;
+ErrorList& builder_errors() {
+  static ErrorList errors;
   return errors;
 }
 
@@ -52,8 +46,7 @@ Network* Builder::CreateNetwork() noexcept { return std::make_unique<Network>().
 
 ModelData Builder::BuildModel(Network* network, const BuilderConfig& config) noexcept {
   if (!network) {
-    const std::lock_guard guard(builder_errors().lock);
-    builder_errors().texts.emplace_back("BuildModel: the network is null");
+    builder_errors().add("BuildModel: the network is null");
     return {};
   }
   NetworkImpl& impl = NetworkImpl::of(*network);
@@ -75,15 +68,9 @@ ModelData Builder::BuildModel(Network* network, const BuilderConfig& config) noe
   }
 }
 
-size_t Builder::GetErrorsNum() const noexcept {
-  const std::lock_guard guard(builder_errors().lock);
-  return builder_errors().texts.size();
-}
+size_t Builder::GetErrorsNum() const noexcept { return builder_errors().size(); }
 
-const char* Builder::GetErrorByIndex(size_t index) const noexcept {
-  const std::lock_guard guard(builder_errors().lock);
-  return index < builder_errors().texts.size() ? builder_errors().texts[index].c_str() : nullptr;
-}
+const char* Builder::GetErrorByIndex(size_t index) const noexcept { return builder_errors().at(index); }
 
 void Finalize() noexcept {}
 

@@ -68,11 +68,9 @@ at::Tensor result_of(const Binding& output, const at::Tensor& value, at::Device 
   return channels_last ? result.contiguous() : result;
 }
 
-/// True if the shape of every value is known.
-bool fixed(const Program& program) {
-  return std::all_of(program.types.begin(), program.types.end(), [](const ValueType& type) {
-    return std::all_of(type.shape.begin(), type.shape.end(), [](int64_t size) { return size >= 0; });
-  });
+bool has_fixed_shapes(const Program& program) {
+  return std::all_of(program.types.begin(), program.types.end(),
+                     [](const ValueType& type) { return is_fixed(type.shape); });
 }
 
 /// ATen's functions as a model means them: without gradients, and without autocast, which would choose their types.
@@ -109,7 +107,7 @@ Executor::Executor(std::string_view model) {
   const auto made = std::make_shared<Program>(std::move(program));
   program_ = made;
   shared_ = std::make_shared<Shared>(made);
-  if (fixed(*made)) undamaged([&] { Rehearse(); });
+  if (has_fixed_shapes(*made)) undamaged([&] { Rehearse(); });
 }
 
 /// Runs the model once, so that its memory is planned before the first call.

@@ -50,6 +50,14 @@ double Call::real(std::string_view name, double absent) const {
   return value ? value->toDouble() : absent;
 }
 
+std::optional<at::Scalar> Call::scalar(std::string_view name) const {
+  const auto found = attributes_.find(name);
+  if (found == attributes_.end()) return {};
+  if (const auto* const value = std::get_if<double>(&found->second)) return *value;
+  const int64_t value = std::get<int64_t>(found->second);
+  return IsValueOfInput(value) ? operands_.at(value - ValueOfInput(0)).item() : at::Scalar(value);
+}
+
 std::vector<int64_t> Call::list(std::string_view name, std::vector<int64_t> absent) const {
   std::vector<int64_t> values = attribute(attributes_, name, std::move(absent));
   // One input may hold the whole list.

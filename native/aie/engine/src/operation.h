@@ -30,13 +30,7 @@ class Call {
   std::string text(std::string_view name) const;
   double real(std::string_view name, double absent = 0) const;
   /// An integer or a real number, as it was given; none if it is absent.
-  std::optional<at::Scalar> scalar(std::string_view name) const {
-    const auto found = attributes_.find(name);
-    if (found == attributes_.end()) return {};
-    if (const auto* const value = std::get_if<double>(&found->second)) return *value;
-    const int64_t value = std::get<int64_t>(found->second);
-    return IsValueOfInput(value) ? operands_.at(value - ValueOfInput(0)).item() : at::Scalar(value);
-  }
+  std::optional<at::Scalar> scalar(std::string_view name) const;
   std::vector<int64_t> list(std::string_view name, std::vector<int64_t> absent = {}) const;
   Call with(const Tensors& operands) const { return {operands, attributes_, compute_}; }
   template <class Kind>

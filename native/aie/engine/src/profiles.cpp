@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "network/Samples.h"
 #include "runtime/Inputs.h"
 
 namespace AscendIE {
@@ -32,7 +33,7 @@ void check(const DimsRange& range) {
   }
 }
 
-/// The end of a range; a size that is not bounded is `any`, one that may be 0 is 1: few layers take nothing.
+/// A size without bounds is `any`.
 std::vector<int64_t> end_of(const DimsRange& range, const Dims& end, int64_t any) {
   std::vector<int64_t> shape = sizes(end).vec();
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -42,15 +43,15 @@ std::vector<int64_t> end_of(const DimsRange& range, const Dims& end, int64_t any
   return shape;
 }
 
+bool is_one_shape(const DimsRange& range) { return range.min == range.max && range.min.Fixed(); }
+
 std::vector<std::vector<int64_t>> shapes_of(const std::vector<DimsRange>& profiles, const std::vector<Dims>& samples) {
   std::vector<std::vector<int64_t>> shapes;
   for (const Dims& sample : samples) shapes.push_back(sizes(sample).vec());
   if (!shapes.empty()) return shapes;
   for (const DimsRange& range : profiles) {
-    shapes.push_back(end_of(range, range.min, kAnySmall));
-    if (profiles.size() == 1 && (range.min != range.max || end_of(range, range.min, kAnyLarge) != shapes[0])) {
-      shapes.push_back(end_of(range, range.max, kAnyLarge));
-    }
+    shapes.push_back(LeastSample(range));
+    if (profiles.size() == 1 && !is_one_shape(range)) shapes.push_back(GreatestSample(range));
   }
   return shapes;
 }
@@ -105,6 +106,9 @@ void expect_one_gear(const std::vector<Binding>& bindings, const Tensors& given)
 
 }  // namespace
 
+std::vector<int64_t> LeastSample(const DimsRange& range) { return end_of(range, range.min, kAnySmall); }
+std::vector<int64_t> GreatestSample(const DimsRange& range) { return end_of(range, range.max, kAnyLarge); }
+
 std::vector<Inferred> choices_of(const std::vector<DimsRange>& profiles, const std::vector<Dims>& samples,
                                  at::ScalarType type) {
   TORCH_CHECK_VALUE(!profiles.empty(), "got no profile, allowed is at least 1");
@@ -131,10 +135,7 @@ void expect_as_many_choices(const TensorImpl& input, const TensorImpl& other) {
 }
 
 std::vector<ShapeRange> ranges_of(const std::vector<DimsRange>& profiles) {
-  if (profiles.size() == 1 && profiles[0].min == profiles[0].max &&
-      std::count(profiles[0].min.begin(), profiles[0].min.end(), kAny) == 0) {
-    return {};
-  }
+  if (profiles.size() == 1 && is_one_shape(profiles[0])) return {};
   std::vector<ShapeRange> ranges;
   for (const DimsRange& range : profiles) ranges.push_back({sizes(range.min).vec(), sizes(range.max).vec()});
   return ranges;

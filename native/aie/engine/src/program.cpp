@@ -108,6 +108,10 @@ class Needed {
 
 }  // namespace
 
+bool is_fixed(at::IntArrayRef shape) {
+  return std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size >= 0; });
+}
+
 at::ScalarType Program::compute() const {
   return flag == BuilderFlag::FP16 || flag == BuilderFlag::MIX_FP16 ? at::kHalf : at::kFloat;
 }
@@ -148,7 +152,7 @@ Program program_of(const Network& network, BuilderFlag flag) {
   return program;
 }
 
-void plan(Program& program) {
+void find_last_uses(Program& program) {
   std::set<uint32_t> used;
   for (const Binding& output : program.outputs) used.insert(output.value);
   for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {

@@ -16,6 +16,9 @@
 
 namespace AscendIE {
 
+/// True if every size of the shape is known before a run: none is -1.
+bool is_fixed(at::IntArrayRef shape);
+
 /// Sizes from `min` to `max`, both included; -1: any.
 struct ShapeRange {
   std::vector<int64_t> min;
@@ -76,7 +79,7 @@ struct Program {
 /// Throws c10::Error for a network without outputs.
 Program program_of(const Network& network, BuilderFlag flag);
 /// Fills Step::last_used.
-void plan(Program& program);
+void find_last_uses(Program& program);
 
 std::string serialize(const Program& program);
 /// Throws c10::Error for text that is no model, is damaged or of another version.

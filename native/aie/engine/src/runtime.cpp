@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "error_list.h"
+#include "impl.h"
 #include "program.h"
 #include "runtime/Executor.h"
 
@@ -41,7 +41,7 @@ struct ContextImpl {
   std::shared_ptr<const EngineImpl> engine;
   std::map<std::string, void*, std::less<>> addresses;
   std::map<std::string, std::vector<int64_t>, std::less<>> shapes;  // set for inputs, found for outputs
-  std::vector<std::string> errors;
+  ErrorList errors;
 
   const std::vector<int64_t>& shape(const Binding& binding) const {
     const auto found = shapes.find(binding.name);
@@ -55,7 +55,7 @@ struct ContextImpl {
   }
   bool known(const char* call, const char* name) {
     if (engine->find(name)) return true;
-    errors.push_back(std::string(call) + ": the model has no input or output '" + (name ? name : "") + "'");
+    errors.add(std::string(call) + ": the model has no input or output '" + (name ? name : "") + "'");
     return false;
   }
   at::Tensor input(const Binding& binding) const;
@@ -64,8 +64,7 @@ struct ContextImpl {
 
 at::Tensor ContextImpl::input(const Binding& binding) const {
   const std::vector<int64_t>& sizes = shape(binding);
-  const bool fixed = std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 0; });
-  TORCH_CHECK_VALUE(fixed, "input '", binding.name, "' has no fixed shape: call SetInputShape");
+  TORCH_CHECK_VALUE(is_fixed(sizes), "input '", binding.name, "' has no fixed shape: call SetInputShape");
   const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   return at::from_blob(empty ? nullptr : address(binding), sizes, binding.type);
 }
@@ -84,18 +83,11 @@ void ContextImpl::run() {
   }
 }
 
-struct RuntimeImpl {
-  std::mutex lock;
-  std::deque<std::string> errors;  // their addresses last
-};
-
 namespace {
 
-Dims dims_of(const std::vector<int64_t>& sizes) { return Dims(sizes); }
-
-template <class Errors>
-const char* error_at(const Errors& errors, size_t index) {
-  return index < errors.size() ? errors[index].c_str() : nullptr;
+ErrorList& runtime_errors() {
+  static ErrorList errors;
+  return errors;
 }
 
 const char* name_at(const std::vector<Binding>& bindings, size_t index) {
@@ -142,8 +134,7 @@ bool Context::SetTensorAddress(const char* name, void* data) noexcept {
 bool Context::SetInputShape(const char* name, const Dims& shape) noexcept {
   if (!impl_->known("SetInputShape", name)) return false;
   if (shape.TooLong()) {
-    impl_->errors.push_back("SetInputShape('" + std::string(name) + "'): got " + std::to_string(shape.Given()) +
-                            " sizes, allowed are at most " + std::to_string(Dims::MAX_DIMS));
+    impl_->errors.add("SetInputShape('" + std::string(name) + "'): " + too_long(shape));
     return false;
   }
   impl_->shapes[name] = std::vector<int64_t>(shape.begin(), shape.end());
@@ -152,17 +143,17 @@ bool Context::SetInputShape(const char* name, const Dims& shape) noexcept {
 
 Dims Context::GetTensorShape(const char* name) const noexcept {
   const Binding* const binding = impl_->engine->find(name);
-  return binding ? dims_of(impl_->shape(*binding)) : Dims();
+  return binding ? Dims(impl_->shape(*binding)) : Dims();
 }
 
 bool Context::Enqueue(aieStream /*stream*/) noexcept {
   const std::string error = error_of([&] { impl_->run(); });
-  if (!error.empty()) impl_->errors.push_back("Enqueue: " + error);
+  if (!error.empty()) impl_->errors.add("Enqueue: " + error);
   return error.empty();
 }
 
 size_t Context::GetErrorsNum() const noexcept { return impl_->errors.size(); }
-const char* Context::GetErrorByIndex(size_t index) const noexcept { return error_at(impl_->errors, index); }
+const char* Context::GetErrorByIndex(size_t index) const noexcept { return impl_->errors.at(index); }
 
 Engine::Engine(std::shared_ptr<const EngineImpl> impl) noexcept : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
@@ -185,12 +176,7 @@ DataType Engine::GetDataType(const char* name) const noexcept {
 
 Dims Engine::GetShape(const char* name) const noexcept {
   const Binding* const binding = impl_->find(name);
-  return binding ? dims_of(binding->shape) : Dims();
-}
-
-RuntimeImpl& Runtime::impl() noexcept {
-  static RuntimeImpl instance;
-  return instance;
+  return binding ? Dims(binding->shape) : Dims();
 }
 
 Runtime* Runtime::GetInstance() noexcept {
@@ -205,19 +191,12 @@ Engine* Runtime::DeserializeEngineFromMem(const void* model, size_t size) noexce
     engine = std::make_shared<EngineImpl>(std::string_view(static_cast<const char*>(model), size));
   });
   if (error.empty()) return std::make_unique<Engine>(std::move(engine)).release();
-  const std::lock_guard guard(impl().lock);
-  impl().errors.push_back("DeserializeEngineFromMem: " + error);
+  runtime_errors().add("DeserializeEngineFromMem: " + error);
   return nullptr;
 }
 
-size_t Runtime::GetErrorsNum() const noexcept {
-  const std::lock_guard guard(impl().lock);
-  return impl().errors.size();
-}
+size_t Runtime::GetErrorsNum() const noexcept { return runtime_errors().size(); }
 
-const char* Runtime::GetErrorByIndex(size_t index) const noexcept {
-  const std::lock_guard guard(impl().lock);
-  return error_at(impl().errors, index);
-}
+const char* Runtime::GetErrorByIndex(size_t index) const noexcept { return runtime_errors().at(index); }
 
 }  // namespace AscendIE

@@ -2,7 +2,6 @@
 #include "weights.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/ScopeExit.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "passes/onednn.h"
 #include "run_mutex.h"
 
 namespace AscendIE {
@@ -21,9 +21,7 @@ namespace {
 constexpr int kMostPatience = 64;
 
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
-  static const auto layout = c10::Dispatcher::singleton()
-                                 .findSchemaOrThrow("mkldnn::_get_mkldnn_serialized_md", "")
-                                 .typed<at::Tensor(const at::Tensor&)>();
+  static const auto layout = onednn_operator<at::Tensor(const at::Tensor&)>("mkldnn::_get_mkldnn_serialized_md");
   return layout.call(a).equal(layout.call(b));
 }
 

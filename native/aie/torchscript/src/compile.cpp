@@ -5,18 +5,18 @@
 #include <memory>
 
 #include "builder/Builder.h"
-#include "conversion.h"
+#include "conversion/conversion.h"
+#include "conversion/inputs.h"
+#include "converters/registry.h"
 #include "engine.h"
-#include "inputs.h"
-#include "kept.h"
-#include "log.h"
-#include "lowering.h"
+#include "log/log.h"
+#include "lowering/lowering.h"
+#include "lowering/specialize.h"
 #include "npu.h"
-#include "observation.h"
-#include "partition.h"
-#include "registry.h"
-#include "specialize.h"
-#include "stitching.h"
+#include "partition/kept.h"
+#include "partition/observation.h"
+#include "partition/partition.h"
+#include "partition/stitching.h"
 #include "torch_aie.h"
 
 namespace torch_aie {

@@ -3,7 +3,6 @@
 #include "custom_pass.h"
 
 #include <c10/util/Exception.h>
-#include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/ir/irparser.h>
 #include <torch/csrc/jit/ir/subgraph_matcher.h>
 #include <torch/csrc/jit/passes/constant_pooling.h>
@@ -16,8 +15,9 @@
 #include <set>
 
 #include "core/custom_pass/custom_pass.h"
-#include "log.h"
-#include "normalization.h"
+#include "log/log.h"
+#include "lowering/normalization.h"
+#include "util/aliases.h"
 
 namespace torch_aie::core::custom_pass {
 
@@ -102,7 +102,7 @@ class Merger {
   bool fits(const torch::jit::Match& match, const std::vector<Node*>& nodes) const {
     const auto hinders = [&](const Node* node) {
       const bool kept = std::find(kept_.begin(), kept_.end(), node->kind().toQualString()) != kept_.end();
-      return kept || merged_.count(node) || changed_in_place(node->inputs()) || changed_in_place(node->outputs());
+      return kept || merged_.count(node) || touches_written(aliases_, node);
     };
     if (nodes.empty() || std::any_of(nodes.begin(), nodes.end(), hinders)) return false;
     // What the pattern returns besides its last result must not be read before that.
@@ -115,11 +115,6 @@ class Merger {
       }
     }
     return true;
-  }
-
-  template <class Values>
-  bool changed_in_place(const Values& values) const {
-    return std::any_of(values.begin(), values.end(), [&](const Value* value) { return aliases_.hasWriters(value); });
   }
 
   void replace(const torch::jit::Match& match, const std::vector<Node*>& nodes) {

@@ -7,7 +7,7 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include "log.h"
+#include "log/log.h"
 
 namespace torch_aie::core::runtime {
 

@@ -28,6 +28,10 @@ class Dims {
   bool Empty() const { return count_ == 0; }
   int32_t Size() const { return std::min(count_, MAX_DIMS); }
   bool TooLong() const { return count_ > MAX_DIMS; }
+  /// True if no size is -1.
+  bool Fixed() const {
+    return std::all_of(begin(), end(), [](int64_t size) { return size >= 0; });
+  }
   /// How many sizes were given.
   int32_t Given() const { return count_; }
   const int64_t* Data() const { return sizes_; }

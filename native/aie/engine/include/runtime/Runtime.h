@@ -14,7 +14,6 @@ namespace AscendIE {
 
 struct EngineImpl;
 struct ContextImpl;
-struct RuntimeImpl;
 struct Stream;
 using aieStream = Stream*;
 
@@ -75,9 +74,6 @@ class ASCENDIE_API Runtime : NoCopy {
 
   /// Programs put the instance into smart pointers: deleting the process's only one does nothing.
   static void operator delete(void* /*instance*/) noexcept {}
-
- private:
-  static RuntimeImpl& impl() noexcept;
 };
 
 }  // namespace AscendIE

@@ -1,6 +1,8 @@
-// operations/normalization.cpp: normalization over axes of one tensor.
+// operations/normalization.cpp: normalization over axes of one tensor, of groups of channels, of single channels.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/instance_norm.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/var_mean.h>
@@ -9,6 +11,7 @@
 #include <bit>
 #include <utility>
 
+#include "operations/optional.h"
 #include "operations/tables.h"
 
 namespace AscendIE {
@@ -57,7 +60,23 @@ Tensor normalization(const Call& c) {
   return n.bias.defined() ? y + n.bias : y;
 }
 
+/// The running statistics of the module stay as they are: an engine only reads them.
+Tensor instance_norm(const Call& c) {
+  const bool own_statistics = c.integer("use_input_stats") != 0;
+  const auto statistic = [&](const char* name) { return own_statistics ? std::nullopt : optional_input(c, name); };
+  return at::instance_norm(c[0], optional_input(c, "weight"), optional_input(c, "bias"), statistic("running_mean"),
+                           statistic("running_var"), own_statistics, c.real("momentum"), c.real("eps"),
+                           /*cudnn_enabled=*/false);
+}
+
 const Operation kOperations[] = {
+    {"GroupNorm", 1,
+     [](const Call& c) -> Tensors {
+       return {at::group_norm(c[0], c.integer("num_groups"), optional_input(c, "weight"), optional_input(c, "bias"),
+                              c.real("eps"))};
+     },
+     Precision::kFull},
+    {"InstanceNorm", 1, [](const Call& c) -> Tensors { return {instance_norm(c)}; }, Precision::kFull},
     {"Normalization", 1, [](const Call& c) -> Tensors { return {normalization(c)}; }, Precision::kFull},
 };
 

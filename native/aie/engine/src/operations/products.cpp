@@ -1,5 +1,6 @@
-// operations/products.cpp: products of matrices.
+// operations/products.cpp: products of matrices, and sums of products by Einstein's notation.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/einsum.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
@@ -35,6 +36,8 @@ Tensor linear(const Call& c) {
 }
 
 const Operation kOperations[] = {
+    {"Einsum", 1, [](const Call& c) -> Tensors { return {at::einsum(c.text("equation"), c.operands())}; },
+     Precision::kFull},
     {"Linear", 2, [](const Call& c) -> Tensors { return {linear(c)}; }},
     {"MatrixMultiply", 2,
      [](const Call& c) -> Tensors {

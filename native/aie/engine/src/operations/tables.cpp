@@ -5,9 +5,9 @@ namespace AscendIE {
 
 const Operation* find_operation(std::string_view name) {
   for (const Table table :
-       {activations(), arithmetic(),    attention(),  channels(), convolutions(), creation(),   indexing(),
-        moves(),       normalization(), pooling(),    products(), quantization(), recurrent(),  reductions(),
-        resizing(),    scaling(),       selections(), shapes(),   sizes(),        statistics(), views()}) {
+       {activations(),   arithmetic(), attention(), convolutions(), creation(),   indexing(),   moves(),
+        normalization(), pooling(),    products(),  quantization(), recurrent(),  reductions(), resizing(),
+        scaling(),       selections(), shapes(),    sizes(),        statistics(), views()}) {
     for (const Operation& operation : table) {
       if (operation.name == name) return &operation;
     }

@@ -14,7 +14,6 @@ using Table = std::span<const Operation>;
 Table activations();
 Table arithmetic();
 Table attention();
-Table channels();
 Table convolutions();
 Table creation();
 Table indexing();

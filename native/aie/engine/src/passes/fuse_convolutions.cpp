@@ -44,13 +44,6 @@ std::optional<Function> function_of(const Step& step) {
   }
 }
 
-bool is_known(const ValueType& type) {
-  for (const int64_t size : type.shape) {
-    if (size < 0) return false;
-  }
-  return true;
-}
-
 class Fuser {
  public:
   explicit Fuser(Program& program) : program_(program), graph_(program) {}
@@ -69,13 +62,6 @@ class Fuser {
     return with_residual || attribute_is(*step, "residual", 0) ? step : nullptr;
   }
 
-  /// The step becomes the convolution: where it stands, all of its operands are there.
-  static void become(Step& step, const Step& convolution) {
-    step.operation = convolution.operation;
-    step.attributes = convolution.attributes;
-    step.inputs = convolution.inputs;
-  }
-
   bool fuse_sum(Step& step) {
     if (!is_element_wise(step, ElementWiseOperation::ADD) || step.inputs[0] == step.inputs[1]) return false;
     const ValueType& type = program_.types[step.outputs[0]];
@@ -85,7 +71,7 @@ class Fuser {
       const ValueType& other = program_.types[residual];
       const Step* const before = convolution_of(step.inputs[side], /*with_residual=*/false);
       if (!before || attribute_is(*before, "transposed", 1)) continue;
-      if (!is_known(type) || other.shape != type.shape || other.type != type.type ||
+      if (!is_fixed(type.shape) || other.shape != type.shape || other.type != type.type ||
           graph_.constant(residual).defined())
         continue;
       become(step, *before);

@@ -48,13 +48,6 @@ class Fuser {
     return open ? step : nullptr;
   }
 
-  /// The step becomes the product: where it stands, all operands of both are there.
-  static void become(Step& step, const Step& linear) {
-    step.operation = linear.operation;
-    step.attributes = linear.attributes;
-    step.inputs = linear.inputs;
-  }
-
   bool is_bias(uint32_t value, int64_t size) const {
     const at::Tensor bias = graph_.constant(value);
     return bias.defined() && bias.dim() == 1 && bias.size(0) == size;
@@ -70,7 +63,7 @@ class Fuser {
     if (attribute_is(*linear, "bias", 0) && is_bias(other, result.shape.back())) {
       part = "bias";
     } else if (added.shape == result.shape && added.type == result.type && !graph_.constant(other).defined() &&
-               std::find(added.shape.begin(), added.shape.end(), -1) == added.shape.end()) {
+               is_fixed(added.shape)) {
       part = "residual";
     } else {
       return false;

@@ -64,6 +64,12 @@ void remove_unused(Program& program) {
   std::erase_if(program.constants, [&](const auto& constant) { return wanted.count(constant.first) == 0; });
 }
 
+void become(Step& step, const Step& other) {
+  step.operation = other.operation;
+  step.attributes = other.attributes;
+  step.inputs = other.inputs;
+}
+
 bool is(const Step& step, std::string_view operation) { return step.operation->name == operation; }
 
 bool is_element_wise(const Step& step, ElementWiseOperation kind) {

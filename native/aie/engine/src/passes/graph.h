@@ -35,12 +35,14 @@ class Graph {
 
 /// A new value that is a constant.
 uint32_t add_constant(Program& program, at::Tensor tensor);
-/// A new value like `value`.
+/// A new value of that type.
 uint32_t add_value(Program& program, ValueType type);
 /// All readers of `from` (outputs too) read `to` instead.
 void replace_value(Program& program, uint32_t from, uint32_t to);
-/// Steps and constants that no output needs.
+/// Removes steps and constants that no output needs.
 void remove_unused(Program& program);
+/// The step computes what `other` does, into its own outputs: an earlier step, so that all operands are there.
+void become(Step& step, const Step& other);
 /// Whether the step is of the operation of that name.
 bool is(const Step& step, std::string_view operation);
 bool is_element_wise(const Step& step, ElementWiseOperation kind);

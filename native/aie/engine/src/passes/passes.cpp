@@ -10,33 +10,33 @@ namespace AscendIE {
 
 namespace {
 
+using Pass = void (*)(Program&);
+
 constexpr Pass kOptimizations[] = {
-    {"fold_constants", fold_constants}, {"fold_scales", fold_scales},   {"fuse_convolutions", fuse_convolutions},
-    {"fuse_attention", fuse_attention}, {"fuse_linears", fuse_linears}, {"merge_linears", merge_linears},
+    fold_constants, fold_scales, fuse_convolutions, fuse_attention, fuse_linears, merge_linears,
 };
 
 constexpr Pass kPreparations[] = {
-    {"cast_constants", cast_constants},   {"prepack_convolutions", prepack_convolutions},
-    {"prepack_linears", prepack_linears}, {"prepack_recurrent", prepack_recurrent},
-    {"mix_precision", mix_precision},  // last: the others have kernels of their own
+    cast_constants, prepack_convolutions, prepack_linears, prepack_recurrent,
+    mix_precision,  // last: the others have kernels of their own
 };
 
 }  // namespace
 
 void optimize(Program& program) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);  // constants keep their types
-  for (const Pass& pass : kOptimizations) {
-    pass.run(program);
+  for (const Pass pass : kOptimizations) {
+    pass(program);
     remove_unused(program);
   }
 }
 
 void prepare(Program& program) {
-  for (const Pass& pass : kPreparations) {
-    plan(program);
-    pass.run(program);
+  for (const Pass pass : kPreparations) {
+    find_last_uses(program);
+    pass(program);
   }
-  plan(program);
+  find_last_uses(program);
 }
 
 }  // namespace AscendIE

@@ -8,11 +8,6 @@
 
 namespace AscendIE {
 
-struct Pass {
-  const char* name;
-  void (*run)(Program& program);
-};
-
 /// All optimizations in their order, then removal of what no output needs.
 void optimize(Program& program);
 /// All preparations in their order; `Step::last_used` is known to them. The program must be valid (see `Executor`).

@@ -1,8 +1,6 @@
 // passes/prepack_convolutions.cpp: convolutions by oneDNN, with weights in its blocked layouts; results are
 // channels_last, which ATen's other kernels keep. The plain weights are made again from these when a model is saved.
-#include <ATen/Context.h>
 #include <ATen/core/List.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/hardsigmoid.h>
 #include <ATen/ops/hardtanh.h>
 #include <ATen/ops/mkldnn_reorder_conv2d_weight.h>
@@ -11,6 +9,7 @@
 
 #include "operations/convolutions.h"
 #include "passes/graph.h"
+#include "passes/onednn.h"
 #include "passes/passes.h"
 
 namespace AscendIE {
@@ -24,19 +23,13 @@ using MaybeText = std::optional<std::string_view>;
 using MaybeScalar = std::optional<at::Scalar>;
 using Scalars = c10::List<MaybeScalar>;
 
-template <class Function>
-c10::TypedOperatorHandle<Function> operator_of(const char* name, const char* overload = "") {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Function>();
-}
-
 /// `weight` is plain, or packed already if it is not transposed.
 Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input) {
-  const bool known = std::all_of(input.shape.begin(), input.shape.end(), [](int64_t size) { return size >= 0; });
-  const at::OptionalIntArrayRef size = known ? at::OptionalIntArrayRef(input.shape) : std::nullopt;
+  const at::OptionalIntArrayRef size = is_fixed(input.shape) ? at::OptionalIntArrayRef(input.shape) : std::nullopt;
   if (c.transposed) {
     static const auto reorder =
-        operator_of<Tensor(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
-                           at::OptionalIntArrayRef)>("mkldnn::_reorder_convolution_transpose_weight");
+        onednn_operator<Tensor(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, int64_t,
+                               at::OptionalIntArrayRef)>("mkldnn::_reorder_convolution_transpose_weight");
     return reorder.call(weight, c.paddings, c.output_paddings, c.strides, c.dilations, c.groups, size);
   }
   return at::mkldnn_reorder_conv2d_weight(weight.is_mkldnn() ? weight : weight.to_mkldnn(), c.paddings, c.strides,
@@ -78,15 +71,15 @@ Tensor plain(const Prepared& p, const Tensors& values, const MaybeTensor& bias) 
   const std::string_view then = p.then_name ? *p.then_name : "none";
   if (c.transposed) {
     static const auto run =
-        operator_of<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef, IntArrayRef,
-                           IntArrayRef, int64_t, std::string_view, Scalars, MaybeText)>(
+        onednn_operator<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef, IntArrayRef,
+                               IntArrayRef, int64_t, std::string_view, Scalars, MaybeText)>(
             "mkldnn::_convolution_transpose_pointwise");
     return run.call(values[p.x], values[p.weight], bias, c.paddings, c.output_paddings, c.strides, c.dilations,
                     c.groups, then, p.scalars, p.algorithm);
   }
   static const auto run =
-      operator_of<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef, IntArrayRef,
-                         int64_t, std::string_view, Scalars, MaybeText)>("mkldnn::_convolution_pointwise");
+      onednn_operator<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef, IntArrayRef,
+                             int64_t, std::string_view, Scalars, MaybeText)>("mkldnn::_convolution_pointwise");
   return run.call(values[p.x], values[p.weight], bias, c.paddings, c.strides, c.dilations, c.groups, then, p.scalars,
                   p.algorithm);
 }
@@ -99,16 +92,16 @@ Tensor with_residual(const Prepared& p, Tensors& values, const MaybeTensor& bias
                     residual.is_contiguous(at::MemoryFormat::ChannelsLast);
   if (free) {
     static const auto run =
-        operator_of<Tensor&(Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef,
-                            IntArrayRef, int64_t, std::string_view, MaybeScalar, MaybeText, Scalars, MaybeText)>(
+        onednn_operator<Tensor&(Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef,
+                                IntArrayRef, int64_t, std::string_view, MaybeScalar, MaybeText, Scalars, MaybeText)>(
             "mkldnn::_convolution_pointwise_", "binary");
     run.call(residual, values[p.x], values[p.weight], bias, c.paddings, c.strides, c.dilations, c.groups, "add", 1.0,
              p.then_name, p.scalars, p.algorithm);
     return std::move(residual);
   }
   static const auto run =
-      operator_of<Tensor(const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef,
-                         IntArrayRef, int64_t, std::string_view, MaybeScalar, MaybeText, Scalars, MaybeText)>(
+      onednn_operator<Tensor(const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, IntArrayRef, IntArrayRef,
+                             IntArrayRef, int64_t, std::string_view, MaybeScalar, MaybeText, Scalars, MaybeText)>(
           "mkldnn::_convolution_pointwise", "binary");
   return run.call(values[p.x], residual, values[p.weight], bias, c.paddings, c.strides, c.dilations, c.groups, "add",
                   1.0, p.then_name, p.scalars, p.algorithm);
@@ -127,7 +120,7 @@ class Packer {
 
  private:
   bool can_pack(const Step& step) const {
-    if (std::string_view(step.operation->name) != "Convolution" || step.kernel) return false;
+    if (!is(step, "Convolution") || step.kernel) return false;
     const ValueType& x = program_.types[step.inputs[0]];
     const Tensor weight = graph_.constant(step.inputs[1]);
     // Groups of transposed convolutions have another order of axes.
@@ -191,8 +184,7 @@ class Packer {
 }  // namespace
 
 void prepack_convolutions(Program& program) {
-  if (!at::globalContext().userEnabledMkldnn() || !at::hasMKLDNN() || program.compute() != at::kFloat) return;
-  Packer(program).run();
+  if (can_use_onednn(program)) Packer(program).run();
 }
 
 }  // namespace AscendIE

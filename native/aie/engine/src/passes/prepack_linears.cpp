@@ -1,13 +1,12 @@
 // passes/prepack_linears.cpp: products by oneDNN, with weights in its blocked layouts.
-#include <ATen/Context.h>
 #include <ATen/core/List.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/relu.h>
 
 #include <memory>
 
 #include "operations/linear.h"
 #include "passes/graph.h"
+#include "passes/onednn.h"
 #include "passes/passes.h"
 
 namespace AscendIE {
@@ -23,14 +22,9 @@ using Scalars = c10::List<std::optional<at::Scalar>>;
 constexpr int64_t kFewRows = 8;
 constexpr int64_t kSmallWeight = 128 * 128;
 
-template <class Function>
-c10::TypedOperatorHandle<Function> operator_of(const char* name, const char* overload = "") {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Function>();
-}
-
 Tensor packed(const Tensor& weight, std::optional<int64_t> rows) {
   static const auto reorder =
-      operator_of<Tensor(const Tensor&, std::optional<int64_t>)>("mkldnn::_reorder_linear_weight");
+      onednn_operator<Tensor(const Tensor&, std::optional<int64_t>)>("mkldnn::_reorder_linear_weight");
   return reorder.call(weight, rows);
 }
 
@@ -73,12 +67,12 @@ Tensor run(const Prepared& p, const Tensors& values) {
   const MaybeTensor bias = p.bias ? MaybeTensor(values[*p.bias]) : std::nullopt;
   if (p.residual) {
     static const auto sum =
-        operator_of<Tensor(const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, std::string_view)>(
+        onednn_operator<Tensor(const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&, std::string_view)>(
             "mkldnn::_linear_pointwise", "binary");
     return sum.call(values[p.x], values[*p.residual], values[p.weight], bias, "add");
   }
   static const auto plain =
-      operator_of<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, std::string_view, Scalars, MaybeText)>(
+      onednn_operator<Tensor(const Tensor&, const Tensor&, const MaybeTensor&, std::string_view, Scalars, MaybeText)>(
           "mkldnn::_linear_pointwise");
   static const Scalars none;
   return plain.call(values[p.x], values[p.weight], bias, p.function, none, p.algorithm);
@@ -108,7 +102,7 @@ class Packer {
   }
 
   bool can_pack(const Step& step) const {
-    if (step.operation->name != std::string_view("Linear") || step.kernel) return false;
+    if (!is(step, "Linear") || step.kernel) return false;
     const Tensor weight = graph_.constant(step.inputs[1]);
     if (!weight.defined() || weight.scalar_type() != at::kFloat || weight.numel() < kSmallWeight) return false;
     const size_t operands = 2 + size_t{attribute_is(step, "bias", 1)} + size_t{attribute_is(step, "residual", 1)};
@@ -143,8 +137,7 @@ class Packer {
 }  // namespace
 
 void prepack_linears(Program& program) {
-  if (!at::globalContext().userEnabledMkldnn() || !at::hasMKLDNN() || program.compute() != at::kFloat) return;
-  Packer(program).run();
+  if (can_use_onednn(program)) Packer(program).run();
 }
 
 }  // namespace AscendIE

@@ -1,8 +1,6 @@
 // passes/prepack_recurrent.cpp: LSTM by oneDNN, with weights in its blocked layouts; both directions at once.
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/mkldnn_rnn_layer.h>
 #include <ATen/ops/stack.h>
@@ -12,6 +10,7 @@
 
 #include "operations/recurrent.h"
 #include "passes/graph.h"
+#include "passes/onednn.h"
 #include "passes/passes.h"
 
 namespace AscendIE {
@@ -25,9 +24,9 @@ constexpr int64_t kLstmMode = 2;  // of at::mkldnn_rnn_layer
 constexpr int kThreadsForDirections = 4;
 
 std::pair<Tensor, Tensor> packed(const Tensor& in, const Tensor& hidden, bool reverse, at::IntArrayRef sequence) {
-  static const auto reorder = c10::Dispatcher::singleton()
-                                  .findSchemaOrThrow("mkldnn::_reorder_mkldnn_rnn_layer_weight", "")
-                                  .typed<Tensors(Tensor, Tensor, int64_t, bool, bool, bool, at::OptionalIntArrayRef)>();
+  static const auto reorder =
+      onednn_operator<Tensors(Tensor, Tensor, int64_t, bool, bool, bool, at::OptionalIntArrayRef)>(
+          "mkldnn::_reorder_mkldnn_rnn_layer_weight");
   Tensors both =
       reorder.call(in, hidden, hidden.size(1), reverse, /*has_biases=*/true, /*batch_first=*/false, sequence);
   return {std::move(both.at(0)), std::move(both.at(1))};
@@ -109,7 +108,7 @@ class Packer {
 
  private:
   bool can_pack(const Step& step) const {
-    if (step.operation->name != std::string_view("Recurrent") || step.kernel || step.outputs.size() != 3) return false;
+    if (!is(step, "Recurrent") || step.kernel || step.outputs.size() != 3) return false;
     if (!attribute_is(step, "kind", static_cast<int64_t>(RecurrentKind::kLstm))) return false;
     if (!attribute_is(step, "biases", 1, /*absent=*/1)) return false;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -163,8 +162,7 @@ class Packer {
 }  // namespace
 
 void prepack_recurrent(Program& program) {
-  if (!at::globalContext().userEnabledMkldnn() || !at::hasMKLDNN() || program.compute() != at::kFloat) return;
-  Packer(program).run();
+  if (can_use_onednn(program)) Packer(program).run();
 }
 
 }  // namespace AscendIE

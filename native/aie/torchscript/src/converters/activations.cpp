@@ -69,12 +69,12 @@ RegisterNodeConverters rows() {
       return activation(ctx, node, arguments, row.kind, std::move(attributes));
     });
   }
-  for (const SchemaRow& row : kSchemas) all += row;
   all.pattern("aten::gelu(Tensor self, *, str approximate='none') -> Tensor", gelu);
   return all;
 }
 
 const auto g_rows = rows();
+const auto g_schemas = by_schema(kSchemas);
 
 }  // namespace
 

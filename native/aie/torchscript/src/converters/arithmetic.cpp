@@ -188,11 +188,11 @@ RegisterNodeConverters rows() {
   }
   for (const BinaryRow& row : kBinary) add_binary(all, row);
   for (const ScaledRow& row : kScaled) add_scaled(all, row);
-  for (const SchemaRow& row : kSchemas) all += row;
   return all;
 }
 
 const auto g_rows = rows();
+const auto g_schemas = by_schema(kSchemas);
 
 const auto g_others =
     RegisterNodeConverters()

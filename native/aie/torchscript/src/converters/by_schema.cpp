@@ -132,23 +132,19 @@ AscendIE::BaseLayer* add_by_schema(ConversionCtx* ctx, const c10::FunctionSchema
 Converter by_schema(const std::string& schema, const char* operation) {
   return [parsed = torch::jit::parseSchema(schema), operation](ConversionCtx* ctx, const Node* node, args& arguments) {
     AscendIE::BaseLayer* const layer = add_by_schema(ctx, parsed, operation, arguments);
+    if (node->output(0)->type()->kind() != TypeKind::ListType) return finish_all(ctx, node, layer);
     layer->SetName(util::nodeInfo(node).c_str());
-    if (node->output(0)->type()->kind() == TypeKind::ListType) {
-      std::vector<Var> outputs;
-      for (uint32_t i = 0; i < layer->GetOutputCount(); ++i) outputs.emplace_back(layer->GetOutput(i));
-      ctx->AssociateValueAndVar(node->output(0), Var(std::move(outputs)));
-      return true;
-    }
-    for (size_t i = 0; i < node->outputs().size(); ++i) {
-      AscendIE::Tensor* const output = layer->GetOutput(static_cast<uint32_t>(i));
-      if (output) ctx->AssociateValueAndVar(node->output(i), Var(output));
-    }
+    std::vector<Var> outputs;
+    for (uint32_t i = 0; i < layer->GetOutputCount(); ++i) outputs.emplace_back(layer->GetOutput(i));
+    ctx->AssociateValueAndVar(node->output(0), Var(std::move(outputs)));
     return true;
   };
 }
 
-RegisterNodeConverters& operator+=(RegisterNodeConverters& all, const SchemaRow& row) {
-  return all.pattern(row.schema, by_schema(row.schema, row.operation));
+RegisterNodeConverters by_schema(std::span<const SchemaRow> rows) {
+  RegisterNodeConverters all;
+  for (const SchemaRow& row : rows) all.pattern(row.schema, by_schema(row.schema, row.operation));
+  return all;
 }
 
 }  // namespace torch_aie::core::conversion::converters

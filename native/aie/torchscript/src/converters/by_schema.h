@@ -1,6 +1,7 @@
 // converters/by_schema.h: converters for operators that the engine has an operation of the same meaning for.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ AscendIE::BaseLayer* add_by_schema(ConversionCtx* ctx, const c10::FunctionSchema
 /// A list of integers for an attribute. Those that are tensors of the network become further inputs.
 std::vector<int64_t> integers(const Var& list, std::vector<AscendIE::Tensor*>& inputs);
 
-RegisterNodeConverters& operator+=(RegisterNodeConverters& all, const SchemaRow& row);
+/// Registers a converter for each row.
+RegisterNodeConverters by_schema(std::span<const SchemaRow> rows);
 
 }  // namespace torch_aie::core::conversion::converters

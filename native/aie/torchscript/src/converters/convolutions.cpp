@@ -37,11 +37,7 @@ bool convolution(ConversionCtx* ctx, const Node* node, args& arguments, const Or
   const Sizes weight = util::toVec(inputs[1]->GetDimensions());
   TORCH_CHECK_VALUE(weight.size() >= 3, "the weight has rank ", weight.size(), ", allowed are 3 and more");
   const Sizes kernel(weight.begin() + 2, weight.end());
-  const auto dims = [&](size_t i) {
-    Sizes list = arguments[i].unwrapToIntVector();
-    if (list.size() == 1) list.resize(kernel.size(), list[0]);
-    return list;
-  };
+  const auto dims = [&](size_t i) { return for_each_dimension(arguments[i], kernel.size()); };
   const bool transposed = is_transposed || (order.transposed && arguments[order.transposed].unwrapToBool());
   const int64_t groups = arguments[order.groups].unwrapToInt();
   Attributes attributes{{"maps", transposed ? weight[1] * groups : weight[0]},
@@ -98,31 +94,25 @@ bool batch_norm(ConversionCtx* ctx, const Node* node, args& arguments) {
                                      buffer(scale), /*channelAxis=*/1));
 }
 
-// `#` is the rank.
 constexpr const char* kPlainSchema =
     "aten::conv#d(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, int[#] padding=0, "
     "int[#] dilation=1, int groups=1) -> Tensor";
 constexpr const char* kNamedSchema =
     "aten::conv#d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, str padding=\"valid\", "
     "int[#] dilation=1, int groups=1) -> Tensor";
-constexpr const char* kTransposedSchema =
-    "aten::conv_transpose#d(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, int[#] padding=0, "
+// PyTorch names two of these overloads after their last argument.
+constexpr const char* kTransposedNames[] = {"aten::conv_transpose1d", "aten::conv_transpose2d.input",
+                                            "aten::conv_transpose3d.input"};
+constexpr const char* kTransposedArguments =
+    "(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, int[#] padding=0, "
     "int[#] output_padding=0, int groups=1, int[#] dilation=1) -> Tensor";
-
-std::string with_rank(std::string text, int rank, const char* overload = "") {
-  for (size_t at = text.find('#'); at != std::string::npos; at = text.find('#')) {
-    text[at] = static_cast<char>('0' + rank);
-  }
-  return text.insert(text.find('('), overload);
-}
 
 RegisterNodeConverters rows() {
   RegisterNodeConverters all;
-  for (int rank = 1; rank <= 3; ++rank) {
+  for (size_t rank = 1; rank <= 3; ++rank) {
     all.pattern(with_rank(kPlainSchema, rank), converter(kPlain));
     all.pattern(with_rank(kNamedSchema, rank), converter(kPlain));
-    // PyTorch names these two overloads after their last argument.
-    all.pattern(with_rank(kTransposedSchema, rank, rank == 1 ? "" : ".input"), converter(kTransposed, true));
+    all.pattern(kTransposedNames[rank - 1] + with_rank(kTransposedArguments, rank), converter(kTransposed, true));
   }
   all.pattern(
       "aten::convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "

@@ -27,13 +27,7 @@ constexpr SchemaRow kRows[] = {
      "SliceDimension"},
 };
 
-RegisterNodeConverters rows() {
-  RegisterNodeConverters all;
-  for (const SchemaRow& row : kRows) all += row;
-  return all;
-}
-
-const auto g_rows = rows();
+const auto g_rows = by_schema(kRows);
 
 }  // namespace
 

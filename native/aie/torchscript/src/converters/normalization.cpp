@@ -1,6 +1,7 @@
-// converters/normalization.cpp: normalization of layers.
+// converters/normalization.cpp: normalization of layers, groups of channels and single channels.
 #include <c10/util/Exception.h>
 
+#include "converters/by_schema.h"
 #include "converters/shared.h"
 
 namespace torch_aie::core::conversion::converters {
@@ -29,6 +30,17 @@ const auto g_normalization = RegisterNodeConverters().pattern(
     "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
     "float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     layer_norm);
+
+constexpr SchemaRow kSchemas[] = {
+    {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
+     "bool cudnn_enabled=True) -> Tensor",
+     "GroupNorm"},
+    {"aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+     "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     "InstanceNorm"},
+};
+
+const auto g_schemas = by_schema(kSchemas);
 
 }  // namespace
 

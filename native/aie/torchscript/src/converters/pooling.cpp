@@ -14,18 +14,12 @@ using torch::jit::Node;
 
 constexpr const char* kOptions[] = {"stride", "padding", "dilation"};
 
-std::vector<int64_t> list_of(const Var& argument, size_t rank) {
-  std::vector<int64_t> list = argument.unwrapToIntVector();
-  if (list.size() == 1) list.resize(rank, list[0]);
-  return list;
-}
-
 /// window, stride (empty: the window), padding, perhaps dilation; then whether sizes are rounded up.
 Attributes window(const args& arguments, size_t rank, bool dilated) {
-  Attributes attributes{{"window", list_of(arguments[1], rank)}};
+  Attributes attributes{{"window", for_each_dimension(arguments[1], rank)}};
   const size_t options = dilated ? 3 : 2;
   for (size_t i = 0; i < options; ++i) {
-    const std::vector<int64_t> list = list_of(arguments[2 + i], rank);
+    const std::vector<int64_t> list = for_each_dimension(arguments[2 + i], rank);
     if (!list.empty()) attributes[kOptions[i]] = list;
   }
   const auto mode =
@@ -35,12 +29,7 @@ Attributes window(const args& arguments, size_t rank, bool dilated) {
 }
 
 bool add(ConversionCtx* ctx, const Node* node, args& arguments, const char* operation, Attributes attributes) {
-  AscendIE::BaseLayer* const layer = ctx->net->AddOperation(operation, {tensor(ctx, arguments)}, std::move(attributes));
-  // A layer that does not fit has one output only; its error ends the compilation.
-  for (uint32_t i = 1; i < std::min<size_t>(node->outputs().size(), layer->GetOutputCount()); ++i) {
-    ctx->AssociateValueAndVar(node->outputs()[i], Var(layer->GetOutput(i)));
-  }
-  return finish(ctx, node, layer);
+  return finish_all(ctx, node, ctx->net->AddOperation(operation, {tensor(ctx, arguments)}, std::move(attributes)));
 }
 
 bool max_pool(ConversionCtx* ctx, const Node* node, args& arguments, size_t rank) {
@@ -60,49 +49,43 @@ bool average_pool(ConversionCtx* ctx, const Node* node, args& arguments, size_t 
 
 bool adaptive_average_pool(ConversionCtx* ctx, const Node* node, args& arguments, size_t rank) {
   Attributes attributes{{"kind", static_cast<int64_t>(PoolingKind::ADAPTIVE_AVERAGE)},
-                        {"out", list_of(arguments[1], rank)}};
+                        {"out", for_each_dimension(arguments[1], rank)}};
   return add(ctx, node, arguments, "Pooling", std::move(attributes));
 }
 
 bool adaptive_max_pool(ConversionCtx* ctx, const Node* node, args& arguments, size_t rank) {
-  return add(ctx, node, arguments, "AdaptiveMaxPooling", {{"out", list_of(arguments[1], rank)}});
+  return add(ctx, node, arguments, "AdaptiveMaxPooling", {{"out", for_each_dimension(arguments[1], rank)}});
 }
 
 struct Row {
-  const char* before;  // the rank stands between
-  const char* after;
+  const char* schema;
   bool (*convert)(ConversionCtx*, const Node*, args&, size_t rank);
   size_t least_rank = 1;
 };
 
-// `#` is the rank.
 constexpr Row kRows[] = {
-    {"aten::max_pool#d(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, int[#] dilation=1, ",
-     "bool ceil_mode=False) -> Tensor", max_pool},
-    {"aten::max_pool#d_with_indices(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, ",
-     "int[#] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", max_pool},
-    {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, ",
-     "bool ceil_mode=False, bool count_include_pad=True) -> Tensor", average_pool},
-    {"aten::avg_pool#d(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, bool ceil_mode=False, ",
-     "bool count_include_pad=True, int? divisor_override=None) -> Tensor", average_pool, 2},
-    {"aten::adaptive_avg_pool#d(Tensor self, int[#] output_size) -> ", "Tensor", adaptive_average_pool},
-    {"aten::adaptive_max_pool#d(Tensor self, int[#] output_size) -> ", "(Tensor, Tensor)", adaptive_max_pool},
+    {"aten::max_pool#d(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, int[#] dilation=1, "
+     "bool ceil_mode=False) -> Tensor",
+     max_pool},
+    {"aten::max_pool#d_with_indices(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, "
+     "int[#] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+     max_pool},
+    {"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, "
+     "bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+     average_pool},
+    {"aten::avg_pool#d(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, bool ceil_mode=False, "
+     "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+     average_pool, 2},
+    {"aten::adaptive_avg_pool#d(Tensor self, int[#] output_size) -> Tensor", adaptive_average_pool},
+    {"aten::adaptive_max_pool#d(Tensor self, int[#] output_size) -> (Tensor, Tensor)", adaptive_max_pool},
 };
-
-std::string schema_of(const Row& row, size_t rank) {
-  std::string text = std::string(row.before) + row.after;
-  for (char& c : text) {
-    if (c == '#') c = static_cast<char>('0' + rank);
-  }
-  return text;
-}
 
 RegisterNodeConverters rows() {
   RegisterNodeConverters all;
   for (const Row& row : kRows) {
-    const bool any_rank = std::string(row.before).find('#') != std::string::npos;
+    const bool any_rank = std::string(row.schema).find('#') != std::string::npos;
     for (size_t rank = row.least_rank; rank <= (any_rank ? 3 : row.least_rank); ++rank) {
-      all.pattern(schema_of(row, rank),
+      all.pattern(with_rank(row.schema, rank),
                   [convert = row.convert, rank](ConversionCtx* ctx, const Node* node, args& arguments) {
                     return convert(ctx, node, arguments, rank);
                   });

@@ -1,6 +1,7 @@
-// converters/products.cpp: products of matrices, rows of tables.
+// converters/products.cpp: products of matrices, sums of products by Einstein's notation, rows of tables.
 #include <c10/util/Exception.h>
 
+#include "converters/by_schema.h"
 #include "converters/shared.h"
 
 namespace torch_aie::core::conversion::converters {
@@ -61,6 +62,12 @@ const auto g_products =
             "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, "
             "bool sparse=False) -> Tensor",
             embedding);
+
+constexpr SchemaRow kSchemas[] = {
+    {"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", "Einsum"},
+};
+
+const auto g_schemas = by_schema(kSchemas);
 
 }  // namespace
 

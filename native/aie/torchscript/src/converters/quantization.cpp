@@ -17,13 +17,7 @@ constexpr SchemaRow kSchemas[] = {
      "FakeQuantize"},
 };
 
-RegisterNodeConverters rows() {
-  RegisterNodeConverters all;
-  for (const SchemaRow& row : kSchemas) all += row;
-  return all;
-}
-
-const auto g_rows = rows();
+const auto g_rows = by_schema(kSchemas);
 
 }  // namespace
 

@@ -18,16 +18,6 @@ void append(ConversionCtx* ctx, std::vector<Tensor*>& inputs, const Var& var) {
   inputs.insert(inputs.end(), more.begin(), more.end());
 }
 
-bool finish_all(ConversionCtx* ctx, const Node* node, AscendIE::BaseLayer* layer) {
-  layer->SetName(util::nodeInfo(node).c_str());
-  for (size_t i = 0; i < node->outputs().size(); ++i) {
-    Tensor* const output = layer->GetOutput(static_cast<uint32_t>(i));
-    // A layer with an error has fewer outputs; the network has the error.
-    ctx->AssociateValueAndVar(node->output(i), Var(output ? output : layer->GetOutput(0)));
-  }
-  return true;
-}
-
 /// The numbers of the engine's kinds (RecurrentKind in engine/src/operations/recurrent.h).
 enum Kind : int64_t { kLstm, kGru, kTanh, kRelu };
 

@@ -124,13 +124,7 @@ constexpr SchemaRow kSchemas[] = {
      "VarianceAndMean"},
 };
 
-RegisterNodeConverters rows() {
-  RegisterNodeConverters all;
-  for (const SchemaRow& row : kSchemas) all += row;
-  return all;
-}
-
-const auto g_rows = rows();
+const auto g_rows = by_schema(kSchemas);
 
 const auto g_others =
     RegisterNodeConverters()

@@ -1,6 +1,7 @@
 // converters/shapes.cpp: what changes shapes and moves elements.
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "converters/by_schema.h"
@@ -11,6 +12,17 @@ namespace torch_aie::core::conversion::converters {
 namespace {
 
 using torch::jit::Node;
+
+bool permute(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& order) {
+  constexpr int64_t kMost = AscendIE::Dims::MAX_DIMS;
+  AscendIE::PermutationConf permutation;
+  permutation.rank = static_cast<int64_t>(order.size());
+  TORCH_CHECK_VALUE(permutation.rank <= kMost, "rank ", permutation.rank, ", allowed are at most ", kMost);
+  std::copy(order.begin(), order.end(), permutation.order);
+  auto* const layer = ctx->net->AddShuffle(x);
+  layer->SetFirstTranspose(permutation);
+  return finish(ctx, node, layer);
+}
 
 bool transpose(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, int64_t a, int64_t b) {
   std::vector<int64_t> order(rank(x));
@@ -131,13 +143,7 @@ constexpr SchemaRow kRows[] = {
     {"aten::view_as(Tensor self, Tensor other) -> Tensor", "ReshapeAs"},
 };
 
-RegisterNodeConverters rows() {
-  RegisterNodeConverters all;
-  for (const SchemaRow& row : kRows) all += row;
-  return all;
-}
-
-const auto g_rows = rows();
+const auto g_rows = by_schema(kRows);
 
 }  // namespace
 

@@ -1,28 +1,28 @@
 // converters/shared.cpp
 #include "converters/shared.h"
 
-#include <c10/util/Exception.h>
+#include <algorithm>
 
 namespace torch_aie::core::conversion::converters {
 
-using AscendIE::Dims;
-using torch::jit::Node;
-
-bool permute(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& order) {
-  AscendIE::PermutationConf permutation;
-  permutation.rank = static_cast<int64_t>(order.size());
-  TORCH_CHECK_VALUE(permutation.rank <= Dims::MAX_DIMS, "rank ", permutation.rank, ", allowed are at most 8");
-  std::copy(order.begin(), order.end(), permutation.order);
-  auto* const layer = ctx->net->AddShuffle(x);
-  layer->SetFirstTranspose(permutation);
-  return finish(ctx, node, layer);
+std::vector<int64_t> for_each_dimension(const Var& list, size_t rank) {
+  std::vector<int64_t> values = list.unwrapToIntVector();
+  if (values.size() == 1) values.resize(rank, values[0]);
+  return values;
 }
 
-bool reshape(ConversionCtx* ctx, const Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& shape) {
-  TORCH_CHECK_VALUE(shape.size() <= Dims::MAX_DIMS, "rank ", shape.size(), ", allowed are at most 8");
-  auto* const layer = ctx->net->AddShuffle(x);
-  layer->SetReshapeDimensions(Dims(shape));
-  return finish(ctx, node, layer);
+std::string with_rank(std::string schema, size_t rank) {
+  std::replace(schema.begin(), schema.end(), '#', static_cast<char>('0' + rank));
+  return schema;
+}
+
+bool finish_all(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::BaseLayer* layer) {
+  layer->SetName(util::nodeInfo(node).c_str());
+  for (size_t i = 0; i < node->outputs().size(); ++i) {
+    AscendIE::Tensor* const output = layer->GetOutput(static_cast<uint32_t>(i));
+    if (output) ctx->AssociateValueAndVar(node->output(i), Var(output));
+  }
+  return true;
 }
 
 }  // namespace torch_aie::core::conversion::converters

@@ -12,8 +12,13 @@ inline AscendIE::Tensor* tensor(ConversionCtx* ctx, args& arguments, size_t i = 
 
 inline int64_t rank(const AscendIE::Tensor* x) { return x->GetDimensions().Size(); }
 
-// Layers whose output is the node's; always true, to be returned.
-bool permute(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& order);
-bool reshape(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::Tensor* x, const std::vector<int64_t>& shape);
+/// An integer for each of `rank` dimensions; a list of one stands for all of them.
+std::vector<int64_t> for_each_dimension(const Var& list, size_t rank);
+
+/// The schema with the rank, one digit, for each `#`.
+std::string with_rank(std::string schema, size_t rank);
+
+/// `finish` for a node with several outputs, which are the layer's in their order.
+bool finish_all(ConversionCtx* ctx, const torch::jit::Node* node, AscendIE::BaseLayer* layer);
 
 }  // namespace torch_aie::core::conversion::converters

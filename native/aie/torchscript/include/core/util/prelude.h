@@ -17,6 +17,7 @@ inline AscendIE::Dims toDims(c10::IntArrayRef sizes) { return {static_cast<int32
 /// With a dimension more at `pos`, counted from 0 to the rank. Throws c10::Error for another one, and for rank 9.
 ASCENDIE_API AscendIE::Dims unsqueezeDims(const AscendIE::Dims& dims, int64_t pos, int64_t val = 1);
 
+ASCENDIE_API bool hasDataType(c10::ScalarType type);
 /// Throws c10::Error for a type that the engine does not have.
 ASCENDIE_API AscendIE::DataType toDataType(c10::ScalarType type);
 ASCENDIE_API c10::ScalarType toScalarType(AscendIE::DataType type);
