@@ -181,7 +181,7 @@ void require_exported(const std::string& key) {
 
 uint64_t export_physical(void* handle) { return packed(file_of_physical(handle)); }
 
-void* import_physical(uint64_t shared, int device) { return adopt_physical(device, SharedFile(unpacked(shared))); }
+void* import_physical(uint64_t shared) { return adopt_physical(SharedFile(unpacked(shared))); }
 
 void require_exported(uint64_t shared) {
   const FileName file = unpacked(shared);

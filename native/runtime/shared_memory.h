@@ -29,7 +29,7 @@ void require_exported(const std::string& key);
 
 // The same for physical blocks (virtual_memory.h).
 uint64_t export_physical(void* handle);
-void* import_physical(uint64_t shared, int device);
+void* import_physical(uint64_t shared);
 void require_exported(uint64_t shared);
 
 // An allocation is freed: its pages are this process's own again. Called with the device's lock; throws before anything

@@ -14,10 +14,10 @@
 
 namespace opwright::memory {
 
-// A physical block: memory of its own that can be mapped at reserved addresses. Lives until its handle is dropped and
-// its last mapping is gone.
+// A physical block: memory of its own that can be mapped at reserved addresses, those of other devices too. Lives until
+// its handle is dropped and its last mapping is gone; its end takes the lock of its device, so nobody drops a block who
+// holds a device's lock.
 struct Physical {
-  const int device;
   const SharedFile file;
 };
 
@@ -69,11 +69,16 @@ Handles& handles() {
   return *instance;
 }
 
-std::shared_ptr<Physical> block_of(void* handle) {
-  const std::lock_guard<std::mutex> lock(handles().mutex);
+// The caller holds the handles' mutex.
+std::map<void*, std::shared_ptr<Physical>>::iterator entry_of(void* handle) {
   const auto it = handles().blocks.find(handle);
   require(it != handles().blocks.end(), ACL_ERROR_RT_PARAM_INVALID, handle, " is not a live physical memory handle");
-  return it->second;
+  return it;
+}
+
+std::shared_ptr<Physical> block_of(void* handle) {
+  const std::lock_guard<std::mutex> lock(handles().mutex);
+  return entry_of(handle)->second;
 }
 
 // Returns the bytes to the device's budget when the last owner lets go.
@@ -84,14 +89,16 @@ std::shared_ptr<Physical> charged_block(int device, size_t bytes) {
     if (bytes > space().memory() - state.used) over_limit(device, bytes, state);
     state.charge(bytes);
   }
-  const auto refund = [&state, bytes] { state.used -= bytes; };
+  const auto refund = [&state, bytes] {
+    const std::unique_lock<std::shared_mutex> lock(state.mutex);
+    state.used -= bytes;
+  };
   try {
-    return std::shared_ptr<Physical>(new Physical{device, SharedFile(bytes)}, [refund](Physical* block) {
-      refund();  // every release of a block happens under the device's lock
+    return std::shared_ptr<Physical>(new Physical{SharedFile(bytes)}, [refund](Physical* block) {
+      refund();
       delete block;
     });
   } catch (const Error&) {
-    const std::unique_lock<std::shared_mutex> lock(state.mutex);
     refund();
     throw;
   }
@@ -109,8 +116,8 @@ void* create_physical(int device, size_t size) {
   return handle;
 }
 
-void* adopt_physical(int device, SharedFile file) {
-  const std::shared_ptr<Physical> block(new Physical{device, std::move(file)});
+void* adopt_physical(SharedFile file) {
+  const std::shared_ptr<Physical> block(new Physical{std::move(file)});
   void* const handle = block.get();
   const std::lock_guard<std::mutex> lock(handles().mutex);
   handles().blocks[handle] = block;
@@ -126,13 +133,11 @@ bool has_physical(const FileName& file) {
 }
 
 void destroy_physical(void* handle) {
-  std::shared_ptr<Physical> block = block_of(handle);
-  {
-    const std::lock_guard<std::mutex> lock(handles().mutex);
-    handles().blocks.erase(handle);
-  }
-  const std::unique_lock<std::shared_mutex> lock(space().device(block->device).mutex);
-  block.reset();
+  std::shared_ptr<Physical> block;  // dropped without the mutex
+  const std::lock_guard<std::mutex> lock(handles().mutex);
+  const auto it = entry_of(handle);
+  block = std::move(it->second);
+  handles().blocks.erase(it);
 }
 
 void map(void* address, size_t size, size_t offset, void* handle) {
@@ -163,7 +168,7 @@ void map(void* address, size_t size, size_t offset, void* handle) {
 void* map_file(int device, SharedFile file) {
   using Owned = std::unique_ptr<void, void (*)(void*)>;
   const size_t bytes = file.bytes();
-  const Owned block(adopt_physical(device, std::move(file)), destroy_physical);  // later the mapping holds it
+  const Owned block(adopt_physical(std::move(file)), destroy_physical);  // later the mapping holds it
   Owned address(reserve(device, bytes, 0), unreserve);
   map(address.get(), bytes, 0, block.get());
   return address.release();
@@ -177,6 +182,7 @@ void unmap_file(void* address) {
 void unmap(void* address) {
   require(is_device_address(address), ACL_ERROR_RT_PARAM_INVALID, address, " is not a mapped device address");
   DeviceMemory& state = space().owner(number(address));
+  std::shared_ptr<Physical> block;  // dropped without the device's lock
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   const auto it = state.mappings.find(number(address));
   require(it != state.mappings.end(), ACL_ERROR_RT_PARAM_INVALID, address, " is not the start of a mapping");
@@ -184,6 +190,7 @@ void unmap(void* address) {
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   require(restored != MAP_FAILED, ACL_ERROR_INTERNAL_ERROR, "the host cannot unmap: ", std::strerror(errno));
   note_release();
+  block = std::move(it->second.block);
   state.mappings.erase(it);
 }
 

@@ -15,7 +15,7 @@ void unreserve(void* address);
 void* create_physical(int device, size_t size);
 void destroy_physical(void* handle);
 // A block of memory that belongs to another process, or to the host: nothing is counted.
-void* adopt_physical(int device, SharedFile file);
+void* adopt_physical(SharedFile file);
 FileName file_of_physical(void* handle);
 // True if a live block is that file.
 bool has_physical(const FileName& file);

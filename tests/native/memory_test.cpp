@@ -1,5 +1,6 @@
 // tests/native/memory_test.cpp
 // Device memory: isolation, limits, copies, freed and foreign addresses, memory that others have too.
+#include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -83,9 +84,10 @@ SCENARIO(a_block_is_given_back_to_its_own_device) {
   size_t free_before = 0;
   size_t total = 0;
   OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_before, &total));
-  std::thread other([] {
+  std::atomic<bool> done{false};
+  std::thread other([&] {
     OK(aclrtSetDevice(1));
-    for (int i = 0; i < 100; ++i) OK(aclrtFree(device_memory(512)));
+    while (!done.load()) OK(aclrtFree(device_memory(512)));
   });
   aclrtPhysicalMemProp prop = {};
   prop.location = {1, ACL_MEM_LOCATION_TYPE_DEVICE};
@@ -96,6 +98,7 @@ SCENARIO(a_block_is_given_back_to_its_own_device) {
     OK(aclrtFreePhysical(handle));
     OK(aclrtUnmapMem(address));  // the last that has the block
   }
+  done.store(true);
   other.join();
   size_t free_now = 0;
   OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_now, &total));

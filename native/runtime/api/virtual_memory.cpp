@@ -89,7 +89,8 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
       "aclrtMemImportFromShareableHandle",
       [&] {
         aclrtDrvMemHandle& result = out(handle, "handle");
-        result = memory::import_physical(shareableHandle, device_at(deviceId).id());
+        device_at(deviceId);  // it has to be one; the block can be mapped on any
+        result = memory::import_physical(shareableHandle);
       },
       arg("shareableHandle", shareableHandle), arg("deviceId", deviceId));
 }
