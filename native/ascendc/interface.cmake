@@ -4,7 +4,7 @@
 string(REPLACE "," ";" FOLDERS "${FOLDERS}")
 set(hashes "")
 foreach(folder IN LISTS FOLDERS)
-  file(GLOB_RECURSE headers RELATIVE ${folder} ${folder}/*.h ${folder}/*.hpp ${folder}/*.hh)
+  file(GLOB_RECURSE headers RELATIVE ${folder} ${folder}/*.h)
   list(SORT headers)
   foreach(header IN LISTS headers)
     file(SHA256 ${folder}/${header} hash)

@@ -75,7 +75,8 @@ def _runtime() -> ctypes.CDLL:
 def compile_command(source: Path, target: Path, *options: str) -> list[str]:
     """Return the command line that makes a library of a kernel file."""
     link = [f"-L{LIBRARIES}", "-lascendc_runtime", f"-Wl,-rpath,{LIBRARIES}"]
-    return ["g++", *FLAGS, f"-I{HEADERS}", *options, str(source), "-o", str(target), *link]
+    includes = [f"-I{HEADERS}", f"-I{ROOT / 'native'}"]
+    return ["g++", *FLAGS, *includes, *options, str(source), "-o", str(target), *link]
 
 
 def compile_kernel(source: Path, *options: str) -> Path:

@@ -63,7 +63,7 @@ void update_all(std::byte* dst, const std::byte* src, uint32_t bytes, Update upd
 
 void update(const char* api, std::byte* dst, const std::byte* src, uint32_t bytes) {
   const Registers& registers = core().registers;
-  const Update how = update_of(registers);
+  const Update how = registers.atomic_operation;
   switch (static_cast<AtomicDtype>(registers.atomic_type)) {
     case AtomicDtype::ATOMIC_F32:
       return update_all<float>(dst, src, bytes, how);

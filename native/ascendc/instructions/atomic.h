@@ -9,9 +9,6 @@
 
 namespace AscendC::machine::copy {
 
-// The update that the registers ask for.
-inline Update update_of(const Registers& registers) { return static_cast<Update>(registers.atomic_operation); }
-
 // Updates `bytes` bytes at `dst` with those at `src`, as elements of the type that the registers name.
 void update(const char* api, std::byte* dst, const std::byte* src, uint32_t bytes);
 

@@ -10,17 +10,11 @@ namespace {
 template <class T>
 inline constexpr bool kIsNibble = std::is_same_v<T, int4b_t>;
 
-int8_t nibble(const uint8_t* bytes, uint32_t lane) {
-  const auto byte = static_cast<int8_t>(bytes[lane / 2]);
-  return static_cast<int8_t>(lane % 2 == 0 ? static_cast<int8_t>(byte << 4) >> 4 : byte >> 4);
-}
-
-// Lanes of S as floats. A batch starts with a whole byte.
+// Lanes of S as floats.
 template <class S>
 const float* floats(const void* source, uint32_t start, uint32_t count, float* buffer) {
   if constexpr (kIsNibble<S>) {
-    const uint8_t* bytes = static_cast<const uint8_t*>(source) + start / 2;
-    for (uint32_t i = 0; i < count; i++) buffer[i] = nibble(bytes, i);
+    for (uint32_t i = 0; i < count; i++) buffer[i] = read_nibble(source, start + i);
   } else if constexpr (kIsSmallFloat<S>) {
     widen(buffer, static_cast<const S*>(source) + start, count);
   } else if constexpr (std::is_same_v<S, float>) {

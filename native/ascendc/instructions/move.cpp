@@ -42,7 +42,7 @@ void tell(Instruction& instruction, const Side& side, uint32_t runs, uint32_t by
 }
 
 void put(const char* api, bool global, std::byte* dst, const std::byte* src, uint32_t bytes) {
-  if (global && core().registers.atomic_operation != 0) {
+  if (global && core().registers.atomic_operation != Update::kSet) {
     update(api, dst, src, bytes);
   } else {
     std::memmove(dst, src, bytes);

@@ -75,7 +75,7 @@ void move_slices(Pipe pipe, const Side& dst, const Side& src, uint32_t element_b
     dst.global ? check_global(kApi, dst.name, target, bytes) : check_local(kApi, dst.name, target, bytes);
     instruction.reads(src.name, Region{source, bytes, 1, 0, 1, 0, src.buffer});
     instruction.writes(dst.name, Region{target, bytes, 1, 0, 1, 0, dst.buffer});
-    if (dst.global && core().registers.atomic_operation != 0) {
+    if (dst.global && core().registers.atomic_operation != Update::kSet) {
       update(kApi, target, source, bytes);
     } else {
       std::memmove(target, source, bytes);

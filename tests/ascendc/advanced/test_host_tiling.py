@@ -13,7 +13,6 @@ from tests.ascendc import kernels
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOST = kernels.ROOT / "native" / "ascendc" / "host"
 _NAMES = [
     "result",
     "used",
@@ -37,7 +36,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = kernels.ROOT / "tests" / "ascendc" / "advanced" / "host.cpp"
     link = [f"-L{kernels.LIBRARIES}", "-lascendc_package", f"-Wl,-rpath,{kernels.LIBRARIES}"]
     warnings = ["-Wall", "-Wextra", "-Werror"]
-    includes = [f"-I{HOST}", "-idirafter", str(kernels.LIBRARIES.parent / "include")]
+    native = kernels.ROOT / "native"
+    includes = [f"-I{native / 'ascendc' / 'host'}", f"-I{native}", f"-I{native / 'abi'}"]
     subprocess.run(
         [
             "g++",

@@ -10,6 +10,6 @@
 #include "advanced/reduction.h"
 #include "advanced/softmax.h"
 #include "advanced/sorting.h"
-#include "advanced/tiling/names.h"
+#include "advanced/tilings.h"
 #include "advanced/transform.h"
 #include "advanced/welford.h"

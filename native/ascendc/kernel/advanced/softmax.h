@@ -4,7 +4,7 @@
 #pragma once
 
 #include "advanced/operands.h"
-#include "advanced/tiling/names.h"
+#include "advanced/tilings.h"
 
 namespace AscendC {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "advanced/operands.h"
-#include "advanced/tiling/names.h"
+#include "advanced/tilings.h"
 
 namespace AscendC {
 

@@ -22,15 +22,12 @@ constexpr AtomicDtype atomic_type() {
   return AtomicDtype::ATOMIC_NONE;
 }
 
-// The values of Registers::atomic_operation.
-enum class Update : uint8_t { kNone, kAdd, kMax, kMin };
-
 template <class T>
 OPWRIGHT_INLINE void set_atomic(Update update) {
   static_assert(
       atomic_type<T>() != AtomicDtype::ATOMIC_NONE,
       "atomic copies are of int8_t, int16_t, int32_t, half, bfloat16_t or float: docs/ascend_c_instructions.md");
-  core().registers.atomic_operation = static_cast<uint8_t>(update);
+  core().registers.atomic_operation = update;
   core().registers.atomic_type = static_cast<uint8_t>(atomic_type<T>());
 }
 
@@ -38,15 +35,15 @@ OPWRIGHT_INLINE void set_atomic(Update update) {
 
 template <typename T>
 OPWRIGHT_INLINE void SetAtomicAdd() {
-  machine::copy::set_atomic<T>(machine::copy::Update::kAdd);
+  machine::copy::set_atomic<T>(machine::Update::kAdd);
 }
 template <typename T>
 OPWRIGHT_INLINE void SetAtomicMax() {
-  machine::copy::set_atomic<T>(machine::copy::Update::kMax);
+  machine::copy::set_atomic<T>(machine::Update::kMax);
 }
 template <typename T>
 OPWRIGHT_INLINE void SetAtomicMin() {
-  machine::copy::set_atomic<T>(machine::copy::Update::kMin);
+  machine::copy::set_atomic<T>(machine::Update::kMin);
 }
 template <typename T>
 OPWRIGHT_INLINE void SetAtomicType() {
@@ -57,7 +54,7 @@ OPWRIGHT_INLINE void SetAtomicType() {
   machine::core().registers.atomic_type = static_cast<uint8_t>(type);
 }
 OPWRIGHT_INLINE void DisableDmaAtomic() {
-  machine::core().registers.atomic_operation = 0;
+  machine::core().registers.atomic_operation = machine::Update::kSet;
   machine::core().registers.atomic_type = 0;
 }
 // The name that DisableDmaAtomic had before.
@@ -65,8 +62,8 @@ OPWRIGHT_INLINE void SetAtomicNone() { DisableDmaAtomic(); }
 
 template <AtomicDtype type, AtomicOp op>
 OPWRIGHT_INLINE void SetStoreAtomicConfig() {
-  constexpr auto update = type == AtomicDtype::ATOMIC_NONE ? machine::copy::Update::kNone : machine::copy::Update::kAdd;
-  machine::core().registers.atomic_operation = static_cast<uint8_t>(update);
+  machine::core().registers.atomic_operation =
+      type == AtomicDtype::ATOMIC_NONE ? machine::Update::kSet : machine::Update::kAdd;
   machine::core().registers.atomic_type = static_cast<uint8_t>(type);
 }
 OPWRIGHT_INLINE void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {

@@ -146,13 +146,6 @@ OPWRIGHT_INLINE void pad_out(const GlobalTensor<T>& dst, const LocalTensor<T>& s
        bytes);
 }
 
-template <class T>
-OPWRIGHT_INLINE uint64_t padding_bits(T value) {
-  uint64_t bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
 }  // namespace machine::copy
 
 template <typename T, PaddingMode mode = PaddingMode::Normal>
@@ -163,7 +156,7 @@ OPWRIGHT_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T
   machine::copy::pad_in(dst, src, dataCopyParams.blockCount, dataCopyParams.blockLen, dataCopyParams.srcStride,
                         dataCopyParams.dstStride,
                         {sizeof(PrimT<T>), padParams.leftPadding, padParams.rightPadding, padParams.isPad,
-                         machine::copy::padding_bits(padParams.paddingValue)});
+                         machine::bits_of(padParams.paddingValue)});
 }
 template <typename T>
 OPWRIGHT_INLINE void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
@@ -195,7 +188,7 @@ OPWRIGHT_INLINE void DataCopyPad(const LocalTensor<T>& dst, const LocalTensor<T>
 
 template <typename T, TPosition pos = TPosition::MAX>
 OPWRIGHT_INLINE void SetPadValue(T paddingValue) {
-  machine::core().registers.pad_value = machine::copy::padding_bits(paddingValue);
+  machine::core().registers.pad_value = machine::bits_of(paddingValue);
   machine::core().registers.pads = true;
 }
 

@@ -27,8 +27,7 @@ class GlobalTensor {
   OPWRIGHT_INLINE PrimType GetValue(uint64_t offset) const {
     check_element("GetValue", offset, false);
     if constexpr (kIsNibble) {
-      const int8_t byte = *reinterpret_cast<const int8_t*>(at(offset));
-      return PrimType(offset % 2 == 0 ? static_cast<int8_t>(byte << 4) >> 4 : byte >> 4);
+      return PrimType(machine::read_nibble(data_, offset));
     } else {
       return *at(offset);
     }
@@ -40,9 +39,7 @@ class GlobalTensor {
   OPWRIGHT_INLINE void SetValue(uint64_t offset, PrimType value) const {
     check_element("SetValue", offset, true);
     if constexpr (kIsNibble) {
-      uint8_t& byte = *reinterpret_cast<uint8_t*>(at(offset));
-      const uint8_t nibble = static_cast<uint8_t>(value) & 0xF;
-      byte = static_cast<uint8_t>(offset % 2 == 0 ? (byte & 0xF0) | nibble : (byte & 0x0F) | nibble << 4);
+      machine::write_nibble(data_, offset, static_cast<int8_t>(value));
     } else {
       *at(offset) = value;
     }

@@ -47,8 +47,7 @@ class LocalTensor {
   OPWRIGHT_INLINE PrimType GetValue(uint32_t index) const {
     scalar_access("GetValue", index, false);
     if constexpr (kIsNibble) {
-      const int8_t byte = *reinterpret_cast<const int8_t*>(at(index));
-      return PrimType(index % 2 == 0 ? static_cast<int8_t>(byte << 4) >> 4 : byte >> 4);
+      return PrimType(machine::read_nibble(data_, index));
     } else {
       return *at(index);
     }
@@ -62,9 +61,7 @@ class LocalTensor {
   OPWRIGHT_INLINE void SetValue(uint32_t index, Value value) const {
     scalar_access("SetValue", index, true);
     if constexpr (kIsNibble) {
-      uint8_t& byte = *reinterpret_cast<uint8_t*>(at(index));
-      const uint8_t nibble = static_cast<uint8_t>(value) & 0xF;
-      byte = static_cast<uint8_t>(index % 2 == 0 ? (byte & 0xF0) | nibble : (byte & 0x0F) | nibble << 4);
+      machine::write_nibble(data_, index, static_cast<int8_t>(value));
     } else {
       *at(index) = static_cast<PrimType>(value);
     }

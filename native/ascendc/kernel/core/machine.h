@@ -124,7 +124,7 @@ class Instruction {
   }
   OPWRIGHT_INLINE void writes(const char* operand, const Region& region) {
     if (__builtin_expect(active_, false)) {
-      access(operand, region, core().registers.atomic_operation != 0 ? Access::kAtomic : Access::kWrite);
+      access(operand, region, core().registers.atomic_operation != Update::kSet ? Access::kAtomic : Access::kWrite);
     }
   }
   // An atomic addition or the like, whatever SetAtomicAdd has set.

@@ -46,6 +46,16 @@ OPWRIGHT_INLINE bool fill_queue(Holder& holder, uint32_t count, uint32_t bytes, 
   return true;
 }
 
+// Lets a pool lie where another one lies.
+template <class Pool, class Shared>
+OPWRIGHT_INLINE bool share_pool(Pool& pool, uint32_t bytes, Shared& shared) {
+  if (bytes > shared.pool_bytes()) {
+    refuse("InitBufPool", bytes, " bytes in a shared pool of ", shared.pool_bytes());
+  }
+  pool.give_memory(shared.pool_data(), static_cast<uint32_t>(round_to_block(bytes)));
+  return true;
+}
+
 }  // namespace machine
 
 class TPipe {
@@ -122,14 +132,9 @@ class TPipe {
     pool.give_memory(data, static_cast<uint32_t>(rounded));
     return true;
   }
-  // The pool lies where `shared` lies.
   template <class Pool, class Shared>
   OPWRIGHT_INLINE bool InitBufPool(Pool& pool, uint32_t bytes, Shared& shared) {
-    if (bytes > shared.pool_bytes()) {
-      machine::refuse("InitBufPool", bytes, " bytes in a shared pool of ", shared.pool_bytes());
-    }
-    pool.give_memory(shared.pool_data(), static_cast<uint32_t>(machine::round_to_block(bytes)));
-    return true;
+    return machine::share_pool(pool, bytes, shared);
   }
 
   template <HardEvent event>
@@ -216,11 +221,7 @@ class TBufPool {
   }
   template <class Pool, class Shared>
   OPWRIGHT_INLINE bool InitBufPool(Pool& pool, uint32_t bytes, Shared& shared) {
-    if (bytes > shared.pool_bytes()) {
-      machine::refuse("InitBufPool", bytes, " bytes in a shared pool of ", shared.pool_bytes());
-    }
-    pool.give_memory(shared.pool_data(), static_cast<uint32_t>(machine::round_to_block(bytes)));
-    return true;
+    return machine::share_pool(pool, bytes, shared);
   }
   OPWRIGHT_INLINE void Reset() {
     if (machine::core().checks) machine::barrier_order(machine::kAllPipes);

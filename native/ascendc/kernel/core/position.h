@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "ascendc/shared/positions.h"
+
 enum pipe_t {
   PIPE_S = 0,
   PIPE_V,
@@ -31,27 +33,7 @@ namespace AscendC {
 
 using TEventID = int8_t;
 
-enum class TPosition : uint8_t {
-  GM,
-  A1,
-  A2,
-  B1,
-  B2,
-  C1,
-  C2,
-  CO1,
-  CO2,
-  VECIN,
-  VECOUT,
-  VECCALC,
-  LCM = VECCALC,
-  SPM,
-  SHM = SPM,
-  TSCM,
-  C2PIPE2GM,
-  C2PIPE2LOCAL,
-  MAX,
-};
+enum class TPosition : uint8_t { OPWRIGHT_POSITIONS, C2PIPE2GM, C2PIPE2LOCAL, MAX };
 using QuePosition = TPosition;
 
 enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };

@@ -6,6 +6,9 @@
 
 namespace AscendC::machine {
 
+// What a copy to global memory does with the value there.
+enum class Update : uint8_t { kSet, kAdd, kMax, kMin };
+
 struct Registers {
   // Which elements of a repeat a vector instruction takes: a bit each, or how many elements in counter mode.
   uint64_t mask_low = ~uint64_t{0};
@@ -14,8 +17,7 @@ struct Registers {
   // The comparison mask of Compare and Select in register form.
   uint64_t compare_low = 0;
   uint64_t compare_high = 0;
-  // What a copy to global memory does with the value there: 0 overwrites, 1 adds, 2 takes the larger, 3 the smaller.
-  uint8_t atomic_operation = 0;
+  Update atomic_operation = Update::kSet;
   uint8_t atomic_type = 0;               // 0 none, 1 float, 2 half, 3 int16, 4 int32, 5 int8, 6 bfloat16
   uint64_t control = uint64_t{1} << 48;  // CTRL; inf and NaN stay, as the host's runtime sets it up on Atlas A2
   // SetDeqScale: of int32_t sources; of int16_t ones as scale, offset and sign; of those as 16 such words.

@@ -102,6 +102,29 @@ constexpr size_t bytes_of(size_t count) {
   return std::is_same_v<T, int4b_t> ? (count + 1) / 2 : count * sizeof(T);
 }
 
+namespace machine {
+
+// Number `index` of memory that holds int4b_t.
+OPWRIGHT_INLINE int8_t read_nibble(const void* data, size_t index) {
+  const auto byte = static_cast<const int8_t*>(data)[index / 2];
+  return static_cast<int8_t>(index % 2 == 0 ? static_cast<int8_t>(byte << 4) >> 4 : byte >> 4);
+}
+OPWRIGHT_INLINE void write_nibble(void* data, size_t index, int8_t value) {
+  uint8_t& byte = static_cast<uint8_t*>(data)[index / 2];
+  const int nibble = value & 0xF;
+  byte = static_cast<uint8_t>(index % 2 == 0 ? (byte & 0xF0) | nibble : (byte & 0x0F) | nibble << 4);
+}
+
+// The bits of a number of at most 8 bytes.
+template <class T>
+OPWRIGHT_INLINE uint64_t bits_of(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+}  // namespace machine
+
 // What a tensor's elements are: T, or the LiteType of a TensorTrait.
 namespace detail {
 template <class T, class = void>

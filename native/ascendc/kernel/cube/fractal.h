@@ -51,12 +51,11 @@ OPWRIGHT_INLINE Accumulator<T> widen(T value) {
   return static_cast<Accumulator<T>>(value);
 }
 
-// Element `index` of memory that holds T; two int4b_t lie in a byte, the first one in the low half.
+// Element `index` of memory that holds T.
 template <class T>
 OPWRIGHT_INLINE Accumulator<T> widened(const T* data, size_t index) {
   if constexpr (std::is_same_v<T, int4b_t>) {
-    const uint8_t both = reinterpret_cast<const uint8_t*>(data)[index / 2];
-    return static_cast<int8_t>(static_cast<uint8_t>(index % 2 == 0 ? both << 4 : both)) >> 4;
+    return read_nibble(data, index);
   } else {
     return widen(data[index]);
   }

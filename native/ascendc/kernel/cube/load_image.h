@@ -18,9 +18,7 @@ OPWRIGHT_INLINE void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padLis
 
 template <typename T>
 OPWRIGHT_INLINE void SetLoadDataPaddingValue(const T padValue) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &padValue, sizeof(T));
-  machine::core().registers.load_padding = bits;
+  machine::core().registers.load_padding = machine::bits_of(padValue);
 }
 
 OPWRIGHT_INLINE void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams) {

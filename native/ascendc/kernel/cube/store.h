@@ -107,8 +107,6 @@ OPWRIGHT_INLINE D converted(S value, QuantWord word, bool relu) {
 
 // ---- atomic updates: several blocks may write one element at the same time
 
-enum class Update : uint8_t { kSet, kAdd, kMax, kMin };
-
 template <class T>
 OPWRIGHT_INLINE T combined(T old, T value, Update update) {
   if constexpr (std::is_same_v<T, bfloat16_t>) {
@@ -142,6 +140,6 @@ OPWRIGHT_INLINE void update(T* address, T value, Update how) {
 }
 
 // What SetAtomicAdd and its kin asked for.
-OPWRIGHT_INLINE Update atomic_update() { return static_cast<Update>(core().registers.atomic_operation); }
+OPWRIGHT_INLINE Update atomic_update() { return core().registers.atomic_operation; }
 
 }  // namespace AscendC::machine

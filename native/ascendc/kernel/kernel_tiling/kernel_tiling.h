@@ -2,4 +2,4 @@
 // Tiling structures under their names in kernels.
 #pragma once
 
-#include "advanced/tiling/names.h"
+#include "advanced/tilings.h"

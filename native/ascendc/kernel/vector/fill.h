@@ -19,13 +19,6 @@ OPWRIGHT_RUNTIME void fill(Instruction& instruction, const char* api, const Oper
                            const Fill& with);
 
 template <class T>
-OPWRIGHT_INLINE uint64_t bits_of(T value) {
-  uint64_t bits = 0;
-  __builtin_memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
-template <class T>
 inline constexpr bool kFills = sizeof(T) == 2 || sizeof(T) == 4;
 template <class T>
 inline constexpr bool kCounts =

@@ -66,7 +66,7 @@ struct Arguments {
 template <class T>
 OPWRIGHT_INLINE Arguments scalar_argument(T value, int32_t mode = 0) {
   Arguments arguments;
-  __builtin_memcpy(&arguments.scalar, &value, sizeof value);
+  arguments.scalar = bits_of(value);
   arguments.mode = mode;
   return arguments;
 }

@@ -5,45 +5,29 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "ascendc/shared/positions.h"
+#include "graph/types.h"
 #include "tiling/high_level/data.h"
 #include "tiling/platform/platform_ascendc.h"
 
 namespace matmul_tiling {
 
-enum class TPosition : int32_t {
-  GM = 0,
-  A1,
-  A2,
-  B1,
-  B2,
-  C1,
-  C2,
-  CO1,
-  CO2,
-  VECIN,
-  VECOUT,
-  VECCALC,
-  LCM = VECCALC,
-  SPM,
-  SHM = SPM,
-  TSCM,
-  MAX,
-};
-enum class CubeFormat : int32_t { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN, COLUMN_MAJOR };
+enum class TPosition : int32_t { OPWRIGHT_POSITIONS, MAX };
+enum class CubeFormat : int32_t { OPWRIGHT_CUBE_FORMATS };
 enum class DataType : int32_t {
-  DT_FLOAT = 0,
-  DT_FLOAT16 = 1,
-  DT_INT8 = 2,
-  DT_INT32 = 3,
-  DT_UINT8 = 4,
-  DT_INT16 = 6,
-  DT_UINT16 = 7,
-  DT_UINT32 = 8,
-  DT_INT64 = 9,
-  DT_UINT64 = 10,
-  DT_BF16 = 27,
+  DT_FLOAT = ge::DT_FLOAT,
+  DT_FLOAT16 = ge::DT_FLOAT16,
+  DT_INT8 = ge::DT_INT8,
+  DT_INT32 = ge::DT_INT32,
+  DT_UINT8 = ge::DT_UINT8,
+  DT_INT16 = ge::DT_INT16,
+  DT_UINT16 = ge::DT_UINT16,
+  DT_UINT32 = ge::DT_UINT32,
+  DT_INT64 = ge::DT_INT64,
+  DT_UINT64 = ge::DT_UINT64,
+  DT_BF16 = ge::DT_BF16,
   DT_BFLOAT16 = DT_BF16,
-  DT_INT4 = 29,
+  DT_INT4 = ge::DT_INT4,
 };
 enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM, FIRSTN };
 enum class MatrixMadType : int32_t { NORMAL = 0, HF32 };

@@ -3,7 +3,7 @@
 // with tiling data classes, and plain structures (namespace AscendC::tiling), which are what a kernel gets.
 #pragma once
 
-#include "../../../kernel/advanced/tiling/structs.h"
+#include "ascendc/shared/tiling_structs.h"
 #include "register/tilingdata_base.h"
 
 namespace optiling {

@@ -3,11 +3,12 @@
 // the hardware moves data, which changes no result; matmul.h names the fields that it reads.
 #pragma once
 
-#include "advanced/tiling/names.h"
+#include "advanced/tilings.h"
+#include "ascendc/shared/positions.h"
 #include "core/machine.h"
 #include "cube/fractal.h"
 
-enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN, COLUMN_MAJOR };
+enum class CubeFormat { OPWRIGHT_CUBE_FORMATS };
 
 enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };
 

@@ -6,8 +6,16 @@
 #include <vector>
 
 #include "advanced/matmul/matrix.h"
+#include "advanced/matmul/results.h"
 #include "core/pipe.h"
 #include "cube/use.h"
+
+// Whether vector cores have a cube core compute for them.
+#ifdef ASCENDC_CUBE_ONLY
+#define OPWRIGHT_MATMUL_MIXED false
+#else
+#define OPWRIGHT_MATMUL_MIXED true
+#endif
 
 namespace AscendC::machine {
 
@@ -19,11 +27,7 @@ class MatmulCore {
   using DstT = typename C_TYPE::T;
   using BiasT = typename BIAS_TYPE::T;
   using L0cT = Accumulator<SrcAT>;
-#ifdef ASCENDC_CUBE_ONLY
-  static constexpr bool kMixed = false;
-#else
-  static constexpr bool kMixed = true;
-#endif
+  static constexpr bool kMixed = OPWRIGHT_MATMUL_MIXED;
 
  protected:
   using Acc = L0cT;
@@ -99,11 +103,6 @@ class MatmulCore {
     if (tiling_.isBias == 0) refuse("SetBias", "the tiling has isBias = 0; call EnableBias(true) for it");
     bias_ = data;
     bias_global_ = global;
-  }
-  OPWRIGHT_INLINE void set_words(const uint64_t* words, bool global) {
-    quant_words_ = words;
-    quant_words_global_ = global;
-    quantises_ = true;
   }
   static OPWRIGHT_INLINE void refuse_partial_batch(bool partial) {
     if (partial) refuse("IterateBatch", "enPartialSum; supported: false");
@@ -221,6 +220,7 @@ class MatmulCore {
   }
   static constexpr uint32_t u(int value) { return static_cast<uint32_t>(value); }
 
+  // Columns of a fractal of C.
   static constexpr uint32_t c_width() {
     return sizeof(DstT) == 1 ? 32 : config().isEnableChannelSplit && std::is_same_v<DstT, float> ? 8 : 16;
   }
@@ -261,14 +261,6 @@ class MatmulCore {
     }
   }
 
-  template <class T>
-  static void read_row(Instruction& instruction, const char* api, const char* operand, const T* from, bool global,
-                       uint32_t columns) {
-    const auto bytes = static_cast<uint32_t>(columns * sizeof(T));
-    global ? check_global(api, operand, from, bytes) : check_local(api, operand, from, bytes);
-    instruction.reads(operand, {from, bytes});
-  }
-
   // Sums of a block, rows of block.columns numbers.
   void multiply_block(Instruction& instruction, const char* api, const Matrix<SrcAT>& a, const Matrix<SrcBT>& b,
                       const Block& block, Acc* sums) {
@@ -307,33 +299,14 @@ class MatmulCore {
 
   // ---- results
 
-  void store(Instruction& instruction, const char* api, const Matrix<DstT>& c, uint32_t row, uint32_t column,
-             uint32_t rows, uint32_t columns, const Acc* sums, uint32_t first_column, Update how) {
-    if (rows == 0 || columns == 0) return;
-    constexpr bool kQuantised = !std::is_same_v<DstT, Acc> && (std::is_integral_v<Acc> || std::is_integral_v<DstT>);
-    if (kQuantised && !quantises_) {
-      refuse(api, "C is quantised, and neither SetQuantScalar nor SetQuantVector was called");
-    }
-    if (quant_words_ != nullptr) {
-      read_row(instruction, api, "quantTensor", quant_words_ + first_column, quant_words_global_, columns);
-    }
-    touch(instruction, api, "C", c, row, column, rows, columns, true, how != Update::kSet);
-    for (uint32_t r = 0; r < rows; ++r) {
-      for (uint32_t i = 0; i < columns; ++i) {
-        const QuantWord word{quant_words_ != nullptr ? quant_words_[first_column + i] : quant_word_};
-        DstT* to = c.data + c.index(row + r, column + i, c_width());
-        update(to, converted<DstT>(sums[size_t{r} * columns + i], word, config().enableRelu), how);
-      }
-    }
-  }
-  static OPWRIGHT_INLINE Update update_of(uint8_t atomic) {
-    if (atomic > 3) refuse("Matmul", "enAtomic is ", int{atomic}, "; allowed: 0, 1, 2, 3");
-    return atomic == 0 ? atomic_update() : static_cast<Update>(atomic);
+  void store(Instruction& instruction, const char* api, const Matrix<DstT>& c, const Part& part, const Acc* sums,
+             uint32_t first_word, Update how) const {
+    results_.template store<c_width(), config().enableRelu>(instruction, api, c, part, sums, first_word, how);
   }
   void put(const Matrix<DstT>& c, bool sequential, uint8_t atomic) {
     Instruction instruction = begin("GetTensorC");
-    store(instruction, "GetTensorC", c, sequential ? 0 : row_, sequential ? 0 : column_, rows_, columns_, sums_.data(),
-          column_, c.global ? update_of(atomic) : Update::kSet);
+    store(instruction, "GetTensorC", c, {sequential ? 0 : row_, sequential ? 0 : column_, rows_, columns_},
+          sums_.data(), column_, c.global ? update_of(atomic) : Update::kSet);
     finish();
   }
   template <class T>
@@ -382,7 +355,7 @@ class MatmulCore {
       sums_.assign(size_t{part.rows} * part.columns, Acc{});
       add_bias(instruction, api, 0, part.columns, part.rows, sums_.data(), part.columns, bias_offset);
       multiply_block(instruction, api, a, b, part, sums_.data());
-      store(instruction, api, c, row, 0, part.rows, part.columns, sums_.data(), 0, how);
+      store(instruction, api, c, {row, 0, part.rows, part.columns}, sums_.data(), 0, how);
     }
     sums_.clear();
     finish();
@@ -445,10 +418,7 @@ class MatmulCore {
   Operand<SrcBT> b_;
   const BiasT* bias_ = nullptr;
   bool bias_global_ = true;
-  bool quantises_ = false;
-  uint64_t quant_word_ = 0;
-  const uint64_t* quant_words_ = nullptr;
-  bool quant_words_global_ = true;
+  Results<DstT, Acc> results_;
   bool hf32_ = false;
   bool hf32_towards_zero_ = false;
   uint8_t sub_block_ = 0;

@@ -82,16 +82,12 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
   OPWRIGHT_INLINE void SetBias(const LocalTensor<BiasT>& inputBias) { set_bias(inputBias.data(), false); }
   OPWRIGHT_INLINE void DisableBias() { bias_ = nullptr; }
   OPWRIGHT_INLINE void ClearBias() { bias_ = nullptr; }
-  OPWRIGHT_INLINE void SetQuantScalar(const uint64_t quantScalar) {
-    quant_word_ = quantScalar;
-    quant_words_ = nullptr;
-    quantises_ = true;
-  }
+  OPWRIGHT_INLINE void SetQuantScalar(const uint64_t quantScalar) { results_.set_word(quantScalar); }
   OPWRIGHT_INLINE void SetQuantVector(const GlobalTensor<uint64_t>& quantTensor) {
-    set_words(quantTensor.data(), true);
+    results_.set_words(quantTensor.data(), true);
   }
   OPWRIGHT_INLINE void SetQuantVector(const LocalTensor<uint64_t>& quantTensor) {
-    set_words(quantTensor.data(), false);
+    results_.set_words(quantTensor.data(), false);
   }
   OPWRIGHT_INLINE void SetHF32(bool enableHF32 = false, int32_t transMode = 0) {
     hf32_ = enableHF32;
@@ -270,17 +266,14 @@ class MatmulImpl : private machine::MatmulCore<A_TYPE, B_TYPE, C_TYPE, BIAS_TYPE
   using Core::org_n_;
   using Core::put;
   using Core::put_fractals;
-  using Core::quant_word_;
-  using Core::quant_words_;
-  using Core::quantises_;
   using Core::refuse_partial_batch;
+  using Core::results_;
   using Core::row_;
   using Core::rows_;
   using Core::set_bias;
   using Core::set_operand;
   using Core::set_scalar;
   using Core::set_single;
-  using Core::set_words;
   using Core::single_k_;
   using Core::single_m_;
   using Core::single_n_;

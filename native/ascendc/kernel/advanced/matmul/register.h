@@ -46,12 +46,6 @@ OPWRIGHT_INLINE bool serves_only() {
 }  // namespace machine
 }  // namespace AscendC
 
-#ifdef ASCENDC_CUBE_ONLY
-#define OPWRIGHT_MATMUL_MIXED false
-#else
-#define OPWRIGHT_MATMUL_MIXED true
-#endif
-
 #define REGIST_MATMUL_OBJ(tpipe, workspace, ...)                  \
   if (::AscendC::machine::serves_only<OPWRIGHT_MATMUL_MIXED>()) { \
     return;                                                       \

@@ -1,6 +1,6 @@
-// native/ascendc/kernel/advanced/tiling/fields.h
+// native/ascendc/shared/tiling_fields.h
 // The fields of the tiling structures of the high-level API, in the order in which they lie in memory: one table for
-// the structures of the kernel (structs.h) and for the classes of the host (host/tiling). Most fields cut the work for
+// plain structures (tiling_structs.h) and for the classes of the host (host/tiling). Most fields cut the work for
 // the hardware's buffers; the kernels here read only the shapes among them.
 #pragma once
 
@@ -74,50 +74,40 @@
   FIELD(uint32_t, tailSplitSize)                \
   FIELD(uint32_t, tailReduceSize)
 
-#define OPWRIGHT_FIELDS_OF_LogSoftMaxTiling(FIELD) \
-  FIELD(uint32_t, srcM)                            \
-  FIELD(uint32_t, srcK)                            \
-  FIELD(uint32_t, srcSize)                         \
-  FIELD(uint32_t, outMaxM)                         \
-  FIELD(uint32_t, outMaxK)                         \
-  FIELD(uint32_t, outMaxSize)                      \
-  FIELD(uint32_t, splitM)                          \
-  FIELD(uint32_t, splitK)                          \
-  FIELD(uint32_t, splitSize)                       \
-  FIELD(uint32_t, reduceM)                         \
-  FIELD(uint32_t, reduceK)                         \
-  FIELD(uint32_t, reduceSize)                      \
-  FIELD(uint32_t, rangeM)                          \
-  FIELD(uint32_t, tailM)                           \
-  FIELD(uint32_t, tailSplitSize)                   \
-  FIELD(uint32_t, tailReduceSize)
+#define OPWRIGHT_FIELDS_OF_LogSoftMaxTiling(FIELD) OPWRIGHT_FIELDS_OF_SoftMaxTiling(FIELD)
+
+// What several normalizations have: the shape [B, S, H], and how the work is cut.
+#define OPWRIGHT_BSH_FIELDS(FIELD) \
+  FIELD(uint32_t, bLength)         \
+  FIELD(uint32_t, sLength)         \
+  FIELD(uint32_t, hLength)         \
+  FIELD(uint32_t, originalHLength)
+#define OPWRIGHT_NORM_BUFFER_FIELDS(FIELD) \
+  FIELD(uint32_t, inputXSize)              \
+  FIELD(uint32_t, meanVarSize)             \
+  FIELD(uint32_t, numberOfTmpBuf)          \
+  FIELD(uint32_t, meanTmpTensorPos)        \
+  FIELD(uint32_t, meanTmpTensorSize)       \
+  FIELD(uint32_t, varianceTmpTensorPos)    \
+  FIELD(uint32_t, varianceTmpTensorSize)   \
+  FIELD(uint32_t, tmpBufSize)              \
+  FIELD(uint32_t, oneTmpSize)              \
+  FIELD(uint32_t, firstTmpStartPos)        \
+  FIELD(uint32_t, secondTmpStartPos)       \
+  FIELD(uint32_t, thirdTmpStartPos)        \
+  FIELD(uint32_t, loopRound)               \
+  FIELD(uint32_t, inputRoundSize)          \
+  FIELD(uint32_t, inputTailSize)           \
+  FIELD(uint32_t, inputTailPos)            \
+  FIELD(uint32_t, meanVarRoundSize)        \
+  FIELD(uint32_t, meanVarTailSize)         \
+  FIELD(uint32_t, meanVarTailPos)          \
+  FIELD(uint32_t, bshCurLength)            \
+  FIELD(uint32_t, bsCurLength)
 
 #define OPWRIGHT_FIELDS_OF_LayerNormTiling(FIELD) \
-  FIELD(uint32_t, bLength)                        \
-  FIELD(uint32_t, sLength)                        \
-  FIELD(uint32_t, hLength)                        \
-  FIELD(uint32_t, originalHLength)                \
-  FIELD(uint32_t, inputXSize)                     \
-  FIELD(uint32_t, meanVarSize)                    \
-  FIELD(uint32_t, numberOfTmpBuf)                 \
-  FIELD(uint32_t, meanTmpTensorPos)               \
-  FIELD(uint32_t, meanTmpTensorSize)              \
-  FIELD(uint32_t, varianceTmpTensorPos)           \
-  FIELD(uint32_t, varianceTmpTensorSize)          \
-  FIELD(uint32_t, tmpBufSize)                     \
-  FIELD(uint32_t, oneTmpSize)                     \
-  FIELD(uint32_t, firstTmpStartPos)               \
-  FIELD(uint32_t, secondTmpStartPos)              \
-  FIELD(uint32_t, thirdTmpStartPos)               \
-  FIELD(uint32_t, loopRound)                      \
-  FIELD(uint32_t, inputRoundSize)                 \
-  FIELD(uint32_t, inputTailSize)                  \
-  FIELD(uint32_t, inputTailPos)                   \
-  FIELD(uint32_t, meanVarRoundSize)               \
-  FIELD(uint32_t, meanVarTailSize)                \
-  FIELD(uint32_t, meanVarTailPos)                 \
-  FIELD(uint32_t, bshCurLength)                   \
-  FIELD(uint32_t, bsCurLength)                    \
+  OPWRIGHT_BSH_FIELDS(FIELD)                      \
+  OPWRIGHT_NORM_BUFFER_FIELDS(FIELD)              \
   FIELD(float, lastDimValueBack)
 
 #define OPWRIGHT_FIELDS_OF_LayerNormSeparateTiling(FIELD) \
@@ -150,10 +140,7 @@
 
 #define OPWRIGHT_FIELDS_OF_LayerNormGradTiling(FIELD) \
   FIELD(uint32_t, stackBufferSize)                    \
-  FIELD(uint32_t, bLength)                            \
-  FIELD(uint32_t, sLength)                            \
-  FIELD(uint32_t, hLength)                            \
-  FIELD(uint32_t, originalHLength)                    \
+  OPWRIGHT_BSH_FIELDS(FIELD)                          \
   FIELD(uint32_t, oneCalSize)                         \
   FIELD(uint32_t, nohCalSize)                         \
   FIELD(uint32_t, loopNum)                            \
@@ -182,10 +169,7 @@
 
 #define OPWRIGHT_FIELDS_OF_LayerNormGradBetaTiling(FIELD) \
   FIELD(uint32_t, stackBufferSize)                        \
-  FIELD(uint32_t, bLength)                                \
-  FIELD(uint32_t, sLength)                                \
-  FIELD(uint32_t, hLength)                                \
-  FIELD(uint32_t, originalHLength)                        \
+  OPWRIGHT_BSH_FIELDS(FIELD)                              \
   FIELD(uint32_t, bshLength)                              \
   FIELD(uint32_t, bsLength)                               \
   FIELD(uint32_t, oneCalSize)                             \
@@ -203,10 +187,7 @@
   FIELD(uint32_t, reserved)
 
 #define OPWRIGHT_FIELDS_OF_RmsNormTiling(FIELD) \
-  FIELD(uint32_t, bLength)                      \
-  FIELD(uint32_t, sLength)                      \
-  FIELD(uint32_t, hLength)                      \
-  FIELD(uint32_t, originalHLength)              \
+  OPWRIGHT_BSH_FIELDS(FIELD)                    \
   FIELD(float, reciprocalOfHLength)             \
   FIELD(uint32_t, mainBshLength)                \
   FIELD(uint32_t, mainBsLength)                 \
@@ -246,57 +227,11 @@
   FIELD(uint32_t, d)                              \
   FIELD(uint32_t, hwAlignSize)                    \
   FIELD(uint32_t, dhwAlignSize)                   \
-  FIELD(uint32_t, inputXSize)                     \
-  FIELD(uint32_t, meanVarSize)                    \
-  FIELD(uint32_t, numberOfTmpBuf)                 \
-  FIELD(uint32_t, meanTmpTensorPos)               \
-  FIELD(uint32_t, meanTmpTensorSize)              \
-  FIELD(uint32_t, varianceTmpTensorPos)           \
-  FIELD(uint32_t, varianceTmpTensorSize)          \
-  FIELD(uint32_t, tmpBufSize)                     \
-  FIELD(uint32_t, oneTmpSize)                     \
-  FIELD(uint32_t, firstTmpStartPos)               \
-  FIELD(uint32_t, secondTmpStartPos)              \
-  FIELD(uint32_t, thirdTmpStartPos)               \
-  FIELD(uint32_t, loopRound)                      \
-  FIELD(uint32_t, inputRoundSize)                 \
-  FIELD(uint32_t, inputTailSize)                  \
-  FIELD(uint32_t, inputTailPos)                   \
-  FIELD(uint32_t, meanVarRoundSize)               \
-  FIELD(uint32_t, meanVarTailSize)                \
-  FIELD(uint32_t, meanVarTailPos)                 \
-  FIELD(uint32_t, bshCurLength)                   \
-  FIELD(uint32_t, bsCurLength)                    \
+  OPWRIGHT_NORM_BUFFER_FIELDS(FIELD)              \
   FIELD(float, factor)                            \
   FIELD(bool, smallShape)
 
-#define OPWRIGHT_FIELDS_OF_DeepNormTiling(FIELD) \
-  FIELD(uint32_t, bLength)                       \
-  FIELD(uint32_t, sLength)                       \
-  FIELD(uint32_t, hLength)                       \
-  FIELD(uint32_t, originalHLength)               \
-  FIELD(uint32_t, inputXSize)                    \
-  FIELD(uint32_t, meanVarSize)                   \
-  FIELD(uint32_t, numberOfTmpBuf)                \
-  FIELD(uint32_t, meanTmpTensorPos)              \
-  FIELD(uint32_t, meanTmpTensorSize)             \
-  FIELD(uint32_t, varianceTmpTensorPos)          \
-  FIELD(uint32_t, varianceTmpTensorSize)         \
-  FIELD(uint32_t, tmpBufSize)                    \
-  FIELD(uint32_t, oneTmpSize)                    \
-  FIELD(uint32_t, firstTmpStartPos)              \
-  FIELD(uint32_t, secondTmpStartPos)             \
-  FIELD(uint32_t, thirdTmpStartPos)              \
-  FIELD(uint32_t, loopRound)                     \
-  FIELD(uint32_t, inputRoundSize)                \
-  FIELD(uint32_t, inputTailSize)                 \
-  FIELD(uint32_t, inputTailPos)                  \
-  FIELD(uint32_t, meanVarRoundSize)              \
-  FIELD(uint32_t, meanVarTailSize)               \
-  FIELD(uint32_t, meanVarTailPos)                \
-  FIELD(uint32_t, bshCurLength)                  \
-  FIELD(uint32_t, bsCurLength)                   \
-  FIELD(float, lastDimValueBack)
+#define OPWRIGHT_FIELDS_OF_DeepNormTiling(FIELD) OPWRIGHT_FIELDS_OF_LayerNormTiling(FIELD)
 
 #define OPWRIGHT_FIELDS_OF_TopkTiling(FIELD) \
   FIELD(int32_t, tmpLocalSize)               \

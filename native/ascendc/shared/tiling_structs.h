@@ -1,10 +1,10 @@
-// native/ascendc/kernel/advanced/tiling/structs.h
-// The tiling structures as a kernel sees them.
+// native/ascendc/shared/tiling_structs.h
+// The tiling structures of the high-level API as a kernel sees them and as plain host code fills them.
 #pragma once
 
 #include <cstdint>
 
-#include "fields.h"
+#include "ascendc/shared/tiling_fields.h"
 
 namespace AscendC::tiling {
 
