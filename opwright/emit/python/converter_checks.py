@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from typing import TYPE_CHECKING
 
 from opwright.emit.python.errors import ConverterNodeError, ConverterParametersError
 from opwright.emit.python.prototypes import ATTRIBUTES
+from opwright.emit.python.source import Definition, first_line
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
@@ -88,12 +88,17 @@ def wanted(operator: OperatorFacts) -> str:
 def node_calls(function: Callable[..., object]) -> Iterator[ast.Call]:
     """Yield the calls that add nodes."""
     try:
-        text = textwrap.dedent(inspect.getsource(function))
+        # The whole file: the lines of a function alone, of a lambda in a dict, are no program.
+        lines, _ = inspect.findsource(function)
     except OSError:
         return  # typed in an interpreter
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and name_of(node.func) in NODES:
-            yield node
+    first = inspect.unwrap(function).__code__.co_firstlineno
+    for definition in ast.walk(ast.parse("".join(lines))):
+        if not isinstance(definition, Definition) or first_line(definition) != first:
+            continue
+        for node in ast.walk(definition):
+            if isinstance(node, ast.Call) and name_of(node.func) in NODES:
+                yield node
 
 
 def name_of(node: ast.expr) -> str:

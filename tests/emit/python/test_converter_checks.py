@@ -1,5 +1,5 @@
 """Converters that authors write: what contradicts the schema or the prototype is told."""
-# ruff: noqa: ANN001, ANN201, ARG001 - converters are written as TorchAir calls them
+# ruff: noqa: ANN001, ANN201, ARG001, ARG005 - converters are written as TorchAir calls them
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -55,6 +55,17 @@ def of_another_type(x, y=None, *, by=2.0):
 @pytest.mark.parametrize("converter", [good, positional, of_another_type])
 def test_what_fits_is_accepted(converter: Callable[..., object]) -> None:
     assert not message(converter)
+
+
+IN_A_TABLE = {
+    "good": lambda x, y=None, *, by=2.0: custom_op("Twice", x, y, by),
+    "short": lambda x, y=None, *, by=2.0: custom_op("Twice", x, y),
+}
+
+
+def test_lambdas_of_a_table_are_read_each_alone() -> None:
+    assert not message(IN_A_TABLE["good"])
+    assert "2 values" in message(IN_A_TABLE["short"])
 
 
 def other_input(x, y=None, *, by=2.0):
