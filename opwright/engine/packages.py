@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Prototype
 
-__all__ = ["installed"]
+__all__ = ["installed", "installed_types"]
 
 
 def installed(op_type: str) -> Prototype | None:
@@ -30,6 +30,18 @@ def installed(op_type: str) -> Prototype | None:
         if found is not None:
             return found
     return None
+
+
+def installed_types() -> Iterator[str]:
+    """Yield the types that installed operator packages declare.
+
+    Raises
+    ------
+    PrototypeError
+        OPW-K002.
+    """
+    for header in headers(os.environ):
+        yield from of_header(header, header.stat().st_mtime_ns)
 
 
 def headers(environ: Mapping[str, str]) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from opwright.aclnn.prototype import PrototypeError
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.engine import attention_prototypes, custom
 from opwright.engine.attention_prototypes import SPARSE_ATTENTION
-from opwright.engine.packages import installed
+from opwright.engine.packages import installed, installed_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,14 @@ def find(op_type: str) -> Prototype | None:
 
 
 def types() -> tuple[str, ...]:
-    """Return CANN's operator types."""
-    return (*texts(), *basic())
+    """Return the operator types of installed packages, and CANN's.
+
+    Raises
+    ------
+    PrototypeError
+        OPW-K002: a header of an installed package cannot be read.
+    """
+    return tuple(dict.fromkeys((*installed_types(), *texts(), *basic())))
 
 
 def attribute_type(kind: str) -> str:

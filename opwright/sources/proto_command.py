@@ -113,14 +113,18 @@ def prototype_of(op_type: str) -> Prototype:
 
     Raises
     ------
+    PrototypeError
+        OPW-K002: a header of an installed package cannot be read.
     UnknownTypeError
         OPW-S010.
     """
-    from opwright.engine.prototypes import find, types  # noqa: PLC0415 - as above
+    from opwright.engine.packages import installed  # noqa: PLC0415 - as above
+    from opwright.engine.prototypes import of_torchair, types  # noqa: PLC0415 - as above
     from opwright.errors import nearest_first  # noqa: PLC0415 - as above
     from opwright.sources.errors import UnknownTypeError  # noqa: PLC0415 - as above
 
-    found = find(op_type)
+    # Not `find`: for a type that it does not know it imports torch, to ask kernels of this process.
+    found = installed(op_type) or of_torchair(op_type)
     if found is None:
         known = nearest_first(op_type, types())
         raise UnknownTypeError(

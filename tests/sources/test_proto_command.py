@@ -186,6 +186,16 @@ def test_a_package_s_prototype_comes_first(tmp_path: Path, monkeypatch: pytest.M
     assert show("Cast").stdout == own
 
 
+def test_a_package_s_type_is_named_for_one_like_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "op_proto" / "inc"
+    folder.mkdir(parents=True)
+    (folder / "op_proto.h").write_text(CAST.replace("Cast", "SoftSilver"))
+    monkeypatch.setenv("ASCEND_CUSTOM_OPP_PATH", str(tmp_path))
+    assert "  allowed: SoftSilver, " in str(show("SoftSliver").exception)
+
+
 def test_a_type_that_nobody_declares_is_told_with_those_like_it() -> None:
     text = str(show("GroupNormSwich").exception)
     assert text.startswith(
