@@ -177,12 +177,20 @@ def read_entries(inputs: Inputs) -> Entries:
 
 
 def derivative_places(file: Path | None, entries: Sequence[Entry]) -> dict[str, Place]:
-    """Return where the derivatives of operators stand."""
+    """Return where the derivatives of operators stand.
+
+    The two files may write a type or default of one operator differently.
+    """
     if file is None:
         return {}
     read, _ = read_derivatives(text_of(file), VERSIONS, where=shown(file))
-    used = {entry.schema for entry in entries if entry.facts.autograd is not None}
-    return {each.schema.full_name: each.place for each in read if each.schema in used}
+    schemas = {entry.facts.name: entry.schema for entry in entries if entry.facts.autograd}
+    places: dict[str, Place] = {}
+    for each in read:
+        name = each.schema.full_name
+        if name in schemas and (name not in places or each.schema == schemas[name]):
+            places[name] = each.place
+    return places
 
 
 def select(

@@ -90,6 +90,17 @@ def test_a_formula_has_to_give_what_has_no_default_in_cpp(tmp_path: Path) -> Non
         emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
 
 
+def test_the_place_of_a_derivative_whose_default_is_written_differently(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "- func: npu_t(Tensor x, float alpha=1.0) -> Tensor\n  op_api: all_version\n",
+        "backward:\n- name: npu_t(Tensor x, float alpha=1) -> Tensor\n  x: grad * alpha\n",
+    )
+    (place,) = read_entries(read_inputs([tmp_path])).derivatives.items()
+    assert place[0] == "npu_t"
+    assert str(place[1]).endswith("derivatives.yaml:2")
+
+
 def test_a_derivative_that_names_nothing_is_told_with_its_place(tmp_path: Path) -> None:
     write(
         tmp_path,
