@@ -10,12 +10,13 @@ from opwright.aclnn.prototype import (
     input_parameter,
     output_parameter,
 )
+from opwright.aclnn.reg_op import write_reg_op
 from opwright.sources.prototypes import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from opwright.aclnn.prototype import Attribute, Port, Prototype
+    from opwright.aclnn.prototype import Prototype
     from opwright.aclnn.signature import AclnnSignature, Parameter
 
 __all__ = ["emit_api", "emit_headers", "emit_prototypes"]
@@ -105,7 +106,7 @@ def emit_api(prototypes: Iterable[Prototype]) -> str:
                 GRAPH_TYPE.format(
                     op_type=prototype.op_type,
                     function=functions[-1].name,
-                    prototype=emit_prototype(prototype),
+                    prototype=write_reg_op(prototype),
                 )
             )
     return "\n".join(parts)
@@ -173,51 +174,4 @@ def const_outputs(parameter: Parameter) -> str:
 
 def emit_prototypes(prototypes: Iterable[Prototype]) -> str:
     """Return op_proto.h, for programs that build graphs in C++."""
-    return PROTOTYPES.format(prototypes="\n".join(map(emit_prototype, prototypes)))
-
-
-def emit_prototype(prototype: Prototype) -> str:
-    """Return an operator's REG_OP."""
-    lines = [f"REG_OP({prototype.op_type})"]
-    inputs = {"required": "INPUT", "optional": "OPTIONAL_INPUT", "dynamic": "DYNAMIC_INPUT"}
-    lines += [
-        f"    .{inputs[port.presence]}({port.name}, {types_of(port)})" for port in prototype.inputs
-    ]
-    lines += [
-        f"    .{'DYNAMIC_OUTPUT' if port.presence == 'dynamic' else 'OUTPUT'}"
-        f"({port.name}, {types_of(port)})"
-        for port in prototype.outputs
-    ]
-    lines += [f"    .{attribute_line(attribute)}" for attribute in prototype.attributes]
-    return "\n".join([*lines, f"    .OP_END_FACTORY_REG({prototype.op_type});\n"])
-
-
-def types_of(port: Port) -> str:
-    """Return the dtypes of a port in REG_OP."""
-    return f"ge::TensorType({{{', '.join(dict.fromkeys(port.dtypes))}}})"
-
-
-def attribute_line(attribute: Attribute) -> str:
-    """Return an attribute of REG_OP."""
-    kind = attribute.type_name
-    if attribute.required:
-        return f"REQUIRED_ATTR({attribute.name}, {kind})"
-    return f"ATTR({attribute.name}, {kind}, {initialiser(attribute.default, kind)})"
-
-
-def initialiser(value: object, kind: str) -> str:
-    """Return a default in C++."""
-    match value:
-        case None:
-            return {"String": '""', "Bool": "false"}.get(
-                kind, "{}" if kind.startswith("List") else "0"
-            )
-        case bool():
-            return str(value).lower()
-        case str():
-            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-            return f'"{escaped}"'
-        case tuple():
-            return "{" + ", ".join(initialiser(each, "") for each in value) + "}"
-        case _:
-            return str(value)
+    return PROTOTYPES.format(prototypes="\n\n".join(map(write_reg_op, prototypes)))

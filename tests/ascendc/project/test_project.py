@@ -261,7 +261,7 @@ def test_functions_headers_and_prototypes() -> None:
         in header
     )
     reg_op = emit_prototypes([PROTOTYPE])
-    assert "    .OPTIONAL_INPUT(y, ge::TensorType({DT_FLOAT16, DT_INT32}))\n" in reg_op
+    assert "    .OPTIONAL_INPUT(y, TensorType({DT_FLOAT16, DT_INT32}))\n" in reg_op
     assert '    .ATTR(mode, String, "sum")\n' in reg_op
     assert str(derive(PROTOTYPE).functions[0]).startswith("aclnnAddCustom(const aclTensor *x")
 
