@@ -2,7 +2,8 @@
 
 command, gen_command   the two verbs
 build                  a project -> a wheel, step by step; progress: what is shown of it
-sources                a project -> facts and emitted files; writer: these on disk
+sources                a project -> facts and emitted files; versions: for which torch
+writer                 emitted files on disk; inside: nothing outside of a folder is touched
 toolchain, compile     compiler, torch and torch_npu; sources -> objects -> library
 cache, message         compiled units by content; the compiler's first error for a person
 symbols                proof that a library uses only the stable ABI

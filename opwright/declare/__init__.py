@@ -4,10 +4,11 @@ Nothing here imports torch. What one line shows to be wrong is raised at that li
 several fields is found by `opwright.validate`.
 
 operator_set     how an author declares: `OperatorSet`; loading: into this process
-declared_operator   what its decorator leaves in place of a function
+declared_operator   what its decorator leaves in place of the reference function
 fields           what the author wrote -> data; reserved: names that cannot be used
 operator         what was declared: `Operator`, `Declaration`
-schema           PyTorch's schema grammar; function_schema: from a typed function; defaults
+schema           what a schema says; schema_text: PyTorch's grammar -> it; defaults
+function_schema  a typed function -> schema
 rules            shapes and dtypes as an author writes them
 dims, sizes, scope, requirements   texts with named dimensions -> shape and checks (data)
 words            what a failed check says

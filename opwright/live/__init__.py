@@ -12,6 +12,7 @@ fake          Meta kernel; composite: operators made of others
 autograd, functional, batching, autocast, factory    one dispatch key each
 existing      what operators of other libraries lack; converters: TorchAir's, for both
 proof         what only running a reference shows; samples: what it is run with
+errors        what can go wrong when operators are loaded, and when their Python parts run
 _boxed, _aclnn    native modules: boxed autograd and NPU kernels
 """
 

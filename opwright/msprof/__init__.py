@@ -7,7 +7,7 @@ kinds       which unit of the chip a task would have used, its operands
 timeline    msprof_*.json: host calls, tasks by stream, what overlaps
 tables      op_summary, op_statistic, api_statistic, task_time
 export      a folder of results
-command     the command line
+command     the command line; errors
 """
 
 from __future__ import annotations

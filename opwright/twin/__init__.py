@@ -19,6 +19,8 @@ autoload      torch without its back ends
 activation    the twin in this process
 hardware      is there a real CANN with a real NPU?
 launch        the command line of `opwright run` -> the process to start
+options       options of verbs that run on the twin; text: what they show
+guard         guarded memory of this process
 coverage      which functions of CANN the libraries implement, refuse or lack
 doctor        what is installed, what is wrong, how to mend it
 kernels       reference functions that stand in for custom operators' kernels

@@ -6,8 +6,9 @@ parameters, aclnn_call    what an aclnn function gets, and the header that calls
 operators, units          schemas, Meta kernels, NPU kernels
 autograd                  derivatives
 functionalization         mutating operators under functionalization
-stable                    the same on libtorch's stable ABI
+classic, stable           all units with torch's C++ API; on libtorch's stable ABI alone
 helpers                   small functions that the units share
+errors
 """
 
 from __future__ import annotations

@@ -6,9 +6,12 @@ source, scopes          the author's functions, taken from the declaration's fil
 kernels                 those functions and derived ones, and their registration
 meta                    Meta kernels where C++ cannot have them
 prototypes, ge, converters   graph mode: REG_OP text, GE API, TorchAir's converters
+converter_checks, converter_samples   whether an author's fits, what converters support
+raw_ops, raw_names      graph-building functions of prototypes, as TorchAir's build makes them
 suite, twin_kernels     tests from the samples, on opwright's twin too
 project, package        what builds it, what loads it
 annotations, names, module, text   how Python is written
+errors                  what keeps a declaration's Python from being shipped
 """
 
 from __future__ import annotations

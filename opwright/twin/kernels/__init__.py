@@ -12,17 +12,15 @@ From the operator's prototype follow the C signatures of its two phases; a small
 exports them is emitted, compiled once and put where torch_npu looks. When the operator's task runs
 on its stream, the function gets its arguments as torch tensors over device memory.
 
-signature   the C signature of an aclnn function, and its text (pure)
-prototype   an operator's inputs, attributes and outputs -> its signatures (pure)
-reg_op      REG_OP text -> prototype (pure)
-op_def      an operator project's OpDef class -> prototype (pure)
-source      what `kernel` was given -> prototype or signature
+source      what `kernel` was given -> prototype or signature (opwright.aclnn)
 emit        signatures -> C++ (pure)
 library     C++ -> an operator package with libcust_opapi.so, cached
 registry    which function runs which operator; the decorator
 process     the package of this process, where torch_npu finds the kernels that it declares
-files       kernel files: Python and C++, named on the command line
-arguments   what the native side hands over -> torch tensors and Python values
+packages    where torch_npu looks for operator packages: those of an environment
+files       kernel files: Python and C++, named on the command line; compiled: those in C++
+declared    a declaration as a kernel file
+arguments   what the native side hands over -> torch tensors and Python values; dtypes: by number
 bridge      the native side calls the function
 command     `opwright kernels`
 """
