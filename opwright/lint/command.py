@@ -120,7 +120,7 @@ def write(file: Path, text: str) -> None:
     LintOutputError
         OPW-C062.
     """
-    from opwright.command_line.files import write_atomically  # noqa: PLC0415
+    from opwright.command_line.files import write_atomically  # noqa: PLC0415 - as above
     from opwright.lint.errors import LintOutputError  # noqa: PLC0415 - as above
 
     try:

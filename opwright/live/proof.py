@@ -19,10 +19,11 @@ from opwright.live.errors import (
     WrittenArgumentError,
 )
 from opwright.live.samples import sample_arguments
+from opwright.shipped.support import flat
 from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from opwright.declare.operator import Declaration, Operator
     from opwright.declare.sample import Sample
@@ -186,15 +187,6 @@ class Run:
         )
         if not is_same:
             raise OtherResultError(where=place, got="another tensor", allowed=[argument.name])
-
-
-def flat(value: object) -> Iterator[torch.Tensor]:
-    """Yield the tensors of a value."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from flat(each)
 
 
 def memory(tensor: torch.Tensor) -> int:

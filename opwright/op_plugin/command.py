@@ -109,7 +109,7 @@ def patch(
     Nothing in the tree is changed. What the patch leaves out is told on standard error; then the
     exit code is 1.
     """
-    from opwright.command_line.files import write_atomically  # noqa: PLC0415
+    from opwright.command_line.files import write_atomically  # noqa: PLC0415 - as above
     from opwright.op_plugin.patch import make_patch  # noqa: PLC0415 - as above
 
     made = make_patch(paths, tree)

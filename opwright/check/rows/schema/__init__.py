@@ -1,8 +1,8 @@
 """The schema says what it seems to say, and callers of the last release can still call it.
 
 PyTorch accepts schemas that nobody can use: `int k=None` is registered without a word and hands the
-kernel a None that C++ reads as garbage; a result may be annotated
-with an alias set that no argument has. The row reads the schema as the dispatcher has it:
+kernel a None that C++ reads as garbage; a result may be annotated with an alias set that no
+argument has. The row reads the schema as the dispatcher has it:
 
 * each default is a value of the argument's type;
 * names of arguments are such as torch's compilers can pass;
