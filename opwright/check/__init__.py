@@ -23,7 +23,7 @@ What examines runs in a worker, and needs torch:
 target         what the user names -> subjects
 subject        an operator under check
 samples        a declaration -> samples of its arguments, large to small; and samples -> tensors
-row            what a row is (no torch); rows: one module per row, and the table of all
+row            what a row is (no torch); rows: one module or package per row, and the table of all
 observe        what rows look with, and share: other ways to run, memory, tensors, deviations
 bench          what a row works with: samples, calls, where it reports
 examine        subjects and rows -> outcomes, in this process
