@@ -28,6 +28,7 @@ __all__ = [
     "base",
     "call_with_grad",
     "cotangents",
+    "dependent",
     "differentiable_inputs",
     "differentiable_outputs",
     "dot",
@@ -189,6 +190,28 @@ def jittered(values: Values, point: int) -> Values:
         return tensor + (tensor.mean() - tensor) * share.abs()
 
     return replaced(values, list(values), moved)
+
+
+def dependent(subject: Subject, values: Values, place: str) -> Tensors:
+    """Return where results of the reference change with one input, by place of a result.
+
+    That of a result of which this cannot be told is left out.
+    """
+
+    def moved(at: str, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor + random_like(tensor, f"move of {at}") / 16 if at == place else tensor.clone()
+
+    try:
+        with torch.no_grad():
+            before = flat(subject.expected(replaced(values, list(values), lambda _, t: t.clone())))
+            after = flat(subject.expected(replaced(values, list(values), moved)))
+    except Exception:  # noqa: BLE001 - user code: the input moved out of what is allowed
+        return {}
+    return {
+        name: result != after[name]
+        for name, result in before.items()
+        if name in after and result.shape == after[name].shape
+    }
 
 
 def reference_slope(

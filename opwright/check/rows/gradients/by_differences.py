@@ -8,6 +8,7 @@ import torch
 
 from opwright.check.bench import EagerCallError
 from opwright.check.observe.differentiated import (
+    dependent,
     differentiable_inputs,
     dot,
     jittered,
@@ -128,7 +129,7 @@ def compared(
     judged = False
     on_cpu = {name: grad.cpu() for name, grad in grads_of.items()}
     for place, tensor in differentiable_inputs(subject, values).items():
-        floor = rounding(results, grads_of, tensor)
+        floor = rounding(results, grads_of, tensor, dependent(subject, values, place))
         for what, direction in directions(tensor, place):
             want = reference_slope(subject, values, on_cpu, place, direction)
             if want is None:

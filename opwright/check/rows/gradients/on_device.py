@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.check.bench import EagerCallError
-from opwright.check.observe.differentiated import differentiable_inputs
+from opwright.check.observe.differentiated import dependent, differentiable_inputs
 from opwright.check.observe.tensors import on_device
 from opwright.check.rows.gradients.by_differences import confirmed
 from opwright.check.rows.gradients.calls import (
@@ -64,7 +64,8 @@ def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding
     call, grads_of = judged_call(bench, sample, values, bench.device)
     try:
         same = cpu_gradients(bench, sample, values, grads_of)
-        exact = cpu_gradients(bench, sample, best_precision(bench, sample), grads_of)
+        wide = best_precision(bench, sample)
+        exact = cpu_gradients(bench, sample, wide, grads_of)
         grads = call.pull(grads_of)
         bench.synchronize()
     except Exception as error:  # noqa: BLE001 - user code
@@ -72,7 +73,8 @@ def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
         return told(bench, sample, fault, error)
     for place, leaf in call.leaves.items():
-        floor = rounding(call.results, grads_of, leaf)
+        changed = dependent(bench.subject, wide, place)
+        floor = rounding(call.results, grads_of, leaf, changed)
         text = apart(grads[place], exact[place], same[place], floor)
         if text is not None:
             got = grads[place]

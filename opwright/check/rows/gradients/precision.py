@@ -22,14 +22,17 @@ def of_terms(dtype: torch.dtype) -> float:
     return SLACK.get(dtype.to_real(), 1e-2)
 
 
-def rounding(results: Tensors, grads_of: Tensors, tensor: torch.Tensor) -> torch.Tensor:
+def rounding(
+    results: Tensors, grads_of: Tensors, tensor: torch.Tensor, dependent: Tensors
+) -> torch.Tensor:
     """Return how large each element of a gradient may be by rounding alone.
 
     A sum of rounded terms is known up to `n u / (1 - n u)` of their sizes added up, however small
     the sum itself is: n roundings, each of a share u (N. J. Higham, Accuracy and Stability of
     Numerical Algorithms, 2nd edition, 2002, sections 3.1 and 4.2). What the terms were nobody knows
     afterwards. By the product rule those of `y = x^p * ...` are `p y / x` times the gradient of y:
-    so large they are taken to be.
+    so large they are taken to be. Elements that the input does not change, such as masked ones,
+    have no terms.
 
     Parameters
     ----------
@@ -37,6 +40,8 @@ def rounding(results: Tensors, grads_of: Tensors, tensor: torch.Tensor) -> torch
         What the operator computed, and the gradients of it.
     tensor
         The input.
+    dependent
+        By result: which elements the input changes. All do of a result that is not there.
     """
     sizes = tensor.detach().abs().double().cpu()
     largest = most(sizes)
@@ -45,7 +50,10 @@ def rounding(results: Tensors, grads_of: Tensors, tensor: torch.Tensor) -> torch
     u = moved = 0.0
     for name, grad in grads_of.items():
         u = max(u, unit_roundoff(results[name]))
-        moved = max(moved, most((results[name].detach() * grad).abs().cpu()))
+        terms = (results[name].detach() * grad).abs().cpu()
+        changed = dependent.get(name)
+        known = changed is not None and changed.shape == terms.shape
+        moved = max(moved, most(terms[changed] if known else terms))
     share = min(ROUNDINGS * u, 0.5)  # of eight bits little is left
     at_least = sizes.nan_to_num(largest).clamp(min=LEAST_SHARE * largest)
     return share / (1 - share) * moved / at_least

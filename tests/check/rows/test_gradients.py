@@ -1,0 +1,52 @@
+"""What an operator fills in does not hide that its gradient is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import opwright.twin  # before torch, which loads torch_npu
+
+# isort: split
+import torch_npu  # noqa: F401
+
+import opwright as ow
+from opwright.check.examine import examine_operator
+from opwright.check.rows import row
+from opwright.check.target import subjects_of_set
+
+if TYPE_CHECKING:
+    import torch
+
+pytestmark = pytest.mark.twin
+
+RIGHT = "grad.masked_fill(mask, 0)"
+
+
+@pytest.mark.parametrize(
+    ("formula", "kinds"),
+    [
+        (RIGHT, set()),
+        (f"-{RIGHT}", {"wrong-gradient"}),
+        ("grad * 1", {"wrong-gradient"}),
+        ("grad * 0", {"silent-zero"}),
+    ],
+)
+def test_a_large_number_that_is_filled_in_hides_no_fault(formula: str, kinds: set[str]) -> None:
+    ops = ow.OperatorSet("opwright_test_masks")
+
+    @ops.operator(
+        "masked(Tensor x, Tensor mask) -> Tensor",
+        shapes={"x": "*s", "mask": "*s"},
+        dtypes={"x": "float32", "mask": "bool"},
+        backward={"x": formula},
+        samples=[ow.sample(x=ow.tensor(4, 8), mask=ow.tensor(4, 8, dtype="bool"))],
+    )
+    def masked(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return x.masked_fill(mask, -1e9)
+
+    assert masked.name == "masked"
+    subject, *_ = subjects_of_set(ops)
+    outcomes = examine_operator(subject, [row("gradients")])
+    assert {finding.kind.name for each in outcomes for finding in each.findings} == kinds
