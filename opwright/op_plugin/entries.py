@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from opwright.declare.errors import UnknownNameError
 from opwright.declare.rules import Cpp
 from opwright.derive import derive
-from opwright.errors import DiagnosticsError
+from opwright.errors import DiagnosticsError, nearest_first
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
 from opwright.op_plugin.inputs import shown, text_of
 from opwright.op_plugin.keys import ENTRY_SPECIAL, GEN_SPECIAL, check_keys
 from opwright.sources.derivatives import read_derivatives
+from opwright.sources.errors import EntryError
 from opwright.sources.gen_opapi import inherited, new_outputs
 from opwright.sources.op_plugin import known_versions, read_op_plugin
 from opwright.sources.versions import minor, read_versions
@@ -28,13 +31,18 @@ if TYPE_CHECKING:
     from opwright.declare.place import Place
     from opwright.declare.schema import Schema
     from opwright.derive.facts import OperatorFacts, SetFacts
+    from opwright.errors import OpwrightError
     from opwright.op_plugin.inputs import Inputs
+    from opwright.sources.derivatives import Derivative
     from opwright.sources.imported import Imported
     from opwright.sources.versions import Minor
     from opwright.sources.yaml_text import Located, Value
 
 __all__ = ["NAMESPACE", "TORCH", "Entries", "Entry", "read_entries"]
 
+# Keys of a derivative that are no gradients.
+NO_INPUTS = frozenset({"name", "version", "output_differentiability", "dispatch"})
+RESULT = re.compile(r"result\d*")
 # op-plugin registers all its operators there.
 NAMESPACE = "npu"
 # The pair of torch and torch_npu that entries are read for, and that the headers in text/ are for.
@@ -185,12 +193,39 @@ def derivative_places(file: Path | None, entries: Sequence[Entry]) -> dict[str, 
         return {}
     read, _ = read_derivatives(text_of(file), VERSIONS, where=shown(file))
     schemas = {entry.facts.name: entry.schema for entry in entries if entry.facts.autograd}
+    names = {entry.facts.name for entry in entries}
     places: dict[str, Place] = {}
     for each in read:
         name = each.schema.full_name
+        if name in names:
+            check_inputs(each)
         if name in schemas and (name not in places or each.schema == schemas[name]):
             places[name] = each.place
     return places
+
+
+def check_inputs(derivative: Derivative) -> None:
+    """Check that the keys of a derivative are its own, arguments, or results (formulas forwards).
+
+    Raises
+    ------
+    EntryError
+        OPW-S002.
+    """
+    schema = derivative.schema
+    arguments = [argument.name for argument in schema.arguments]
+    results = {result.name for result in schema.results if result.name}
+    for key, value in derivative.kept:
+        inputs = [name.strip() for name in key.split(",")]
+        unknown = [name for name in inputs if name not in {*arguments, *results}]
+        if key in NO_INPUTS or value is None or not unknown or RESULT.fullmatch(key):
+            continue
+        raise EntryError(
+            where=f"{derivative.place}, operator {schema.full_name}",
+            got=repr(unknown[0]),
+            allowed=nearest_first(unknown[0], arguments),
+            fix="name an argument of the operator",
+        )
 
 
 def select(
@@ -310,10 +345,18 @@ def checked(declaration: Declaration) -> tuple[str, ...]:
     try:
         return tuple(map(str, check(declaration)))
     except DiagnosticsError as error:
-        errors = [each for each in error.errors if each.id not in PERMITTED]
+        errors = [
+            each for each in error.errors if each.id not in PERMITTED and not is_word_of_cpp(each)
+        ]
         if errors:
             raise type(error)(where=error.where, errors=errors, warnings=error.warnings) from None
         return tuple(map(str, error.warnings))
+
+
+def is_word_of_cpp(error: OpwrightError) -> bool:
+    """Tell whether an error is that a formula has true or false, which are no names in C++."""
+    is_formula = "backward " in error.where
+    return is_formula and error.id == UnknownNameError.id and error.got in {"'true'", "'false'"}
 
 
 def fact_of(facts: SetFacts, name: str) -> OperatorFacts:

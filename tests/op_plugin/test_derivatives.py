@@ -90,6 +90,53 @@ def test_a_formula_has_to_give_what_has_no_default_in_cpp(tmp_path: Path) -> Non
         emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
 
 
+@pytest.mark.parametrize(
+    ("formula", "told"),
+    [
+        ("grad // 2", "comment"),
+        ("grad * (y ** 2)", "pow"),
+        ("grad @ y", "matmul"),
+        ("grad * (0 < k < 3)", "compares"),
+        ("grads[1] * y", r"grads\[0\]"),
+        ("grads[-1] * y", r"grads\[0\]"),
+        ("grad.sum(dim=0)", "by name"),
+        ("'grad.sum([0, 1])'", "braces"),
+        ("grad if k else y", "no such expression"),
+    ],
+)
+def test_what_is_python_alone_is_refused(tmp_path: Path, formula: str, told: str) -> None:
+    schema = "npu_t(Tensor x, Tensor y, int k) -> Tensor"
+    write(
+        tmp_path,
+        f"- func: {schema}\n  op_api: all_version\n",
+        f"backward:\n- name: {schema}\n  x: {formula}\n",
+    )
+    with pytest.raises(OpwrightError, match=f"(?s)OPW-E102.*{told}"):
+        emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
+
+
+def test_words_and_braces_of_cpp_stay(tmp_path: Path) -> None:
+    schema = "npu_t(Tensor x) -> Tensor"
+    write(
+        tmp_path,
+        f"- func: {schema}\n  op_api: all_version\n",
+        f"backward:\n- name: {schema}\n  x: 'grad.sum({{0, 1}}, true).neg()'\n",
+    )
+    text = emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
+    assert "return {grads[0].sum({0, 1}, true).neg()};" in text["csrc/autograd.cpp"]
+
+
+def test_a_gradient_of_what_is_no_argument_is_told(tmp_path: Path) -> None:
+    schema = "npu_t(Tensor self) -> Tensor"
+    write(
+        tmp_path,
+        f"- func: {schema}\n  op_api: all_version\n",
+        f"backward:\n- name: {schema}\n  slef: grad\n  result: auto_linear\n",
+    )
+    with pytest.raises(OpwrightError, match=r"(?s)OPW-S002.*derivatives.yaml:2.*'slef'.*self"):
+        read_entries(read_inputs([tmp_path]))
+
+
 def test_the_place_of_a_derivative_whose_default_is_written_differently(tmp_path: Path) -> None:
     write(
         tmp_path,

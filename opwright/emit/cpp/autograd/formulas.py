@@ -141,6 +141,12 @@ class Translation:
         value = formula_value(node, self.code.code.facts.operator, self.code.code.facts.outputs)
         if value is not None:
             return self.value(value)
+        if (words := python_alone(node, len(self.code.code.facts.outputs))) is not None:
+            raise CppRuleError(
+                where=f"{self.code.code.where}, backward {self.text.data.decode()!r}",
+                got=f"{ast.unparse(node)}: {words}",
+                fix="write the formula as C++, or call an operator whose kernel computes it",
+            )
         match node:
             case ast.Constant(str(text)):
                 return message(text)
@@ -195,6 +201,35 @@ class Translation:
                 fix="give the argument in the formula",
             )
         return literal(value)
+
+
+def python_alone(node: ast.expr, outputs: int) -> str | None:
+    """Return what is not C++, or something else there, in an expression; None if it is C++.
+
+    Parameters
+    ----------
+    outputs
+        The number of results.
+    """
+    match node:
+        case ast.BinOp(op=ast.FloorDiv()):
+            return "// begins a comment in C++"
+        case ast.BinOp(op=ast.Pow()):
+            return "C++ has no **; tensors have pow()"
+        case ast.BinOp(op=ast.MatMult()):
+            return "C++ has no @; tensors have matmul()"
+        case ast.Compare(ops=[_, _, *_]):
+            return "C++ compares the first result, true or false, with the rest"
+        case ast.Subscript(ast.Name("grads")):
+            last = outputs - 1
+            return f"there are grads[0] to grads[{last}]" if last else "there is grads[0]"
+        case ast.Call(ast.Attribute(), keywords=[_, *_]):
+            return "C++ has no arguments by name"
+        case ast.List():
+            return "lists of C++ have braces"
+        case ast.IfExp() | ast.Lambda() | ast.JoinedStr() | ast.Slice() | ast.Starred():
+            return "C++ has no such expression"
+    return None
 
 
 def inner_expressions(node: ast.expr) -> Iterator[ast.expr]:
