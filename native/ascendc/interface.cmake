@@ -1,8 +1,9 @@
 # native/ascendc/interface.cmake
-# Writes FILE, a header with a number for the content of all headers in FOLDERS: what is compiled against others must
-# be compiled again. cmake -DFILE=... -DFOLDERS=a,b -P interface.cmake
+# Writes FILE, a header with a number for the content of all headers in FOLDERS and of the header CODES: what is compiled
+# against others must be compiled again. cmake -DFILE=... -DFOLDERS=a,b -DCODES=... -P interface.cmake
 string(REPLACE "," ";" FOLDERS "${FOLDERS}")
-set(hashes "")
+file(SHA256 ${CODES} hash)
+set(hashes "${hash}\n")
 foreach(folder IN LISTS FOLDERS)
   file(GLOB_RECURSE headers RELATIVE ${folder} ${folder}/*.h)
   list(SORT headers)

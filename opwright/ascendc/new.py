@@ -299,7 +299,11 @@ def dtype_lines(prototype: Prototype, columns: Columns) -> str:
         if own != of_input and len(set(own)) == 1:
             value = f"ge::DT_{own[0]}"
         elif own != of_input:
-            *others, last = dict(zip(of_input, own, strict=True)).items()
+            pairs = list(dict.fromkeys(zip(of_input, own, strict=True)))
+            if len(pairs) > len(dict(pairs)):
+                allowed = ", ".join(f"{one} to {other}" for one, other in pairs)
+                lines.append(f"  // Choose, perhaps by an attribute: {allowed}.")
+            *others, last = dict(pairs).items()
             tests = (f"{value} == ge::DT_{one} ? ge::DT_{other}" for one, other in others)
             value = " : ".join([*tests, f"ge::DT_{last[1]}"])
         lines.append(f"  context->SetOutputDataType({i}, {value});")

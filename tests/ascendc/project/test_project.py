@@ -331,6 +331,16 @@ def test_a_new_kernel_converts_what_it_copies() -> None:
     assert "// No instruction converts these dtypes in one step" in kernel(("int8", "fp32"))
 
 
+def test_a_new_project_says_where_the_dtype_of_an_output_is_to_be_chosen() -> None:
+    def host(*pairs: tuple[str, str]) -> str:
+        (prototype,), _ = parse_msopgen(json.dumps(converting(*pairs)), Place("x.json"))
+        return emit_project(prototype, chip="ascend910b")["op_host/my_scale.cpp"]
+
+    choice = "// Choose, perhaps by an attribute: FLOAT16 to FLOAT16, FLOAT16 to FLOAT.\n"
+    assert choice in host(("fp16", "fp16"), ("fp16", "fp32"))
+    assert "// Choose" not in host(("fp16", "fp32"), ("fp32", "fp16"))
+
+
 CONVERTED = """
 from tests.twin.aclnn_calls import call
 torch.manual_seed(0)
