@@ -37,16 +37,16 @@ def test_a_large_number_that_is_filled_in_hides_no_fault(formula: str, kinds: se
     ops = ow.OperatorSet("opwright_test_masks")
 
     @ops.operator(
-        "masked(Tensor x, Tensor mask) -> Tensor",
+        "filled_by_mask(Tensor x, Tensor mask) -> Tensor",
         shapes={"x": "*s", "mask": "*s"},
         dtypes={"x": "float32", "mask": "bool"},
         backward={"x": formula},
         samples=[ow.sample(x=ow.tensor(4, 8), mask=ow.tensor(4, 8, dtype="bool"))],
     )
-    def masked(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def filled_by_mask(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return x.masked_fill(mask, -1e9)
 
-    assert masked.name == "masked"
+    assert filled_by_mask.name == "filled_by_mask"
     subject, *_ = subjects_of_set(ops)
     outcomes = examine_operator(subject, [row("gradients")])
     assert {finding.kind.name for each in outcomes for finding in each.findings} == kinds
