@@ -192,25 +192,32 @@ def jittered(values: Values, point: int) -> Values:
     return replaced(values, list(values), moved)
 
 
-def dependent(subject: Subject, values: Values, place: str) -> Tensors:
-    """Return where results of the reference change with one input, by place of a result.
+def dependent(subject: Subject, values: Values, places: Collection[str]) -> dict[str, Tensors]:
+    """Return where results of the reference change with an input, by place of input and result.
 
     That of a result of which this cannot be told is left out.
     """
 
-    def moved(at: str, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor + random_like(tensor, f"move of {at}") / 16 if at == place else tensor.clone()
+    def computed(place: str | None) -> Tensors:
+        def moved(at: str, tensor: torch.Tensor) -> torch.Tensor:
+            if at != place:
+                return tensor.clone()
+            return tensor + random_like(tensor, f"move of {at}") / 16
 
-    try:
-        with torch.no_grad():
-            before = flat(subject.expected(replaced(values, list(values), lambda _, t: t.clone())))
-            after = flat(subject.expected(replaced(values, list(values), moved)))
-    except Exception:  # noqa: BLE001 - user code: the input moved out of what is allowed
-        return {}
+        try:
+            with torch.no_grad():
+                return flat(subject.expected(replaced(values, list(values), moved)))
+        except Exception:  # noqa: BLE001 - user code: the input moved out of what is allowed
+            return {}
+
+    before = computed(None)
     return {
-        name: result != after[name]
-        for name, result in before.items()
-        if name in after and result.shape == after[name].shape
+        place: {
+            name: before[name] != result
+            for name, result in computed(place).items()
+            if name in before and before[name].shape == result.shape
+        }
+        for place in places
     }
 
 

@@ -58,14 +58,10 @@ def confirmed(bench: Bench, sample: Sample, values: Values, device: str) -> Find
     for point in range(POINTS):
         try:
             faults = list(directional(bench, sample, jittered(values, point), device))
-        except UnjudgedError:
+        except (UnjudgedError, EagerCallError):
             if not point:
                 raise
-            continue
-        except EagerCallError:
-            if not point:
-                raise
-            continue  # a point that is not allowed
+            continue  # a point that is not allowed, or tells nothing
         tried += 1
         if not faults and not point:
             return None
@@ -128,8 +124,10 @@ def compared(
     """
     judged = False
     on_cpu = {name: grad.cpu() for name, grad in grads_of.items()}
-    for place, tensor in differentiable_inputs(subject, values).items():
-        floor = rounding(results, grads_of, tensor, dependent(subject, values, place))
+    inputs = differentiable_inputs(subject, values)
+    changed = dependent(subject, values, inputs)
+    for place, tensor in inputs.items():
+        floor = rounding(results, grads_of, tensor, changed[place])
         for what, direction in directions(tensor, place):
             want = reference_slope(subject, values, on_cpu, place, direction)
             if want is None:

@@ -72,9 +72,9 @@ def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding
         pass_on_refusal(subject, error)
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
         return told(bench, sample, fault, error)
+    changed = dependent(subject, wide, call.leaves)
     for place, leaf in call.leaves.items():
-        changed = dependent(bench.subject, wide, place)
-        floor = rounding(call.results, grads_of, leaf, changed)
+        floor = rounding(call.results, grads_of, leaf, changed[place])
         text = apart(grads[place], exact[place], same[place], floor)
         if text is not None:
             got = grads[place]
