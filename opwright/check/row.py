@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opwright.check.finding import Kind
     from opwright.check.subject import Subject
 
-__all__ = ["Needs", "Row", "always"]
+__all__ = ["Needs", "Row", "always", "takes_tensors"]
 
 # Why a row does not apply to an operator; None if it does.
 Needs: TypeAlias = "Callable[[Subject], str | None]"
@@ -26,6 +26,13 @@ def always(subject: Subject) -> str | None:
     """Say that a row applies to every operator."""
     del subject
     return None
+
+
+def takes_tensors(subject: Subject) -> str | None:
+    """Say that a row applies to operators with tensors among their arguments."""
+    if any(argument.type.has_tensors for argument in subject.schema.arguments):
+        return None
+    return "no argument is a tensor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from opwright.declare.errors import DtypeError
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "BroadcastOf",
@@ -32,6 +32,7 @@ __all__ = [
     "ShapeRule",
     "broadcast",
     "cpp",
+    "dtype_source",
     "like",
     "promote",
     "read_dtypes",
@@ -179,6 +180,15 @@ class DtypeArgument:
 
 
 DtypeRule: TypeAlias = DtypeSet | SameDtype | Promoted | DtypeArgument | Cpp
+
+
+def dtype_source(dtypes: Mapping[str, DtypeRule], name: str) -> str:
+    """Return the argument whose dtype an argument has, itself if its rule names no other."""
+    seen = {name}
+    while isinstance(rule := dtypes.get(name), SameDtype) and rule.tensor not in seen:
+        name = rule.tensor
+        seen.add(name)
+    return name
 
 
 def promote(*tensors: str) -> Promoted:

@@ -23,7 +23,7 @@ from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.observe.deviation import deviation
 from opwright.check.observe.memory import Form, snapshots
-from opwright.check.row import Row
+from opwright.check.row import Row, takes_tensors
 from opwright.check.samples.layouts import layouts_for
 from opwright.check.subject import flat
 from opwright.declare.sample import Sample, TensorSpec
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.check.subject import Subject
     from opwright.declare.sample import TensorLayout
     from opwright.live.arguments import Values
 
@@ -67,13 +66,6 @@ LAYOUTS: dict[str, tuple[TensorLayout, ...]] = {
     "expanded": ("expanded",),
 }
 REFUSAL = re.compile(r"contiguous|stride|layout|overlap|view", re.IGNORECASE)
-
-
-def needs(subject: Subject) -> str | None:
-    """Say that nothing can be a view."""
-    if any(argument.type.has_tensors for argument in subject.schema.arguments):
-        return None
-    return "no argument is a tensor"
 
 
 def run(bench: Bench) -> None:
@@ -229,5 +221,5 @@ ROW = Row(
     kinds=(IGNORED, RAISES, OUTSIDE),
     run=run,
     columns=tuple(LAYOUTS),
-    needs=needs,
+    needs=takes_tensors,
 )

@@ -26,7 +26,7 @@ import torch
 from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.memory import Form, labelled, snapshots
-from opwright.check.row import Row
+from opwright.check.row import Row, takes_tensors
 from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.memory import Snapshot
-    from opwright.check.subject import Subject
     from opwright.declare.sample import Sample
     from opwright.live.arguments import Values
 
@@ -280,18 +279,11 @@ def large(tensor: torch.Tensor) -> torch.Tensor:
     return (signs * LARGE).reshape(tensor.shape)
 
 
-def needs(subject: Subject) -> str | None:
-    """Say that nothing could be written."""
-    if any(argument.type.has_tensors for argument in subject.schema.arguments):
-        return None
-    return "no argument is a tensor"
-
-
 ROW = Row(
     name="mutation",
     title="what is written is what the schema annotates",
     kinds=(UNDECLARED, NEVER, OUTSIDE, MOVED, UNSEEN),
     run=run,
     columns=("npu", "cpu"),
-    needs=needs,
+    needs=takes_tensors,
 )

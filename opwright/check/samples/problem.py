@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from opwright.check.samples.specs import specs_in
 from opwright.declare.checks import arguments_of_check
 from opwright.declare.dims import bind
-from opwright.declare.rules import Dims, SameDtype
+from opwright.declare.rules import Dims
 from opwright.declare.schema_text import split
 from opwright.declare.scope import Scope
 from opwright.declare.shape import Broadcast, Const, Dim, Span
@@ -35,7 +35,6 @@ __all__ = [
     "Pattern",
     "Problem",
     "problem_of",
-    "root_of",
     "tensors_of",
 ]
 
@@ -268,12 +267,3 @@ def known_values(samples: Sequence[Sample]) -> dict[str, tuple[Value, ...]]:
             if value not in known.get(name, ()):
                 known[name] = (*known.get(name, ()), value)
     return known
-
-
-def root_of(operator: Operator, name: str) -> str:
-    """Return the argument whose dtype an argument has."""
-    seen = {name}
-    while isinstance(rule := operator.dtypes.get(name), SameDtype) and rule.tensor not in seen:
-        name = rule.tensor
-        seen.add(name)
-    return name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from opwright.check.samples.choice import Contradiction, contains
 from opwright.check.samples.layouts import layouts_for
-from opwright.check.samples.problem import Axes, Axis, root_of, tensors_of
+from opwright.check.samples.problem import Axes, Axis, tensors_of
 from opwright.check.samples.seen import Shaped, Unknown
 from opwright.check.samples.usual import (
     BASES,
@@ -29,7 +29,7 @@ from opwright.check.samples.usual import (
 )
 from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
 from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
-from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted
+from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted, dtype_source
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema import Base
 from opwright.derive.evaluate import evaluate_size
@@ -403,7 +403,7 @@ class Solving:
 
     def dtype(self, name: str) -> str:
         """Return the dtype of a tensor argument."""
-        root = root_of(self.problem.operator, name)
+        root = dtype_source(self.problem.operator.dtypes, name)
         if root not in self.dtypes:
             self.dtypes[root] = self.dtype_by(self.problem.operator.dtypes.get(root), root)
         return self.dtypes[root]

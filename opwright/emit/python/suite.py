@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.rules import DtypeSet, SameDtype
+from opwright.declare.rules import DtypeSet, dtype_source
 from opwright.declare.sample import TensorSpec
 from opwright.declare.schema import Base
 from opwright.emit.python.module import module
@@ -214,18 +214,9 @@ def open_dtypes(operator: OperatorFacts, values: Mapping[str, Value]) -> tuple[s
     return (None,)
 
 
-def root_name(operator: OperatorFacts, name: str) -> str:
-    """Return the argument whose dtype an argument has."""
-    seen = {name}
-    while isinstance(rule := operator.dtypes.get(name), SameDtype) and rule.tensor not in seen:
-        name = rule.tensor
-        seen.add(name)
-    return name
-
-
 def root_rule(operator: OperatorFacts, name: str) -> DtypeRule | None:
     """Return the rule for the dtype of an argument."""
-    return operator.dtypes.get(root_name(operator, name))
+    return operator.dtypes.get(dtype_source(operator.dtypes, name))
 
 
 def case(
@@ -246,13 +237,13 @@ def case(
         items = value if isinstance(value, tuple) else (value,)
         for each in items:
             if isinstance(each, TensorSpec) and each.dtype is not None:
-                chosen.setdefault(root_name(operator, name), each.dtype)
+                chosen.setdefault(dtype_source(operator.dtypes, name), each.dtype)
     first = dtype
     parts: list[str | Group] = []
     for argument in operator.schema.arguments:
         if argument.name not in values:
             continue
-        root = root_name(operator, argument.name)
+        root = dtype_source(operator.dtypes, argument.name)
         if root not in chosen and has_open(values[argument.name]):
             rule = operator.dtypes.get(root)
             names = rule.names if isinstance(rule, DtypeSet) else ("float32",)
