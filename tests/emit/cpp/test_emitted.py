@@ -18,14 +18,8 @@ from opwright.emit import EmitOptions
 from opwright.emit.cpp import emit_cpp, stable_limits
 from opwright.emit.cpp.errors import CppRuleError, CppTypeError
 from opwright.emit.header import is_edited
-from tests.emit.cpp.emitting import (
-    DECLARATIONS,
-    NAMES,
-    facts_of,
-    facts_of_text,
-    files_of,
-    write_files,
-)
+from tests.emit.cpp.emitting import DECLARATIONS, NAMES, files_of, write_files
+from tests.emit.facts import facts_of, facts_of_text
 
 if TYPE_CHECKING:
     from opwright.errors import OpwrightError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright.emit.options import EmitOptions
 from opwright.emit.python.converters import emit_converters
-from tests.emit.python.emitting import facts_of_text
+from tests.emit.facts import facts_of_text
 
 if TYPE_CHECKING:
     from pathlib import Path

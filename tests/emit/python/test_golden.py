@@ -18,7 +18,8 @@ import pytest
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.emit.header import is_edited
 from opwright.emit.python.prototypes import typed_prototype
-from tests.emit.python.emitting import DECLARATIONS, STABLE, facts_of, files_of
+from tests.emit.facts import facts_of
+from tests.emit.python.emitting import DECLARATIONS, STABLE, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,8 @@ import pytest
 from opwright.build.writer import write_tree
 from opwright.emit.all import emit_all
 from opwright.emit.options import EmitOptions
-from tests.emit.python.emitting import DECLARATIONS, STABLE, facts_of
+from tests.emit.facts import facts_of
+from tests.emit.python.emitting import DECLARATIONS, STABLE
 
 if TYPE_CHECKING:
     from pathlib import Path

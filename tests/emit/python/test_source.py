@@ -11,7 +11,7 @@ from opwright.emit.options import EmitOptions
 from opwright.emit.python.errors import ForeignFunctionError, OpwrightUseError
 from opwright.emit.python.kernels import emit_reference
 from opwright.emit.python.source import extract
-from tests.emit.python.emitting import facts_of_text
+from tests.emit.facts import facts_of_text
 
 if TYPE_CHECKING:
     from pathlib import Path
