@@ -11,6 +11,7 @@ call of its operator.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 import os
 import secrets
@@ -36,6 +37,7 @@ __all__ = [
     "is_looked_in",
     "package_of_process",
     "publish",
+    "withdraw",
 ]
 
 
@@ -84,6 +86,21 @@ def publish(signatures: Iterable[AclnnSignature]) -> None:
     link(missing(signatures, os.environ))
 
 
+def withdraw(removed: Iterable[AclnnSignature], remaining: Iterable[AclnnSignature]) -> None:
+    """Let torch_npu find CANN's own functions again where removed ones stood before them.
+
+    The others stay where they are: their calls fail with the name of what is not declared any more.
+
+    Raises
+    ------
+    PackageConflictError, CompileError, CacheError
+        OPW-K023, OPW-K010, OPW-K011.
+    """
+    built_in = ctypes.CDLL(str(installed_toolkit().libraries / "libopapi.so"))
+    if any(hasattr(built_in, signature.name) for signature in removed):
+        link(missing(remaining, os.environ))
+
+
 def missing(
     signatures: Iterable[AclnnSignature], environ: Mapping[str, str]
 ) -> tuple[AclnnSignature, ...]:
@@ -106,9 +123,10 @@ def missing(
 
 def link(signatures: tuple[AclnnSignature, ...]) -> None:
     """Make the library of this process's package the one with these functions."""
-    if not signatures:
-        return
     package = package_of_process()
+    if not signatures:
+        library_of(package).unlink(missing_ok=True)
+        return
     if str(package) not in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep):
         names = ", ".join(signature.name for signature in signatures)
         raise KernelTooLateError(where=names, got="torch_npu is loaded already")

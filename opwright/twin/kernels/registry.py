@@ -89,8 +89,20 @@ class Registration:
         return f"{code.co_filename}:{code.co_firstlineno}"
 
     def remove(self) -> None:
-        """Undo the declaration: the operator has no kernel any more. A second call does nothing."""
-        self.owner.remove(self)
+        """Undo the declaration; a second call does nothing.
+
+        The operator has no kernel any more, or the one of CANN that this one stood before. A call
+        site of torch_npu that has looked the function up keeps what it found.
+
+        Raises
+        ------
+        CompileError, CacheError
+            OPW-K010, OPW-K011: the library of the remaining kernels cannot be made.
+        """
+        with self.owner.declaring:
+            self.owner.remove(self)
+            if process.is_looked_in():
+                process.withdraw(self.interface.functions, self.owner.signatures())
 
     def __enter__(self) -> Self:
         return self
@@ -205,7 +217,7 @@ def kernel(
                 if process.is_looked_in():
                     process.publish(registry.signatures())
             except OpwrightError:
-                registration.remove()
+                registry.remove(registration)
                 raise
         declared = cast("DeclaredFunction[Parameters, Result_co]", function)
         declared.registration = registration

@@ -32,6 +32,7 @@ def test_a_second_function_is_refused_and_the_first_stays() -> None:
         twin.kernel("aclnnTestTwice(const aclTensor *x)")(second)
     assert caught.value.got == f"one at {first.registration.where}"
     call("aclnnTestTwice", torch.ones(1, device="npu"))
+    torch_npu.npu.synchronize()
     first.registration.remove()
     twin.kernel("aclnnTestTwice(const aclTensor *x)")(second)
 
@@ -81,13 +82,16 @@ def test_from_a_reg_op_header(tmp_path: Path) -> None:
     assert out.cpu().tolist() == [-1, -1]
 
 
-def test_a_built_in_function_can_be_replaced() -> None:
-    out = torch.empty(2, device="npu")
+def test_a_built_in_function_can_be_replaced_and_is_back_afterwards() -> None:
+    zeros, out = torch.zeros(2, device="npu"), torch.empty(2, device="npu")
 
     @twin.kernel("aclnnErfinv(const aclTensor *self, aclTensor *out)")
     def erfinv(_: torch.Tensor, out: torch.Tensor) -> None:
         out.fill_(42)
 
-    call("aclnnErfinv", torch.zeros(2, device="npu"), out)
+    call("aclnnErfinv", zeros, out)
     assert out.cpu().tolist() == [42, 42]
     erfinv.registration.remove()
+    call("aclnnErfinv", zeros, out)
+    assert out.cpu().tolist() == [0, 0]
+    assert torch.erfinv(zeros).cpu().tolist() == [0, 0]
