@@ -7,8 +7,6 @@ with both, it adds to the file what such a run still finds.
 
 from __future__ import annotations
 
-import ctypes
-import os
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +21,6 @@ if TYPE_CHECKING:
 SLOW = Path(__file__).with_name("slow.txt")
 FUNCTION = 2.0  # seconds; a function that takes longer, all its parameters together, is slow,
 FIXTURE = 5.0  # and so is the module of a test whose set-up takes longer: the next one would pay it
-
-# torch_npu's release thread asks for work each microsecond, and Linux wakes it each 50: in a
-# virtual machine a fifth of a core while a process lives. Threads and processes inherit this.
-PR_SET_TIMERSLACK = 29  # <linux/prctl.h>
-TIMER_SLACK = 500_000  # nanoseconds
 
 # No verdict from the clock: on a machine that others use as well, any example may take long.
 settings.register_profile("opwright", deadline=None, print_blob=True)
@@ -52,13 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let timers be late; measure if asked to.
-
-    The process that distributes the tests sees all reports.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(TIMER_SLACK), 0, 0, 0):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    """Measure if asked to; the process that distributes the tests sees all reports."""
     if config.getoption("--record-slow") and not hasattr(config, "workerinput"):
         known = SLOW.read_text(encoding="utf-8").split() if config.getoption("--quick") else []
         config.pluginmanager.register(Recorder(known))

@@ -1,6 +1,7 @@
 // tests/native/stream_test.cpp
 // Streams, events, callbacks: order, waiting, timing, queries.
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <atomic>
 #include <chrono>
@@ -185,4 +186,9 @@ SCENARIO(errors_name_the_call_and_the_cause) {
   REFUSED(aclrtSynchronizeStream(reinterpret_cast<aclrtStream>(0x1234)), 107003, "0x1234");
   REFUSED(aclrtGetDevice(nullptr), 107000, "deviceId");
   REFUSED(aclInit(nullptr), 100002, "initialised already");
+}
+
+SCENARIO(threads_made_after_the_start_poll_less_often) {
+  start();
+  std::thread([] { CHECK_EQ(prctl(PR_GET_TIMERSLACK), 500'000); }).join();
 }

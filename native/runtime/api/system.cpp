@@ -1,5 +1,6 @@
 // native/runtime/api/system.cpp
 // Start and end of the process's use of ACL, versions, error channel, log, SoC facts.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -48,6 +49,13 @@ void copy(char (&target)[N], const char* source) {
   std::snprintf(target, N, "%s", source);
 }
 
+// torch_npu's release thread sleeps a microsecond when it has no work. Linux wakes it each 50 or so, which takes up to
+// a third of a core in a virtual machine for as long as the process lives. Threads inherit what their maker allows.
+void let_timers_be_late() {
+  constexpr int kNanoseconds = 500'000;
+  if (prctl(PR_GET_TIMERSLACK) < kNanoseconds) prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(kNanoseconds));
+}
+
 }  // namespace
 
 aclError aclInit(const char* configPath) {
@@ -62,6 +70,7 @@ aclError aclInit(const char* configPath) {
         }
         require(!initialized.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "ACL is initialised already in this process");
         install_fault_handler();
+        let_timers_be_late();
       },
       arg("configPath", configPath));
 }
