@@ -10,9 +10,9 @@ import difflib
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["DiagnosticsError", "OpwrightError", "counted", "nearest_first"]
+__all__ = ["DiagnosticsError", "OpwrightError", "clipped", "counted", "first_of", "nearest_first"]
 
 
 class OpwrightError(Exception):
@@ -86,6 +86,25 @@ def counted(number: int, what: str, plural: str | None = None) -> str:
     """
     many = plural or f"{what}s"
     return f"{number} {what if number == 1 else many}" if number else ""
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text, or its first characters.
+
+    >>> clipped("aclnnAdd(const aclTensor *self)", most=8)
+    'aclnnAdd…'
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def first_of(names: Sequence[str], most: int) -> list[str]:
+    """Return the first names of a long list, and how many follow.
+
+    >>> first_of(["a", "b", "c", "d"], most=2)
+    ['a', 'b', 'and 2 more']
+    """
+    rest = len(names) - most
+    return [*names[:most], *([f"and {rest} more"] if rest > 0 else [])]
 
 
 def nearest_first(value: str, allowed: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
-from opwright.errors import OpwrightError, nearest_first
+from opwright.errors import OpwrightError, clipped, nearest_first
 
 __all__ = ["AclnnSignature", "CType", "Parameter", "SignatureError", "parse_signature"]
 
@@ -155,7 +155,7 @@ def parse_signature(text: str, *, where: str) -> AclnnSignature:
     plain = ATTRIBUTE.sub(" ", COMMENT.sub(" ", text)).strip()
     match = FUNCTION.fullmatch(plain)
     if match is None:
-        raise SignatureError(where=where, got=repr(shortened(plain)))
+        raise SignatureError(where=where, got=repr(clipped(" ".join(plain.split()), 120)))
     name = match["name"]
     parts = [part.strip() for part in match["rest"].split(",")]
     if name.endswith(PHASE_1):
@@ -210,9 +210,3 @@ def parse_parameter(text: str, *, where: str) -> Parameter:
     is_output = ctype.is_tensor and OUTPUT_NAME.fullmatch(match["name"])
     const = bool(match["const"]) and not is_output
     return Parameter(name=match["name"], ctype=ctype, const=const)
-
-
-def shortened(text: str, most: int = 120) -> str:
-    """Return a text for a message, on one line and not too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[:most]}…"

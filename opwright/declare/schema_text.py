@@ -17,7 +17,7 @@ from torchgen.model import Type as TorchgenType
 
 from opwright.declare.errors import SchemaError
 from opwright.declare.schema import Alias, Argument, Base, Result, Schema, ValueType
-from opwright.errors import nearest_first
+from opwright.errors import clipped, nearest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def parse_schema(text: str, *, where: str) -> Schema:
     ('x', 'add_(Tensor(a!) x, Tensor y) -> Tensor(a!)')
     """
     plain = " ".join(text.split())
-    where = f"{where}, schema {shortened(plain)}"
+    where = f"{where}, schema {clipped(plain, 80)}"
     if namespace := NAMESPACE.match(plain):
         raise SchemaError(
             where=where,
@@ -74,7 +74,7 @@ def parse_schema(text: str, *, where: str) -> Schema:
         )
     match = PARTS.fullmatch(plain)
     if match is None:
-        raise SchemaError(where=where, got=repr(shortened(plain)))
+        raise SchemaError(where=where, got=repr(clipped(plain, 80)))
     arguments = tuple(read_arguments(match["arguments"], where=where))
     results = tuple(read_results(match["results"], where=where))
     schema = Schema(
@@ -274,8 +274,3 @@ def check_aliases(schema: Schema, *, where: str) -> None:
                 allowed=sorted(names),
                 fix="annotate the argument that the result aliases, or leave the annotation out",
             )
-
-
-def shortened(text: str, most: int = 80) -> str:
-    """Return a text for a message, not too long."""
-    return text if len(text) <= most else f"{text[:most]}…"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.build.wheel import Metadata
 from opwright.emit.header import with_header
 from opwright.emit.python.package import shipped
+from opwright.errors import first_of
 from opwright.op_plugin.entries import NAMESPACE, TORCH
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from opwright.op_plugin.python_files import Module
 
 __all__ = ["library_name", "metadata_of", "package_files"]
+
+MOST_NAMED = 5  # operators in the summary
 
 INIT = '''"""{doc}"""
 
@@ -89,6 +92,5 @@ def metadata_of(name: str, version: str, entries: Entries) -> Metadata:
 
 def summary(entries: Entries) -> str:
     """Return what the package is, in a line."""
-    names = ", ".join(f"{NAMESPACE}::{entry.facts.name}" for entry in entries.entries[:5])
-    more = len(entries.entries) - 5
-    return f"Operators for torch_npu: {names}{f' and {more} more' if more > 0 else ''}"
+    names = [f"{NAMESPACE}::{entry.facts.name}" for entry in entries.entries]
+    return f"Operators for torch_npu: {', '.join(first_of(names, MOST_NAMED))}"

@@ -16,6 +16,7 @@ from opwright.aclnn.scan import (
     skipped_branches,
     without_comments,
 )
+from opwright.errors import clipped
 from opwright.sources.errors import HeaderError
 
 if TYPE_CHECKING:
@@ -246,16 +247,11 @@ def checked(attribute: Attribute, call: Call, op_type: str, *, where: str) -> At
     if not fits(attribute.default, kind):
         raise HeaderError(
             where=f"{where}:{call.line}, operator {op_type}, attribute {attribute.name}",
-            got=f"default {shortened(written)} of type {kind}",
+            got=f"default {clipped(written, MOST_SHOWN)} of type {kind}",
             allowed=(EXAMPLES[kind],),
             fix=f"write a constant of type {kind}",
         )
     return attribute
-
-
-def shortened(text: str) -> str:
-    """Return the text, or how it begins."""
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def fits(value: object, kind: str) -> bool:

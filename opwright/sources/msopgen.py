@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, cast
 
 from opwright.aclnn.prototype import ATTRIBUTE_TYPES, Attribute, Port, Prototype
-from opwright.errors import nearest_first
+from opwright.errors import clipped, nearest_first
 from opwright.sources.errors import MsOpGenError
 from opwright.sources.imported import Note
 
@@ -263,5 +263,4 @@ def single(kind: str, value: object, where: str) -> object:
 
 def shortened(value: object, most: int = 60) -> str:
     """Return a value for a message."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[:most]}…"
+    return clipped(json.dumps(value, ensure_ascii=False), most)

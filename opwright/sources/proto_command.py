@@ -120,7 +120,7 @@ def prototype_of(op_type: str) -> Prototype:
     """
     from opwright.engine.packages import installed  # noqa: PLC0415 - as above
     from opwright.engine.prototypes import of_torchair, types  # noqa: PLC0415 - as above
-    from opwright.errors import nearest_first  # noqa: PLC0415 - as above
+    from opwright.errors import first_of, nearest_first  # noqa: PLC0415 - as above
     from opwright.sources.errors import UnknownTypeError  # noqa: PLC0415 - as above
 
     # Not `find`: for a type that it does not know it imports torch, to ask kernels of this process.
@@ -130,7 +130,7 @@ def prototype_of(op_type: str) -> Prototype:
         raise UnknownTypeError(
             where="opwright proto show",
             got=repr(op_type),
-            allowed=[*known[:NEAREST], f"and {len(known) - NEAREST} more"],
+            allowed=first_of(known, NEAREST),
         )
     return found
 

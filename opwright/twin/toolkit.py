@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import opwright
-from opwright.errors import OpwrightError
+from opwright.errors import OpwrightError, first_of
 
 __all__ = [
     "LOAD_ORDER",
+    "MOST_NAMED",
     "Toolkit",
     "ToolkitMissingError",
     "default_toolkit",
     "installed_toolkit",
     "missing_parts",
-    "shortened",
 ]
+
+MOST_NAMED = 4  # missing parts in a message
 
 # Libraries of the twin; each stands after those that it links to, so that loading them in turn by
 # path finds all.
@@ -98,16 +100,12 @@ def missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
     return tuple(part for part in wanted if not (toolkit.root / part).exists())
 
 
-def shortened(names: tuple[str, ...], most: int = 4) -> str:
-    """Return a list for a message, cut after a few names."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
 def installed_toolkit() -> Toolkit:
     """Return the toolkit of this package, or raise ToolkitMissingError (OPW-T010)."""
     toolkit = default_toolkit()
     missing = missing_parts(toolkit)
     if missing:
-        raise ToolkitMissingError(where=str(toolkit.root), got=f"without {shortened(missing)}")
+        raise ToolkitMissingError(
+            where=str(toolkit.root), got=f"without {', '.join(first_of(missing, MOST_NAMED))}"
+        )
     return toolkit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference, Formula
 from opwright.declare.errors import FieldError, UnknownNameError
-from opwright.errors import counted, nearest_first
+from opwright.errors import counted, first_of, nearest_first
 from opwright.validate.errors import (
     BackwardParametersError,
     FormulaCallError,
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from opwright.validate.subject import Subject
 
 __all__ = ["RULES"]
+
+MOST_NAMED = 10  # operators in an error
 
 
 def backward(subject: Subject) -> Iterator[OpwrightError]:
@@ -205,7 +207,7 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
                 yield FormulaCallError(
                     where=where,
                     got=f"{name}(...)",
-                    allowed=shortened(nearest_first(name, operators)),
+                    allowed=first_of(nearest_first(name, operators), MOST_NAMED),
                     fix="call an operator of the set, or write a backward function",
                 )
     count = gradients_in(node, operators)
@@ -215,12 +217,6 @@ def of_formula(expression: str, inputs: Sequence[str], subject: Subject) -> Iter
             got=counted(count, "gradient") or "no gradient",
             allowed=[f"{len(inputs)}: {', '.join(inputs)}"],
         )
-
-
-def shortened(names: Sequence[str], most: int = 10) -> list[str]:
-    """Return the first names of a long list, and how many follow."""
-    rest = len(names) - most
-    return [*names[:most], *([f"and {rest} more"] if rest > 0 else [])]
 
 
 def called(node: ast.Call) -> str | None:

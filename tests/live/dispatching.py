@@ -35,11 +35,7 @@ __all__ = [
     "same_shape",
 ]
 
-MARKS = [
-    pytest.mark.twin,
-    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
+MARKS = [pytest.mark.twin]
 DEVICES = (0, 1)  # those that tests use
 for device in DEVICES:
     # torch_npu 2.13.0 ends the process in the next backward if a device was only synchronized: it

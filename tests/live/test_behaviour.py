@@ -32,10 +32,7 @@ from tests.live.zoo import NAMESPACE, zoo
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [
-    pytest.mark.twin,
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
+pytestmark = pytest.mark.twin
 ones = torch.ones
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.twin,
     pytest.mark.compile,
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
     pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),  # importing npugraph_ex
 ]
 NAMESPACE = "opwright_theirs"

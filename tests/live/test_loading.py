@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-pytestmark = [
-    pytest.mark.twin,
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
+pytestmark = pytest.mark.twin
 
 
 def state() -> dict[str, Any]:

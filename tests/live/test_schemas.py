@@ -18,10 +18,7 @@ from opwright.live.errors import ForwardGradientError, NotDifferentiableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [
-    pytest.mark.twin,
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
+pytestmark = pytest.mark.twin
 
 everything = pytest.mark.parametrize("case", CASES, ids=str)
 differentiable = pytest.mark.parametrize("case", [c for c in CASES if c.differentiable], ids=str)

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
     Function = Callable[[Tensor], Tensor]
 
-pytestmark = [
-    pytest.mark.twin,
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
+pytestmark = pytest.mark.twin
 ops = ow.OperatorSet("opwright_second")
 
 

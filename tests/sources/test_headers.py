@@ -200,7 +200,7 @@ def test_a_default_without_end_is_told_with_its_beginning(text: str, tmp_path: P
     header.write_text(of_attribute(f".ATTR(a, Int, {text})"))
     with pytest.raises(HeaderError) as caught:
         read_headers([header])
-    assert caught.value.got == f"default {text[:80]}... of type Int"
+    assert caught.value.got == f"default {text[:80]}… of type Int"
 
 
 def test_headers_may_declare_an_operator_alike_but_not_otherwise(tmp_path: Path) -> None:

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 
-pytestmark = [
-    pytest.mark.twin,
-    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
-]
+pytestmark = pytest.mark.twin
 
 STEPS = 50
 LEARNT = 0.7  # of the first loss, at most, is left

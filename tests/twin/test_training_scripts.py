@@ -26,8 +26,6 @@ MIXED = 5e-2
 
 pytestmark = [
     pytest.mark.twin,
-    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
-    pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"),
     pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"),  # torch_npu's optimizers
     pytest.mark.filterwarnings("ignore:Device do not support double dtype"),  # its GradScaler
     pytest.mark.filterwarnings("ignore:Non finite check and unscale on NPU device"),

@@ -12,7 +12,5 @@ from tests.twin.fixtures import seeded, unchanged_stream  # noqa: F401 - fixture
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("twin")
-    # torch_npu says so once in a process: it asks for a format that it does not permit itself.
-    item.add_marker(pytest.mark.filterwarnings("ignore:Cannot create tensor with internal format"))
     # torch_npu copies a tensor through the old storage.
     item.add_marker(pytest.mark.filterwarnings("ignore:TypedStorage is deprecated"))
