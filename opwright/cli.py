@@ -268,4 +268,14 @@ def main() -> None:
             app()
     except OpwrightError as error:
         typer.echo(str(error), err=True)
+        discard_output()
         sys.exit(2)
+
+
+def discard_output() -> None:
+    """Discard what standard output has not taken: Python would try once more, and exit with 120."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

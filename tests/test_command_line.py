@@ -317,14 +317,25 @@ def test_a_full_disk_is_told(place: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["kernels show good.h", "--help", "--version"])
-def test_standard_output_that_takes_nothing_is_told(words: str, place: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_standard_output_that_takes_nothing_is_told(
+    words: str, unbuffered: str, place: Path
+) -> None:
     command = [sys.executable, "-m", "opwright", *shlex.split(words)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
-            command, cwd=place, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            command,
+            cwd=place,
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 2
     assert done.stderr.startswith("OPW-V001 "), done.stderr
+    assert "Exception ignored" not in done.stderr
 
 
 def test_a_working_folder_that_is_gone_is_told(tmp_path: Path) -> None:
