@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import signal
 
-__all__ = ["LOST_CHANNEL", "LOST_SERVER", "ended_text"]
+__all__ = ["LOST_CHANNEL", "LOST_SERVER", "ended_text", "is_out_of_time"]
 
 # The exit code of a worker whose connection to the command was closed under it.
 LOST_CHANNEL = 113
 # Instead of a status: the process that it was forked from is gone, and took it along.
 LOST_SERVER = -1
+
+
+def is_out_of_time(status: int) -> bool:
+    """Tell whether the system ended a process that computed for too long."""
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
 
 
 def ended_text(status: int) -> str:

@@ -1,12 +1,15 @@
-"""How much memory a process and its descendants took, and how many they are.
+"""How much memory a process and its descendants took, how many they are, how long it may compute.
 
-Limits of the system (RLIMIT_AS, RLIMIT_DATA) do not fit: torch and the twin reserve address space
-that they never touch. What counts is what is resident.
+Limits of the system for memory (RLIMIT_AS, RLIMIT_DATA) do not fit: torch and the twin reserve
+address space that they never touch. What counts is what is resident.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import resource
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +17,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MOST_PROCESSES", "Family", "descendants"]
+__all__ = ["MOST_PROCESSES", "Family", "descendants", "limit_processor_time"]
 
 # A worker with as many descendants forks without end; compilers have one for each core.
 MOST_PROCESSES = 200
 PAGE = os.sysconf("SC_PAGESIZE")
+TICKS = os.sysconf("SC_CLK_TCK")  # in a second
 PROCESSES = Path("/proc")
 
 
@@ -46,6 +50,27 @@ class Family:
             each: self.before[each] if each in self.before else shared(each) for each in members
         }
         return sum(max(0, resident(each) - self.before[each]) for each in members)
+
+
+def limit_processor_time(process: int, seconds: float) -> None:
+    """Have the system send SIGXCPU to a process that computes for longer, from now, on all cores.
+
+    Endless loops on all cores can keep the command from running that watches the clock: Linux 6.18
+    was seen to run nothing else for minutes, not even its own threads.
+    """
+    with contextlib.suppress(OSError):  # it ended
+        cores = len(os.sched_getaffinity(process))
+        most = math.ceil(processor_time(process) + seconds * cores) + 1
+        _, hard = resource.prlimit(process, resource.RLIMIT_CPU)
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.prlimit(process, resource.RLIMIT_CPU, (allowed, hard))
+
+
+def processor_time(process: int) -> float:
+    """Return the seconds that all threads of a process have computed."""
+    text = (PROCESSES / str(process) / "stat").read_text()
+    fields = text.rpartition(")")[2].split()  # the name before may have blanks
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def resident(process: int) -> int:

@@ -19,8 +19,8 @@ from opwright.check.errors import ImportFailedError, LoadEndedError, NotRunError
 from opwright.check.outcome import Outcome
 from opwright.check.processes.channel import BrokenChannelError
 from opwright.check.processes.client import Server, WorkerProcess
-from opwright.check.processes.ended import LOST_SERVER, ended_text
-from opwright.check.processes.limits import MOST_PROCESSES, Family
+from opwright.check.processes.ended import LOST_SERVER, ended_text, is_out_of_time
+from opwright.check.processes.limits import MOST_PROCESSES, Family, limit_processor_time
 from opwright.check.processes.lost import Cell, Traces, is_at, last_line, lost, names_in, where
 
 if TYPE_CHECKING:
@@ -93,12 +93,13 @@ class Slot:
         """The worker of the cell that is next."""
         return self.workers.get(self.cells[0].process if self.cells else "plain")
 
-    def enter(self, phase: Phase) -> None:
-        """Begin a phase: time and memory count from now."""
+    def enter(self, phase: Phase, seconds: float) -> None:
+        """Begin a phase of so many seconds: time and memory count from now."""
         assert self.worker is not None
         self.phase = phase
         self.since = time.monotonic()
         self.family = Family(self.worker.pid)
+        limit_processor_time(self.worker.pid, seconds)
 
 
 class Pool:
@@ -219,7 +220,7 @@ class Pool:
             slot.phase = "waiting"
             return
         slot.workers[kind] = worker = self.servers[kind].fork(kind)
-        slot.enter("loading")
+        slot.enter("loading", self.patience("loading"))
         with contextlib.suppress(OSError):  # it is gone, which `attend` sees
             worker.channel.send({"load": self.request.as_json()})
 
@@ -230,7 +231,7 @@ class Pool:
         cell = slot.cells[0]
         worker.read_output()
         worker.printed.take()
-        slot.enter("running")
+        slot.enter("running", self.patience("running"))
         try:
             worker.channel.send({"cell": [cell.operator, cell.row, cell.column]})
         except OSError:
@@ -279,16 +280,25 @@ class Pool:
         if slot.phase == "idle" or slot.worker is not worker:
             return
         if is_gone:
-            yield from self.lose(slot, "crashed", ended_text(ended[worker.number]))
+            yield from self.lose(slot, *self.how_it_ended(slot, ended[worker.number]))
         elif (over := self.over_limits(slot)) is not None:
             status, how = over
             yield from self.lose(slot, status, how, stacks=worker.ask_for_stacks())
 
+    def how_it_ended(self, slot: Slot, status: int) -> tuple[Status, str]:
+        """Return what became of a cell whose process has ended."""
+        if is_out_of_time(status):
+            return "hung", self.late(slot)
+        return "crashed", ended_text(status)
+
+    def late(self, slot: Slot) -> str:
+        """Say that a cell had its time."""
+        return f"it was not done within {self.patience(slot.phase):g} s"
+
     def over_limits(self, slot: Slot) -> tuple[Status, str] | None:
         """Return what a cell takes too much of."""
-        allowed = self.patience(slot.phase)
-        if time.monotonic() - slot.since > allowed:
-            return "hung", f"it was not done within {allowed:g} s"
+        if time.monotonic() - slot.since > self.patience(slot.phase):
+            return "hung", self.late(slot)
         assert slot.family is not None
         grown = slot.family.grown()
         if grown > self.limits.memory:

@@ -12,6 +12,7 @@ import fcntl
 import gc
 import json
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -55,6 +56,7 @@ def work(descriptors: Descriptors) -> None:
     stacks = out_of_the_way(descriptors.stacks)
     faulthandler.enable(stacks)
     faulthandler.register(STACK_SIGNAL, stacks)
+    faulthandler.register(signal.SIGXCPU, stacks, chain=True)  # see limit_processor_time
     note = Note(descriptors.note)
     os.close(descriptors.note)
     Worker(out_of_the_way(descriptors.channel), note).serve()

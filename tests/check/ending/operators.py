@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 import threading
@@ -24,6 +25,7 @@ ENDS = {
     "aborts": ("crashed", "SIGABRT", "in aborts_kernel"),
     "killed": ("crashed", "SIGKILL"),
     "loops": ("hung", "not done within", "in loops_kernel"),
+    "computes": ("hung", "not done within", "in computes_kernel"),
     "holds_gil": ("hung", "not done within", "in holds_gil_kernel"),
     "deadlocks": ("hung", "not done within", "in deadlocks"),
     "bomb": ("out of memory", "grew by", "in bomb_kernel"),
@@ -84,6 +86,16 @@ def killed_kernel(x, out):
 
 @ends
 def loops_kernel(x, out):
+    while True:
+        pass
+
+
+@ends
+def computes_kernel(x, out):
+    # As where the command, which would end the process, is kept from running.
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = int(usage.ru_utime + usage.ru_stime)
+    resource.setrlimit(resource.RLIMIT_CPU, (used + 1, resource.RLIM_INFINITY))
     while True:
         pass
 
