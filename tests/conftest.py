@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import settings
 
+from tests.surroundings import settle
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,8 +24,14 @@ SLOW = Path(__file__).with_name("slow.txt")
 FUNCTION = 2.0  # seconds; a function that takes longer, all its parameters together, is slow,
 FIXTURE = 5.0  # and so is the module of a test whose set-up takes longer: the next one would pay it
 
-# No verdict from the clock: on a machine that others use as well, any example may take long.
-settings.register_profile("opwright", deadline=None, print_blob=True)
+settle()
+
+# No verdict from the clock: on a machine that others use as well, any example may take long. The
+# same examples in each run; `--hypothesis-profile explore` tries others.
+settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
+settings.register_profile(
+    "opwright", deadline=None, print_blob=True, derandomize=True, database=None
+)
 settings.load_profile("opwright")
 
 

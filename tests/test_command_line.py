@@ -83,9 +83,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return this process's variables without those that change how text looks."""
-    known = ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS", "OPWRIGHT_", "ASCEND_")
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(known)}
+    """Return this process's variables without those of the twin."""
+    own = ("OPWRIGHT_", "ASCEND_")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(own)}
     return kept | {"TERM": "xterm-256color"} | variables
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "call_at",
     "clear_caches",
     "forget",
+    "forget_builtins",
     "from_functional",
     "has_fake",
     "has_kernel",
@@ -229,6 +230,24 @@ def forget(namespace: str, names: Iterable[str], *, remove_namespace: bool) -> N
         operator_schemas._SCHEMA_TO_SIGNATURE_CACHE.pop((packet_name, variant), None)
     if remove_namespace and namespace_exists(namespace):
         delattr(torch.ops, namespace)
+
+
+def forget_builtins(operators: Iterable[str]) -> None:
+    """Let TorchScript take nothing else for operators of which no overload is left.
+
+    It knows functions of torch.ops by id(), also when they are gone: the next object at the address
+    of one, be it a list, would be taken for that operator.
+    """
+    names = {name.partition(".")[0] for name in operators}
+    table: dict[int, str] = torch.jit._builtins._builtin_table or {}
+    gone = [key for key, name in table.items() if name in names and not has_overloads(name)]
+    for key in gone:
+        del table[key]
+
+
+def has_overloads(packet: str) -> bool:
+    """Tell whether operators of a name exist."""
+    return bool(torch._C._jit_get_schemas_for_operator(packet))
 
 
 def clear_caches() -> None:

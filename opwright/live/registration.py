@@ -144,7 +144,9 @@ def new_library(namespace: str) -> Any:  # noqa: ANN401 - torch.library has no t
 
 def end_library(library: Any) -> None:  # noqa: ANN401 - torch.library has no types
     """Undo what was registered with a library."""
+    operators = tuple(library._op_defs)  # noqa: SLF001 - as below
     library._destroy()  # noqa: SLF001 - a Library has no public end
+    dispatcher.forget_builtins(operators)
     # What runs when the object itself goes must not touch operators of the same names by then.
     library._op_defs.clear()  # noqa: SLF001
     library._op_impls.clear()  # noqa: SLF001

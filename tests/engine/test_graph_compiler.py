@@ -18,6 +18,7 @@ from opwright.engine.lower import Lowered
 from opwright.engine.program import program_of
 from opwright.engine.runner import Runner
 from opwright.engine.simplify import simplify
+from opwright.live.registration import end_library
 from opwright.twin.environment import choices
 from opwright.twin.settings import GraphCompilerNameError, TwinSettings
 from tests.twin.on_twin import output
@@ -216,7 +217,7 @@ def resident() -> Iterator[list[int]]:
     library.impl("probe", probe, "CPU")
     library.impl("probe", torch.empty_like, "Meta")
     yield found
-    library._destroy()  # noqa: SLF001 - there is no public way
+    end_library(library)
 
 
 @pytest.mark.parametrize("flag", [False, True], ids=["interpreter", "generated Python"])

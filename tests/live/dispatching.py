@@ -15,6 +15,7 @@ import torch
 import torch_npu
 
 from opwright.live import _aclnn
+from opwright.live.registration import end_library
 from opwright.twin.kernels.registry import Registration, registry
 from opwright.twin.kernels.source import read_source
 
@@ -83,7 +84,7 @@ def library(kind: str = "FRAGMENT", key: str = "") -> Iterator[Any]:
     try:
         yield opened
     finally:
-        opened._destroy()  # type: ignore[no-untyped-call] # noqa: SLF001 - torch has no public one
+        end_library(opened)
 
 
 def overload(name: str) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from torch.library import Library
 
 import opwright as ow
 from opwright.live.errors import RegistrationError
+from opwright.live.registration import end_library
 from opwright.validate import InvalidDeclarationError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def library() -> Iterator[Any]:
     theirs.impl("with_meta", torch.empty_like, "Meta")
     theirs.impl("inplace_", lambda x: x, "Meta")
     yield theirs
-    theirs._destroy()  # noqa: SLF001 - it has no public end
+    end_library(theirs)
     torch.compiler.reset()
 
 

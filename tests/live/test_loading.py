@@ -30,6 +30,7 @@ from opwright.live.errors import (
     UnknownOperatorError,
     UnloadedError,
 )
+from opwright.live.registration import end_library
 from opwright.twin.kernels.registry import registry
 from opwright.validate import InvalidDeclarationError
 
@@ -44,6 +45,7 @@ pytestmark = pytest.mark.twin
 def state() -> dict[str, Any]:
     """Return what a registration changes."""
     names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - what the test is about
+    builtins = torch.jit._builtins._builtin_table or {}  # noqa: SLF001
     return {
         "operators": sorted(names),
         "dispatcher": {n: torch._C._dispatch_dump(n) for n in names if "opwright_" in n},  # noqa: SLF001
@@ -51,6 +53,7 @@ def state() -> dict[str, Any]:
         "fake": sorted(name for name in singleton._data if "opwright_" in name),  # noqa: SLF001
         "kernels": sorted(torch.library._impls),  # noqa: SLF001
         "schemas": sorted(torch.library._defs),  # noqa: SLF001
+        "scripting": sorted(name for name in builtins.values() if "opwright_" in name),
         "references": dict(registry.entries),
         "finders": list(sys.meta_path),
     }
@@ -212,7 +215,7 @@ def test_other_operators_of_the_namespace_stay() -> None:
         got = torch.ops.opwright_shared.mine(torch.ones(1))
         torch.testing.assert_close(got, torch.full((1,), 2.0))
     finally:
-        theirs._destroy()  # noqa: SLF001 - a Library has no public end
+        end_library(theirs)
         delattr(torch.ops, "opwright_shared")
 
 
@@ -226,7 +229,7 @@ def test_an_operator_of_something_else_is_not_replaced() -> None:
             small("opwright_taken").load()
         assert state() == before
     finally:
-        theirs._destroy()  # noqa: SLF001 - a Library has no public end
+        end_library(theirs)
 
 
 def test_nothing_is_registered_after_an_error() -> None:

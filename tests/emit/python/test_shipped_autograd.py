@@ -12,6 +12,7 @@ import opwright.twin  # noqa: F401 - before torch, which loads torch_npu
 import torch
 from torch import Tensor, func
 
+from opwright.live.registration import end_library
 from opwright.shipped.autograd import Backward, Differentiation
 from opwright.shipped.runtime import Registrar
 
@@ -74,8 +75,8 @@ def registered() -> Iterator[None]:
     )
     in_front.through_node("exp_functional", ("x",), backward)
     yield
-    registrar.library._destroy()  # noqa: SLF001 - there is no public way
-    library._destroy()  # noqa: SLF001
+    end_library(registrar.library)
+    end_library(library)
 
 
 def norm(x: Tensor) -> Tensor:
