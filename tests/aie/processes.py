@@ -10,7 +10,7 @@ from pathlib import Path
 import torch_aie
 
 ROOT = Path(torch_aie.__file__).parent.parent
-LIMIT = 120  # seconds
+LIMIT = 600  # seconds
 
 Done = subprocess.CompletedProcess[str]
 

@@ -49,7 +49,7 @@ def called(
 
     def function(x: torch.Tensor, mask: torch.Tensor | None, several: list[torch.Tensor]) -> None:
         if wait is not None:
-            wait.wait(10)
+            assert wait.wait(300)
         tensors = [x, *several] if mask is None else [x, mask, *several]
         got.append([tensor.is_contiguous() for tensor in tensors])
         for tensor in (x, *several):

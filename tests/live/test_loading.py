@@ -464,7 +464,7 @@ NESTED = """
     import opwright as ow
     from pathlib import Path
 
-    faulthandler.dump_traceback_later(60, exit=True)
+    faulthandler.dump_traceback_later(600, exit=True)
     path = Path(sys.argv[1]) / "opwright_nested.py"
     text = '''
     import time
@@ -505,7 +505,7 @@ def run_script(text: str, *arguments: object) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=900,
     )
 
 

@@ -136,8 +136,9 @@ def test_set_env_is_idempotent(shell: str) -> None:
         f"source {TOOLKIT.root}/set_env.sh;"
         'echo "$ASCEND_HOME_PATH $ASCEND_OPP_PATH"; [ "$once" = "$LD_LIBRARY_PATH" ] && echo same'
     )
+    environment = {**CLEAN, "LC_ALL": "C"}  # bash warns of a locale that is not installed
     done = subprocess.run(
-        [shell, "-c", script], env=CLEAN, capture_output=True, text=True, check=False
+        [shell, "-c", script], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     assert done.stdout == f"{TOOLKIT.root} {TOOLKIT.operators}\nsame\n"

@@ -32,7 +32,7 @@ HEAVY = (
     "torch.distributed.tensor.parallel",
 )
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-LIMIT = dt.timedelta(seconds=180)  # of torch's own waits for the store
+LIMIT = dt.timedelta(seconds=600)  # of torch's own waits for the store
 
 
 def check(scenario: str, size: int = 2, **variables: str) -> None:

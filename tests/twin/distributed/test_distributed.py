@@ -64,8 +64,8 @@ def test_a_killed_peer_is_named() -> None:
 
 
 def test_a_peer_that_does_not_come_is_named() -> None:
-    check("failures.peer_does_not_come", HCCL_EXEC_TIMEOUT="1")
-    check("failures.not_all_ranks_come", HCCL_CONNECT_TIMEOUT="2")
+    check("failures.peer_does_not_come", HCCL_EXEC_TIMEOUT="10")
+    check("failures.not_all_ranks_come", HCCL_CONNECT_TIMEOUT="10")
 
 
 def test_ranks_end_with_the_process_that_started_them(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 import torch
 import torch_npu
 
+from tests.twin.memory import beyond_the_cache
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,14 +27,6 @@ def empty() -> Iterator[None]:
     yield
     npu.set_per_process_memory_fraction(1.0)
     npu.empty_cache()
-
-
-def beyond_the_cache(size: int) -> int:
-    """Return how many bytes to ask for, so that at least `size` of them are the device's.
-
-    Tensors of other tests may live, and keep the rest of their segments in torch_npu's cache.
-    """
-    return npu.memory_reserved() - npu.memory_allocated() + size
 
 
 def test_what_is_allocated_is_counted_and_given_back() -> None:

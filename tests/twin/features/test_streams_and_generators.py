@@ -35,6 +35,7 @@ def test_torchs_own_events_and_streams() -> None:
     end.synchronize()
     assert begin.elapsed_time(end) >= 0
     assert x.sum().item() == 2000
+    stream.synchronize()
     assert stream.query()
 
 

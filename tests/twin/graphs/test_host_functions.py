@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+import pickle
+import re
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 npu = torch_npu.npu
+PATIENCE = 300  # seconds
 # torch_npu 2.13.0 has no public names for these; its documentation calls them by the private ones.
 subscribe, unsubscribe = npu._subscribe_report, npu._unsubscribe_report  # noqa: SLF001
 launch_host_func = npu._launch_host_func  # noqa: SLF001
@@ -84,11 +87,10 @@ def test_prints(capfd: pytest.CaptureFixture[str]) -> None:
 def wait_for(capfd: pytest.CaptureFixture[str]) -> str:
     """Read until a whole line is there: torch_npu prints on a thread of its own."""
     text = ""
-    for _ in range(500):
+    deadline = time.monotonic() + PATIENCE
+    while not re.search("dtype.*\n", text) and time.monotonic() < deadline:
+        time.sleep(0.01)
         text += capfd.readouterr().out
-        if "dtype" in text:
-            break
-        threading.Event().wait(0.01)
     return text
 
 
@@ -102,8 +104,16 @@ def test_files(tmp_path: Path) -> None:
         x.fill_(value)
         graph.replay()
         npu.synchronize()
-        for _ in range(500):
-            if written.exists() and torch.load(written)[0] == value + 1:
-                break
-            threading.Event().wait(0.01)
-        assert torch.load(written).tolist() == [value + 1] * 3
+        deadline = time.monotonic() + PATIENCE
+        while saved(written) != [value + 1] * 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert saved(written) == [value + 1] * 3
+
+
+def saved(path: Path) -> list[float] | None:
+    """Return what a file holds, None while torch_npu's thread has not written all of it."""
+    try:
+        values: list[float] = torch.load(path).tolist()
+    except (EOFError, FileNotFoundError, RuntimeError, pickle.UnpicklingError):
+        return None
+    return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
 from functools import partial
@@ -13,6 +14,7 @@ import torch_npu
 
 from tests.twin.aclnn_calls import AclnnError, Scalar, call
 from tests.twin.graphs.captures import capture, check_usable, new_stream, refusal
+from tests.twin.memory import beyond_the_cache
 
 from opwright import twin  # isort: skip
 
@@ -33,7 +35,8 @@ def wait_for_recorded_event() -> None:
 def query_recorded_event() -> None:
     event = torch_npu.npu.Event()
     event.record()
-    for _ in range(1000):  # torch_npu answers itself until its consumer thread has recorded it
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:  # torch_npu answers itself until its thread has recorded it
         event.query()
         time.sleep(0.001)
 
@@ -303,8 +306,9 @@ def failing_replay(graph: torch_npu.npu.NPUGraph, message: str) -> None:
 
 def block() -> torch.Tensor:
     """Return a tensor that shares its memory segment with no other."""
+    gc.collect()
     torch_npu.npu.empty_cache()
-    return torch.ones(3 << 20, device="npu")
+    return torch.ones(beyond_the_cache(12 << 20) // 4, device="npu")
 
 
 def test_memory_that_was_freed_after_the_capture() -> None:

@@ -258,10 +258,14 @@ def test_kernels_that_are_running_when_the_program_ends(python_file: Path, cache
     python_file.write_text(
         PYTHON_KERNEL.replace(
             "    torch.add",
-            "    import time; time.sleep(0.3); print('ran', flush=True)\n    torch.add",
+            "    import sys, time\n"
+            "    while not hasattr(sys, 'ended'): time.sleep(0.01)\n"
+            "    time.sleep(0.3); print('ran', flush=True)\n"
+            "    torch.add",
         )
     )
-    program = CALL.replace("print(out.cpu().sum().item())", "print('end', flush=True)")
+    end = "import sys; print('end', flush=True); sys.ended = True"
+    program = CALL.replace("print(out.cpu().sum().item())", end)
     options = ("--kernels", python_file)
     result = opwright("run", *options, "--", sys.executable, "-c", program, cache=cache)
     assert (result.returncode, result.stdout) == (0, "end\nran\n"), result.stderr
