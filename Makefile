@@ -42,7 +42,7 @@ demo: setup
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh test
 
-EXAMPLES := $(patsubst examples/%/run.sh,%,$(wildcard examples/*/run.sh))
+EXAMPLES := $(sort $(patsubst examples/%/run.sh,%,$(wildcard examples/*/run.sh)))
 VERB ?=
 
 examples: setup

@@ -90,13 +90,13 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def opwright(
-    words: str, folder: Path, *, prepare: Callable[[], None] | None = None
+    words: str, folder: Path, *, prepare: Callable[[], None] | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "opwright", *shlex.split(words)],
         cwd=folder,
-        env=environment(),
+        env=environment(**variables),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -309,7 +309,9 @@ def test_a_full_disk_is_told(place: Path) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
 
-    done = opwright("import good.h -o new.py", place, prepare=limited)
+    words = "import good.h -o new.py"
+    # Bytecode that is cut off would stay in the checkout.
+    done = opwright(words, place, prepare=limited, PYTHONDONTWRITEBYTECODE="1")
     assert done.returncode == 2
     assert "OPW-S009" in done.stderr
     assert "File too large" in done.stderr

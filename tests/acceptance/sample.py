@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LIMIT = 300  # seconds; the samples take up to a minute on a core of one's own
+LIMIT = 900  # seconds; the samples take up to a minute on a core of one's own
 
 
 def copied(name: str, folder: Path) -> Path:

@@ -44,17 +44,19 @@ wait -n && wait -n
 """
 
 
+def run_in(folder: Path, *command: str) -> None:
+    """Run a command in a folder; it succeeds."""
+    done = run("env", f"--chdir={folder}", *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_first_ranks_of_two_machines_train_on_different_rows(tmp_path: Path) -> None:
     sample = copied("distributed", tmp_path)
+    alone = ["TORCH_DEVICE_BACKEND_AUTOLOAD=0", "python", "train.py", "--device", "cpu"]
+    run_in(sample, *alone, "--losses", "alone.json")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    alone = ["TORCH_DEVICE_BACKEND_AUTOLOAD=0", "python", "train.py", "--device", "cpu"]
     place = ["MASTER_ADDR=127.0.0.1", f"MASTER_PORT={port}", "WORLD_SIZE=2"]
-    for command in (
-        [*alone, "--losses", "alone.json"],
-        [*place, "opwright", "run", "--devices", "2", "--", "bash", "-c", NODES],
-        ["python", "compare.py", "alone.json", "together.json"],
-    ):
-        done = run("env", f"--chdir={sample}", *command)
-        assert done.returncode == 0, done.stdout + done.stderr
+    run_in(sample, *place, "opwright", "run", "--devices", "2", "--", "bash", "-c", NODES)
+    run_in(sample, "python", "compare.py", "alone.json", "together.json")

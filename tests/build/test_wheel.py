@@ -161,7 +161,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
         "except WheelError as error:\n"
         "    print(error.id, error.got)\n"
     )
-    command = [sys.executable, "-c", script, str(tmp_path)]
+    # -B: bytecode would be cut off as well.
+    command = [sys.executable, "-B", "-c", script, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout == "OPW-B018 [Errno 27] File too large\n"
     assert [path.name for path in tmp_path.iterdir()] == [old.name]

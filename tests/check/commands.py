@@ -12,7 +12,7 @@ __all__ = ["HERE", "LIMIT", "check", "check_process"]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-LIMIT = 300  # seconds; on a busy machine the import of torch_npu alone takes many
+LIMIT = 600  # seconds; on a busy machine the import of torch_npu alone takes many
 
 
 def command(*arguments: str) -> list[str]:

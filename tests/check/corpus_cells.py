@@ -44,6 +44,7 @@ __all__ = [
     "VALUES",
     "alarms",
     "missed",
+    "module_of",
     "subjects",
 ]
 

@@ -6,11 +6,23 @@ OPWRIGHT_CORPUS=all in the environment it meets the whole matrix, which takes ma
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.check.corpus_cells import MARKS, PROCESS, alarms, missed
+from tests.check.corpus_cells import MARKS, PROCESS, alarms, missed, module_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = MARKS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clean_process() -> Iterator[None]:
+    """Give back what the leaks took, after the last test."""
+    yield
+    module_of("leaks").give_back()
 
 
 @pytest.mark.parametrize("name", PROCESS)

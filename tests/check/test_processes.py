@@ -64,7 +64,7 @@ def outcomes() -> Ended:
     texts = []
     with TemporaryDirectory() as folder:
         for names, limit, workers in (
-            (HANGING, "10", len(HANGING)),  # waiting takes no longer for all of them
+            (HANGING, "20", len(HANGING)),  # waiting takes no longer for all of them
             (OTHERS, str(LIMIT // 3), 2),
         ):
             file = Path(folder) / f"{limit}.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,9 @@ def tree(tmp_path: Path) -> Path:
 
 def apply(root: Path, patch: str) -> None:
     """Apply a patch as its user does."""
-    subprocess.run(["git", "apply", "-"], cwd=root, input=patch, text=True, check=True)
+    alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(root.parent)}
+    command = ["git", "apply", "-"]
+    subprocess.run(command, cwd=root, env=alone, input=patch, text=True, check=True)
 
 
 def test_the_patch_brings_every_file_to_its_place(sources: Path, tree: Path) -> None:

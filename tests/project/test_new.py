@@ -195,7 +195,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert hasattr(signal, "SIGXFSZ")
     assert resource.RLIMIT_FSIZE >= 0
     result = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "my_ops")],
+        # -B: bytecode would be cut off as well.
+        [sys.executable, "-B", "-c", script, str(tmp_path / "my_ops")],
         capture_output=True,
         text=True,
         check=True,

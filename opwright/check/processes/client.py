@@ -34,7 +34,8 @@ THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS
 INDUCTOR_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 CHUNK = 1 << 16
 SHOWN = 4000  # bytes of what a server printed that did not come up
-STACK_TIME = 2.0  # seconds for a process to print its stacks
+STACK_PAUSE = 0.5  # seconds without more of them, after which there is no more
+CLOSE_TIME = 2.0  # seconds for the server to end by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +94,20 @@ class WorkerProcess:
         size = os.fstat(self.stacks).st_size
         return os.pread(self.stacks, size, 0).decode(errors="replace")
 
-    def ask_for_stacks(self) -> str:
-        """Return the stacks of all threads now; nothing if the process does not answer."""
+    def ask_for_stacks(self, seconds: float) -> str:
+        """Return the stacks of all threads now; nothing if the process does not answer in time."""
         before = os.fstat(self.stacks).st_size
-        with contextlib.suppress(ProcessLookupError):
+        try:
             os.kill(self.pid, STACK_SIGNAL)
-        end = time.monotonic() + STACK_TIME
-        size = before
+        except ProcessLookupError:
+            return ""
+        size, last = before, time.monotonic() + seconds
+        end = last
         while time.monotonic() < end:
             time.sleep(0.05)  # it is written in several pieces: until there is no more
             now = os.fstat(self.stacks).st_size
-            if now == size > before:
-                break
-            size = now
+            if now > size:
+                size, end = now, min(last, time.monotonic() + STACK_PAUSE)
         return os.pread(self.stacks, size - before, before).decode(errors="replace")
 
     def kill(self) -> None:
@@ -185,7 +187,7 @@ class Server:
         self.control.close()  # which ends the server, after it has collected all workers
         self.printed.close()
         try:
-            self.process.wait(STACK_TIME if self.facts else 0)
+            self.process.wait(CLOSE_TIME if self.facts else 0)
         except subprocess.TimeoutExpired:  # it is importing
             self.process.kill()
             self.process.wait()

@@ -34,6 +34,8 @@ __all__ = ["Finished", "Limits", "Pool", "RefusedError", "Started"]
 
 TICK = 0.05  # seconds between looks at time and memory
 LOADING = 120.0  # seconds for loading a target, at least: kernels may be compiled
+STACK_TIME = 20.0  # seconds for a process that hangs to print its stacks,
+GROWING_STACK_TIME = 2.0  # and for one that goes on to take memory or to start others
 MOST_LOST = 4  # workers that one operator may cost
 MOST_HUNG = 2
 GIB = 1 << 30
@@ -283,7 +285,8 @@ class Pool:
             yield from self.lose(slot, *self.how_it_ended(slot, ended[worker.number]))
         elif (over := self.over_limits(slot)) is not None:
             status, how = over
-            yield from self.lose(slot, status, how, stacks=worker.ask_for_stacks())
+            seconds = STACK_TIME if status == "hung" else GROWING_STACK_TIME
+            yield from self.lose(slot, status, how, stacks=worker.ask_for_stacks(seconds))
 
     def how_it_ended(self, slot: Slot, status: int) -> tuple[Status, str]:
         """Return what became of a cell whose process has ended."""

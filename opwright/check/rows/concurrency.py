@@ -76,7 +76,8 @@ LEAST_ROUNDS = 4
 LEAST_SIZE = 2  # of an axis that is made longer
 MOST_ELEMENTS = 1 << 20  # of the larger sample
 MOST_TOGETHER = 1 << 23  # elements of all arguments of all calls
-PATIENCE = 20.0  # seconds for all threads
+ARRIVAL = 300.0  # seconds until all threads are ready to start
+PATIENCE = 20.0  # seconds for all threads, from then on
 BUSY, MATRICES = 256, 6  # size and number of the products that keep the default stream busy
 TRIES = 4  # of column `streams`
 AGAIN = 20  # calls alone, before a difference is told
@@ -219,7 +220,7 @@ def on_host(results: dict[str, Any]) -> Results:
 def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | None:
     """Run all callers at once; return the stacks if they do not end."""
     npu = torch.get_device_module(bench.device)
-    start = threading.Barrier(len(callers))
+    arrived, start = threading.Semaphore(0), threading.Event()
     handed: deque[object] = deque(maxlen=len(callers))  # the thread that adds frees the oldest
 
     def work(one: Caller) -> None:
@@ -228,7 +229,8 @@ def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | N
             with npu.stream(stream):
                 given = [copied(one.values) for _ in range(rounds)]
                 stream.synchronize()
-                start.wait(PATIENCE)
+                arrived.release()
+                start.wait()
                 for values in given:
                     returned = bench.subject.call(values)
                     results = flat(bench.subject.computed(returned, values))
@@ -237,6 +239,7 @@ def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | N
                 stream.synchronize()
         except BaseException as error:  # noqa: BLE001 - told as a finding
             one.error = error
+            arrived.release()  # if it did not come so far
 
     threads = [
         threading.Thread(target=work, args=(each,), daemon=True, name=f"caller {each.index}")
@@ -244,6 +247,10 @@ def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | N
     ]
     for thread in threads:
         thread.start()
+    end = time.monotonic() + ARRIVAL
+    for _ in threads:
+        arrived.acquire(timeout=max(0.0, end - time.monotonic()))
+    start.set()
     end = time.monotonic() + PATIENCE
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))

@@ -49,7 +49,7 @@ def one_scratch(x):
 def one_scratch_kernel(x, out):
     part = scratch[: x.numel()].view(x.shape)
     part.copy_(x)
-    time.sleep(1e-5)  # other kernels run in between, as they would without the GIL
+    time.sleep(1e-3)  # other kernels run in between, as they would without the GIL
     out.copy_(part * 2)
 
 
@@ -59,7 +59,7 @@ class Shared:
 
 def last_seen(x):
     Shared.value = x
-    time.sleep(0)
+    time.sleep(1e-3)
     return Shared.value * 2
 
 
@@ -72,7 +72,7 @@ def not_reentrant(x):
     if is_running.is_set():
         raise RuntimeError("the operator runs already")
     is_running.set()
-    time.sleep(1e-5)
+    time.sleep(1e-3)
     is_running.clear()
     return x * 2
 

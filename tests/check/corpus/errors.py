@@ -58,11 +58,11 @@ def refuses_lists(first, rest):
 
 
 @ops.operator(
-    "into_(Tensor(a!) x, Tensor y) -> Tensor(a!)",
+    "joined_(Tensor(a!) x, Tensor y) -> Tensor(a!)",
     shapes={"x": "N, D", "y": "N, D"},
     samples=[ow.sample(x=ow.tensor(4, 4), y=ow.tensor(4, 4))],
 )
-def into_(x, y):
+def joined_(x, y):
     return x.add_(y)
 
 

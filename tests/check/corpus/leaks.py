@@ -44,6 +44,7 @@ def add(name, function, on_cpu=double, meta=torch.empty_like, **fields):
 
 
 kept = []
+opened = []
 
 
 def keeps_tensor(x):
@@ -57,7 +58,7 @@ def keeps_numbers(x):
 
 
 def opens(x):
-    os.dup(0)
+    opened.append(os.dup(0))
     return x * 2
 
 
@@ -103,6 +104,13 @@ forever = threading.Event()
 def starts_thread_kernel(x, out):
     threading.Thread(target=forever.wait, daemon=True).start()
     out.copy_(x * 2)
+
+
+def give_back():
+    """Close the descriptors and end the threads: other tests follow in this process."""
+    while opened:
+        os.close(opened.pop())
+    forever.set()
 
 
 # Sound: what is kept is bounded, or given back. Memory of a graph that is captured is not kept:

@@ -213,11 +213,11 @@ def one_element(x):
 
 
 @ops.operator(
-    "picked(Tensor x, Tensor index) -> Tensor",
+    "looked_up(Tensor x, Tensor index) -> Tensor",
     shapes={"x": "N", "index": "M", "out": "M"},
     dtypes={"x": "float32", "index": "int64", "out": "x"},
 )
-def picked(x, index):
+def looked_up(x, index):
     """Refuse an index that is too large: no rule can say that."""
     return x[index]
 

@@ -41,6 +41,8 @@ ops = ow.OperatorSet("ending")
 SAMPLES = [ow.sample(x=ow.tensor(2, 3))]
 LIBC = ctypes.CDLL(None)
 HERE = os.getcwd()
+UMASK = os.umask(0o22)  # which is how to read it
+os.umask(UMASK)
 BLOCK = 1 << 25
 CHILDREN = []
 
@@ -95,7 +97,8 @@ def computes_kernel(x, out):
     # As where the command, which would end the process, is kept from running.
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime)
-    resource.setrlimit(resource.RLIMIT_CPU, (used + 1, resource.RLIM_INFINITY))
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (used + 1, hard))
     while True:
         pass
 
@@ -189,7 +192,7 @@ def goes_away(x):
 def sound(x):
     assert os.getcwd() == HERE
     assert "OPWRIGHT_ENDING" not in os.environ
-    assert os.umask(0o22) != 0
+    assert os.umask(UMASK) == UMASK
     assert sys.stdout is not None
     assert torch.get_default_dtype() is torch.float32
     assert not torch.are_deterministic_algorithms_enabled()
