@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.surroundings import settle
 
@@ -28,10 +28,11 @@ settle()
 
 # No verdict from the clock: on a machine that others use as well, any example may take long. The
 # same examples in each run; `--hypothesis-profile explore` tries others.
-settings.register_profile("explore", deadline=None, print_blob=True, derandomize=False)
-settings.register_profile(
-    "opwright", deadline=None, print_blob=True, derandomize=True, database=None
+UNTIMED = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True, database=None
 )
+settings.register_profile("explore", UNTIMED, derandomize=False)
+settings.register_profile("opwright", UNTIMED, derandomize=True)
 settings.load_profile("opwright")
 
 
