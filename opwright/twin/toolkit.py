@@ -13,11 +13,11 @@ from opwright.errors import OpwrightError, first_of
 
 __all__ = [
     "LOAD_ORDER",
-    "MOST_NAMED",
     "Toolkit",
     "ToolkitMissingError",
     "default_toolkit",
     "installed_toolkit",
+    "listed",
     "missing_parts",
 ]
 
@@ -100,12 +100,15 @@ def missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
     return tuple(part for part in wanted if not (toolkit.root / part).exists())
 
 
+def listed(missing: tuple[str, ...]) -> str:
+    """Return missing parts for a message, not all of many."""
+    return ", ".join(first_of(missing, MOST_NAMED))
+
+
 def installed_toolkit() -> Toolkit:
     """Return the toolkit of this package, or raise ToolkitMissingError (OPW-T010)."""
     toolkit = default_toolkit()
     missing = missing_parts(toolkit)
     if missing:
-        raise ToolkitMissingError(
-            where=str(toolkit.root), got=f"without {', '.join(first_of(missing, MOST_NAMED))}"
-        )
+        raise ToolkitMissingError(where=str(toolkit.root), got=f"without {listed(missing)}")
     return toolkit

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from opwright.errors import OpwrightError, first_of
+from opwright.errors import OpwrightError
 from opwright.twin.settings import (
     GRAPH_COMPILER,
     check_devices,
@@ -14,7 +14,7 @@ from opwright.twin.settings import (
     check_soc,
     parse_memory,
 )
-from opwright.twin.toolkit import MOST_NAMED
+from opwright.twin.toolkit import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -86,7 +86,7 @@ def installation(facts: Facts) -> Iterator[Finding]:
         )
     if facts.missing:
         yield problem(
-            f"the toolkit {facts.toolkit} lacks {', '.join(first_of(facts.missing, MOST_NAMED))}",
+            f"the toolkit {facts.toolkit} lacks {listed(facts.missing)}",
             "run `make native` in the opwright checkout",
         )
     if facts.compiler is None:
