@@ -19,12 +19,33 @@ const auto g_converters =
     converters::RegisterNodeConverters()
         .pattern("aten::erf(Tensor self) -> Tensor", [](ConversionCtx*, const Node*, args&) { return false; })
         .pattern("aten::sin(Tensor self) -> Tensor", [](ConversionCtx*, const Node*, args&) { return true; })
-        .pattern("aten::exp(Tensor self) -> Tensor", [](ConversionCtx* ctx, const Node* n, args& arguments) {
-          auto* const x = arguments[0].getFreezeAscendTensor(ctx);
-          auto* const layer = ctx->net->AddUnary(x, AscendIE::UnaryOperation::NEG);
-          ctx->AssociateValueAndVar(n->outputs()[0], Var(layer->GetOutput(0)));
-          return true;
-        });
+        .pattern("aten::exp(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node* n, args& arguments) {
+                   auto* const x = arguments[0].getFreezeAscendTensor(ctx);
+                   auto* const layer = ctx->net->AddUnary(x, AscendIE::UnaryOperation::NEG);
+                   ctx->AssociateValueAndVar(n->outputs()[0], Var(layer->GetOutput(0)));
+                   return true;
+                 })
+        .pattern("aten::asin(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node* n, args& arguments) {
+                   auto* const x = arguments[0].getFreezeAscendTensor(ctx);
+                   auto* const layer = ctx->net->AddUnary(x, AscendIE::UnaryOperation::NEG);
+                   ctx->AssociateValueAndVar(n->outputs()[0], Var(layer->GetOutput(7)));
+                   return true;
+                 })
+        .pattern("aten::sinh(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node* n, args&) {
+                   const Var null(static_cast<AscendIE::Tensor*>(nullptr));
+                   ctx->AssociateValueAndVar(n->outputs()[0], Var(std::vector<Var>{null}));
+                   return true;
+                 })
+        .pattern("aten::cosh(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node*, args&) {
+                   const Var null(static_cast<AscendIE::Tensor*>(nullptr));
+                   ctx->net->AddUnary(null.getFreezeAscendTensor(ctx), AscendIE::UnaryOperation::NEG);
+                   return true;
+                 })
+        .pattern("aten::tanh(Tensor self) -> Tensor", [](ConversionCtx*, const Node*, args&) -> bool { throw 42; });
 
 bool declines(ConversionCtx*, const Node*, args&) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "not with these arguments");

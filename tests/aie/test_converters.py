@@ -53,7 +53,7 @@ class Model(torch.nn.Module):
         return self.operator(x)
 
 
-for name in ("erf", "sin", "exp"):
+for name in ("erf", "sin", "exp", "asin", "sinh", "cosh", "tanh"):
     module = torch.jit.trace(Model(getattr(torch, name)).eval(), torch.ones(2))
     try:
         compiled = torch_aie.compile(module, inputs=[torch.ones(2)])
@@ -77,6 +77,13 @@ def outcomes(library: Path) -> processes.Done:
         ("erf", "its converter returned false"),
         ("sin", "its converter associated nothing with the output %"),
         ("exp", "[-1.0, -1.0]"),
+        ("asin", "aten::asin(%x) at <string>"),
+        ("asin", ": the tensor is null; BaseLayer::GetOutput(index) gives a null pointer for an "),
+        ("sinh", ": the tensor is null"),
+        ("cosh", "aten::cosh(%x) at <string>"),
+        ("cosh", ": the tensor is null"),
+        ("tanh", "aten::tanh(%x) at <string>"),
+        ("tanh", ": int was thrown; throw a std::exception or use TORCH_CHECK"),
     ],
 )
 def test_converter(outcomes: processes.Done, operator: str, expected: str) -> None:

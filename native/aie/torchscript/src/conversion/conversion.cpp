@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "conversion/evaluators.h"
+#include "conversion/on_behalf_of.h"
 #include "core/conversion/converters/converters.h"
 
 namespace torch_aie::core::conversion {
@@ -63,16 +64,7 @@ converters::args arguments_of(const ConversionCtx& ctx, const Node* node) {
 void convert(ConversionCtx& ctx, const Node* node, const converters::Converter& converter) {
   const std::string where = util::nodeInfo(node);
   converters::args arguments = arguments_of(ctx, node);
-  bool converted = false;
-  try {
-    converted = converter(&ctx, node, arguments);
-  } catch (const c10::NotImplementedError& e) {
-    throw Declined(node, where + ": " + e.what_without_backtrace());
-  } catch (const c10::Error& e) {
-    TORCH_CHECK_VALUE(false, where, ": ", e.what_without_backtrace());
-  } catch (const std::exception& e) {
-    TORCH_CHECK_VALUE(false, where, ": ", e.what());
-  }
+  const bool converted = on_behalf_of(node, [&] { return converter(&ctx, node, arguments); });
   TORCH_CHECK_VALUE(converted, where, ": its converter returned false");
   expect_sizes_fit(ctx, node, where);
   expect_no_error(ctx, where);

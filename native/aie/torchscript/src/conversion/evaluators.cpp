@@ -13,6 +13,7 @@
 
 #include "conversion/conversion.h"
 #include "conversion/evaluator_tables.h"
+#include "conversion/on_behalf_of.h"
 #include "conversion/sizes.h"
 #include "core/util/prelude.h"
 #include "util/types.h"
@@ -115,14 +116,7 @@ bool is_evaluable(const Node* node) {
 }
 
 void evaluate(ConversionCtx* ctx, const Node* node, const Vars& args) {
-  Vars results;
-  try {
-    results = results_of({ctx, node, args});
-  } catch (const c10::NotImplementedError& e) {
-    throw Declined(node, util::nodeInfo(node) + ": " + e.what_without_backtrace());
-  } catch (const c10::Error& e) {
-    TORCH_CHECK_VALUE(false, util::nodeInfo(node), ": ", e.what_without_backtrace());
-  }
+  Vars results = on_behalf_of(node, [&] { return results_of({ctx, node, args}); });
   TORCH_CHECK_VALUE(results.size() == node->outputs().size(), util::nodeInfo(node), ": got ", results.size(),
                     " values for ", node->outputs().size(), " outputs");
   for (size_t i = 0; i < results.size(); ++i) ctx->AssociateValueAndVar(node->output(i), std::move(results[i]));

@@ -17,6 +17,17 @@ void expect(bool fits, const Var& var, const char* what) {
   TORCH_CHECK_TYPE(fits, "the argument is ", var.typeName(), ", expected ", what);
 }
 
+/// Later nodes use what a value is associated with, and could not say which converter gave a null pointer.
+void expect_tensors(const Var& var, const torch::jit::Value& value) {
+  try {
+    if (var.isAscendTensor()) var.getAscendTensor();
+  } catch (const c10::ValueError& e) {
+    TORCH_CHECK_VALUE(false, "the output %", value.debugName(), ": ", e.what_without_backtrace());
+  }
+  if (!var.isList()) return;
+  for (const Var& element : var.getList()) expect_tensors(element, value);
+}
+
 /// Numbers of which the value is not known before the model runs.
 bool is_late_number(const AscendIE::Tensor* tensor) {
   return tensor->GetType() != AscendIE::DataType::UNKNOWN && tensor->GetDimensions().Empty();
@@ -31,7 +42,9 @@ std::string Var::typeName() const {
     case kNone:
       return "None";
     case kTensor: {
-      const AscendIE::Dims dims = std::get<AscendIE::Tensor*>(value_)->GetDimensions();
+      const AscendIE::Tensor* const tensor = std::get<AscendIE::Tensor*>(value_);
+      if (tensor == nullptr) return "a null tensor";
+      const AscendIE::Dims dims = tensor->GetDimensions();
       return c10::str("a tensor of the network with the shape ", at::IntArrayRef(dims.begin(), dims.end()));
     }
     case kIValue:
@@ -48,7 +61,13 @@ const T& Var::get(const char* wanted) const {
   return std::get<T>(value_);
 }
 
-AscendIE::Tensor* Var::getAscendTensor() const { return get<AscendIE::Tensor*>("a tensor of the network"); }
+AscendIE::Tensor* Var::getAscendTensor() const {
+  AscendIE::Tensor* const tensor = get<AscendIE::Tensor*>("a tensor of the network");
+  TORCH_CHECK_VALUE(tensor != nullptr, "the tensor is null; BaseLayer::GetOutput(index) gives a null pointer for an ",
+                    "index from BaseLayer::GetOutputCount() on");
+  return tensor;
+}
+
 const std::vector<Var>& Var::getList() const { return get<std::vector<Var>>("a list"); }
 
 const c10::IValue& Var::getIValue() const {
@@ -152,6 +171,8 @@ c10::List<bool> Var::unwrapToBoolList() const {
 }
 
 void ConversionCtx::AssociateValueAndVar(const torch::jit::Value* value, Var var) {
+  TORCH_CHECK_VALUE(value != nullptr, "AssociateValueAndVar: the value is null");
+  expect_tensors(var, *value);
   value_var_map.insert_or_assign(value, std::move(var));
 }
 

@@ -118,12 +118,18 @@ RegisterNodeConverters rows() {
       "aten::convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
       "bool transposed, int[] output_padding, int groups) -> Tensor",
       converter(kGeneral));
-  // What tracing gives for every convolution, transposed ones too.
-  all.pattern(
-      "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
-      "bool transposed, int[] output_padding, int groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
-      "bool allow_tf32) -> Tensor",
-      converter(kGeneral));
+  // Tracing gives the first for every convolution, transposed ones too; models saved by PyTorch 1.6 and older hold the
+  // second.
+  for (const char* const schema : {
+           "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+           "bool transposed, int[] output_padding, int groups, bool benchmark, bool deterministic, "
+           "bool cudnn_enabled, bool allow_tf32) -> Tensor",
+           "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+           "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, bool deterministic, "
+           "bool cudnn_enabled) -> Tensor",
+       }) {
+    all.pattern(schema, converter(kGeneral));
+  }
   all.pattern(
       "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
       "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
