@@ -209,3 +209,43 @@ def test_memory_that_is_not_the_device_s_is_refused(sources: Path) -> None:
     assert said.count("call:    DataCopy, src") == 2
     assert "which is neither local nor global memory" in said
     assert "32 bytes before the memory of device 0" in said
+
+
+RUN_MODE = """\
+#include <cstdio>
+#include "acl/acl.h"
+
+int main() {
+  aclrtRunMode mode = ACL_DEVICE;
+  const aclError code = aclrtGetRunMode(&mode);
+  std::printf("%d %d\\n", code, mode == ACL_HOST);
+}
+"""
+
+
+def test_samples_learn_that_they_run_on_the_host(tmp_path: Path) -> None:
+    (tmp_path / "main.cpp").write_text(RUN_MODE)
+    toolkit = done(tmp_path, "printenv ASCEND_HOME_PATH").strip()
+    done(tmp_path, f"g++ main.cpp -o main -I{toolkit}/include -L{toolkit}/lib64 -lascendcl")
+    assert done(tmp_path, "./main") == "0 1\n"
+
+
+PLATFORM = """\
+#include <cstdio>
+#include "tiling/platform/platform_ascendc.h"
+
+int main() {
+  auto* const platform = platform_ascendc::PlatformAscendCManager::GetInstance();
+  std::printf("%u\\n", platform->GetCoreNumAic());
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["tiling_api", "register", "platform", "graph_base", "unified_dlog"]
+)
+def test_a_name_of_cann_links_what_the_package_library_has(tmp_path: Path, name: str) -> None:
+    (tmp_path / "main.asc").write_text(PLATFORM)
+    toolkit = done(tmp_path, "printenv ASCEND_HOME_PATH").strip()
+    done(tmp_path, f"bisheng --npu-arch=dav-2201 main.asc -o main -L{toolkit}/lib64 -l{name}")
+    assert int(done(tmp_path, "./main")) > 0

@@ -41,6 +41,7 @@ aclError aclrtGetHardwareSyncAddr(void** addr);
 aclError aclrtGetLastError(aclrtLastErrLevel level);
 aclError aclrtGetLogicDevIdByUserDevId(const int32_t userDevid, int32_t* const logicDevId);
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t* flags, int32_t* active);
+aclError aclrtGetRunMode(aclrtRunMode* runMode);
 const char* aclrtGetSocName(void);
 aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle funcHandle, uint32_t numBlocks, aclrtStream stream,
                                        aclrtLaunchKernelCfg* cfg, void* hostArgs, size_t argsSize,

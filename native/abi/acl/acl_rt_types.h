@@ -34,6 +34,9 @@ typedef enum aclrtEventWaitStatus {
   ACL_EVENT_WAIT_STATUS_RESERVED = 0xFFFF
 } aclrtEventWaitStatus;
 
+// Where the process runs: on an accelerator's own processor, or on the host beside it.
+typedef enum aclrtRunMode { ACL_DEVICE = 0, ACL_HOST = 1 } aclrtRunMode;
+
 typedef enum aclrtStreamStatus {
   ACL_STREAM_STATUS_COMPLETE = 0,
   ACL_STREAM_STATUS_NOT_READY = 1,

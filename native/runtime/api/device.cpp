@@ -46,6 +46,11 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
   return call("aclrtGetDeviceCount", [&] { out(count, "count") = static_cast<uint32_t>(device_count()); });
 }
 
+// The twin stands for a device on a bus, so its processes are the host's: they copy what a kernel computed.
+aclError aclrtGetRunMode(aclrtRunMode* runMode) {
+  return call("aclrtGetRunMode", [&] { out(runMode, "runMode") = ACL_HOST; });
+}
+
 aclError aclrtGetCurrentContext(aclrtContext* context) {
   return call("aclrtGetCurrentContext", [&] { out(context, "context") = &chosen_device(); });
 }
