@@ -1,0 +1,133 @@
+"""Operators of a mixture of experts.
+
+Among equal scores the expert with the lower number comes first. Source of the formulas: CANN's
+documents of aclnnMoeGatingTopK and aclnnMoeGatingTopKSoftmax(V2); the order of equal scores is
+inferred.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+from opwright.engine.kernels.available import require_one_of
+from opwright.engine.table import kernel
+
+SOFTMAX, SIGMOID, ROOT_OF_SOFTPLUS = 0, 1, 2
+MAXIMUM, SUM_OF_TWO = 0, 1  # how a group of experts is scored
+
+
+def choose(scores: torch.Tensor, k: int) -> torch.Tensor:
+    """Return the indices, [rows, k] int64, of the k highest scores of each row, highest first."""
+    return torch.sort(scores, dim=-1, descending=True, stable=True).indices.narrow(-1, 0, k)
+
+
+def normalize(x: torch.Tensor, norm_type: int) -> torch.Tensor:
+    """Return the experts' scores in float32."""
+    require_one_of("norm_type", norm_type, SOFTMAX, SIGMOID, ROOT_OF_SOFTPLUS)
+    wide = x.float()
+    if norm_type == SOFTMAX:
+        return wide.softmax(-1)
+    return wide.sigmoid() if norm_type == SIGMOID else functional.softplus(wide).sqrt()
+
+
+def mask_groups(
+    scores: torch.Tensor, groups: int, kept: int, group_select_mode: int
+) -> torch.Tensor:
+    """Set the scores of all experts outside the best groups to -inf."""
+    require_one_of("group_select_mode", group_select_mode, MAXIMUM, SUM_OF_TWO)
+    if groups <= 1:
+        return scores
+    grouped = torch.unflatten(scores, -1, (groups, -1))
+    best = grouped.topk(1 + group_select_mode).values.sum(-1)
+    hidden = torch.ones_like(best, dtype=torch.bool).scatter(-1, choose(best, kept), value=False)
+    return grouped.masked_fill(hidden.unsqueeze(-1), -torch.inf).flatten(-2)
+
+
+@kernel("MoeGatingTopK")
+def moe_gating_top_k(  # noqa: PLR0913 - the prototype's attributes
+    x: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    input_ids: torch.Tensor | None = None,
+    tid2eid: torch.Tensor | None = None,
+    *,
+    k: int,
+    k_group: int = 1,
+    group_count: int = 1,
+    group_select_mode: int = 0,
+    renorm: int = 0,
+    norm_type: int = 0,
+    out_flag: bool = False,
+    routed_scaling_factor: float = 1.0,
+    eps: float = 1e-20,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Choose k experts for each row of x, [rows, experts]; weigh them by score without bias.
+
+    Returns the weights [rows, k] in x's dtype, the experts [rows, k] int32, and the scores
+    [rows, experts] float32. Hardware leaves the scores unset without `out_flag`; here they are
+    NaN then, which a reader notices.
+    """
+    require_one_of("renorm", renorm, 0, 1)
+    norm = normalize(x, norm_type)
+    if tid2eid is not None and input_ids is not None:
+        experts = tid2eid.index_select(0, input_ids.long()).long()
+    else:
+        scores = norm if bias is None else norm + bias.float()
+        experts = choose(mask_groups(scores, group_count, k_group, group_select_mode), k)
+    weights = norm.gather(-1, experts)
+    if norm_type != SOFTMAX or renorm == 1:
+        weights = weights / (weights.sum(-1, keepdim=True) + eps)
+    weights = (weights * routed_scaling_factor).to(x.dtype)
+    return weights, experts.int(), norm if out_flag else torch.full_like(norm, torch.nan)
+
+
+def choose_by_softmax(
+    x: torch.Tensor, finished: torch.Tensor | None, k: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the weights in x's dtype, the experts int32, and the whole softmax in float32.
+
+    Rows that are finished get the number behind the last expert.
+    """
+    softmax = x.float().softmax(-1)
+    experts = choose(softmax, k)
+    return softmax.gather(-1, experts).to(x.dtype), hide_finished(x, experts, finished), softmax
+
+
+def hide_finished(
+    x: torch.Tensor, experts: torch.Tensor, finished: torch.Tensor | None
+) -> torch.Tensor:
+    """Return the experts as int32, in finished rows the number behind the last one."""
+    if finished is not None:
+        experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])
+    return experts.int()
+
+
+@kernel("MoeGatingTopKSoftmax")
+def moe_gating_top_k_softmax(
+    x: torch.Tensor, finished: torch.Tensor | None = None, *, k: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Choose by softmax; the third output counts the chosen places column by column."""
+    weights, experts, _ = choose_by_softmax(x, finished, k)
+    rows = experts.numel() // k
+    places = torch.arange(rows * k, dtype=torch.int32, device=x.device)
+    return weights, experts, places.view(k, rows).t().reshape(experts.shape)
+
+
+@kernel("MoeGatingTopKSoftmaxV2")
+def moe_gating_top_k_softmax_v2(
+    x: torch.Tensor,
+    finished: torch.Tensor | None = None,
+    *,
+    k: int,
+    renorm: int = 0,
+    output_softmax: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Choose by softmax, or with `renorm` choose first and take the softmax of what is chosen."""
+    require_one_of("renorm", renorm, 0, 1)
+    weights, experts, softmax = choose_by_softmax(x, finished, k)
+    if renorm == 1:
+        chosen = choose(x.float(), k)
+        weights = x.float().gather(-1, chosen).softmax(-1).to(x.dtype)
+        experts = hide_finished(x, chosen, finished)
+    wanted = output_softmax and renorm == 0
+    return weights, experts, softmax if wanted else softmax.new_zeros(0)

@@ -1,0 +1,82 @@
+"""Mixture of experts in graphs: compiled for the twin, and kernels by themselves."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from opwright.engine.kernels import moe  # noqa: F401 - fill the table
+from tests.engine.agreement import call, errors
+
+GATE = "torch_npu.npu_moe_gating_top_k"
+FUNCTIONS = {
+    "softmax": f"lambda x, b: {GATE}(x, 3, out_flag=True)",
+    "softmax_renormalized": f"lambda x, b: {GATE}(x, 3, renorm=1, out_flag=True)",
+    "sigmoid_with_bias": f"lambda x, b: {GATE}(x, 3, bias=b, norm_type=1, out_flag=True)",
+    "scaled": f"lambda x, b: {GATE}(x, 1, renorm=1, routed_scaling_factor=2.5, eps=0.1)[:2]",
+    "best_groups": f"""lambda x, b: {GATE}(
+        x, 3, bias=b, k_group=2, group_count=4, norm_type=1, out_flag=True
+    )""",
+    "groups_by_two_highest": f"""lambda x, b: {GATE}(
+        x, 3, k_group=2, group_count=4, group_select_mode=1, out_flag=True
+    )""",
+    "equal_scores": f"lambda x, b: {GATE}(x * 0, 5, out_flag=True)",
+    "softmax_with_places": "lambda x, b: torch_npu.npu_moe_gating_top_k_softmax(x, None, 3)",
+    "finished": "lambda x, b: torch_npu.npu_moe_gating_top_k_softmax(x, x[:, 0] > 0, 3)",
+}
+RUNS = "[[torch.randn(rows, 12), torch.randn(12)] for rows in (6, 1, 9)]"
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["static", "dynamic"])
+def found(request: pytest.FixtureRequest) -> dict[str, str]:
+    return errors(FUNCTIONS, arguments=RUNS, dynamic=request.param)
+
+
+@pytest.mark.twin
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_compiled_gates_answer_what_eager_answers(found: dict[str, str], name: str) -> None:
+    assert found[name] == ""
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_the_softmax_of_the_chosen_is_taken_with_renorm(dtype: torch.dtype) -> None:
+    x = torch.randperm(40).view(5, 8).to(dtype) / 8  # no equal scores, whose order topk leaves open
+    weights, experts, softmax = call("MoeGatingTopKSoftmaxV2", x, k=2, renorm=1)
+    chosen = x.float().topk(2)
+    assert torch.equal(experts, chosen.indices.int())
+    torch.testing.assert_close(weights, chosen.values.softmax(-1).to(dtype))
+    assert softmax.numel() == 0
+
+
+def test_the_whole_softmax_is_an_output_on_demand() -> None:
+    x = torch.randn(5, 8)
+    weights, experts, softmax = call("MoeGatingTopKSoftmaxV2", x, k=3, output_softmax=True)
+    torch.testing.assert_close(softmax, x.softmax(-1))
+    torch.testing.assert_close(weights, softmax.gather(-1, experts.long()))
+
+
+def test_scores_that_nobody_asked_for_are_nan() -> None:
+    assert call("MoeGatingTopK", torch.randn(5, 8), k=3)[2].isnan().all()
+
+
+def test_a_table_chooses_the_experts() -> None:
+    x, table = torch.randn(3, 8), torch.tensor([[1, 2], [3, 4], [5, 6]])
+    keys = torch.tensor([2, 0, 2])
+    weights, experts, _ = call("MoeGatingTopK", x, None, keys, table, k=2, norm_type=2)
+    assert torch.equal(experts, table[keys].int())
+    scores = torch.nn.functional.softplus(x).sqrt().gather(-1, table[keys])
+    torch.testing.assert_close(weights, scores / scores.sum(-1, keepdim=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"norm_type": 3}, "norm_type 3 is not available"),
+        ({"renorm": 2}, "renorm 2 is not available"),
+        ({"group_select_mode": 2}, "group_select_mode 2 is not available"),
+    ],
+)
+def test_unknown_modes_of_gates_are_refused(given: dict[str, int], message: str) -> None:
+    with pytest.raises(NotImplementedError, match=message):
+        call("MoeGatingTopK", torch.randn(2, 4), k=1, **given)
