@@ -19,7 +19,7 @@ import tomllib
 import traceback
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opwright.declare.operator_set import OperatorSet
 from opwright.emit.options import EmitOptions
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GENERATED",
     "Project",
+    "is_project",
     "load_operators",
     "operator_sets",
     "read_project",
@@ -98,16 +99,7 @@ def read_project(folder: Path) -> Project:
     """
     root = folder.resolve()
     file = root / "pyproject.toml"
-    if not file.is_file():
-        got = "a folder without pyproject.toml" if root.is_dir() else "no such folder"
-        raise NoProjectError(where=str(folder), got=got)
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(where=str(file), got=str(error)) from error
-    section = content.get("tool", {}).get("opwright")
-    if not isinstance(section, dict):
-        raise NoProjectError(where=str(file), got="no section [tool.opwright]")
+    section = read_section(root, where=str(folder))
     check_section(section, where=f"{file}, [tool.opwright]")
     declaration = root / section["declaration"]
     if not declaration.is_file():
@@ -126,6 +118,41 @@ def read_project(folder: Path) -> Project:
             stable_abi=section.get("stable-abi", options.stable_abi),
         ),
     )
+
+
+def read_section(root: Path, *, where: str) -> dict[str, Any]:
+    """Return [tool.opwright] of a folder's pyproject.toml, unchecked.
+
+    Raises
+    ------
+    NoProjectError, ConfigError
+        OPW-P001, OPW-P002: the file cannot be parsed.
+    """
+    file = root / "pyproject.toml"
+    if not file.is_file():
+        got = "a folder without pyproject.toml" if root.is_dir() else "no such folder"
+        raise NoProjectError(where=where, got=got)
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(where=str(file), got=str(error)) from error
+    section = content.get("tool", {}).get("opwright")
+    if not isinstance(section, dict):
+        raise NoProjectError(where=str(file), got="no section [tool.opwright]")
+    return section
+
+
+def is_project(folder: Path) -> bool:
+    """Whether a folder has a pyproject.toml with [tool.opwright]."""
+    try:
+        read_section(folder, where=str(folder))
+    except (
+        NoProjectError,
+        ConfigError,
+        PermissionError,
+    ):  # a file that nobody can read is another's
+        return False
+    return True
 
 
 def check_section(section: Mapping[str, object], *, where: str) -> None:

@@ -10,6 +10,7 @@ __all__ = [
     "ConfigError",
     "DeclarationFileError",
     "FolderExistsError",
+    "NestedProjectError",
     "NoProjectError",
     "OperatorSetError",
     "ProjectNameError",
@@ -89,3 +90,11 @@ class CannotAddError(OpwrightError):
     id = "OPW-P014"
     title = "the operator cannot be added"
     usual_fix = "write the declaration by hand"
+
+
+class NestedProjectError(OpwrightError):
+    """A place for a project that is inside another project."""
+
+    id = "OPW-P015"
+    title = "the place is inside another project"
+    usual_fix = "go to a folder outside of it; 'opwright add' adds an operator to that project"

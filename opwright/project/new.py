@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright.lock import locked
-from opwright.project.errors import CannotWriteError, FolderExistsError, ProjectNameError
+from opwright.project.config import is_project
+from opwright.project.errors import (
+    CannotWriteError,
+    FolderExistsError,
+    NestedProjectError,
+    ProjectNameError,
+)
 from opwright.project.names import name_fault
 from opwright.project.template import project_texts
 
@@ -41,8 +47,8 @@ def make_project(folder: Path, template: Template) -> Path:
 
     Raises
     ------
-    ProjectNameError, FolderExistsError, CannotWriteError
-        OPW-P010, OPW-P011, OPW-P013.
+    ProjectNameError, FolderExistsError, CannotWriteError, NestedProjectError
+        OPW-P010, OPW-P011, OPW-P013, OPW-P015.
     """
     folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow a link of this name
     check_name(folder.name, where="opwright new")
@@ -52,6 +58,9 @@ def make_project(folder: Path, template: Template) -> Path:
         raise CannotWriteError(
             where=str(folder.parent), got="no such folder", fix="make it, or name one that exists"
         )
+    outer = next((parent for parent in folder.parents if is_project(parent)), None)
+    if outer is not None:
+        raise NestedProjectError(where=str(folder), got=f"a place inside the project {outer}")
     try:
         with unfinished_folder(folder) as made:
             for path, text in project_texts(folder.name, template).items():

@@ -17,6 +17,7 @@ from opwright.project.config import load_operators, read_project
 from opwright.project.errors import (
     CannotWriteError,
     FolderExistsError,
+    NestedProjectError,
     ProjectNameError,
     UnknownTemplateError,
 )
@@ -168,6 +169,25 @@ def test_no_parent(tmp_path: Path) -> None:
     with pytest.raises(CannotWriteError) as caught:
         make_project(tmp_path / "no" / "my_ops", FUNCTIONAL)
     assert (caught.value.id, caught.value.got) == ("OPW-P013", "no such folder")
+
+
+def test_a_project_inside_another_is_refused(tmp_path: Path) -> None:
+    outer = make_project(tmp_path / "outer", FUNCTIONAL)
+    (outer / "deep").mkdir()
+    before = files_in(outer)
+    for place in (outer, outer / "deep"):
+        with pytest.raises(NestedProjectError) as caught:
+            make_project(place / "my_ops", FUNCTIONAL)
+        assert (caught.value.id, caught.value.where) == ("OPW-P015", str(place / "my_ops"))
+        assert caught.value.got == f"a place inside the project {outer}"
+        assert "opwright add" in str(caught.value)
+    assert files_in(outer) == before
+
+
+@pytest.mark.parametrize("text", ["[project]\nname = 'other'\n", "[tool"])
+def test_another_tool_s_folder_is_no_project(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    assert files_in(make_project(tmp_path / "my_ops", FUNCTIONAL)) == FILES
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere; a user cannot")
