@@ -12,6 +12,7 @@ import opwright
 from opwright.errors import OpwrightError, first_of
 
 __all__ = [
+    "LINKER_SCRIPTS",
     "LOAD_ORDER",
     "Toolkit",
     "ToolkitMissingError",
@@ -44,6 +45,16 @@ LOAD_ORDER = (
     "libnnopbase.so",
     "libascendc_package.so",
     "libopapi.so",
+)
+
+# Names of CANN's that programs link. Each is a text for the linker, which stands for
+# libascendc_package.
+LINKER_SCRIPTS = (
+    "libgraph_base.so",
+    "libplatform.so",
+    "libregister.so",
+    "libtiling_api.so",
+    "libunified_dlog.so",
 )
 
 # Folders and files besides the libraries that torch_npu and builds against CANN ask for.
@@ -96,7 +107,7 @@ def default_toolkit() -> Toolkit:
 
 def missing_parts(toolkit: Toolkit) -> tuple[str, ...]:
     """List what the toolkit lacks, relative to its root."""
-    wanted = [f"lib64/{name}" for name in LOAD_ORDER] + list(PARTS)
+    wanted = [f"lib64/{name}" for name in (*LOAD_ORDER, *LINKER_SCRIPTS)] + list(PARTS)
     return tuple(part for part in wanted if not (toolkit.root / part).exists())
 
 

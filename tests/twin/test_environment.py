@@ -26,7 +26,13 @@ from opwright.twin.settings import (
     check_trace,
     parse_memory,
 )
-from opwright.twin.toolkit import LOAD_ORDER, Toolkit, default_toolkit, missing_parts
+from opwright.twin.toolkit import (
+    LINKER_SCRIPTS,
+    LOAD_ORDER,
+    Toolkit,
+    default_toolkit,
+    missing_parts,
+)
 
 TOOLKIT = Toolkit(root=Path("/twin"))
 BUILT = default_toolkit()
@@ -34,7 +40,8 @@ BUILT = default_toolkit()
 
 @pytest.mark.skipif(bool(missing_parts(BUILT)), reason="needs the native libraries: make native")
 def test_load_order_has_each_library_after_those_it_links_to() -> None:
-    assert {path.name for path in BUILT.libraries.glob("*.so")} == set(LOAD_ORDER)
+    names = {path.name for path in BUILT.libraries.glob("*.so")}
+    assert names == {*LOAD_ORDER, *LINKER_SCRIPTS}
     for position, name in enumerate(LOAD_ORDER):
         with (BUILT.libraries / name).open("rb") as stream:
             dynamic = ELFFile(stream).get_section_by_name(".dynamic")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from opwright.errors import OpwrightError
 from opwright.twin.coverage.needed import needs
 from opwright.twin.coverage.symbols import read_library
-from opwright.twin.toolkit import installed_toolkit
+from opwright.twin.toolkit import LOAD_ORDER, installed_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,8 +56,8 @@ def check_status(word: str) -> Status:
 
 def measure() -> tuple[Function, ...]:
     """Read the libraries of the installed torch_npu and of the twin, and compare them."""
-    libraries = sorted(installed_toolkit().libraries.glob("*.so"))
-    return judge(needs(), [read_library(path) for path in libraries])
+    folder = installed_toolkit().libraries
+    return judge(needs(), [read_library(folder / name) for name in sorted(LOAD_ORDER)])
 
 
 def judge(needed: Iterable[Need], twin: Iterable[SharedLibrary]) -> tuple[Function, ...]:
