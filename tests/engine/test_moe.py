@@ -80,3 +80,41 @@ def test_a_table_chooses_the_experts() -> None:
 def test_unknown_modes_of_gates_are_refused(given: dict[str, int], message: str) -> None:
     with pytest.raises(NotImplementedError, match=message):
         call("MoeGatingTopK", torch.randn(2, 4), k=1, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"k": 9}, "k is 9; it must be between 1 and 8"),
+        ({"k": 0}, "k is 0; it must be between 1 and 8"),
+        ({"k": 3, "group_count": 4}, "k is 3; it must be between 1 and 2"),
+        ({"k": 1, "group_count": 3}, "group_count is 3; it must divide the 8 experts"),
+        ({"k": 1, "group_count": 0}, "group_count is 0; it must be between 1 and 8"),
+        ({"k": 1, "group_count": 8, "group_select_mode": 1}, "into groups of 2 or more"),
+        ({"k": 1, "group_count": 2, "k_group": 3}, "k_group is 3; it must be between 1 and 2"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(given: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call("MoeGatingTopK", torch.randn(2, 8), **given)
+
+
+def test_keys_without_their_table_are_refused() -> None:
+    x, keys, table = torch.randn(2, 8), torch.tensor([0, 1]), torch.tensor([[1, 2], [3, 4]])
+    with pytest.raises(ValueError, match="must both be given, or neither"):
+        call("MoeGatingTopK", x, None, keys, k=2)
+    with pytest.raises(ValueError, match="must both be given, or neither"):
+        call("MoeGatingTopK", x, None, None, table, k=2)
+    with pytest.raises(ValueError, match=r"they must be \[entries, 1\] and \[2\]"):
+        call("MoeGatingTopK", x, None, keys, table, k=1)
+
+
+@pytest.mark.parametrize("name", ["MoeGatingTopKSoftmax", "MoeGatingTopKSoftmaxV2"])
+def test_more_choices_than_experts_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="k is 9; it must be between 0 and 8"):
+        call(name, torch.randn(2, 8), k=9)
+
+
+def test_no_choice_is_empty() -> None:
+    outputs = call("MoeGatingTopKSoftmax", torch.randn(2, 8), k=0)
+    assert [tuple(output.shape) for output in outputs] == [(2, 0)] * 3

@@ -22,6 +22,13 @@ def choose(scores: torch.Tensor, k: int) -> torch.Tensor:
     return torch.sort(scores, dim=-1, descending=True, stable=True).indices.narrow(-1, 0, k)
 
 
+def require_between(name: str, value: int, least: int, most: int) -> None:
+    """Raise ValueError for an attribute outside of its range."""
+    if not least <= value <= most:
+        message = f"{name} is {value}; it must be between {least} and {most}"
+        raise ValueError(message)
+
+
 def normalize(x: torch.Tensor, norm_type: int) -> torch.Tensor:
     """Return the experts' scores in float32."""
     require_one_of("norm_type", norm_type, SOFTMAX, SIGMOID, ROOT_OF_SOFTPLUS)
@@ -35,13 +42,38 @@ def mask_groups(
     scores: torch.Tensor, groups: int, kept: int, group_select_mode: int
 ) -> torch.Tensor:
     """Set the scores of all experts outside the best groups to -inf."""
-    require_one_of("group_select_mode", group_select_mode, MAXIMUM, SUM_OF_TWO)
     if groups <= 1:
         return scores
     grouped = torch.unflatten(scores, -1, (groups, -1))
     best = grouped.topk(1 + group_select_mode).values.sum(-1)
     hidden = torch.ones_like(best, dtype=torch.bool).scatter(-1, choose(best, kept), value=False)
     return grouped.masked_fill(hidden.unsqueeze(-1), -torch.inf).flatten(-2)
+
+
+def check_groups(experts: int, k: int, *, groups: int, kept: int, group_select_mode: int) -> None:
+    """Raise for groups that do not fit the experts, or that hold fewer than k of them."""
+    require_one_of("group_select_mode", group_select_mode, MAXIMUM, SUM_OF_TWO)
+    require_between("group_count", groups, 1, experts)
+    size, rest = divmod(experts, groups)
+    if rest or size <= group_select_mode:
+        message = (
+            f"group_count is {groups}; it must divide the {experts} experts into groups of "
+            f"{group_select_mode + 1} or more"
+        )
+        raise ValueError(message)
+    require_between("k_group", kept, 1, groups)
+    require_between("k", k, 1, size * kept if groups > 1 else experts)
+
+
+def look_up(table: torch.Tensor, keys: torch.Tensor, rows: int, k: int) -> torch.Tensor:
+    """Return the experts, [rows, k] int64, that a table [entries, k] gives to each row's key."""
+    if table.dim() != 2 or table.shape[1] != k or tuple(keys.shape) != (rows,):  # noqa: PLR2004 - a matrix
+        message = (
+            f"tid2eid and input_ids have shapes {list(table.shape)} and {list(keys.shape)}; "
+            f"they must be [entries, {k}] and [{rows}]"
+        )
+        raise ValueError(message)
+    return table.index_select(0, keys.long()).long()
 
 
 @kernel("MoeGatingTopK")
@@ -68,9 +100,15 @@ def moe_gating_top_k(  # noqa: PLR0913 - the prototype's attributes
     NaN then, which a reader notices.
     """
     require_one_of("renorm", renorm, 0, 1)
+    check_groups(
+        x.shape[-1], k, groups=group_count, kept=k_group, group_select_mode=group_select_mode
+    )
+    if (input_ids is None) != (tid2eid is None):
+        message = "input_ids and tid2eid must both be given, or neither"
+        raise ValueError(message)
     norm = normalize(x, norm_type)
     if tid2eid is not None and input_ids is not None:
-        experts = tid2eid.index_select(0, input_ids.long()).long()
+        experts = look_up(tid2eid, input_ids, x.shape[0], k)
     else:
         scores = norm if bias is None else norm + bias.float()
         experts = choose(mask_groups(scores, group_count, k_group, group_select_mode), k)
@@ -81,25 +119,19 @@ def moe_gating_top_k(  # noqa: PLR0913 - the prototype's attributes
     return weights, experts.int(), norm if out_flag else torch.full_like(norm, torch.nan)
 
 
-def choose_by_softmax(
-    x: torch.Tensor, finished: torch.Tensor | None, k: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the weights in x's dtype, the experts int32, and the whole softmax in float32.
+def choose_and_mark(
+    scores: torch.Tensor, finished: torch.Tensor | None, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the k highest scores and their experts, int32.
 
     Rows that are finished get the number behind the last expert.
     """
-    softmax = x.float().softmax(-1)
-    experts = choose(softmax, k)
-    return softmax.gather(-1, experts).to(x.dtype), hide_finished(x, experts, finished), softmax
-
-
-def hide_finished(
-    x: torch.Tensor, experts: torch.Tensor, finished: torch.Tensor | None
-) -> torch.Tensor:
-    """Return the experts as int32, in finished rows the number behind the last one."""
+    require_between("k", k, 0, scores.shape[-1])
+    experts = choose(scores, k)
+    chosen = scores.gather(-1, experts)
     if finished is not None:
-        experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])
-    return experts.int()
+        experts = experts.masked_fill(finished.unsqueeze(-1), scores.shape[-1])
+    return chosen, experts.int()
 
 
 @kernel("MoeGatingTopKSoftmax")
@@ -107,10 +139,10 @@ def moe_gating_top_k_softmax(
     x: torch.Tensor, finished: torch.Tensor | None = None, *, k: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Choose by softmax; the third output counts the chosen places column by column."""
-    weights, experts, _ = choose_by_softmax(x, finished, k)
-    rows = experts.numel() // k
+    weights, experts = choose_and_mark(x.float().softmax(-1), finished, k)
+    rows = experts.shape[:-1].numel()
     places = torch.arange(rows * k, dtype=torch.int32, device=x.device)
-    return weights, experts, places.view(k, rows).t().reshape(experts.shape)
+    return weights.to(x.dtype), experts, places.view(k, rows).t().reshape(experts.shape)
 
 
 @kernel("MoeGatingTopKSoftmaxV2")
@@ -122,12 +154,16 @@ def moe_gating_top_k_softmax_v2(
     renorm: int = 0,
     output_softmax: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Choose by softmax, or with `renorm` choose first and take the softmax of what is chosen."""
+    """Choose by softmax, or with `renorm` choose first and take the softmax of what is chosen.
+
+    The third output is the whole softmax in float32 if it is wanted and there is one, else empty.
+    """
     require_one_of("renorm", renorm, 0, 1)
-    weights, experts, softmax = choose_by_softmax(x, finished, k)
+    wide = x.float()
+    absent = wide.new_zeros(0)
     if renorm == 1:
-        chosen = choose(x.float(), k)
-        weights = x.float().gather(-1, chosen).softmax(-1).to(x.dtype)
-        experts = hide_finished(x, chosen, finished)
-    wanted = output_softmax and renorm == 0
-    return weights, experts, softmax if wanted else softmax.new_zeros(0)
+        weights, experts = choose_and_mark(wide, finished, k)
+        return weights.softmax(-1).to(x.dtype), experts, absent
+    softmax = wide.softmax(-1)
+    weights, experts = choose_and_mark(softmax, finished, k)
+    return weights.to(x.dtype), experts, softmax if output_softmax else absent
