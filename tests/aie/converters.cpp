@@ -45,6 +45,11 @@ const auto g_converters =
                    ctx->net->AddUnary(null.getFreezeAscendTensor(ctx), AscendIE::UnaryOperation::NEG);
                    return true;
                  })
+        .pattern("aten::asinh(Tensor self) -> Tensor",
+                 [](ConversionCtx* ctx, const Node*, args& arguments) {
+                   ctx->AssociateValueAndVar(nullptr, arguments[0]);
+                   return true;
+                 })
         .pattern("aten::tanh(Tensor self) -> Tensor", [](ConversionCtx*, const Node*, args&) -> bool { throw 42; });
 
 bool declines(ConversionCtx*, const Node*, args&) {

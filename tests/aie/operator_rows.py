@@ -159,12 +159,12 @@ PRODUCTS: Final = [
         " False, False)",
         (IMAGE, (3, 5, 3, 3), (5,)),
     ),
-    Row("aten::conv1d", "F.conv1d(x, y, z, 1, 1)", (X, (5, 3, 3), (5,))),
     Row(
         "aten::_convolution.deprecated",
         "torch._convolution(x, y, z, [2, 1], [1, 0], [1, 1], True, [1, 0], 1, False, False, True)",
         (IMAGE, (3, 5, 3, 3), (5,)),
     ),
+    Row("aten::conv1d", "F.conv1d(x, y, z, 1, 1)", (X, (5, 3, 3), (5,))),
     Row("aten::conv2d", "F.conv2d(x, y, z, 2, 1, 2)", (IMAGE, (5, 3, 3, 3), (5,))),
     Row("aten::conv3d", "F.conv3d(x, y)", (VOLUME, (5, 3, 3, 3, 3))),
     Row("aten::conv_transpose1d", "F.conv_transpose1d(x, y, None, 2)", (X, (3, 5, 3))),

@@ -24,19 +24,19 @@ inline std::string thrown_type() {
 /// c10::ValueError with the node and its source line for everything else that is thrown.
 template <class Call>
 auto on_behalf_of(const torch::jit::Node* node, Call&& call) -> decltype(call()) {
-  const std::string where = util::nodeInfo(node);
+  const auto where = [node] { return util::nodeInfo(node); };  // a text that only errors need
   try {
     return call();
   } catch (const c10::NotImplementedError& e) {
-    throw Declined(node, where + ": " + e.what_without_backtrace());
+    throw Declined(node, where() + ": " + e.what_without_backtrace());
   } catch (const c10::Error& e) {
-    TORCH_CHECK_VALUE(false, where, ": ", e.what_without_backtrace());
+    TORCH_CHECK_VALUE(false, where(), ": ", e.what_without_backtrace());
   } catch (const std::exception& e) {
-    TORCH_CHECK_VALUE(false, where, ": ", e.what());
+    TORCH_CHECK_VALUE(false, where(), ": ", e.what());
   } catch (const abi::__forced_unwind&) {
     throw;  // the thread is being cancelled
   } catch (...) {
-    TORCH_CHECK_VALUE(false, where, ": ", thrown_type(),
+    TORCH_CHECK_VALUE(false, where(), ": ", thrown_type(),
                       " was thrown; throw a std::exception or use TORCH_CHECK, so that the message says why");
   }
 }

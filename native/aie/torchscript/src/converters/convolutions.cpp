@@ -118,8 +118,8 @@ RegisterNodeConverters rows() {
       "aten::convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
       "bool transposed, int[] output_padding, int groups) -> Tensor",
       converter(kGeneral));
-  // Tracing gives the first for every convolution, transposed ones too; models saved by PyTorch 1.6 and older hold the
-  // second.
+  // Tracing gives the first for every convolution, transposed ones too. The second is its form without allow_tf32,
+  // which models of older versions hold.
   for (const char* const schema : {
            "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
            "bool transposed, int[] output_padding, int groups, bool benchmark, bool deterministic, "
