@@ -126,6 +126,12 @@ extern "C" __global__ __aicore__ void split_k(GM_ADDR a, GM_ADDR b, GM_ADDR c, G
   mm.End();
 }
 
+// As asc-devkit's sample of a split K clears its result: each core before it adds, without waiting for the others.
+extern "C" __global__ __aicore__ void clear(GM_ADDR c, int32_t count) {
+  auto cleared = tensor<float>(c);
+  AscendC::Fill(cleared, count, 0.0F);
+}
+
 // int8 products scaled to half by a word for each column.
 extern "C" __global__ __aicore__ void dequantised(GM_ADDR a, GM_ADDR b, GM_ADDR scales, GM_ADDR c,
                                                   GM_ADDR tiling_at_gm) {

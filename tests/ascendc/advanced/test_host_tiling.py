@@ -91,5 +91,11 @@ def test_more_cores_take_less_each(program: Path) -> None:
     assert [t["m"] * t["n"] for t in shares] == [1024 * 1024, 1024 * 256, 256 * 256]
 
 
+def test_rows_are_divided_where_columns_would_cost_the_same(program: Path) -> None:
+    for cores, rows in ((2, 256), (8, 128)):
+        t = _tiling(program, 512, 512, 128, cores, 1)
+        assert (t["used"], t["m"], t["n"]) == (cores, rows, 512 * 512 // cores // rows)
+
+
 def test_no_shape_is_no_tiling(program: Path) -> None:
     assert _tiling(program, 0, 16, 16, 1, 1)["result"] == -1

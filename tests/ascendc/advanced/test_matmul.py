@@ -82,6 +82,13 @@ def test_parts_of_k_added_in_global_memory() -> None:
     torch.testing.assert_close(c, a.float() @ b.float(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("kind", "left"), [(0, 0.0), (1, 3.0)], ids=["vector", "cube"])
+def test_a_cube_core_does_not_fill_global_memory(kind: int, left: float) -> None:
+    c = torch.full((64,), 3.0)
+    kernels.run(SOURCE, "clear", [c, 64], kind=kind)
+    assert torch.equal(c, torch.full((64,), left))
+
+
 def test_columns_are_dequantised() -> None:
     m, n, k = 20, 36, 64
     a, b = _random((m, k), torch.int8, 1), _random((k, n), torch.int8, 2)

@@ -227,8 +227,11 @@ OPWRIGHT_INLINE void Arange(const LocalTensor<T>& dst, const T firstValue, const
   }
 }
 
+// The values pass through the unified buffer, which a cube core lacks: there the call returns without effect, as on the
+// device (asc-devkit, init_global_memory_v220_impl.h).
 template <typename T>
 OPWRIGHT_INLINE void Fill(const GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value) {
+  if (machine::core().kind == machine::CoreKind::kCube) return;
   machine::check_global("Fill", "gmWorkspaceAddr", gmWorkspaceAddr.data(), size * sizeof(T));
   machine::Instruction instruction(machine::Pipe::kMte3, "Fill");
   instruction.writes("gmWorkspaceAddr", {gmWorkspaceAddr.data(), static_cast<uint32_t>(size * sizeof(T))});

@@ -51,7 +51,9 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
     Extent best = along(m_, 1, single_m_, align_.m, most_.m, least_.m);
     Extent best_n = along(n_, 1, single_n_, align_.n, most_.n, least_.n);
     int64_t best_cost = INT64_MAX;
-    for (int32_t m_parts = 1; m_parts <= cores_; ++m_parts) {
+    // The most parts of M first, so that M is divided where it makes no difference, as the samples of asc-devkit
+    // expect.
+    for (int32_t m_parts = cores_; m_parts >= 1; --m_parts) {
       const Extent m = along(m_, m_parts, single_m_, align_.m, most_.m, least_.m);
       const Extent n = along(n_, cores_ / m_parts, single_n_, align_.n, most_.n, least_.n);
       if (int64_t{m.parts} * n.parts > cores_) continue;
