@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.observe.tensors import tensors_by_place
+from opwright.derive.conditions import unspecified_outputs
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder
 from opwright.live.reference import new_results
@@ -110,11 +111,13 @@ class Subject:
         """Run the reference and return all that the operator computes, by name.
 
         These are its new results, then the arguments that it writes. The reference writes those of
-        `values`.
+        `values`. Results whose values are unspecified for these arguments are left out.
         """
         assert self.reference is not None
         returned = Binder.of(self.schema).call(self.reference, values)
-        return self.written(values) | new_results(self.operator, returned, values, where=self.where)
+        results = new_results(self.operator, returned, values, where=self.where)
+        open_ones = self.unspecified(values)
+        return self.written(values) | {n: v for n, v in results.items() if n not in open_ones}
 
     def computed(self, returned: object, values: Values) -> dict[str, Any]:
         """Return what a call of the operator computed, by name, as `expected` does.
@@ -129,11 +132,17 @@ class Subject:
         names = self.schema.output_names()
         results = dict(zip(names, packed_results(returned, len(names)), strict=True))
         arguments = [self.schema.aliased_argument(result) for result in self.schema.results]
+        open_ones = self.unspecified(values)
         return self.written(values) | {
             name: results[name]
             for name, argument in zip(names, arguments, strict=True)
-            if argument is None or not argument.is_written
+            if name not in open_ones and (argument is None or not argument.is_written)
         }
+
+    def unspecified(self, values: Values) -> frozenset[str]:
+        """Return the results that may hold anything after a call with these arguments."""
+        outputs = () if self.facts is None else self.facts.outputs
+        return unspecified_outputs(outputs, values)
 
     def written(self, values: Values) -> dict[str, Any]:
         """Return the arguments that the schema says are written, by name."""

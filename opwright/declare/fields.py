@@ -46,6 +46,7 @@ class OperatorFields(TypedDict, total=False):
     aclnn: str | Literal[False]
     prototype: str | Path | Prototype | Literal[False]
     requires: str | Sequence[str]
+    unspecified: Mapping[str, str]
     shapes: Mapping[str, ShapeRule | str | Callable[..., Sequence[object]]]
     dtypes: str | Sequence[str] | Mapping[str, str | Sequence[str] | DtypeRule]
     layouts: Mapping[str, Layout]
@@ -103,6 +104,7 @@ def read_operator(
         call=read_call(fields.get("aclnn"), where=where),
         prototype=read_prototype(fields.get("prototype"), place, where=where),
         requires=read_requires(fields.get("requires", ())),
+        unspecified=dict(fields.get("unspecified", {})),
         shapes={
             name: read_shape(rule, where=f"{where}, shape of {name!r}")
             for name, rule in fields.get("shapes", {}).items()
@@ -155,6 +157,7 @@ def check_texts(
         "schema": [schema],
         "docstring": [function and function.__doc__],
         "requires": read_requires(fields.get("requires", ())),
+        "unspecified": list(fields.get("unspecified", {}).values()),
         "shapes": [rule.text if isinstance(rule, Dims) else rule for rule in rules],
         "aclnn": [fields.get("aclnn")],
     }

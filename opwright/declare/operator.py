@@ -81,6 +81,8 @@ class Operator:
         The function that adds its node to a graph of GE; None if that is derived.
     requires
         What has to hold for sizes and attributes, as texts.
+    unspecified
+        By output: when the kernel leaves its values open, as a text.
     shapes
         Shape rules by name of an argument (a pattern) or output.
     dtypes
@@ -94,6 +96,7 @@ class Operator:
     call: Call | Literal[False] | None = None
     prototype: Prototype | str | Literal[False] | None = None
     requires: tuple[str, ...] = ()
+    unspecified: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, ShapeRule] = field(default_factory=dict)
     dtypes: Mapping[str, DtypeRule] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)

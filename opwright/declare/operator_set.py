@@ -107,6 +107,10 @@ class OperatorSet:
             not fit; or the decorator `.converter` on what this returns.
         requires
             What has to hold, beyond the patterns: `"0 < k <= N"`, `"mode in ('sum', 'mean')"`.
+        unspecified
+            By output: when its values are open, because the kernel does not write it then:
+            `{"mask": "not training"}`, or a comparison as in `requires`. Its shape and dtype stay
+            as declared; `opwright check` and tests compare what it holds only in other calls.
         shapes
             By argument: a pattern (`"*batch, N, D"`). By output: the same text with expressions,
             `like("x")`, `broadcast("x", "y")`, `reduced("x", dim="dim")`, a function of the

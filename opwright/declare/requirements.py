@@ -1,4 +1,4 @@
-"""The field `requires`: comparisons and memberships as texts -> checks."""
+"""The fields `requires` and `unspecified`: comparisons, memberships and flags -> checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.declare.checks import Check, Comparison
     from opwright.declare.scope import Scope
 
-__all__ = ["read_requirement"]
+__all__ = ["read_condition", "read_requirement"]
 
 
 COMPARISONS: dict[type[ast.cmpop], Comparison] = {
@@ -84,6 +84,54 @@ def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...
         allowed=("0 < k <= N", "k % 8 == 0", "mode in ('sum', 'mean')"),
         fix="compare sizes and numbers, or give the values that an argument may have",
     )
+
+
+def read_condition(text: str, scope: Scope, *, where: str) -> tuple[Check, ...]:
+    """Read when something is so: a bool argument, `not` and one, or what a requirement may be.
+
+    Raises
+    ------
+    RuleError, UnknownNameError
+        OPW-D004, OPW-D003.
+
+    Examples
+    --------
+    >>> from opwright.declare.schema_text import parse_schema
+    >>> from opwright.declare.scope import Scope
+    >>> scope = Scope(schema=parse_schema("f(Tensor x, bool train) -> Tensor", where=""))
+    >>> read_condition("not train", scope, where="")[0].values
+    (False,)
+    """
+    match parsed(text, where=where):
+        case ast.Name(name):
+            return (flag(name, text, scope, wanted=True, where=where),)
+        case ast.UnaryOp(ast.Not(), ast.Name(name)):
+            return (flag(name, text, scope, wanted=False, where=where),)
+        case ast.Compare():
+            return read_requirement(text, scope, where=where)
+    raise RuleError(
+        where=where,
+        got=repr(text),
+        allowed=("training", "not training", "k == 0", "mode in ('sum', 'mean')"),
+        fix="name a bool argument, with 'not' if you like, or compare sizes and numbers",
+    )
+
+
+def flag(name: str, text: str, scope: Scope, *, wanted: bool, where: str) -> MemberCheck:
+    """Read a bool argument that is always there."""
+    flags = [
+        a.name
+        for a in scope.schema.arguments
+        if a.type.base is Base.BOOL and not a.type.is_list and not a.type.optional
+    ]
+    if name not in flags:
+        raise UnknownNameError(
+            where=where,
+            got=repr(name),
+            allowed=nearest_first(name, flags),
+            fix="name a bool argument that is never None, or compare numbers",
+        )
+    return MemberCheck(argument=name, values=(wanted,), pattern=text)
 
 
 def check_operations(value: shape.Size, scope: Scope, text: str, *, where: str) -> None:

@@ -61,6 +61,8 @@ class Output:
         The argument that it is (mutated, or a view of it); None for a new tensor.
     shape, dtype
         Rules for a new tensor; None for others.
+    unspecified
+        What holds where the kernel leaves its values open; nothing if it always writes them.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Output:
     argument: str | None = None
     shape: Shape | ShapeFunction | Cpp | None = None
     dtype: DtypeRule | None = None
+    unspecified: tuple[Check, ...] = ()
 
     @property
     def is_new(self) -> bool:

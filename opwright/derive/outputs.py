@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.dims import bind, resolve
 from opwright.declare.errors import RuleError
-from opwright.declare.requirements import read_requirement
+from opwright.declare.requirements import read_condition, read_requirement
 from opwright.declare.rules import Dims, Like, ShapeFunction
 from opwright.declare.values import dtype_rule, first_tensor, produced
 from opwright.derive.facts import Output
@@ -59,7 +59,16 @@ def output(value: Produced, operator: Operator, scope: Scope, *, where: str) -> 
         result=value.result,
         shape=shape_of(rule, scope, where=f"{where}, shape of {value.name!r}"),
         dtype=dtype_rule(operator, value.name),
+        unspecified=unspecified(value.name, operator, scope, where=where),
     )
+
+
+def unspecified(name: str, operator: Operator, scope: Scope, *, where: str) -> tuple[Check, ...]:
+    """Return what holds where the values of an output are open."""
+    text = operator.unspecified.get(name)
+    if text is None:
+        return ()
+    return read_condition(text, scope, where=f"{where}, unspecified {name!r}")
 
 
 def default_shape(schema: Schema, name: str, *, where: str) -> Like:

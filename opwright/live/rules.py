@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator as operators
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, assert_never
@@ -27,6 +26,7 @@ from opwright.declare.rules import (
     ShapeFunction,
 )
 from opwright.declare.words import dtype_texts, sentence, texts_of_check
+from opwright.derive.conditions import COMPARISONS
 from opwright.derive.evaluate import evaluate, evaluate_size
 from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
@@ -34,21 +34,12 @@ from opwright.live.errors import CppRuleError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from opwright.declare.checks import Check, Comparison
+    from opwright.declare.checks import Check
     from opwright.declare.rules import DtypeRule
     from opwright.derive.facts import OperatorFacts, Output
     from opwright.live.arguments import Values
 
 __all__ = ["Rules"]
-
-COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-    "==": operators.eq,
-    "!=": operators.ne,
-}
 
 
 class Symbols:

@@ -9,6 +9,7 @@ import torch
 
 from opwright.declare.sample import Sample
 from opwright.derive import derive
+from opwright.derive.conditions import unspecified_outputs
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.samples import sample_arguments
 
@@ -125,12 +126,18 @@ class Case:
     def produced(
         self, function: Callable[..., Any], values: dict[str, Any]
     ) -> dict[str, list[torch.Tensor]]:
-        """Call a function as `results` does; results by the name of the output, each as a list."""
+        """Call a function as `results` does; results by the name of the output, each as a list.
+
+        Outputs whose values the declaration leaves open for these arguments are not among them.
+        """
         returned = Binder.of(self.facts.schema).call(function, values)
         own = returned if isinstance(returned, tuple) else (returned,)
         single = len(self.facts.schema.results) == 1
         found = {}
+        unspecified = unspecified_outputs(self.facts.outputs, values)
         for output in self.facts.outputs:
+            if output.name in unspecified:
+                continue
             if output.argument is not None:
                 value = values[output.argument]
             else:
@@ -157,7 +164,7 @@ class Case:
         copies = {name: map_tensors(torch.clone, value) for name, value in leaves.items()}
         assert self.facts.autograd is not None, self.facts.name
         produced = self.produced(function, copies)
-        outputs = [each for name in self.facts.autograd.outputs for each in produced[name]]
+        outputs = [each for name in self.facts.autograd.outputs for each in produced.get(name, ())]
         generator = torch.Generator().manual_seed(1)
         seeds = [
             torch.rand(each.shape, generator=generator).to(each.device, each.dtype)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
     "Case",
@@ -21,6 +21,7 @@ __all__ = [
     "make",
     "overload",
     "slopes",
+    "specified",
     "tensor",
 ]
 
@@ -52,11 +53,18 @@ def tensor(
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments of one call; what is missing has its default."""
+    """Arguments of one call; what is missing has its default.
+
+    Parameters
+    ----------
+    unspecified
+        The places of the results that may hold anything after it.
+    """
 
     operator: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     match: str = ""
+    unspecified: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         """Return the name of the test: the operator, dtypes and sizes."""
@@ -165,6 +173,11 @@ def call(operator: Any, values: Mapping[str, Any]) -> list[Any]:  # noqa: ANN401
     results = list(returned) if isinstance(returned, tuple) else [returned]
     written = [a.name for a in arguments if a.alias_info and a.alias_info.is_write]
     return [*results, *(values.get(name) for name in written)]
+
+
+def specified(case: Case, results: Sequence[Any]) -> list[Any]:
+    """Return what `call` returned, without the results that may hold anything."""
+    return [each for place, each in enumerate(results) if place not in case.unspecified]
 
 
 def flat(value: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401 - any result

@@ -146,6 +146,8 @@ def fields_of(operator: Operator) -> Iterator[tuple[str, Node]]:
         yield "prototype", prototype_node(operator.prototype, where=where)
     if operator.requires:
         yield "requires", node_of(operator.requires)
+    if operator.unspecified:
+        yield "unspecified", Table({name: Text(t) for name, t in operator.unspecified.items()})
     yield from rules_of(operator)
     if operator.backward is not None:
         yield "backward", backward_node(operator)

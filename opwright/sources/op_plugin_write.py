@@ -307,6 +307,7 @@ def unsaid(operator: Operator) -> Iterator[str]:
             yield f"the dtype of {name}"
     yield from (f"the layout of {name}: {value}" for name, value in operator.layouts.items())
     yield from (f"a requirement: {text}" for text in operator.requires)
+    yield from (f"{name} is unspecified where {t}" for name, t in operator.unspecified.items())
     if isinstance(operator.backward, BackwardReference | BackwardFunction):
         yield "the backward, which is Python"
     if operator.vmap != "loop":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.declare.dims import bind, resolve
 from opwright.declare.errors import DeclarationError, UnknownNameError
-from opwright.declare.requirements import read_requirement
+from opwright.declare.requirements import read_condition, read_requirement
 from opwright.declare.rules import Dims, ShapeFunction
 from opwright.declare.schema import Base
 from opwright.declare.scope import Scope
@@ -210,4 +210,24 @@ def requirements(subject: Subject) -> Iterator[OpwrightError]:
             yield error
 
 
-RULES = (names, patterns, outputs, requirements)
+def unspecified(subject: Subject) -> Iterator[OpwrightError]:
+    """Check that conditions can be read, and are about new tensors."""
+    scope, _ = bound(subject)
+    new = [output.name for output in subject.new_outputs() if output.type.has_tensors]
+    for name, text in subject.operator.unspecified.items():
+        where = subject.where(f"unspecified {name!r}")
+        if name not in new:
+            yield UnknownNameError(
+                where=where,
+                got=repr(name),
+                allowed=nearest_first(name, new),
+                fix="name a result that is a new tensor",
+            )
+            continue
+        try:
+            read_condition(text, scope, where=where)
+        except DeclarationError as error:
+            yield error
+
+
+RULES = (names, patterns, outputs, requirements, unspecified)

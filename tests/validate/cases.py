@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opwright.declare.operator import Autocast, Vmap
 
 SCALE = "scale(Tensor x, *, float factor=1.0) -> Tensor"
+TRAIN = "drop(Tensor x, float p, bool train) -> (Tensor y, Tensor mask)"
 ADD = "add(Tensor x, Tensor y, float alpha=1.0) -> Tensor"
 
 
@@ -159,6 +160,12 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D004 value beyond int64": lambda: one(
         "f(Tensor x, int n) -> Tensor", requires=["n in (1, 9223372036854775808)"]
     ),
+    "OPW-D003 unspecified argument": lambda: one(TRAIN, unspecified={"x": "not train"}),
+    "OPW-D003 condition on an unknown argument": lambda: one(
+        TRAIN, unspecified={"mask": "not training"}
+    ),
+    "OPW-D003 condition on a number": lambda: one(TRAIN, unspecified={"mask": "p"}),
+    "OPW-D004 condition that cannot be read": lambda: one(TRAIN, unspecified={"mask": "p or 1"}),
     "OPW-D004 deep expression": lambda: one(SCALE, shapes={"out": "1" + " + 1" * 5000}),
     "OPW-D004 deep parentheses": lambda: one(SCALE, shapes={"out": "-" * 9000 + "1"}),
     "OPW-D014 pattern of a list": lambda: one(

@@ -144,11 +144,16 @@ def writable_results(bench: Bench, sample: Sample) -> tuple[int, ...]:
     schema = bench.subject.schema
     if any(result.alias is not None for result in schema.results):
         return ()
-    returned = bench.call(bench.arguments(sample), sample)
+    values = bench.arguments(sample)
+    unspecified = bench.subject.unspecified(values)
+    returned = packed_results(bench.call(values, sample), len(schema.results))
     return tuple(
         index
-        for index, value in enumerate(packed_results(returned, len(schema.results)))
-        if isinstance(value, torch.Tensor) and value.is_floating_point() and has_own_elements(value)
+        for index, (name, value) in enumerate(zip(schema.output_names(), returned, strict=True))
+        if name not in unspecified
+        and isinstance(value, torch.Tensor)
+        and value.is_floating_point()
+        and has_own_elements(value)
     )
 
 

@@ -34,6 +34,8 @@ __all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
 Shape: TypeAlias = Literal["direct", "inside", "views", "written", "twice", "copied", "between"]
 
 INDENT = "    "
+# Of a program whose call leaves the values of results open: what returns the others.
+KEEP = "specified"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,9 @@ class Writer:
         self.parameters: dict[tuple[str, int | None], str] = {}
         for argument in subject.schema.arguments:
             self.find_parameters(argument, values[argument.name])
+        unspecified = subject.unspecified(values)
+        self.names = subject.schema.output_names()
+        self.kept = [i for i, name in enumerate(self.names) if name not in unspecified]
 
     def find_parameters(self, argument: Argument, value: Any) -> None:  # noqa: ANN401 - any argument
         """Give tensors and sizes of an argument names."""
@@ -200,7 +205,23 @@ class Writer:
             else:
                 text = names.get((argument.name, None)) or literal(value)
             parts.append(f"{argument.name}={text}" if argument.keyword_only else text)
-        return f"operator({', '.join(parts)})"
+        call = f"operator({', '.join(parts)})"
+        if len(self.kept) == len(self.names):
+            return call
+        return f"{KEEP}({'*' if len(self.names) > 1 else ''}{call})"
+
+    def keep(self) -> list[str]:
+        """Return the lines that define what leaves out results with unspecified values."""
+        if len(self.kept) == len(self.names):
+            return []
+        names = [f"result_{index}" for index in range(len(self.names))]
+        kept = "".join(f"{names[index]}, " for index in self.kept)
+        left = ", ".join(name for i, name in enumerate(self.names) if i not in self.kept)
+        return [
+            f"def {KEEP}({', '.join(names)}):",
+            f"{INDENT}return ({kept.rstrip()})  # the declaration leaves open: {left}",
+            "",
+        ]
 
     def program(self, shape: Shape) -> Program:
         """Return the function."""
@@ -214,6 +235,7 @@ class Writer:
             "between": self.between,
         }[shape]()
         lines = [
+            *self.keep(),
             f"def call({', '.join(self.parameters.values())}):",
             *(INDENT + each for each in body),
         ]
@@ -245,12 +267,17 @@ class Writer:
         Results that are arguments are left out: those are looked at themselves, and torch_npu
         2.13.0 loses count of the memory of a written input that a captured graph returns.
         """
-        results = self.subject.schema.results
+        results = [self.subject.schema.results[index] for index in self.kept]
         if all(each.alias is None for each in results):
             return f"{name} = {self.call(names)}", [name]
-        each_name = [f"{name}_{index}" for index in range(len(results))]
+        each_name = [f"{name}_{index}" for index in self.kept]
         new = [n for n, each in zip(each_name, results, strict=True) if each.alias is None]
-        return f"{', '.join(each_name)} = {self.call(names)}", new
+        left = ", ".join(each_name) + ("," if self.is_one_of_several() else "")
+        return f"{left} = {self.call(names)}", new
+
+    def is_one_of_several(self) -> bool:
+        """Tell whether a call gives a tuple of one: of several results one has values."""
+        return len(self.kept) == 1 < len(self.names)
 
     def views(self) -> list[str]:
         """Call the operator with parts of larger tensors in place of what it writes."""
@@ -272,11 +299,10 @@ class Writer:
 
     def written(self) -> list[str]:
         """Write the results afterwards: whoever shares their memory sees it."""
-        names = self.subject.schema.output_names()
-        results = [f"result_{index}" for index in range(len(names))]
-        left = ", ".join(results)
+        left = ", ".join(f"result_{index}" for index in self.kept)
+        left += "," if self.is_one_of_several() else ""
         lines = [f"{left} = {self.call(self.parameters)}"]
-        lines += [f"{results[index]}.add_(1)" for index in self.results]
+        lines += [f"result_{index}.add_(1)" for index in self.results]
         return [*lines, f"return {left}"]
 
     def between(self) -> list[str]:

@@ -144,6 +144,9 @@ def returned(output: Output, facts: OperatorFacts, authored: Authored) -> Iterat
             words.append(f"{shape_words(rule)}.")
         if output.dtype is not None:
             words.append(f"Dtype {dtype_words(output.dtype)}.")
+        if output.unspecified:
+            condition = facts.operator.unspecified[output.name]
+            words.append(f"Its values are unspecified where ``{condition}``.")
     given = authored.described.get(output.name, ())
     yield output.name
     yield from [INDENT + line if line else "" for line in given] + (

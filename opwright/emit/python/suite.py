@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.declare.defaults import default_value
 from opwright.declare.rules import DtypeSet, dtype_source
 from opwright.declare.sample import TensorSpec
 from opwright.declare.schema import Base
+from opwright.derive.conditions import unspecified_outputs
 from opwright.emit.python.module import module
 from opwright.emit.python.text import WIDTH, Group, bracketed, laid_out, literal, strings
 
@@ -42,6 +44,9 @@ def test_meta_says_the_shapes_and_dtypes_of_the_results(case: Case) -> None:
     described = [[(t.shape, t.dtype) for t in flat(results)] for results in (got, want)]
     assert described[0] == described[1]
 """
+
+COMPARED = "assert_same(got, want, "
+COMPARED_IN_PART = "assert_same(specified(case, got), specified(case, want), "
 
 ERROR_TEST = """
 
@@ -128,6 +133,9 @@ def emit_suite(facts: SetFacts, extracted: Extracted, options: EmitOptions) -> s
     tests = (TESTS, ERROR_TEST if refused else "", GRADIENT_TEST if slopes else "", OPCHECK_TEST)
     support = ["Case", "assert_same", "call", "devices", "flat", "make", "overload"]
     support += ["copied", "slopes"] if slopes else []
+    if any("unspecified=" in str(each) for each in cases):
+        tests = (TESTS.replace(COMPARED, COMPARED_IN_PART), *tests[1:])
+        support.append("specified")
     support += ["tensor"] if any("tensor(" in str(each) for each in [*cases, *refused]) else []
     of_slopes = [f"from {package} import _reference", f"from {package}._runtime import Binder"]
     return module(
@@ -258,7 +266,19 @@ def case(
     given: list[str | Group] = [literal(operator.name), Group("{", tuple(parts), "}")]
     if match is not None:
         given.append(f"match={literal(match)}")
+    elif places := unspecified(operator, values):
+        given.append(f"unspecified={literal(places)}")
     return Group("Case(", tuple(given), ")")
+
+
+def unspecified(operator: OperatorFacts, values: Mapping[str, Value]) -> tuple[int, ...]:
+    """Return the places of the results whose values a case leaves open."""
+    if not operator.operator.unspecified:
+        return ()
+    arguments = operator.schema.arguments
+    given = {a.name: values[a.name] if a.name in values else default_value(a) for a in arguments}
+    names = unspecified_outputs(operator.outputs, given)
+    return tuple(o.result for o in operator.outputs if o.name in names and o.result is not None)
 
 
 def has_open(value: Value) -> bool:

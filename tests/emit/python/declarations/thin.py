@@ -95,6 +95,7 @@ def center(x, weight=None, *, shift, pad=(0, 0), dtype=None):
     prototype=False,
     shapes={"both": ow.broadcast("x", "y"), "total": ow.reduced("x", dim="dim", keepdim="keepdim")},
     dtypes={"x": "float32", "y": "x"},
+    unspecified={"both": "keepdim"},
     samples=[
         ow.sample(x=ow.tensor(2, 3), y=ow.tensor(3), dim=[0], keepdim=True),
         ow.sample(x=ow.tensor(2, 3), y=ow.tensor(1, 1)),
