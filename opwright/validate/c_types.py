@@ -10,22 +10,26 @@ import math
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.known import known_parameters
+from opwright.aclnn.prototype import Prototype, derive
 from opwright.aclnn.signature import CType
-from opwright.declare.call import DtypeOf, Literal, Named, function_name
+from opwright.declare.call import DtypeOf, Literal, Named, camel_case, function_name
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
 from opwright.validate.call import actuals, described, in_order, source_name, type_of
-from opwright.validate.errors import NullByValueError, PassedTypeError
+from opwright.validate.errors import NullByValueError, PassedTypeError, SharedFunctionError
+from opwright.validate.subject import subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.declare.call import Actual
+    from opwright.declare.operator import Declaration
+    from opwright.declare.place import Place
     from opwright.declare.schema import ValueType
     from opwright.errors import OpwrightError
     from opwright.validate.subject import Subject
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "SET_RULES"]
 
 INTEGERS = (
     *(CType.INT64, CType.INT32, CType.INT16, CType.INT8),
@@ -176,4 +180,76 @@ def decided_by_output(name: str, subject: Subject) -> bool:
     return having and not is_written
 
 
+def shared(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
+    """Check that operators which call one function pass the same C types."""
+    before: dict[str, tuple[tuple[CType, ...], Subject]] = {}
+    for subject in () if declaration.existing else subjects(declaration):
+        types = signature_of(subject)
+        if types is None:
+            continue
+        call = subject.operator.call
+        function = function_name(call or None, subject.schema.name)
+        known, first = before.setdefault(function, (types, subject))
+        if types == known:
+            continue
+        error = SharedFunctionError(
+            where=subject.where("aclnn"),
+            got=f"{function}({listed_types(types)}), and {function}({listed_types(known)}) from "
+            f"{first.operator.name} at {first.operator.place}",
+            fix=f'name another function for one of them: aclnn="{own_function(subject)}"',
+        )
+        yield subject.operator.place, error
+
+
+def own_function(subject: Subject) -> str:
+    """Return a name for the function of an operator that tells it from its overloads.
+
+    CANN's functions that work in place begin with aclnnInplace.
+    """
+    schema = subject.schema
+    is_in_place = bool(schema.mutated) and not schema.is_out_variant
+    return f"aclnn{'Inplace' * is_in_place}{camel_case(f'{schema.name}_{schema.overload}')}"
+
+
+def listed_types(types: tuple[CType, ...]) -> str:
+    """Write the types of a C function's parameters."""
+    return ", ".join(ctype.value for ctype in types)
+
+
+def signature_of(subject: Subject) -> tuple[CType, ...] | None:
+    """Return the C types of what an operator passes.
+
+    None for a function of CANN, whose types are known, for an operator that calls none, and where
+    something is wrong that other rules report.
+    """
+    operator = subject.operator
+    call = operator.call
+    if call is False or known_parameters(function_name(call, subject.schema.name)) is not None:
+        return None
+    listed = actuals(subject)
+    if not listed:
+        if isinstance(operator.prototype, Prototype):
+            return tuple(parameter.ctype for parameter in derive(operator.prototype).parameters)
+        listed = in_order(subject)
+        if operator.prototype is not False:  # the order of CANN's generator: inputs come first
+            listed = tuple(sorted(listed, key=lambda each: place_of(each, subject)))
+    found = []
+    for actual in listed:
+        can = possible(actual, subject)
+        ctype = actual.ctype or (can[0] if can else None)
+        if ctype is None:
+            return None
+        found.append(ctype)
+    return tuple(found)
+
+
+def place_of(actual: Actual, subject: Subject) -> int:
+    """Return where a derived call passes a value: inputs, attributes, outputs."""
+    argument = subject.schema.argument(source_name(actual))
+    if argument is None or argument.is_out:
+        return 2
+    return 0 if argument.type.has_tensors else 1
+
+
 RULES = (c_types,)
+SET_RULES = (shared,)

@@ -250,6 +250,18 @@ class ParameterOrderError(ValidationError):
     usual_fix = "pass them in the order of the C function"
 
 
+class SharedFunctionError(ValidationError):
+    """Two operators of a set call one aclnn function, and pass parameters of different C types.
+
+    A function has one signature: one of the calls would be garbage. Overloads without `aclnn=` call
+    the function that is named after the operator, which is the same for all of them.
+    """
+
+    id = "OPW-D062"
+    title = "two operators call one aclnn function with different parameters"
+    usual_fix = "name a function of its own for each, with aclnn="
+
+
 class NoComputationError(ValidationError):
     """An operator with neither an aclnn function nor a reference."""
 

@@ -38,7 +38,7 @@ THEMES = (
 OPERATOR_RULES = tuple(rule for theme in THEMES for rule in theme.RULES)
 # Of operators that another library calls and prepares for graphs itself.
 EXISTING_RULES = tuple(r for t in THEMES if t not in {call, c_types, prototype} for r in t.RULES)
-SET_RULES = (*names.SET_RULES, *metadata.SET_RULES)
+SET_RULES = (*names.SET_RULES, *c_types.SET_RULES, *metadata.SET_RULES)
 
 
 def validate(

@@ -126,10 +126,24 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D012 two backwards of one name": lambda: several(
         ("f(Tensor x) -> Tensor", {"backward": {"x": "2 * grad"}}),
-        ("f_(Tensor(a!) x) -> Tensor(a!)", {"backward": {"x": "2 * grad"}}),
+        (
+            "f_(Tensor(a!) x) -> Tensor(a!)",
+            {"backward": {"x": "2 * grad"}, "aclnn": "aclnnInplaceF"},
+        ),
     ),
     "OPW-D009 functional of what mutates nothing": lambda: one(SCALE, functional="scale_new"),
     "OPW-D013 result named as an argument": lambda: one("f(Tensor out) -> Tensor"),
+    "OPW-D062 two overloads of one function": lambda: several(
+        ("scale.tensor(Tensor x, Tensor factor) -> Tensor", {}),
+        ("scale.number(Tensor x, float factor) -> Tensor", {}),
+    ),
+    "OPW-D062 in place and not": lambda: several(
+        ("scale(Tensor x) -> Tensor", {}), ("scale_(Tensor(a!) x) -> Tensor(a!)", {})
+    ),
+    "OPW-D062 two written calls of one function": lambda: several(
+        ("f(Tensor x, float p) -> Tensor", {"aclnn": "aclnnScale(x, float p, out)"}),
+        ("g(Tensor x, float p) -> Tensor", {"aclnn": "aclnnScale(x, p, out)"}),
+    ),
     # aliasing
     "OPW-D044 in-place name": lambda: one("f_(Tensor x) -> Tensor"),
     "OPW-D045 view": lambda: one("f(Tensor(a) x) -> Tensor(a)"),

@@ -56,8 +56,13 @@ CASES = {
     ),
     # names
     "declared functional twin": lambda: several(
-        ("f_(Tensor(a!) x, *, int n=1) -> Tensor(a!)", {"functional": "f"}),
+        ("f_(Tensor(a!) x, *, int n=1) -> Tensor(a!)", {"functional": "f", "aclnn": "aclnnG"}),
         ("f(Tensor x, *, int n=1) -> Tensor", {}),
+    ),
+    "one function of two operators": lambda: several(
+        ("f(Tensor x, Tensor y, int n) -> Tensor", {}),
+        ("f.out(Tensor x, Tensor y, int n, *, Tensor(a!) out) -> Tensor(a!)", {}),
+        ("g(Tensor x, int n, Tensor y) -> Tensor", {"aclnn": "aclnnF"}),
     ),
     "declared backward, given its keyword-only argument by place": lambda: several(
         ("f_backward(Tensor? grad, Tensor x, *, int n) -> Tensor", {}),

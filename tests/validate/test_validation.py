@@ -32,8 +32,15 @@ def good_set() -> OperatorSet:
     def scale(x: float, *, factor: float = 1.0) -> float:
         return x * factor
 
-    ops.declare("scale_(Tensor(a!) x, *, float factor=1.0) -> Tensor(a!)", functional="scale_new")
-    ops.declare("scale.out(Tensor x, *, float factor=1.0, Tensor(a!) out) -> Tensor(a!)")
+    ops.declare(
+        "scale_(Tensor(a!) x, *, float factor=1.0) -> Tensor(a!)",
+        aclnn="aclnnInplaceScale",
+        functional="scale_new",
+    )
+    ops.declare(
+        "scale.out(Tensor x, *, float factor=1.0, Tensor(a!) out) -> Tensor(a!)",
+        aclnn="aclnnScale(x, float factor, out)",
+    )
     ops.declare(
         "moments(Tensor x, int[]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor variance)",
         aclnn="aclnnMoments(x, dim, keepdim, mean, variance)",
