@@ -36,6 +36,7 @@ enum class Operation : uint8_t {
 struct Size {
   Operation operation = Operation::kConst;
   size_t argument = 0;
+  std::optional<int64_t> index;  // kDim, kRank: of the tensor in a list
   int64_t value = 0;
   std::vector<Size> operands;  // two, or none
   double real = 0;
@@ -49,6 +50,7 @@ struct Item {
   Kind kind = Kind::kSize;
   Size size;
   size_t argument = 0;            // the tensor of kSpan and kReduced, the int list of kSizes
+  std::optional<int64_t> index;   // kSpan, kReduced: of the tensor in a list
   int64_t start = 0;              // kSpan
   std::optional<int64_t> stop;    // kSpan
   std::vector<Shape> shapes;      // kBroadcast

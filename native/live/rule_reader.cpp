@@ -54,8 +54,8 @@ Size RuleReader::size(const std::string& place, const py::handle& value, bool ma
   };
   static const std::map<std::string, Row> table{
       {"const", {Operation::kConst, 2, 0, ""}},
-      {"dim", {Operation::kDim, 3, kTensorType, "a tensor"}},
-      {"rank", {Operation::kRank, 2, kTensorType, "a tensor"}},
+      {"dim", {Operation::kDim, 3, 0, ""}},
+      {"rank", {Operation::kRank, 2, 0, ""}},
       {"arg", {Operation::kArgument, 2, kIntType, "an int"}},
       {"len", {Operation::kLength, 2, kTensorsType | kNumbers, "a list"}},
       {"elem", {Operation::kElement, 3, kIntsType, "a list of int"}},
@@ -68,22 +68,25 @@ Size RuleReader::size(const std::string& place, const py::handle& value, bool ma
       {"min", {Operation::kMinimum, 3, 0, ""}},
       {"max", {Operation::kMaximum, 3, 0, ""}},
   };
-  if (py::isinstance<py::int_>(value)) return {Operation::kConst, 0, value.cast<int64_t>(), {}, 0};
+  if (py::isinstance<py::int_>(value)) return {Operation::kConst, 0, {}, value.cast<int64_t>(), {}, 0};
   const py::tuple parts = as_tuple(place, value, 1);
   const auto word = as<std::string>(place, parts[0], "a word");
   const auto found = table.find(word);
   if (found == table.end()) refuse(place, "no size is called '", word, "'");
   const Row& row = found->second;
   if (parts.size() != row.entries) refuse(place, py::repr(parts), " does not have ", row.entries, " entries");
-  Size result{row.operation, 0, 0, {}, 0};
+  Size result{row.operation, 0, {}, 0, {}, 0};
   if (may_be_real && row.operation == Operation::kConst && py::isinstance<py::float_>(parts[1])) {
-    return {Operation::kReal, 0, 0, {}, parts[1].cast<double>()};
+    return {Operation::kReal, 0, {}, 0, {}, parts[1].cast<double>()};
   }
   const unsigned real = may_be_real && row.operation == Operation::kArgument ? unsigned{kFloatType} : 0u;
   if (row.argument != 0) result.argument = argument(place, parts[1], row.argument | real, row.wanted);
+  if (row.operation == Operation::kDim || row.operation == Operation::kRank) {
+    tensor(place, parts[1], result.argument, result.index);
+  }
   if (row.operation >= Operation::kAdd) {
     result.operands = {size(at(place, 1), parts[1], may_be_real), size(at(place, 2), parts[2], may_be_real)};
-  } else if (row.argument == 0 || row.entries == 3) {
+  } else if (row.entries == 3 || row.operation == Operation::kConst) {
     result.value = as<int64_t>(place, parts[parts.size() - 1], "a number");
   }
   return result;
@@ -97,7 +100,7 @@ Item RuleReader::item(const std::string& place, const py::handle& value) const {
   if (word == "span") {
     const py::tuple parts = as_tuple(place, value, 4);
     result.kind = Item::Kind::kSpan;
-    result.argument = argument(place, parts[1], kTensorType, "a tensor");
+    tensor(place, parts[1], result.argument, result.index);
     result.start = as<int64_t>(place, parts[2], "a number");
     result.stop = as<std::optional<int64_t>>(place, parts[3], "a number or None");
   } else if (word == "sizes") {
@@ -110,7 +113,7 @@ Item RuleReader::item(const std::string& place, const py::handle& value) const {
   } else if (word == "reduced") {
     const py::tuple parts = as_tuple(place, value, 4);
     result.kind = Item::Kind::kReduced;
-    result.argument = argument(place, parts[1], kTensorType, "a tensor");
+    tensor(place, parts[1], result.argument, result.index);
     if (!parts[2].is_none()) result.dims = argument(place, parts[2], kIntsType | kIntType, "a list of int");
     if (!parts[3].is_none()) result.keepdim = argument(place, parts[3], kBoolType, "a bool");
   } else {

@@ -7,6 +7,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <string>
 
 #include "live/plan.h"
@@ -86,6 +87,16 @@ class RuleReader {
       refuse(place, "argument '", found.name(), "' of type ", found.real_type()->str(), " is not ", wanted);
     }
     return position;
+  }
+  // A tensor argument, or (a list of tensors, an index).
+  void tensor(const std::string& place, const py::handle& value, size_t& position, std::optional<int64_t>& index) const {
+    if (!py::isinstance<py::tuple>(value)) {
+      position = argument(place, value, kTensorType, "a tensor");
+      return;
+    }
+    const py::tuple parts = as_tuple(place, value, 2);
+    position = argument(place, parts[0], kTensorsType, "a list of tensors");
+    index = as<int64_t>(place, parts[1], "a number");
   }
   const c10::FunctionSchema& schema_;
   const std::string name_;

@@ -31,6 +31,14 @@ int64_t wrapped(const Plan& plan, size_t position, int64_t index, int64_t count,
   return index < 0 ? index + count : index;
 }
 
+// The tensor at a position, or where that is a list the one with the index.
+const at::Tensor& tensor(const Plan& plan, size_t position, std::optional<int64_t> index, Arguments arguments) {
+  if (!index) return tensor(plan, position, arguments);
+  const auto list = given(plan, position, arguments).toListRef();
+  const auto count = static_cast<int64_t>(list.size());
+  return list[static_cast<size_t>(wrapped(plan, position, *index, count, "tensor"))].toTensor();
+}
+
 // Division as Python does it, of whole numbers and of others. The rest has the sign of the divisor.
 int64_t floor_divide(int64_t left, int64_t right) {
   return left / right - static_cast<int64_t>(left % right != 0 && (left < 0) != (right < 0));
@@ -74,7 +82,7 @@ T combine(const Plan& plan, Operation operation, T left, T right) {
 }
 
 void add_span(const Plan& plan, const Item& item, Arguments arguments, Sizes& result) {
-  const auto sizes = tensor(plan, item.argument, arguments).sizes();
+  const auto sizes = tensor(plan, item.argument, item.index, arguments).sizes();
   const auto rank = static_cast<int64_t>(sizes.size());
   const auto bound = [rank](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank); };
   for (int64_t axis = bound(item.start), end = bound(item.stop.value_or(rank)); axis < end; ++axis) {
@@ -104,7 +112,7 @@ void add_broadcast(const Plan& plan, const Item& item, Arguments arguments, Size
 }
 
 void add_reduced(const Plan& plan, const Item& item, Arguments arguments, Sizes& result) {
-  const auto sizes = tensor(plan, item.argument, arguments).sizes();
+  const auto sizes = tensor(plan, item.argument, item.index, arguments).sizes();
   const auto rank = static_cast<int64_t>(sizes.size());
   c10::SmallVector<bool, 8> reduced(sizes.size(), false);
   const c10::IValue none;
@@ -205,12 +213,12 @@ int64_t evaluate(const Plan& plan, const Size& size, Arguments arguments) {
     case Operation::kReal:
       TORCH_INTERNAL_ASSERT(false, plan.name, ": a size is a float");  // rule_reader.cpp refuses it
     case Operation::kDim: {
-      const auto sizes = tensor(plan, size.argument, arguments).sizes();
+      const auto sizes = tensor(plan, size.argument, size.index, arguments).sizes();
       const auto rank = static_cast<int64_t>(sizes.size());
       return sizes[static_cast<size_t>(wrapped(plan, size.argument, size.value, rank, "axis"))];
     }
     case Operation::kRank:
-      return tensor(plan, size.argument, arguments).dim();
+      return tensor(plan, size.argument, size.index, arguments).dim();
     case Operation::kArgument:
       return as_int(given(plan, size.argument, arguments));
     case Operation::kLength:

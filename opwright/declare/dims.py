@@ -15,8 +15,8 @@ from opwright.declare.checks import RankCheck, SizeCheck, SpanCheck
 from opwright.declare.errors import RuleError, UnknownNameError
 from opwright.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeFunction
 from opwright.declare.schema_text import split
-from opwright.declare.scope import Scope, tensor_name
-from opwright.declare.sizes import integer, parsed, read_size
+from opwright.declare.scope import Scope
+from opwright.declare.sizes import integer, parsed, read_size, tensor_of
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
@@ -147,23 +147,29 @@ def resolve(rule: ShapeRule, scope: Scope, *, where: str) -> shape.Shape | Shape
     """
     match rule:
         case Like(tensor):
-            return (shape.Span(tensor_name(tensor, scope, where=where)),)
+            return (whole(tensor, scope, where=where),)
         case BroadcastOf(tensors):
             if not tensors:
                 raise RuleError(where=where, got="broadcast()", fix="name the tensors")
-            whole = [(shape.Span(tensor_name(name, scope, where=where)),) for name in tensors]
-            return (shape.Broadcast(tuple(whole)),)
+            each = tuple((whole(tensor, scope, where=where),) for tensor in tensors)
+            return (shape.Broadcast(each),)
         case ReducedOf(tensor, dim, keepdim):
-            tensor_name(tensor, scope, where=where)
+            of = whole(tensor, scope, where=where)
             for name, wanted in ((dim, "int"), (keepdim, "bool")):
                 check_argument(name, wanted, scope, where=where)
-            return (shape.Reduced(tensor, dim, keepdim),)
+            return (shape.Reduced(of.tensor, dim, keepdim, of.index),)
         case Dims(text):
             return tuple(read_item(part, scope, where=where) for part in split(text))
         case ShapeFunction() | Cpp():
             return rule
         case _:
             assert_never(rule)
+
+
+def whole(tensor: str, scope: Scope, *, where: str) -> shape.Span:
+    """Return all axes of a tensor: an argument (`x`), or an element of a list (`xs[0]`)."""
+    name, index = tensor_of(parsed(tensor, where=where), scope, where=where)
+    return shape.Span(name, index=index)
 
 
 def check_argument(name: str | None, wanted: str, scope: Scope, *, where: str) -> None:
@@ -202,13 +208,19 @@ def read_item(part: str, scope: Scope, *, where: str) -> shape.Item:
             raise UnknownNameError(
                 where=where, got=repr(part), allowed=nearest_first(name, [*spans, *lists])
             )
-        case ast.Attribute(ast.Name(tensor), "shape"):
-            return shape.Span(tensor_name(tensor, scope, where=where))
-        case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), ast.Slice(start, stop, None)):
+        case ast.Attribute(ast.Name() | ast.Subscript() as tensor, "shape"):
+            argument_name, index = tensor_of(tensor, scope, where=where)
+            return shape.Span(argument_name, index=index)
+        case ast.Subscript(
+            ast.Attribute(ast.Name() | ast.Subscript() as tensor, "shape"),
+            ast.Slice(start, stop, None),
+        ):
+            argument_name, index = tensor_of(tensor, scope, where=where)
             return shape.Span(
-                tensor_name(tensor, scope, where=where),
+                argument_name,
                 0 if start is None else integer(start, where=where),
                 None if stop is None else integer(stop, where=where),
+                index,
             )
     raise RuleError(
         where=where,

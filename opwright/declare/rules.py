@@ -95,6 +95,11 @@ ShapeRule: TypeAlias = Dims | Like | BroadcastOf | ReducedOf | ShapeFunction | C
 def like(tensor: str) -> Like:
     """Give an output the shape, and unless told otherwise the dtype, of a tensor argument.
 
+    Parameters
+    ----------
+    tensor
+        Its name; `"xs[0]"` is the first tensor of the list `xs`.
+
     Examples
     --------
     >>> like("x")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from opwright.declare.schema import Schema
 
-__all__ = ["Scope", "list_name", "named", "tensor_name"]
+__all__ = ["Scope", "list_name", "named", "tensor_name", "tensors_name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,25 @@ def tensor_name(name: str, scope: Scope, *, where: str) -> str:
             got=f"{name!r}, which may be None" if absent else repr(name),
             allowed=nearest_first(name, tensors),
             fix="name a tensor argument that is always there",
+        )
+    return name
+
+
+def tensors_name(name: str, scope: Scope, *, where: str) -> str:
+    """Return a name if it is that of a list of tensors, none of which may be None."""
+    lists = [
+        a.name
+        for a in scope.schema.arguments
+        if a.type.has_tensors
+        and a.type.is_list
+        and not (a.type.optional or a.type.optional_elements)
+    ]
+    if name not in lists:
+        raise UnknownNameError(
+            where=where,
+            got=f"an element of {name!r}",
+            allowed=nearest_first(name, lists),
+            fix="name a list of tensors that are always there (Tensor[])",
         )
     return name
 

@@ -2,6 +2,7 @@
 
 A shape is a tuple of items; an item is one size, or stands for several. Nothing here knows torch:
 `opwright.derive` evaluates shapes, emits them as C++, and hands them to the native dispatcher.
+What is of a tensor has the name of an argument, and an index where that is a list of tensors.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
     "Size",
     "Sizes",
     "Span",
+    "tensor_text",
 ]
 
 # // rounds down, ceildiv rounds up; all sizes are >= 0.
@@ -44,6 +46,7 @@ class Dim:
 
     tensor: str
     axis: int
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Rank:
     """The number of a tensor's axes."""
 
     tensor: str
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class Span:
     tensor: str
     start: int = 0
     stop: int | None = None
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,16 @@ class Reduced:
     tensor: str
     dims: str | None = None
     keepdim: str | None = None
+    index: int | None = None
+
+
+def tensor_text(part: Dim | Rank | Span | Reduced) -> str:
+    """Return the tensor that something is of, as Python and an author write it.
+
+    >>> tensor_text(Span("x")), tensor_text(Rank("xs", 1))
+    ('x', 'xs[1]')
+    """
+    return part.tensor if part.index is None else f"{part.tensor}[{part.index}]"
 
 
 Item: TypeAlias = Size | Span | Sizes | Broadcast | Reduced

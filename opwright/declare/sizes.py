@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from opwright.declare import shape
 from opwright.declare.errors import RuleError
-from opwright.declare.scope import list_name, named, tensor_name
+from opwright.declare.schema import Base
+from opwright.declare.scope import list_name, named, tensor_name, tensors_name
 
 if TYPE_CHECKING:
     from opwright.declare.schema import Schema
     from opwright.declare.scope import Scope
 
-__all__ = ["MAX_INT", "integer", "is_whole", "parsed", "read_size", "size"]
+__all__ = ["MAX_INT", "integer", "is_whole", "parsed", "read_size", "size", "tensor_of"]
 
 
 OPERATIONS: dict[type[ast.operator], shape.Operation] = {
@@ -60,12 +61,13 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
             return shape.Length(list_name(name, scope, where=where))
         case ast.Call(ast.Name(name), [left, right], []) if name in FUNCTIONS:
             return binary(FUNCTIONS[name], left, right, scope, where=where)
-        case ast.Attribute(ast.Name(tensor), "ndim"):
-            return shape.Rank(tensor_name(tensor, scope, where=where))
-        case ast.Subscript(ast.Attribute(ast.Name(tensor), "shape"), index):
-            return shape.Dim(tensor_name(tensor, scope, where=where), integer(index, where=where))
+        case ast.Attribute(ast.Name() | ast.Subscript() as tensor, "ndim"):
+            return shape.Rank(*tensor_of(tensor, scope, where=where))
+        case ast.Subscript(ast.Attribute(ast.Name() | ast.Subscript() as tensor, "shape"), axis):
+            name, index = tensor_of(tensor, scope, where=where)
+            return shape.Dim(name, integer(axis, where=where), index)
         case ast.Subscript(ast.Name(name), index):
-            return shape.Element(list_name(name, scope, where=where), integer(index, where=where))
+            return element(name, integer(index, where=where), scope, where=where)
     raise RuleError(
         where=where,
         got=repr(ast.unparse(node)),
@@ -74,6 +76,33 @@ def size(node: ast.expr, scope: Scope, *, where: str) -> shape.Size:
             *("x.shape[i]", "x.ndim", "len(list)", "list[i]"),
         ),
     )
+
+
+def tensor_of(node: ast.expr, scope: Scope, *, where: str) -> tuple[str, int | None]:
+    """Read a tensor: an argument, or an element of a list of tensors. Return name and index."""
+    match node:
+        case ast.Name(name):
+            return tensor_name(name, scope, where=where), None
+        case ast.Subscript(ast.Name(name), index):
+            return tensors_name(name, scope, where=where), integer(index, where=where)
+    raise RuleError(
+        where=where,
+        got=repr(ast.unparse(node)),
+        allowed=("x", "xs[0]"),
+        fix="name a tensor argument, or an element of a list of them",
+    )
+
+
+def element(name: str, index: int, scope: Scope, *, where: str) -> shape.Element:
+    """Read an element of a list of int; that of a list of tensors is no size."""
+    argument = scope.schema.argument(list_name(name, scope, where=where))
+    if argument is not None and not argument.type.base.is_integer:
+        fix = "take the elements of a list of int only"
+        if argument.type.base is Base.TENSOR:
+            text = f"{name}[{index}]"
+            fix = f"write '*{text}.shape' for its shape, like({text!r}), or '{text}.shape[0]'"
+        raise RuleError(where=where, got=f"'{name}[{index}]', an element of {argument}", fix=fix)
+    return shape.Element(name, index)
 
 
 def binary(

@@ -83,7 +83,7 @@ def dtype_rule(operator: Operator, name: str) -> DtypeRule | None:
         return given
     shape = operator.shapes.get(name)
     if isinstance(shape, Like):
-        return SameDtype(shape.tensor)
+        return SameDtype(shape.tensor.partition("[")[0])  # of a list, the first tensor's
     first = first_tensor(operator.schema)
     return None if first is None else SameDtype(first.name)
 

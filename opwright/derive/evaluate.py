@@ -80,8 +80,8 @@ def evaluate_item(
 ) -> Sequence[Any]:
     """Return the sizes of one item."""
     match item:
-        case Span(tensor, start, stop):
-            return tuple(arguments[tensor].shape)[start:stop]
+        case Span(start=start, stop=stop):
+            return shape_of(item, arguments)[start:stop]
         case Sizes(name):
             return as_list(arguments[name])
         case Broadcast(shapes):
@@ -104,10 +104,10 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
     match size:
         case Const(value):
             return value
-        case Dim(tensor, axis):
-            return arguments[tensor].shape[axis]
-        case Rank(tensor):
-            return len(arguments[tensor].shape)
+        case Dim(axis=axis):
+            return shape_of(size, arguments)[axis]
+        case Rank():
+            return len(shape_of(size, arguments))
         case Argument(name):
             return arguments[name]
         case Length(name):
@@ -129,6 +129,25 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
                 raise ValueError(message) from None
         case _:
             assert_never(size)
+
+
+def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the shape of the tensor that something is of.
+
+    Raises
+    ------
+    IndexError
+        It is of an element that the list does not have.
+    """
+    value = arguments[part.tensor]
+    if part.index is not None:
+        count = len(value)
+        if not -count <= part.index < count:
+            # As the kernels in C++ say it.
+            message = f"a list has {count} elements; element {part.index} is asked for"
+            raise IndexError(message)
+        value = value[part.index]
+    return tuple(value.shape)
 
 
 def as_list(value: Any) -> Sequence[Any]:  # noqa: ANN401 - ints or SymInts
@@ -182,7 +201,7 @@ def reduce(item: Reduced, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
     IndexError
         The tensor has no such axis.
     """
-    shape = tuple(arguments[item.tensor].shape)
+    shape = shape_of(item, arguments)
     given = arguments[item.dims] if item.dims else None
     dims = () if given is None else as_list(given)
     axes = {wrap(axis, len(shape)) for axis in dims} if dims else set(range(len(shape)))

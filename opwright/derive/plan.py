@@ -182,10 +182,10 @@ def native_item(item: Item, places: dict[str, int]) -> tuple[Any, ...]:
     match item:
         case Const(value):
             return ("const", value)
-        case Dim(tensor, axis):
-            return ("dim", places[tensor], axis)
-        case Rank(tensor):
-            return ("rank", places[tensor])
+        case Dim(axis=axis):
+            return ("dim", native_tensor(item, places), axis)
+        case Rank():
+            return ("rank", native_tensor(item, places))
         case Argument(name):
             return ("arg", places[name])
         case Length(name):
@@ -194,18 +194,26 @@ def native_item(item: Item, places: dict[str, int]) -> tuple[Any, ...]:
             return ("elem", places[name], index)
         case Binary(operation, left, right):
             return (operation, native_item(left, places), native_item(right, places))
-        case Span(tensor, start, stop):
-            return ("span", places[tensor], start, stop)
+        case Span(start=start, stop=stop):
+            return ("span", native_tensor(item, places), start, stop)
         case Sizes(name):
             return ("sizes", places[name])
         case Broadcast(shapes):
             return ("broadcast", [native_shape(each, places) for each in shapes])
-        case Reduced(tensor, dims, keepdim):
+        case Reduced(dims=dims, keepdim=keepdim):
             return (
                 "reduced",
-                places[tensor],
+                native_tensor(item, places),
                 None if dims is None else places[dims],
                 None if keepdim is None else places[keepdim],
             )
         case _:
             assert_never(item)
+
+
+def native_tensor(
+    part: Dim | Rank | Span | Reduced, places: dict[str, int]
+) -> int | tuple[int, int]:
+    """Return the tensor that something is of: an argument, or an argument and an index."""
+    place = places[part.tensor]
+    return place if part.index is None else (place, part.index)

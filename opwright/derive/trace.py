@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["lower"]
 
 
-class NotLowerable(Exception):  # noqa: N818 - no error: it ends a trial
-    """The function does something that shapes as data cannot say."""
+class NotLowerable(TypeError):  # noqa: N818 - no error: it ends a trial
+    """The function does something that shapes as data cannot say.
+
+    `[*x.shape]` asks for the length first, and goes on without one where that raises TypeError.
+    """
 
 
 class Traced:
@@ -82,16 +85,18 @@ class Traced:
 class TracedShape:
     """A tensor's shape; its rank is known only if the tensor has a pattern without `*`."""
 
-    def __init__(self, tensor: str, rank: int | None) -> None:
+    def __init__(self, tensor: str, rank: int | None, index: int | None = None) -> None:
         self.tensor = tensor
         self.rank = rank
+        self.index = index
 
     def __getitem__(self, index: int | slice) -> Traced | TracedSpan:
         if isinstance(index, slice):
             if index.step not in {None, 1}:
                 raise NotLowerable
-            return TracedSpan((shape.Span(self.tensor, index.start or 0, index.stop),))
-        return Traced(shape.Dim(self.tensor, index))
+            span = shape.Span(self.tensor, index.start or 0, index.stop, self.index)
+            return TracedSpan((span,))
+        return Traced(shape.Dim(self.tensor, index, self.index))
 
     def __len__(self) -> int:
         if self.rank is None:
@@ -101,11 +106,11 @@ class TracedShape:
     def __iter__(self) -> Iterator[Traced | TracedSpan]:
         if self.rank is None:
             return iter(self.whole())
-        return (Traced(shape.Dim(self.tensor, axis)) for axis in range(self.rank))
+        return (Traced(shape.Dim(self.tensor, axis, self.index)) for axis in range(self.rank))
 
     def whole(self) -> TracedSpan:
         """Return all axes."""
-        return TracedSpan((shape.Span(self.tensor),))
+        return TracedSpan((shape.Span(self.tensor, index=self.index),))
 
     def __add__(self, other: object) -> TracedSpan:
         return self.whole() + other
@@ -133,14 +138,16 @@ class TracedSpan:
 class TracedTensor:
     """A tensor of which only the shape can be asked."""
 
-    def __init__(self, name: str, rank: int | None) -> None:
-        self.shape = TracedShape(name, rank)
+    def __init__(self, name: str, rank: int | None, index: int | None = None) -> None:
+        self.shape = TracedShape(name, rank, index)
 
     @property
     def ndim(self) -> int | Traced:
         """Number of axes."""
         rank = self.shape.rank
-        return Traced(shape.Rank(self.shape.tensor)) if rank is None else rank
+        if rank is not None:
+            return rank
+        return Traced(shape.Rank(self.shape.tensor, self.shape.index))
 
     def dim(self) -> int | Traced:
         """Return the number of axes."""
@@ -149,6 +156,24 @@ class TracedTensor:
     def size(self, axis: int | None = None) -> object:
         """Return one size, or all."""
         return self.shape if axis is None else self.shape[axis]
+
+
+class TracedTensors:
+    """A list of tensors of which an element can be asked; how many there are is not known."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getitem__(self, index: int) -> TracedTensor:
+        if not isinstance(index, int):
+            raise NotLowerable
+        return TracedTensor(self.name, None, index)
+
+    def __iter__(self) -> Iterator[TracedTensor]:
+        raise NotLowerable
+
+    def __len__(self) -> int:
+        raise NotLowerable
 
 
 def as_size(value: object) -> Size:
@@ -184,12 +209,14 @@ def lower(rule: ShapeFunction, scope: Scope) -> Shape | None:
         kind = argument.type
         if kind.is_tensor and not kind.optional:
             arguments[argument.name] = TracedTensor(argument.name, scope.ranks.get(argument.name))
+        elif kind.has_tensors and kind.is_list and not (kind.optional or kind.optional_elements):
+            arguments[argument.name] = TracedTensors(argument.name)
         elif kind.base.is_integer and not kind.is_list and not kind.optional:
             arguments[argument.name] = Traced(shape.Argument(argument.name))
         else:
             arguments[argument.name] = None
     try:
         return items(rule.function(**arguments))
-    except (NotLowerable, TypeError, AttributeError):
+    except (TypeError, AttributeError):
         # What stands for other arguments is None: a function that uses one ends with one of these.
         return None

@@ -100,7 +100,9 @@ def reduced_text(item: shape.Reduced, schema: Schema) -> str:
             dims += " : at::IntArrayRef{}"
         else:
             dims = argument.name if is_list else f"{{{argument.name}}}"
-    return f"reduce_ops_npu_output_size({item.tensor}, {dims}, {item.keepdim or 'false'})"
+    return (
+        f"reduce_ops_npu_output_size({shape.tensor_text(item)}, {dims}, {item.keepdim or 'false'})"
+    )
 
 
 def shape_text(items: shape.Shape, schema: Schema) -> str:
@@ -108,8 +110,8 @@ def shape_text(items: shape.Shape, schema: Schema) -> str:
     if all(is_size(item) for item in items):
         return "{" + ", ".join(one(item, schema) for item in items) + "}" if items else NO_SIZES
     match items:
-        case (shape.Span(tensor, 0, None),):
-            return f"{tensor}.sizes()"
+        case (shape.Span(start=0, stop=None) as span,):
+            return f"{shape.tensor_text(span)}.sizes()"
         case (shape.Sizes(name),):
             return name
         case (shape.Broadcast() | shape.Reduced() as item,):
@@ -149,7 +151,8 @@ def whole(item: shape.Broadcast | shape.Reduced, schema: Schema) -> str:
 def append(item: shape.Item, result: str, schema: Schema) -> str:
     """Write the statement that appends an item to the result."""
     match item:
-        case shape.Span(tensor, start, stop):
+        case shape.Span(start=start, stop=stop):
+            tensor = shape.tensor_text(item)
             first = f"{start}" if start >= 0 else f"{tensor}.dim() - {-start}"
             last = f"{tensor}.dim()"
             if stop is not None:
@@ -173,10 +176,10 @@ def size(node: shape.Size, schema: Schema) -> str:
     match node:
         case shape.Const(value):
             return f"{value}L"
-        case shape.Dim(tensor, axis):
-            return f"{tensor}.size({axis})"
-        case shape.Rank(tensor):
-            return f"{tensor}.dim()"
+        case shape.Dim(axis=axis):
+            return f"{shape.tensor_text(node)}.size({axis})"
+        case shape.Rank():
+            return f"{shape.tensor_text(node)}.dim()"
         case shape.Argument(name):
             return name
         case shape.Length(name):

@@ -148,13 +148,18 @@ def names_in_shape(rule: ShapeRule | None, subject: Subject) -> set[str]:
         case Dims(text) | Cpp(text):
             return set(re.findall(r"[A-Za-z_]\w*", text))
         case Like(tensor):
-            return {tensor}
+            return {base(tensor)}
         case BroadcastOf(tensors):
-            return set(tensors)
+            return {base(tensor) for tensor in tensors}
         case ReducedOf(tensor, dim, keepdim):
-            return {name for name in (tensor, dim, keepdim) if name}
+            return {name for name in (base(tensor), dim, keepdim) if name}
         case ShapeFunction():  # it gets all arguments
             return set(subject.arguments)
+
+
+def base(tensor: str) -> str:
+    """Return the argument of a tensor, which may be an element of a list."""
+    return tensor.partition("[")[0]
 
 
 def names_in_dtype(rule: DtypeRule | None) -> set[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from opwright.declare.dtypes import DTYPES
 from opwright.declare.errors import DtypeError, UnknownNameError
-from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
+from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Like, Promoted, SameDtype
 from opwright.declare.schema import Base
 from opwright.errors import nearest_first
 from opwright.validate.errors import (
@@ -76,6 +76,23 @@ def outputs(subject: Subject) -> Iterator[OpwrightError]:
             got = "no rule, and no tensor argument that is always there"
             fix = f'name its dtype: dtypes={{"{output.name}": "float32"}}'
             yield NoDtypeRuleError(where=where, got=got, fix=fix)
+        else:
+            yield from of_first(output.name, subject, where)
+
+
+def of_first(name: str, subject: Subject, where: str) -> Iterator[OpwrightError]:
+    """Check that an output without a dtype rule is not like a later tensor of a list.
+
+    The dtype of a list is that of its first tensor; others may have other ones.
+    """
+    shape = subject.operator.shapes.get(name)
+    if isinstance(shape, Like) and "[" in shape.tensor and not shape.tensor.endswith("[0]"):
+        tensors = shape.tensor.partition("[")[0]
+        yield NoDtypeRuleError(
+            where=where,
+            got=f"no rule, and a shape like {shape.tensor!r}",
+            fix=f'name its dtype; that of the first of them is dtypes={{"{name}": "{tensors}"}}',
+        )
 
 
 def described(rule: DtypeRule) -> str:

@@ -11,7 +11,16 @@ from opwright.declare.requirements import read_condition, read_requirement
 from opwright.declare.rules import Dims, ShapeFunction
 from opwright.declare.schema import Base
 from opwright.declare.scope import Scope
-from opwright.declare.shape import Binary, Broadcast, Const, Dim, Element
+from opwright.declare.shape import (
+    Binary,
+    Broadcast,
+    Const,
+    Dim,
+    Element,
+    Rank,
+    Reduced,
+    Span,
+)
 from opwright.errors import nearest_first
 from opwright.validate.errors import (
     AxisError,
@@ -173,15 +182,12 @@ def sizes(item: Item, scope: Scope, where: str) -> Iterator[OpwrightError]:
         case Const(value) if value < 0:
             fix = "write the size with names of dimensions; -1 says nothing here"
             yield AxisError(where=where, got=repr(value), fix=fix)
-        case Dim(tensor, axis):
+        case Dim(tensor, axis, None):
             yield from axis_of(tensor, axis, scope, where)
         case Element(name, index):
-            argument = scope.schema.argument(name)
-            length = None if argument is None else argument.type.length
-            if length is not None and not -length <= index < length:
-                got = f"{name}[{index}], while {name!r} has {length} elements"
-                fix = f"count elements from 0 to {length - 1}"
-                yield AxisError(where=where, got=got, fix=fix)
+            yield from element_of(name, index, scope, where)
+        case Dim() | Rank() | Span() | Reduced() if item.index is not None:
+            yield from element_of(item.tensor, item.index, scope, where)
         case Binary(_, left, right):
             # A negative constant inside an expression is an ordinary number.
             for part in (left, right):
@@ -190,6 +196,16 @@ def sizes(item: Item, scope: Scope, where: str) -> Iterator[OpwrightError]:
         case Broadcast(shapes):
             for each in (item for shape in shapes for item in shape):
                 yield from sizes(each, scope, where)
+
+
+def element_of(name: str, index: int, scope: Scope, where: str) -> Iterator[OpwrightError]:
+    """Check an index against the length of a list."""
+    argument = scope.schema.argument(name)
+    length = None if argument is None else argument.type.length
+    if length is not None and not -length <= index < length:
+        got = f"{name}[{index}], while {name!r} has {length} elements"
+        fix = f"count elements from 0 to {length - 1}"
+        yield AxisError(where=where, got=got, fix=fix)
 
 
 def axis_of(tensor: str, axis: int, scope: Scope, where: str) -> Iterator[OpwrightError]:

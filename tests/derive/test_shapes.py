@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.declare.dims import bind, resolve
-from opwright.declare.rules import Dims, ShapeFunction, reduced
+from opwright.declare.errors import RuleError, UnknownNameError
+from opwright.declare.rules import Dims, ShapeFunction, broadcast, like, reduced
 from opwright.declare.schema_text import parse_schema
 from opwright.declare.shape import Broadcast, Span
 from opwright.derive.evaluate import evaluate
@@ -19,8 +20,12 @@ from opwright.derive.trace import lower
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from opwright.declare.rules import ShapeRule
+
 SCHEMA = parse_schema(
-    "f(Tensor x, Tensor y, int k, int[] sizes, bool keep, int[]? dim=None) -> Tensor", where=""
+    "f(Tensor x, Tensor y, int k, int[] sizes, bool keep, int[]? dim=None, Tensor[] xs=[]) "
+    "-> Tensor",
+    where="",
 )
 SCOPE, _ = bind(SCHEMA, {"x": Dims("*b, N, D"), "y": Dims("M, D")}, where="")
 
@@ -36,6 +41,7 @@ ARGUMENTS = {
     "sizes": (8, 9),
     "keep": True,
     "dim": (-1, 1),
+    "xs": [tensor(2, 6), tensor(8)],
 }
 
 
@@ -49,6 +55,8 @@ ARGUMENTS = {
         ("*x.shape[1:-1], *sizes, *y.shape", (3, 5, 8, 9, 4, 7)),
         ("min(N, k), max(N, k), D % k, D // k", (3, 5, 1, 2)),
         ("2 * (N - k)", (4,)),
+        ("*xs[0].shape, xs[-1].shape[0], xs[0].ndim, len(xs)", (2, 6, 8, 2, 2)),
+        ("*xs[0].shape[1:]", (6,)),
     ],
 )
 def test_a_text_gives_these_sizes(text: str, sizes: tuple[int, ...]) -> None:
@@ -66,6 +74,7 @@ def test_a_text_gives_these_sizes(text: str, sizes: tuple[int, ...]) -> None:
         (lambda y, **_: [size - 1 for size in y.shape], (3, 6)),
         (lambda x, **_: (x.size(1), x.size(-1) // 2, x.size(0) % 2, -x.size(0) + 9), (3, 3, 0, 7)),
         (lambda x, **_: x.size(), (2, 3, 5, 7)),
+        (lambda xs, k, **_: (*xs[0].shape, xs[-1].size(0) + k, xs[0].ndim), (2, 6, 11, 2)),
         (lambda y, k, **_: (y.dim(), 10 - k, 10 // k, 10 % k, k - 1), (2, 7, 3, 1, 2)),
     ],
 )
@@ -140,3 +149,31 @@ def test_broadcasting_is_that_of_torch(one: tuple[int, ...], other: tuple[int, .
             evaluate(shape, arguments)
     else:
         assert evaluate(shape, arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "sizes"),
+    [
+        (like("xs[0]"), (2, 6)),
+        (broadcast("xs[-1]", "xs[1]"), (8,)),
+        (reduced("xs[0]", dim="dim", keepdim="keep"), (2, 1)),
+    ],
+)
+def test_a_rule_follows_a_tensor_of_a_list(rule: ShapeRule, sizes: tuple[int, ...]) -> None:
+    shape = resolve(rule, SCOPE, where="")
+    assert isinstance(shape, tuple)
+    assert evaluate(shape, ARGUMENTS) == sizes
+
+
+def test_a_list_that_is_too_short_is_an_error() -> None:
+    shape = resolve(like("xs[2]"), SCOPE, where="")
+    assert isinstance(shape, tuple)
+    with pytest.raises(IndexError, match="a list has 2 elements; element 2 is asked for"):
+        evaluate(shape, ARGUMENTS)
+
+
+def test_a_tensor_of_a_list_is_no_size() -> None:
+    with pytest.raises(RuleError, match=r"\*xs\[0\].shape"):
+        resolve(Dims("xs[0]"), SCOPE, where="")
+    with pytest.raises(UnknownNameError, match="an element of 'sizes'"):
+        resolve(like("sizes[0]"), SCOPE, where="")

@@ -58,6 +58,17 @@ def total(first: Tensor, rest: list[Tensor]) -> Tensor:
 
 
 @zoo.operator(
+    "stacked(Tensor[] xs) -> (Tensor whole, Tensor first)",
+    aclnn="aclnnZooStacked(xs, whole, first)",
+    shapes={"whole": "len(xs), *xs[0].shape", "first": ow.like("xs[0]")},
+    dtypes={"whole": "xs"},
+    backward="reference",
+)
+def stacked(xs: list[Tensor]) -> tuple[Tensor, Tensor]:
+    return torch.stack(xs), xs[0] * 2
+
+
+@zoo.operator(
     "gather_parts(Tensor x, Tensor?[] parts) -> Tensor",
     aclnn="aclnnZooParts(x, parts, out)",
 )
@@ -291,6 +302,7 @@ CASES = (
     Case("biased", {"x": (2, 3, 4), "bias": (4,)}),
     Case("biased", {"x": (3, 4)}),
     Case("total", {"first": (3, 4), "rest": [(3, 4), (3, 4)]}),
+    Case("stacked", {"xs": [(3, 4), (3, 4)]}),
     Case("gather_parts", {"x": (3, 4), "parts": [(3, 4), None, (3, 4)]}),
     Case("by_keyword", {"x": (3, 4), "scale": (4,), "offset": (4,), "negate": True}),
     Case("by_keyword", {"x": (3, 4), "scale": (4,)}),

@@ -182,6 +182,15 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D004 condition that cannot be read": lambda: one(TRAIN, unspecified={"mask": "p or 1"}),
     "OPW-D004 deep expression": lambda: one(SCALE, shapes={"out": "1" + " + 1" * 5000}),
     "OPW-D004 deep parentheses": lambda: one(SCALE, shapes={"out": "-" * 9000 + "1"}),
+    "OPW-D004 tensor of a list as a size": lambda: one(
+        "join(Tensor[] xs) -> Tensor", shapes={"out": "xs[0]"}, dtypes={"out": "xs"}
+    ),
+    "OPW-D003 tensor of a list of optional ones": lambda: one(
+        "join(Tensor?[] xs) -> Tensor", shapes={"out": like("xs[0]")}
+    ),
+    "OPW-D021 dtype of a later tensor of a list": lambda: one(
+        "join(Tensor[] xs) -> Tensor", shapes={"out": like("xs[1]")}
+    ),
     "OPW-D014 pattern of a list": lambda: one(
         "cat(Tensor[] x, int dim) -> Tensor",
         shapes={"x": "N, D", "out": "dim"},

@@ -88,17 +88,31 @@ def tensor_member(scope: Scope, name: str) -> str:
     return f"{safe(name)}{'->' if argument is not None and argument.type.optional else '.'}"
 
 
+def of_tensor(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
+    """Return the tensor that something is of up to the name of a member."""
+    if part.index is None:
+        return tensor_member(scope, part.tensor)
+    return f"tensor_at({safe(part.tensor)}, {part.index})."
+
+
+def value_of(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
+    """Return the tensor that something is of."""
+    if part.index is None:
+        return tensor_value(scope, part.tensor)
+    return f"tensor_at({safe(part.tensor)}, {part.index})"
+
+
 def tensor_value(scope: Scope, name: str) -> str:
     """Return a tensor argument that is given."""
     argument = scope.argument(name)
     return f"{'*' if argument is not None and argument.type.optional else ''}{safe(name)}"
 
 
-def all_sizes(scope: Scope, name: str) -> str:
-    """Return the sizes of a tensor argument; the stable ABI's are copied, as numbers."""
+def all_sizes(scope: Scope, part: Span | Reduced) -> str:
+    """Return the sizes of a tensor; the stable ABI's are copied, as numbers."""
     if not scope.symbolic:
-        return f"sizes_of({tensor_value(scope, name)})"
-    return f"{tensor_member(scope, name)}sym_sizes()"
+        return f"sizes_of({value_of(scope, part)})"
+    return f"{of_tensor(scope, part)}sym_sizes()"
 
 
 def list_value(scope: Scope, name: str) -> str:
@@ -113,12 +127,12 @@ def size(rule: Size, scope: Scope) -> Value:
     match rule:
         case Const(value):
             return Value(str(value), "int")
-        case Dim(tensor, axis):
+        case Dim(axis=axis):
             if not scope.symbolic:
-                return Value(f"size_of({tensor_value(scope, tensor)}, {axis})", "int")
-            return Value(f"{tensor_member(scope, tensor)}sym_size({axis})", "size")
-        case Rank(tensor):
-            return Value(f"{tensor_member(scope, tensor)}dim()", "int")
+                return Value(f"size_of({value_of(scope, rule)}, {axis})", "int")
+            return Value(f"{of_tensor(scope, rule)}sym_size({axis})", "size")
+        case Rank():
+            return Value(f"{of_tensor(scope, rule)}dim()", "int")
         case Argument(name):
             return argument_value(scope, name)
         case Length(name):
@@ -173,7 +187,7 @@ DIVISIONS = {"//": "floor_divide", "ceildiv": "ceil_divide", "%": "modulo"}
 
 def span(rule: Span, scope: Scope) -> str:
     """Return some sizes of a tensor, as c10::SymIntArrayRef."""
-    sizes = all_sizes(scope, rule.tensor)
+    sizes = all_sizes(scope, rule)
     if rule.start == 0 and rule.stop is None:
         return sizes
     stop = "" if rule.stop is None else f", {rule.stop}"
@@ -196,7 +210,8 @@ def shape(rule: Shape | ShapeFunction | Cpp | None, scope: Scope, *, where: str)
         return f"c10::SymDimVector({rule.text})"
     if rule is None or isinstance(rule, ShapeFunction):
         got = (
-            "a Python function that branches on sizes, or uses a list, a float or what may be None"
+            "a Python function that branches on sizes, loops over tensors, or uses a list of "
+            "numbers, a float or what may be None"
         )
         raise CppRuleError(where=where, got=got)
     if all(not isinstance(item, Span | Sizes | Broadcast | Reduced) for item in rule):
@@ -249,9 +264,9 @@ def several(item: Item, scope: Scope) -> str:
         case Broadcast(shapes):
             each = [", ".join(parts(one, scope)) for one in shapes]
             return f"broadcast({{{', '.join(each)}}})"
-        case Reduced(tensor, dims, keepdim):
+        case Reduced(dims=dims, keepdim=keepdim):
             keep = safe(keepdim) if keepdim else "false"
-            sizes = all_sizes(scope, tensor)
+            sizes = all_sizes(scope, item)
             return f"reduced({sizes}, {reduced_axes(scope, dims)}, {keep})"
         case _:
             return f"{{{size(item, scope).text}}}"

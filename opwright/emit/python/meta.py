@@ -28,6 +28,7 @@ from opwright.declare.shape import (
     Reduced,
     Sizes,
     Span,
+    tensor_text,
 )
 from opwright.declare.words import dtype_texts, texts_of_check
 from opwright.emit.python.module import module
@@ -232,8 +233,8 @@ def dtype_text(rule: DtypeRule, operator: OperatorFacts) -> str:
 def shape_text(shape: Shape, operator: OperatorFacts) -> str:
     """Return a shape."""
     match shape:
-        case (Span(tensor, 0, None),):
-            return f"{tensor}.shape"
+        case (Span(start=0, stop=None) as item,):
+            return f"{tensor_text(item)}.shape"
         case (Broadcast() | Reduced() as item,):
             return item_text(item, operator).removeprefix("*")
         case (item,):
@@ -251,16 +252,16 @@ def item_text(item: Item, operator: OperatorFacts) -> str:
             return f"*as_list({name})"
         case Broadcast(shapes):
             return f"*broadcast({', '.join(shape_text(each, operator) for each in shapes)})"
-        case Reduced(tensor, dims, keepdim):
+        case Reduced(dims=dims, keepdim=keepdim):
             keep = f", keepdim={keepdim}" if keepdim else ""
-            return f"*reduced({tensor}, {dims or 'None'}{keep})"
+            return f"*reduced({tensor_text(item)}, {dims or 'None'}{keep})"
         case _:
             return size_text(item, operator)
 
 
 def span_text(span: Span) -> str:
     """Return several axes of a tensor."""
-    return f"{span.tensor}.shape{slice_text(span)}"
+    return f"{tensor_text(span)}.shape{slice_text(span)}"
 
 
 def slice_text(span: Span) -> str:
@@ -275,10 +276,10 @@ def size_text(size: Size, operator: OperatorFacts) -> str:
     match size:
         case Const(value):
             return str(value)
-        case Dim(tensor, axis):
-            return f"{tensor}.shape[{axis}]"
-        case Rank(tensor):
-            return f"len({tensor}.shape)"
+        case Dim(axis=axis):
+            return f"{tensor_text(size)}.shape[{axis}]"
+        case Rank():
+            return f"len({tensor_text(size)}.shape)"
         case Argument(name):
             return name
         case Length(name):

@@ -167,6 +167,15 @@ inline c10::SymInt modulo(const c10::SymInt& dividend, const c10::SymInt& diviso
   return dividend - floor_divide(dividend, divisor) * divisor;
 }
 
+//@ tensor_at
+// A tensor of a list argument; a negative index counts from the end.
+inline const at::Tensor& tensor_at(at::TensorList tensors, int64_t index) {
+  const auto count = static_cast<int64_t>(tensors.size());
+  TORCH_CHECK_INDEX(-count <= index && index < count, "a list has ", count, " elements; element ", index,
+                    " is asked for");
+  return tensors[index < 0 ? index + count : index];
+}
+
 //@ element
 // An element of a list argument; a negative index counts from the end.
 template <typename Element>

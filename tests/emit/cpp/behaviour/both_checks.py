@@ -51,6 +51,16 @@ def test_an_out_argument_is_written_and_returned() -> None:
     assert_close(out.cpu(), x.cpu() + 3 * y.cpu())
 
 
+def test_outputs_have_the_shapes_of_tensors_of_a_list() -> None:
+    parts = [npu(2, 3), npu(2, 3)]
+    whole, first, last = demo.stack_parts(parts)
+    assert_close(whole.cpu(), torch.stack([each.cpu() for each in parts]))
+    assert_close(first.cpu(), parts[0].cpu())
+    assert_close(last.cpu(), torch.ones(6))
+    with pytest.raises(RuntimeError, match="at least one tensor"):
+        demo.stack_parts([])
+
+
 @pytest.mark.parametrize("slots", [[1, 3], None])
 def test_a_written_argument_is_written_and_returned(slots: list[int] | None) -> None:
     cache, value = torch.zeros(5, 4).to("npu"), npu(2 if slots else 5, 4)

@@ -141,3 +141,13 @@ def sum_to(
 @twin.kernel("aclnnKeep(const aclTensor *x, aclTensor *out)")
 def keep(x: Tensor, out: Tensor) -> None:
     out.copy_(x)
+
+
+@twin.kernel(
+    "aclnnStackParts(const aclTensorList *parts, aclTensor *whole, aclTensor *first,"
+    " aclTensor *last)"
+)
+def stack_parts(parts: Sequence[Tensor], whole: Tensor, first: Tensor, last: Tensor) -> None:
+    torch.stack(list(parts), out=whole)
+    first.copy_(parts[0])
+    last.fill_(1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 import opwright as ow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import torch
     from torch import Tensor
 
 ops = ow.OperatorSet("demo", version="1.0")
@@ -197,3 +198,18 @@ KEPT = (
 def keep_grad(grad: Tensor, *saved: object) -> Tensor:
     del saved
     return grad
+
+
+@ops.operator(
+    "stack_parts(Tensor[] parts) -> (Tensor whole, Tensor first, Tensor last)",
+    aclnn="aclnnStackParts(parts, whole, first, last)",
+    shapes={
+        "whole": "len(parts), *parts[0].shape",
+        "first": ow.like("parts[0]"),
+        "last": "parts[-1].shape[-1] * parts[0].ndim",
+    },
+    dtypes={"whole": "parts", "last": "parts"},
+)
+def stack_parts(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    last = parts[-1]
+    return torch.stack(list(parts)), parts[0] * 1, last.new_ones(last.shape[-1] * parts[0].ndim)
