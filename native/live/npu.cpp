@@ -5,7 +5,9 @@
 #include "live/npu.h"
 
 #include <op_plugin/utils/op_api_common_base.h>
+#include <torch_npu/csrc/aten/NPUGeneratorImpl.h>
 
+#include <mutex>
 #include <utility>
 
 namespace opwright::live::npu {
@@ -89,6 +91,16 @@ int64_t acl_dtype(at::ScalarType dtype) { return ConvertType(dtype); }
 
 at::Tensor empty(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device) {
   return at_npu::native::OpPreparation::apply_tensor_without_format(sizes, at::TensorOptions(device).dtype(dtype));
+}
+
+Drawn draw(const std::optional<at::Generator>& generator) {
+  constexpr uint64_t kIncrement = 10;  // of the offset, as in op-plugin's adapters
+  const std::optional<at::Generator> given = generator && generator->defined() ? generator : std::nullopt;
+  auto* const source = at::get_generator_or_default<at_npu::NPUGeneratorImpl>(
+      given, at_npu::detail::getDefaultNPUGenerator());
+  const std::lock_guard<std::mutex> lock(source->mutex_);
+  const auto [seed, offset] = source->philox_engine_inputs(kIncrement);
+  return {static_cast<int64_t>(seed), static_cast<int64_t>(offset)};
 }
 
 at::Device current_device() { return {c10::DeviceType::PrivateUse1, c10_npu::current_device()}; }

@@ -2,11 +2,13 @@
 // What the live tier needs of torch_npu. npu.cpp alone includes its headers, which take ten seconds.
 #pragma once
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 struct aclOpExecutor;
@@ -46,6 +48,12 @@ class Objects {
 int64_t acl_dtype(at::ScalarType dtype);
 
 at::Tensor empty(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device);
+
+// The seed and the offset of one call, drawn from the caller's generator, else from that of the current device.
+struct Drawn {
+  int64_t seed, offset;
+};
+Drawn draw(const std::optional<at::Generator>& generator);
 
 // The current device, for operators without a tensor.
 at::Device current_device();

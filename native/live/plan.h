@@ -91,9 +91,9 @@ enum class CType : uint8_t {
 
 // Where a parameter's value comes from.
 struct Source {
-  enum class Kind : uint8_t { kArgument, kOutput, kOutputs, kConstant, kSize };
+  enum class Kind : uint8_t { kArgument, kOutput, kOutputs, kConstant, kSize, kSeed, kOffset };
   Kind kind = Kind::kArgument;
-  std::vector<size_t> positions;        // of the argument or the outputs
+  std::vector<size_t> positions;        // of the argument or the outputs; kSeed, kOffset: of the generator
   std::optional<c10::IValue> constant;  // kConstant; for kArgument, what stands for None
   Size size;                            // kSize
 };

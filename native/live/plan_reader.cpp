@@ -181,6 +181,11 @@ Source Reader::source(const std::string& place, const Parameter& parameter, cons
     result.kind = Source::Kind::kSize;
     result.size = size(place, parts[1]);
     text = "a size";
+  } else if (word == "seed" || word == "offset") {
+    if (parameter.ctype != CType::kInteger) refuse(place, "a ", word, " cannot be passed as ", parameter.c_name);
+    result.kind = word == "seed" ? Source::Kind::kSeed : Source::Kind::kOffset;
+    result.positions = {argument(place, parts[1], kGeneratorType, "a generator")};
+    text = c10::str("the ", word, " of argument '", plan_.arguments[result.positions[0]], "'");
   } else {
     refuse(place, "no source is called '", word, "'");
   }

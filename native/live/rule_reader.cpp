@@ -26,6 +26,8 @@ unsigned category(const c10::TypePtr& type) {
       return kTextType;
     case c10::TypeKind::ScalarTypeType:
       return kDtypeType;
+    case c10::TypeKind::GeneratorType:
+      return kGeneratorType;
     case c10::TypeKind::OptionalType:
       return category(type->containedType(0));
     case c10::TypeKind::ListType: {

@@ -30,6 +30,7 @@ enum : unsigned {
   kFloatsType = 1u << 9,
   kBoolsType = 1u << 10,
   kNumbersType = 1u << 11,
+  kGeneratorType = 1u << 12,
   kNumber = kIntType | kFloatType | kBoolType | kNumberType,
   kNumbers = kIntsType | kFloatsType | kBoolsType | kNumbersType,
 };

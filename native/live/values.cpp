@@ -57,7 +57,19 @@ class Converter {
     return value.isNone() && from.constant ? *from.constant : value;
   }
 
-  int64_t integer(const Parameter& parameter) const {
+  // Seed and offset of a call belong together.
+  const npu::Drawn& drawn(size_t position) {
+    for (const auto& [known, value] : drawn_) {
+      if (known == position) return value;
+    }
+    const c10::IValue& value = arguments_[position];
+    drawn_.emplace_back(position, npu::draw(value.isNone() ? std::nullopt : std::optional(value.toGenerator())));
+    return drawn_.back().second;
+  }
+
+  int64_t integer(const Parameter& parameter) {
+    if (parameter.source.kind == Source::Kind::kSeed) return drawn(parameter.source.positions[0]).seed;
+    if (parameter.source.kind == Source::Kind::kOffset) return drawn(parameter.source.positions[0]).offset;
     int64_t value;
     if (parameter.source.kind == Source::Kind::kSize) {
       value = evaluate(plan_, parameter.source.size, arguments_);
@@ -113,6 +125,7 @@ class Converter {
   const Arguments arguments_;
   const at::TensorList outputs_;
   npu::Objects& objects_;
+  c10::SmallVector<std::pair<size_t, npu::Drawn>, 1> drawn_;
 };
 
 }  // namespace

@@ -90,7 +90,8 @@ class Subject:
     @property
     def is_seeded(self) -> bool:
         """Whether it draws from torch's generators."""
-        return torch.Tag.nondeterministic_seeded in self.overload.tags
+        tags = self.overload.tags
+        return torch.Tag.nondeterministic_seeded in tags or bool(self.schema.generators)
 
     @property
     def is_declared_nondeterministic(self) -> bool:

@@ -2,7 +2,8 @@
 
 The text names the function and its parameters in order:
 `"aclnnScale(x, float factor, axis or 0, true, out)"`. A parameter is the name of an argument or
-output, `x.dtype`, or a literal; `or` gives what stands for None. A C type in front of it says what
+output, `x.dtype`, `generator.seed` and `generator.offset`, or a literal; `or` gives what stands for
+None. A C type in front of it says what
 the function takes where that does not follow from the schema. A full C signature is such a text as
 well.
 """
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import ast
 import re
+import typing
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from opwright.aclnn.signature import CType
 from opwright.declare.errors import CallError
@@ -22,6 +25,8 @@ from opwright.errors import nearest_first
 __all__ = [
     "Actual",
     "Call",
+    "DrawnFrom",
+    "DrawnPart",
     "DtypeOf",
     "Literal",
     "Named",
@@ -29,6 +34,9 @@ __all__ = [
     "function_name",
     "parse_call",
 ]
+
+
+DrawnPart: TypeAlias = typing.Literal["seed", "offset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +67,22 @@ class DtypeOf:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class DrawnFrom:
+    """A number that a call draws from the generator of this name: the device's where it is None.
+
+    Seed and offset of one call belong together, and the next call has another offset.
+    """
+
+    name: str
+    part: DrawnPart
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actual:
     """What is passed for one C parameter; the type is None where it follows from the rest."""
 
-    source: Named | DtypeOf | Literal
+    source: Named | DtypeOf | DrawnFrom | Literal
     ctype: CType | None = None
 
 
@@ -96,6 +115,7 @@ TYPED = re.compile(
 NAME = re.compile(r"[A-Za-z_]\w*")
 OTHERWISE = re.compile(r"(?P<name>[A-Za-z_]\w*)\s+or\s+(?P<value>\S.*)")
 DTYPE_OF = re.compile(r"(?P<name>[A-Za-z_]\w*)\.dtype")
+DRAWN = re.compile(r"(?P<name>[A-Za-z_]\w*)\.(?P<part>seed|offset)")
 LITERALS: dict[str, bool | None] = {"true": True, "false": False, "nullptr": None}
 C_TYPES = {ctype.value: ctype for ctype in CType} | {"int": CType.INT32}
 
@@ -144,12 +164,14 @@ def read_actual(part: str, *, where: str) -> Actual:
     return Actual(source=read_source(match["value"].strip(), where=where), ctype=ctype)
 
 
-def read_source(text: str, *, where: str) -> Named | DtypeOf | Literal:
+def read_source(text: str, *, where: str) -> Named | DtypeOf | DrawnFrom | Literal:
     """Read where a value comes from."""
     if otherwise := OTHERWISE.fullmatch(text):
         return Named(otherwise["name"], read_literal(otherwise["value"], where=where))
     if dtype := DTYPE_OF.fullmatch(text):
         return DtypeOf(dtype["name"])
+    if drawn := DRAWN.fullmatch(text):
+        return DrawnFrom(drawn["name"], "seed" if drawn["part"] == "seed" else "offset")
     if NAME.fullmatch(text) and text not in {*LITERALS, "None", "True", "False"}:
         return Named(text)
     return read_literal(text, where=where)

@@ -46,7 +46,7 @@ class Base(Enum):
         """Whether it says where and how to allocate; no aclnn function takes it."""
         return self in {
             *(Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT),
-            *(Base.GENERATOR, Base.STREAM, Base.STORAGE),
+            *(Base.STREAM, Base.STORAGE),
         }
 
 
@@ -159,6 +159,11 @@ class Schema:
     def full_name(self) -> str:
         """The name with its overload, as the dispatcher writes it."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def generators(self) -> tuple[Argument, ...]:
+        """The arguments that random numbers are drawn from."""
+        return tuple(a for a in self.arguments if a.type.base is Base.GENERATOR)
 
     def argument(self, name: str) -> Argument | None:
         """Return the argument of this name, if there is one."""

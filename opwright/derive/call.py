@@ -7,13 +7,13 @@ other function is one that CANN's generator made from the prototype: inputs, att
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.aclnn import prototype as rules
 from opwright.aclnn.known import KnownParameter, known_parameters
 from opwright.aclnn.signature import AclnnSignature, CType
 from opwright.aclnn.signature import Parameter as CParameter
-from opwright.declare.call import DtypeOf, Literal, Named, function_name
+from opwright.declare.call import DrawnFrom, DtypeOf, Literal, Named, function_name
 from opwright.declare.errors import CallError
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
@@ -22,6 +22,7 @@ from opwright.derive.facts import (
     DtypeOfTensor,
     FromArgument,
     FromConstant,
+    FromGenerator,
     FromOutput,
     Parameter,
 )
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from opwright.derive.facts import Output, Source
 
 __all__ = ["derive_call"]
+
+# What a parameter can come from that is no constant.
+Variable: TypeAlias = FromArgument | FromOutput | DtypeOfTensor | FromGenerator
 
 
 def derive_call(
@@ -93,13 +97,15 @@ def written(
     return tuple(parameters)
 
 
-def c_name(source: Named | DtypeOf | Literal) -> str:
+def c_name(source: Named | DtypeOf | DrawnFrom | Literal) -> str:
     """Return the name of a parameter in C; empty for a constant."""
     match source:
         case Named(name):
             return rules.lower_camel(name)
         case DtypeOf(name):
             return f"{rules.lower_camel(name)}Dtype"
+        case DrawnFrom(_, part):
+            return part
         case Literal():
             return ""
 
@@ -107,11 +113,11 @@ def c_name(source: Named | DtypeOf | Literal) -> str:
 def describe(actual: Actual) -> str:
     """Return a parameter for a message."""
     source = actual.source
-    return repr(source.name) if isinstance(source, Named | DtypeOf) else repr(source.value)
+    return repr(source.value) if isinstance(source, Literal) else repr(source.name)
 
 
 def source_of(
-    source: Named | DtypeOf | Literal, schema: Schema, outputs: tuple[Output, ...]
+    source: Named | DtypeOf | DrawnFrom | Literal, schema: Schema, outputs: tuple[Output, ...]
 ) -> Source:
     """Return where a value comes from; a written argument is an argument, not an output."""
     match source:
@@ -119,6 +125,8 @@ def source_of(
             return FromConstant(value)
         case DtypeOf(name):
             return DtypeOfTensor(name)
+        case DrawnFrom(name, part):
+            return FromGenerator(name, part)
         case Named(name, otherwise):
             if schema.argument(name) is None and any(output.name == name for output in outputs):
                 return FromOutput(name)
@@ -136,6 +144,8 @@ def natural(source: Source, schema: Schema, outputs: tuple[Output, ...]) -> CTyp
             return carrier(output.type)
         case DtypeOfTensor():
             return CType.DTYPE
+        case FromGenerator():
+            return CType.INT64
         case FromConstant(value):
             by_type = {bool: CType.BOOL, int: CType.INT64, float: CType.DOUBLE, str: CType.TEXT}
             return by_type.get(type(value), CType.TENSOR)
@@ -155,8 +165,14 @@ def in_order(
         if not argument.type.base.is_allocation and not argument.is_out
     ]
     last = [argument for argument in schema.arguments if argument.is_out]
-    sources: list[FromArgument | FromOutput | DtypeOfTensor] = [
-        decided(FromArgument(each.name), schema, outputs) for each in given
+    sources: list[Variable] = [
+        source
+        for each in given
+        for source in (
+            drawn(each.name)
+            if each.type.base is Base.GENERATOR
+            else (decided(FromArgument(each.name), schema, outputs),)
+        )
     ]
     sources += [FromOutput(output.name) for output in outputs if output.is_new]
     sources += [FromArgument(argument.name) for argument in last]
@@ -171,17 +187,27 @@ def in_order(
             )
         types = [each.ctype for each in known]
     return tuple(
-        Parameter(name=rules.lower_camel(each.name), ctype=ctype, source=each)
+        Parameter(name=parameter_name(each), ctype=ctype, source=each)
         for each, ctype in zip(sources, types, strict=True)
         if ctype is not None
     )
 
 
-def decided(
-    source: Source, schema: Schema, outputs: tuple[Output, ...]
-) -> FromArgument | FromOutput | DtypeOfTensor:
+def parameter_name(source: Variable) -> str:
+    """Return the name of a parameter in C."""
+    return source.part if isinstance(source, FromGenerator) else rules.lower_camel(source.name)
+
+
+def drawn(generator: str) -> tuple[FromGenerator, FromGenerator]:
+    """Return what stands for a generator, in the order of CANN's functions."""
+    return FromGenerator(generator, "seed"), FromGenerator(generator, "offset")
+
+
+def decided(source: Source, schema: Schema, outputs: tuple[Output, ...]) -> Variable:
     """Return for a dtype that may be None the output that has it: there it is decided."""
     assert not isinstance(source, FromConstant)
+    if isinstance(source, FromGenerator):
+        return source
     given = schema.argument(source.name)
     if given is None or given.type.base is not Base.SCALAR_TYPE or not given.type.optional:
         return source
@@ -201,21 +227,25 @@ def generated(
     """
     inputs = [a.name for a in schema.arguments if a.type.has_tensors and not a.is_out]
     attributes = [
-        a.name for a in schema.arguments if not a.type.has_tensors and not a.type.base.is_allocation
+        source
+        for a in schema.arguments
+        if not a.type.has_tensors and not a.type.base.is_allocation
+        for source in (drawn(a.name) if a.type.base is Base.GENERATOR else (FromArgument(a.name),))
     ]
     sources: dict[str, Source] = {}
-    for ports, names in (
-        ([port.name for port in prototype.inputs], inputs),
+    values: Sequence[Variable]
+    for ports, values in (
+        ([port.name for port in prototype.inputs], [FromArgument(name) for name in inputs]),
         ([attribute.name for attribute in prototype.attributes], attributes),
     ):
-        if len(ports) != len(names):
+        if len(ports) != len(values):
             raise CallError(
                 where=where,
-                got=f"a prototype with {len(ports)} where the schema has {len(names)}",
-                allowed=names,
+                got=f"a prototype with {len(ports)} where the schema has {len(values)}",
+                allowed=[each.name for each in values],
                 fix="make prototype and schema match, or write the call with its parameters",
             )
-        sources |= {port: FromArgument(name) for port, name in zip(ports, names, strict=True)}
+        sources |= dict(zip(ports, values, strict=True))
     sources |= {name: decided(source, schema, outputs) for name, source in sources.items()}
     tensors = [output for output in outputs if output.type.has_tensors]
     for port, output in zip(prototype.outputs, tensors, strict=False):

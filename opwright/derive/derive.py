@@ -75,6 +75,7 @@ def own_facts(operator: Operator, *, where: str, existing: bool) -> OperatorFact
     is_composite = operator.call is False
     is_theirs = existing and operator.prototype is None
     prototype = None if is_theirs else prototype_of(operator, outputs)
+    of_graphs = None if is_drawn_in_graphs(operator) else prototype
     call = None
     if operator.call is not False and not existing:
         call = derive_call(schema, outputs, operator.call, prototype, where=where)
@@ -88,8 +89,16 @@ def own_facts(operator: Operator, *, where: str, existing: bool) -> OperatorFact
         dtypes=operator.dtypes,
         call=call,
         python=python,
-        prototype=prototype,
+        prototype=of_graphs,
     )
+
+
+def is_drawn_in_graphs(operator: Operator) -> bool:
+    """Tell whether a derived node would have a seed and an offset as attributes.
+
+    A compiled graph would draw the same numbers in each run, so nothing is derived for graphs.
+    """
+    return bool(operator.schema.generators) and operator.converter is None
 
 
 def prototype_of(operator: Operator, outputs: tuple[Output, ...]) -> Prototype | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Prototype
     from opwright.aclnn.signature import AclnnSignature, CType
+    from opwright.declare.call import DrawnPart
     from opwright.declare.checks import Check
     from opwright.declare.operator import Declaration, Operator
     from opwright.declare.rules import Cpp, DtypeRule, ShapeFunction
@@ -27,6 +28,7 @@ __all__ = [
     "DtypeOfTensor",
     "FromArgument",
     "FromConstant",
+    "FromGenerator",
     "FromOutput",
     "Gradient",
     "OperatorFacts",
@@ -108,7 +110,15 @@ class DtypeOfTensor:
     name: str
 
 
-Source: TypeAlias = FromArgument | FromOutput | FromConstant | DtypeOfTensor
+@dataclass(frozen=True, slots=True)
+class FromGenerator:
+    """The seed or the offset that a call draws from a generator argument, or the device's."""
+
+    name: str
+    part: DrawnPart
+
+
+Source: TypeAlias = FromArgument | FromOutput | FromConstant | DtypeOfTensor | FromGenerator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,11 +270,19 @@ class OperatorFacts:
     def tags(self) -> tuple[str, ...]:
         """The names of its tags; what is derived has no tag that says how the schema mutates."""
         names = dict.fromkeys(("pt2_compliant_tag", *self.operator.tags))
+        if self.schema.generators:
+            names["nondeterministic_seeded"] = None
         if not self.operator.deterministic and not any(
             name.startswith("nondeterministic") for name in names
         ):
             names["nondeterministic_bitwise"] = None
         return tuple(name for name in names if self.role == "declared" or name not in OF_THE_SCHEMA)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The generators from which a call draws numbers for its aclnn function."""
+        sources = [each.source for each in self.call.parameters] if self.call else []
+        return tuple(dict.fromkeys(s.name for s in sources if isinstance(s, FromGenerator)))
 
     def argument(self, name: str) -> Argument:
         """Return the argument of this name; asking for one that is not there is a fault here."""

@@ -31,7 +31,13 @@ from opwright.declare.shape import (
     Span,
 )
 from opwright.declare.words import dtype_texts, texts_of_check
-from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, FromOutput
+from opwright.derive.facts import (
+    DtypeOfTensor,
+    FromArgument,
+    FromConstant,
+    FromGenerator,
+    FromOutput,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,6 +155,8 @@ def native_source(
         case DtypeOfTensor(name):
             # As aclDataType, a tensor stands for its dtype.
             return ("output", numbers[name]) if name in numbers else ("argument", places[name])
+        case FromGenerator(name, part):
+            return (part, places[name])
         case FromConstant(value):
             return ("constant", value)
         case _:

@@ -1,7 +1,8 @@
 """The prototype (REG_OP) that corresponds to a schema, where the author gave none.
 
 Tensors are inputs, what is written is an output as well, everything else is an attribute, in the
-order of the schema. What only says where and how to allocate (device, layout, ...) is left out.
+order of the schema. What only says where and how to allocate (device, layout, ...) is left out. A
+generator is two attributes, the seed and the offset that are drawn from it.
 """
 
 from __future__ import annotations
@@ -63,6 +64,11 @@ def derive_prototype(schema: Schema, outputs: tuple[Output, ...], op_type: str) 
         if argument.type.has_tensors:
             if not argument.is_out:
                 inputs.append(Port(name=argument.name, presence=presence(argument.type)))
+        elif argument.type.base is Base.GENERATOR:
+            attributes += [
+                Attribute(name=name, ctype=CType.INT64, required=True)
+                for name in drawn_names(argument, schema)
+            ]
         elif not argument.type.base.is_allocation:
             attributes.append(attribute(argument))
     results = [
@@ -76,6 +82,13 @@ def derive_prototype(schema: Schema, outputs: tuple[Output, ...], op_type: str) 
         outputs=tuple(results),
         attributes=tuple(attributes),
     )
+
+
+def drawn_names(generator: Argument, schema: Schema) -> tuple[str, str]:
+    """Return the names of a generator's attributes: seed and offset, where they are free."""
+    is_free = all(schema.argument(name) is None for name in ("seed", "offset"))
+    prefix = "" if is_free and schema.generators[0] == generator else f"{generator.name}_"
+    return f"{prefix}seed", f"{prefix}offset"
 
 
 def presence(value_type: ValueType) -> Presence:

@@ -18,7 +18,7 @@ import torch
 from opwright.aclnn.prototype import plain_interface
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
-from opwright.derive.facts import FromArgument, FromConstant, FromOutput
+from opwright.derive.facts import FromArgument, FromConstant, FromGenerator, FromOutput
 from opwright.live.arguments import Binder, tensors_in
 from opwright.live.errors import (
     ReferenceAliasError,
@@ -166,6 +166,7 @@ def run_reference(facts: OperatorFacts, given: Sequence[object]) -> None:
     """Run the reference of an operator, and write what it returns."""
     where = f"{facts.operator.place}, operator {facts.name}"
     passed: Values = {}
+    drawn: dict[str, dict[str, int]] = {}
     outputs: dict[str, torch.Tensor] = {}
     for parameter, value in zip(call_of(facts).parameters, given, strict=True):
         match parameter.source:
@@ -174,8 +175,15 @@ def run_reference(facts: OperatorFacts, given: Sequence[object]) -> None:
             case FromOutput(name):
                 assert isinstance(value, torch.Tensor)
                 outputs[name] = value
+            case FromGenerator(name, part):
+                assert isinstance(value, int)
+                drawn.setdefault(name, {})[part] = value
             case _:
                 continue
+    if drawn:
+        from opwright.twin.kernels.seeds import generator  # noqa: PLC0415 - as above
+
+        passed |= {name: generator(**parts) for name, parts in drawn.items()}
     values = arguments_of(facts, passed, outputs, where=where)
     operator = facts.operator
     assert operator.reference is not None

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.signature import CType
-from opwright.declare.call import Actual, Call, DtypeOf, Literal, Named, function_name
+from opwright.declare.call import Actual, Call, DrawnFrom, DtypeOf, Literal, Named, function_name
 from opwright.declare.schema import Base
 from opwright.sources.errors import NotWritableError
 
@@ -186,6 +186,8 @@ def write_call(
                 got=f"{argument}, for which EXEC_NPU_CMD makes no aclFloatArray",
                 fix="write the adapter of this operator by hand",
             )
+    for argument in schema.generators:
+        raise undrawable(argument.name, where=where)
     function = function_name(call, schema.name)
     actuals = call.actuals if call else None
     if actuals is None and follows_from_schema(schema) and not any(map(is_chars, schema.arguments)):
@@ -251,6 +253,8 @@ def parameter_text(actual: Actual, schema: Schema, *, where: str) -> str:
         return f"{source.name}.scalar_type()"
     if isinstance(source, Literal):
         return literal_text(source, ctype)
+    if isinstance(source, DrawnFrom):
+        raise undrawable(source.name, where=where)
     argument = schema.argument(source.name)
     text = source.name
     if argument is not None and is_chars(argument):
@@ -268,6 +272,15 @@ def parameter_text(actual: Actual, schema: Schema, *, where: str) -> str:
             fix="write the adapter of this operator by hand",
         )
     return f"static_cast<{CAST_NAMES[ctype]}>({text})"
+
+
+def undrawable(generator: str, *, where: str) -> NotWritableError:
+    """Return the error for a generator: op-plugin's entries draw nothing."""
+    return NotWritableError(
+        where=where,
+        got=f"the generator {generator!r}, from which EXEC_NPU_CMD draws no seed",
+        fix="write the adapter of this operator by hand",
+    )
 
 
 def chars_text(argument: Argument, source: Named, *, where: str) -> str:

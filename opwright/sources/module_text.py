@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from opwright.aclnn.reg_op import parse_reg_op, write_reg_op
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference
-from opwright.declare.call import Actual, Call, DtypeOf, Literal, Named, parse_call
+from opwright.declare.call import Actual, Call, DrawnFrom, DtypeOf, Literal, Named, parse_call
 from opwright.declare.operator import Operator
 from opwright.declare.rules import (
     BroadcastOf,
@@ -231,6 +231,8 @@ def actual_text(actual: Actual) -> str:
             text = f"{name} or {literal_text(otherwise)}"
         case DtypeOf(name):
             text = f"{name}.dtype"
+        case DrawnFrom(name, part):
+            text = f"{name}.{part}"
         case Literal():
             text = literal_text(actual.source)
     return text if actual.ctype is None else f"{actual.ctype.value} {text}"

@@ -32,10 +32,10 @@ import os
 
 from opwright.twin.activation import activate, arm
 from opwright.twin.environment import SWITCH
-from opwright.twin.kernels import kernel
+from opwright.twin.kernels import generator, kernel
 from opwright.twin.settings import TwinSettings
 
-__all__ = ["TwinSettings", "activate", "kernel"]
+__all__ = ["TwinSettings", "activate", "generator", "kernel"]
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from opwright.aclnn.known import known_parameters
 from opwright.aclnn.prototype import Prototype, derive
 from opwright.aclnn.signature import CType
-from opwright.declare.call import DtypeOf, Literal, Named, camel_case, function_name
+from opwright.declare.call import (
+    DrawnFrom,
+    DtypeOf,
+    Literal,
+    Named,
+    camel_case,
+    function_name,
+)
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
 from opwright.validate.call import actuals, described, in_order, source_name, type_of
@@ -103,6 +110,8 @@ def what(actual: Actual, subject: Subject) -> str:
             return f"the constant {value!r}"
         case DtypeOf():
             return "a dtype"
+        case DrawnFrom(name, part):
+            return f"the {part} of {name}"
         case Named(name):
             return f"{type_of(name, subject)} {name}"
 
@@ -114,6 +123,8 @@ def possible(actual: Actual, subject: Subject) -> tuple[CType, ...] | None:
             return CONSTANTS[type(value)]
         case DtypeOf():
             return (CType.DTYPE,)
+        case DrawnFrom():
+            return (CType.INT64, CType.UINT64)
         case Named(name):
             value_type = type_of(name, subject)
             return None if value_type is None else passed_as(value_type)

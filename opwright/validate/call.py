@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from opwright.aclnn.known import known_parameters
 from opwright.declare.call import (
     Actual,
+    DrawnFrom,
     DtypeOf,
     Literal,
     Named,
@@ -26,6 +27,7 @@ from opwright.declare.rules import (
     SameDtype,
     ShapeFunction,
 )
+from opwright.declare.schema import Base
 from opwright.errors import nearest_first
 from opwright.validate.errors import (
     NoComputationError,
@@ -33,6 +35,7 @@ from opwright.validate.errors import (
     ParameterCountError,
     ParameterOrderError,
     ParameterTypeError,
+    UndrawnGeneratorError,
     UnusedArgumentError,
 )
 
@@ -65,6 +68,8 @@ def described(actual: Actual) -> str:
             return f"{ctype}{name}" + ("" if otherwise is None else f" or {otherwise.value!r}")
         case DtypeOf(name):
             return f"{ctype}{name}.dtype"
+        case DrawnFrom(name, part):
+            return f"{ctype}{name}.{part}"
         case Literal(value):
             return f"{ctype}{value!r}"
         case _:
@@ -74,7 +79,9 @@ def described(actual: Actual) -> str:
 def names(subject: Subject) -> Iterator[OpwrightError]:
     """Check that parameters name arguments or outputs."""
     for actual in actuals(subject):
-        if isinstance(actual.source, Named | DtypeOf):
+        if isinstance(actual.source, DrawnFrom):
+            yield from generator_name(actual.source, subject)
+        elif isinstance(actual.source, Named | DtypeOf):
             name = actual.source.name
             if type_of(name, subject) is None:
                 yield UnknownNameError(
@@ -83,6 +90,18 @@ def names(subject: Subject) -> Iterator[OpwrightError]:
                     allowed=nearest_first(name, subject.names()),
                     fix="name an argument or output of the schema, or write a constant",
                 )
+
+
+def generator_name(source: DrawnFrom, subject: Subject) -> Iterator[OpwrightError]:
+    """Check that a seed or an offset is drawn from a generator."""
+    generators = [argument.name for argument in subject.schema.generators]
+    if source.name not in generators:
+        yield UnknownNameError(
+            where=subject.where("aclnn"),
+            got=f"{source.name}.{source.part}",
+            allowed=nearest_first(source.name, generators),
+            fix="name an argument of type Generator",
+        )
 
 
 def actuals(subject: Subject) -> tuple[Actual, ...]:
@@ -113,10 +132,31 @@ def passed(subject: Subject) -> Iterator[OpwrightError]:
             )
     of_dtypes = {a.source.name for a in call.actuals if isinstance(a.source, DtypeOf)}
     used = passed_names | of_dtypes | used_by_rules(subject)
+    used |= {argument.name for argument in subject.schema.generators}  # `drawn` tells
+    yield from drawn(call, subject)
     for argument in subject.schema.arguments:
         if not (argument.name in used or argument.is_written or argument.type.base.is_allocation):
             yield UnusedArgumentError(
                 where=subject.where(f"argument {argument.name!r}"), got=text_of(call)
+            )
+
+
+def drawn(call: Call, subject: Subject) -> Iterator[OpwrightError]:
+    """Check that seed and offset of each generator are passed."""
+    sources = [actual.source for actual in call.actuals or ()]
+    parts = {(each.name, each.part) for each in sources if isinstance(each, DrawnFrom)}
+    for argument in subject.schema.generators:
+        wanted = [f"{argument.name}.seed", f"{argument.name}.offset"]
+        missing = [
+            text
+            for text, part in zip(wanted, ("seed", "offset"), strict=True)
+            if (argument.name, part) not in parts
+        ]
+        if missing:
+            yield UndrawnGeneratorError(
+                where=subject.where(f"argument {argument.name!r}"),
+                got=f"{text_of(call)}, without {' and '.join(missing)}",
+                fix=f"pass {' and '.join(wanted)} where the function takes its seed and offset",
             )
 
 
@@ -179,7 +219,13 @@ def names_in_dtype(rule: DtypeRule | None) -> set[str]:
 
 def source_name(actual: Actual) -> str:
     """Return the name of what is passed; empty for a constant."""
-    return "" if isinstance(actual.source, Literal) else actual.source.name
+    match actual.source:
+        case Literal():
+            return ""
+        case DrawnFrom(_, part):
+            return part
+        case source:
+            return source.name
 
 
 def known_function(subject: Subject) -> Iterator[OpwrightError]:
@@ -227,14 +273,15 @@ def written(parameter: KnownParameter) -> str:
 
 def in_order(subject: Subject) -> tuple[Actual, ...]:
     """Return what is passed where the author did not say: arguments, new outputs, out arguments."""
-    names_ = [
-        argument.name
-        for argument in subject.schema.arguments
-        if not argument.type.base.is_allocation and not argument.is_out
-    ]
-    names_ += [output.name for output in subject.new_outputs()]
-    names_ += [a.name for a in subject.schema.arguments if a.is_out]
-    return tuple(Actual(source=Named(name)) for name in names_)
+    sources: list[Named | DrawnFrom] = []
+    for argument in subject.schema.arguments:
+        if argument.type.base is Base.GENERATOR:
+            sources += [DrawnFrom(argument.name, "seed"), DrawnFrom(argument.name, "offset")]
+        elif not argument.type.base.is_allocation and not argument.is_out:
+            sources.append(Named(argument.name))
+    sources += [Named(output.name) for output in subject.new_outputs()]
+    sources += [Named(a.name) for a in subject.schema.arguments if a.is_out]
+    return tuple(Actual(source=source) for source in sources)
 
 
 def misplaced(ordered: Sequence[Actual], known: Sequence[KnownParameter]) -> bool:

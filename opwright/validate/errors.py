@@ -207,6 +207,18 @@ class UnusedArgumentError(ValidationError):
     usual_fix = "pass it to the aclnn function, or remove it from the schema"
 
 
+class UndrawnGeneratorError(ValidationError):
+    """The aclnn function gets no seed or no offset of a generator: calls with equal seeds differ.
+
+    A generator is passed as the seed and the offset that a call draws from it; without the offset,
+    one call would draw what the call before drew.
+    """
+
+    id = "OPW-D063"
+    title = "a generator that the aclnn function does not draw from"
+    usual_fix = "pass generator.seed and generator.offset"
+
+
 class PassedTypeError(ValidationError):
     """A value cannot be passed as the C type of the parameter."""
 

@@ -68,6 +68,7 @@ def prototype(subject: Subject) -> Iterator[OpwrightError]:
         for argument in subject.schema.arguments
         if not argument.type.has_tensors
         and not argument.type.base.is_allocation
+        and argument.type.base is not Base.GENERATOR
         and argument.name not in by_name
     ]
     ports = [port for port in given.inputs if port not in of_host or not_of(port, subject)]
@@ -149,12 +150,15 @@ def attributes(
     given: Prototype, others: Sequence[Argument], subject: Subject
 ) -> Iterator[OpwrightError]:
     """Compare attributes with the arguments that are no tensors."""
-    names = [attribute.name for attribute in given.attributes]
+    drawn = {"seed", "offset"} if subject.schema.generators else set()
+    drawn -= {argument.name for argument in others}
+    of_arguments = [attribute for attribute in given.attributes if attribute.name not in drawn]
+    names = [attribute.name for attribute in of_arguments]
     wanted = [argument.name for argument in others]
     if error := compare(given, "attribute", names, wanted, subject):
         yield error
         return
-    for attribute, argument in zip(given.attributes, others, strict=True):
+    for attribute, argument in zip(of_arguments, others, strict=True):
         yield from attribute_of(given, attribute, argument, subject)
 
 

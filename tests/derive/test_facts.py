@@ -72,6 +72,22 @@ def test_a_written_call_is_taken_as_written() -> None:
     )
 
 
+def test_a_generator_is_passed_as_the_seed_and_the_offset_that_are_drawn_from_it() -> None:
+    schema = "f(Tensor x, float p, Tensor y, *, Generator? g=None) -> Tensor"
+    assert signature(schema) == (
+        "aclnnF(const aclTensor *x, const aclTensor *y, double p, int64_t seed, int64_t offset, "
+        "aclTensor *out)"
+    )
+    schema = "fill_(Tensor(a!) x, float mean, float std, *, Generator? g=None) -> Tensor(a!)"
+    assert signature(schema, aclnn="aclnnInplaceNormal") == (
+        "aclnnInplaceNormal(aclTensor *xRef, float mean, float std, int64_t seed, int64_t offset)"
+    )
+    facts = only(schema, aclnn="aclnnInplaceNormal")
+    assert facts.prototype is None
+    assert facts.drawn == ("g",)
+    assert "nondeterministic_seeded" in facts.tags
+
+
 def test_the_operator_type_is_the_name_of_the_function() -> None:
     facts = only("my_f(Tensor x) -> Tensor", aclnn="aclnnFastGelu")
     assert facts.prototype is not None

@@ -133,6 +133,18 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     ),
     "OPW-D009 functional of what mutates nothing": lambda: one(SCALE, functional="scale_new"),
     "OPW-D013 result named as an argument": lambda: one("f(Tensor out) -> Tensor"),
+    "OPW-D063 generator that is dropped": lambda: one(
+        "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
+        aclnn="aclnnDrop(x, p, out)",
+    ),
+    "OPW-D063 generator without offset": lambda: one(
+        "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
+        aclnn="aclnnDrop(x, p, generator.seed, out)",
+    ),
+    "OPW-D003 seed of what is no generator": lambda: one(
+        "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
+        aclnn="aclnnDrop(x, p, x.seed, generator.offset, out)",
+    ),
     "OPW-D062 two overloads of one function": lambda: several(
         ("scale.tensor(Tensor x, Tensor factor) -> Tensor", {}),
         ("scale.number(Tensor x, float factor) -> Tensor", {}),

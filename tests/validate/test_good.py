@@ -59,6 +59,15 @@ CASES = {
         ("f_(Tensor(a!) x, *, int n=1) -> Tensor(a!)", {"functional": "f", "aclnn": "aclnnG"}),
         ("f(Tensor x, *, int n=1) -> Tensor", {}),
     ),
+    "generator, with a derived call": lambda: one("f(Tensor x, *, Generator? g=None) -> Tensor"),
+    "generator of a function of CANN": lambda: one(
+        "fill_(Tensor(a!) self, float mean, float std, *, Generator? g=None) -> Tensor(a!)",
+        aclnn="aclnnInplaceNormal",
+    ),
+    "generator, with a written call": lambda: one(
+        "f(Tensor x, float p, *, Generator? g=None) -> Tensor",
+        aclnn="aclnnF(x, float p, g.seed, uint64_t g.offset, out)",
+    ),
     "one function of two operators": lambda: several(
         ("f(Tensor x, Tensor y, int n) -> Tensor", {}),
         ("f.out(Tensor x, Tensor y, int n, *, Tensor(a!) out) -> Tensor(a!)", {}),

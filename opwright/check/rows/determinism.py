@@ -9,7 +9,9 @@ torch.use_deterministic_algorithms(True).
 An operator that is declared with `deterministic=False`, or has the tag nondeterministic_bitwise,
 may differ from call to call; in deterministic mode it must then be deterministic, or raise.
 An operator with the tag nondeterministic_seeded is called after torch.manual_seed with equal seeds:
-it must draw from the generator that this sets.
+it must draw from the generator that this sets. One with a Generator argument is also called with
+generators of equal seeds, which must give equal results, and twice with one generator, which must
+not.
 """
 
 from __future__ import annotations
@@ -53,6 +55,18 @@ SEED = Kind(
     "results differ after torch.manual_seed with equal seeds",
     "take seed and offset from the generator of the device: "
     "torch_npu's NPUGeneratorImpl::philox_engine_inputs, or the Generator argument",
+)
+GENERATOR = Kind(
+    "generator-ignored",
+    "results differ with generators of equal seeds",
+    "draw from the generator that the caller gives: pass generator.seed and generator.offset to "
+    "the aclnn function",
+)
+REPEATS = Kind(
+    "draws-repeat",
+    "two calls with one generator draw the same numbers",
+    "pass generator.offset to the aclnn function beside generator.seed, and let the kernel begin "
+    "there",
 )
 MODE = Kind(
     "deterministic-mode",
@@ -181,6 +195,59 @@ def examine_seeded(bench: Bench, sample: Sample) -> Finding | None:
     other = with_seed(bench, sample, 6)
     same = first_unequal(first, other) is None
     bench.details["seeds"] = f"two seeds give {'equal' if same else 'different'} results"
+    return examine_generator(bench, sample, is_random=not same)
+
+
+def examine_generator(bench: Bench, sample: Sample, *, is_random: bool) -> Finding | None:
+    """Compare calls that are given generators.
+
+    Parameters
+    ----------
+    is_random
+        Whether results depend on what is drawn.
+    """
+    names = [argument.name for argument in bench.subject.schema.generators]
+    if not names:
+        return None
+
+    def given() -> Values:
+        return {name: torch.Generator(bench.device).manual_seed(5) for name in names}
+
+    def drawn(generators: Values) -> Results:
+        values = bench.arguments(sample) | generators
+        results = bench.subject.computed(bench.call(values, sample), values)
+        return {name: each.cpu() for name, each in flat(results).items()}
+
+    generators = given()
+    first, again = drawn(generators), drawn(given())
+    lines = (
+        "def generators():",
+        f"    return {{n: torch.Generator('npu').manual_seed(5) for n in {names!r}}}",
+        "def draw(given):",
+        "    result = operator(**arguments('npu'), **given)",
+        "    return result if isinstance(result, torch.Tensor) else result[0]",
+    )
+    unequal = first_unequal(first, again)
+    if unequal is not None:
+        return bench.finding(
+            GENERATOR,
+            expected="equal results with generators of seed 5",
+            got=f"{unequal[0]}: {unequal[1]}",
+            sample=sample,
+            script=(*lines, "assert torch.equal(draw(generators()), draw(generators()))"),
+        )
+    if is_random and first and first_unequal(first, drawn(generators)) is None:
+        return bench.finding(
+            REPEATS,
+            expected="other numbers in the second call with one generator",
+            got="equal results",
+            sample=sample,
+            script=(
+                *lines,
+                "given = generators()",
+                "assert not torch.equal(draw(given), draw(given))",
+            ),
+        )
     return None
 
 
@@ -278,6 +345,6 @@ def examine_mode(bench: Bench, sample: Sample, *, loose: bool) -> Finding | None
 ROW = Row(
     name="determinism",
     title="equal calls give equal bits",
-    kinds=(DIFFERS, STATE, SEED, MODE),
+    kinds=(DIFFERS, STATE, SEED, GENERATOR, REPEATS, MODE),
     run=run,
 )

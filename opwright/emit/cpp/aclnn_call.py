@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["aclnn_header"]
 
 TENSOR_STRUCT = "struct TensorStruct;  // torch_npu's copy of a tensor's geometry"
+TENSOR_HEADER = "#include <ATen/core/Tensor.h>"
+GENERATOR_HEADER = "#include <ATen/core/Generator.h>"
 # C types that are CANN's objects, which are destroyed after the call.
 OBJECTS = frozenset(
     {CType.TENSOR, CType.TENSOR_LIST, CType.SCALAR, CType.SCALAR_LIST}
@@ -23,13 +25,15 @@ OBJECTS = frozenset(
 )
 
 
-def aclnn_header(namespace: str, types: Collection[CType]) -> str:
+def aclnn_header(namespace: str, types: Collection[CType], *, draws: bool = False) -> str:
     """Return the header.
 
     Parameters
     ----------
     types
         The C types of the parameters of all calls.
+    draws
+        Whether a call draws from a generator.
     """
     parts = sections("aclnn_call.h")
     used = [ctype for ctype in CType if ctype in types]
@@ -47,10 +51,16 @@ def aclnn_header(namespace: str, types: Collection[CType]) -> str:
         parts["entry points"],
         "",
         *declared,
+        *([parts["declared generator"]] if draws else []),
         parts["state"],
         *to_c,
         parts["convert"],
         *releases,
+        *([parts["draw"]] if draws else []),
         parts["bottom"],
     ]
-    return "\n".join(text).replace("NAMESPACE", namespace) + "\n"
+    whole = "\n".join(text).replace("NAMESPACE", namespace) + "\n"
+    if draws:
+        whole = whole.replace(TENSOR_HEADER, f"{GENERATOR_HEADER}\n{TENSOR_HEADER}", 1)
+        whole = whole.replace("#include <memory>\n", "#include <memory>\n#include <mutex>\n", 1)
+    return whole

@@ -64,7 +64,8 @@ def emit_classic(facts: SetFacts) -> Mapping[str, str]:
             if code.facts.call is not None
             for parameter in code.facts.call.parameters
         }
-        files["aclnn_call.h"] = aclnn_header(namespace, types)
+        draws = any(code.facts.drawn for code in kernels)
+        files["aclnn_call.h"] = aclnn_header(namespace, types, draws=draws)
         files["tensors.h"] = tensors_header(namespace, [whole])
     source = facts.declaration.source.name
     return {

@@ -256,6 +256,9 @@ def npu(code: OperatorCode) -> list[str]:
     ]
     copies, back = contiguous_arguments(code, variables)
     body += copies
+    for name in code.facts.drawn:
+        variables[name] = names.fresh("drawn")
+        body.append(f"const aclnn::Drawn {variables[name]} = aclnn::draw({safe(name)});")
     body.append(f"static const aclnn::Function {function}({message(call.function)});")
     values = [
         parameter_value(parameter, code.facts, variables, operator=code.qualified, where=code.where)

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from opwright.aclnn.signature import CType
 from opwright.declare.schema import Base
-from opwright.derive.facts import DtypeOfTensor, FromArgument, FromConstant, FromOutput
+from opwright.derive.facts import (
+    DtypeOfTensor,
+    FromArgument,
+    FromConstant,
+    FromGenerator,
+    FromOutput,
+)
 from opwright.emit.cpp.errors import CppTypeError
 from opwright.emit.cpp.layout import message
 from opwright.emit.cpp.names import safe
@@ -66,8 +72,8 @@ def parameter_value(
     Parameters
     ----------
     variables
-        Names of the local variables that stand for outputs and for arguments that were cloned or
-        made contiguous.
+        Names of the local variables that stand for outputs, for arguments that were cloned or made
+        contiguous, and for what was drawn from generators.
 
     Raises
     ------
@@ -80,6 +86,10 @@ def parameter_value(
             return constant(value, parameter.ctype, where=place)
         case FromOutput(name):
             return variables[name]
+        case FromGenerator(name, part):
+            value = f"{variables[name]}.{part}"
+            same = parameter.ctype is CType.INT64
+            return value if same else f"static_cast<{NUMBERS[parameter.ctype]}>({value})"
         case DtypeOfTensor(name):
             if name in variables:
                 return f"{variables[name]}.scalar_type()"

@@ -238,6 +238,7 @@ def node_arguments(operator: OperatorFacts, prototype: Prototype) -> list[str]:
         for argument in operator.schema.arguments
         if not argument.type.has_tensors
         and not argument.type.base.is_allocation
+        and argument.type.base is not Base.GENERATOR
         and argument.name not in hosted
     ]
     items = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.aclnn.signature import CType
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
-from opwright.derive.facts import FromArgument, FromConstant, FromOutput
+from opwright.derive.facts import FromArgument, FromConstant, FromGenerator, FromOutput
 from opwright.emit.python.annotations import default_text
 from opwright.emit.python.module import module
 from opwright.emit.python.text import WIDTH, bracketed, literal
@@ -94,6 +94,8 @@ def parameter_name(index: int, parameter: Parameter) -> str:
     match parameter.source:
         case FromArgument(name) | FromOutput(name):
             return name
+        case FromGenerator(name, part):
+            return f"{name}_{part}"
         case _:
             return f"constant{index}"
 
@@ -128,6 +130,8 @@ def reference_call(operator: OperatorFacts, names: list[str], extracted: Extract
             text = dtypes[argument.name]
         elif argument.name in passed:
             text = as_schema(argument, *passed[argument.name])
+        elif argument.name in operator.drawn:
+            text = f"twin.generator({argument.name}_seed, {argument.name}_offset)"
         else:
             text = default_text(argument) or "None"
         items.append(f"{argument.name}={text}" if argument.keyword_only else text)

@@ -15,6 +15,7 @@ on its stream, the function gets its arguments as torch tensors over device memo
 source      what `kernel` was given -> prototype or signature (opwright.aclnn)
 emit        signatures -> C++ (pure)
 library     C++ -> an operator package with libcust_opapi.so, cached
+seeds       seed and offset of a call -> the generator of a reference function
 registry    which function runs which operator; the decorator
 process     the package of this process, where torch_npu finds the kernels that it declares
 packages    where torch_npu looks for operator packages: those of an environment
@@ -29,8 +30,9 @@ from __future__ import annotations
 
 from opwright.twin.kernels.files import build_packages
 from opwright.twin.kernels.registry import kernel
+from opwright.twin.kernels.seeds import generator
 
-__all__ = ["build_packages", "kernel"]
+__all__ = ["build_packages", "generator", "kernel"]
 
 
 def __dir__() -> list[str]:

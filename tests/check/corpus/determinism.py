@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 import opwright as ow
-from opwright.twin import kernel
+from opwright.twin import generator, kernel
 
 BROKEN = {
     "sums_into_free_memory": "determinism/differs",
@@ -14,6 +14,8 @@ BROKEN = {
     "first_call_differs": "determinism/state",
     "keeps_first_result": "determinism/state",
     "own_generator": "determinism/seed-ignored",
+    "drops_the_generator": "determinism/generator-ignored",
+    "draws_the_same_again": "determinism/draws-repeat",
     "ignores_the_mode": "determinism/deterministic-mode",
 }
 
@@ -31,7 +33,10 @@ def declare(name, **fields):
 
 
 for each in BROKEN:
-    if each not in {"random_without_tag", "own_generator", "ignores_the_mode"}:
+    if each not in {
+        *("random_without_tag", "own_generator", "ignores_the_mode"),
+        *("drops_the_generator", "draws_the_same_again"),
+    }:
         declare(each)
 
 
@@ -89,7 +94,39 @@ def ignores_the_mode_kernel(x, out):
     out.copy_(x * 2 + torch.rand_like(x) * 1e-6)
 
 
+def declare_drawing(name):
+    @ops.operator(
+        f"{name}(Tensor x, *, Generator? generator=None) -> Tensor", dtypes="float32", samples=ONE
+    )
+    def drawing(x, *, generator=None):
+        return x + torch.rand(x.shape, generator=generator)
+
+
+for each in ("draws_the_same_again", "draws"):
+    declare_drawing(each)
+
+
+@ops.operator(
+    "drops_the_generator(Tensor x, *, Generator? generator=None) -> Tensor",
+    aclnn=False,
+    dtypes="float32",
+    samples=ONE,
+)
+def drops_the_generator(x, *, generator=None):
+    return x + torch.rand(x.shape, device=x.device)
+
+
+@kernel("aclnnDrawsTheSameAgain(const aclTensor *x, int64_t seed, int64_t offset, aclTensor *out)")
+def draws_the_same_again(x, seed, offset, out):
+    out.copy_(x + torch.rand(x.shape, generator=generator(seed, 0)))
+
+
 # Sound.
+
+
+@kernel("aclnnDraws(const aclTensor *x, int64_t seed, int64_t offset, aclTensor *out)")
+def draws(x, seed, offset, out):
+    out.copy_(x + torch.rand(x.shape, generator=generator(seed, offset)))
 
 
 @ops.operator(

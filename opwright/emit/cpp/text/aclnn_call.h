@@ -187,6 +187,35 @@ void call(const Function& function, const Parameters&... parameters) {
 }
 
 }  // namespace NAMESPACE::aclnn
+//@ declared generator
+
+// torch_npu's generator of random numbers, as far as it is called here: torch_npu/csrc/aten/NPUGeneratorImpl.h (2.13).
+namespace at_npu {
+struct NPUGeneratorImpl : c10::GeneratorImpl {
+  std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment);
+};
+namespace detail {
+const at::Generator& getDefaultNPUGenerator(c10::DeviceIndex device = -1);
+}  // namespace detail
+}  // namespace at_npu
+//@ draw
+
+struct Drawn {
+  int64_t seed, offset;
+};
+
+// Draws seed and offset of one call: from the generator that the caller gives, else from that of the device. The next
+// call gets an offset that is 10 higher, as in op-plugin's adapters.
+inline Drawn draw(const std::optional<at::Generator>& generator) {
+  const at::Generator& source =
+      generator.has_value() && generator->defined() ? *generator : at_npu::detail::getDefaultNPUGenerator();
+  TORCH_CHECK(source.device().is_privateuseone(), "Expected a 'npu' device type for generator but found '",
+              source.device().type(), "'");
+  auto* const state = static_cast<at_npu::NPUGeneratorImpl*>(source.unsafeGetGeneratorImpl());
+  const std::lock_guard<std::mutex> lock(state->mutex_);
+  const auto [seed, offset] = state->philox_engine_inputs(10);
+  return {static_cast<int64_t>(seed), static_cast<int64_t>(offset)};
+}
 //@ declared aclTensor
 aclTensor* ConvertType(const at::Tensor& tensor);
 aclTensor* ConvertType(const std::optional<at::Tensor>& tensor);

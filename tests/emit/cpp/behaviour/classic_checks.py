@@ -226,3 +226,22 @@ def test_one_graph_for_dynamic_sizes() -> None:
 def test_meta_tensors_have_shapes_only() -> None:
     y, rstd = demo.row_norm(torch.empty(2, 3, device="meta"))
     assert (y.shape, rstd.shape, y.device.type) == ((2, 3), (2, 1), "meta")
+
+
+def test_a_call_draws_from_the_callers_generator() -> None:
+    x = npu(3, 4)
+
+    def drawn(generator: torch.Generator | None) -> list[Tensor]:
+        return [demo.noisy(x, 0.5, generator=generator).cpu() for _ in range(2)]
+
+    first, second = drawn(torch.Generator("npu").manual_seed(5))
+    assert not torch.equal(first, second)
+    again = drawn(torch.Generator("npu").manual_seed(5))
+    assert torch.equal(first, again[0])
+    assert torch.equal(second, again[1])
+    other = drawn(torch.Generator("npu").manual_seed(6))
+    assert not torch.equal(first, other[0])
+    torch.npu.manual_seed(5)  # the device's generator, where the caller gives none
+    assert torch.equal(first, drawn(None)[0])
+    with pytest.raises(RuntimeError, match="Expected a 'npu' device type for generator but found"):
+        demo.noisy(x, 0.5, generator=torch.Generator())

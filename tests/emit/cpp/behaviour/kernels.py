@@ -151,3 +151,10 @@ def stack_parts(parts: Sequence[Tensor], whole: Tensor, first: Tensor, last: Ten
     torch.stack(list(parts), out=whole)
     first.copy_(parts[0])
     last.fill_(1)
+
+
+@twin.kernel(
+    "aclnnNoisy(const aclTensor *x, double p, int64_t seed, uint64_t offset, aclTensor *out)"
+)
+def noisy(x: Tensor, p: float, seed: int, offset: int, out: Tensor) -> None:
+    out.copy_(x + p * torch.rand(x.shape, generator=twin.generator(seed, offset)))

@@ -213,3 +213,11 @@ def keep_grad(grad: Tensor, *saved: object) -> Tensor:
 def stack_parts(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     last = parts[-1]
     return torch.stack(list(parts)), parts[0] * 1, last.new_ones(last.shape[-1] * parts[0].ndim)
+
+
+@ops.operator(
+    "noisy(Tensor x, float p, *, Generator? generator=None) -> Tensor",
+    aclnn="aclnnNoisy(x, p, generator.seed, uint64_t generator.offset, out)",
+)
+def noisy(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:
+    return x + p * torch.rand(x.shape, generator=generator)
