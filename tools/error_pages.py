@@ -50,7 +50,8 @@ HEAD = """# Errors
 Each error has an identifier that never changes its meaning. It says where it is, what was found,
 what is allowed and how to mend it. `python tools/error_pages.py` writes this page from the classes.
 Errors of CANN's functions have [CANN's codes](#codes-of-cann); those of the graph engine say CANN's
-code in their title.
+code in their title. A last line `ERR99999 UNKNOWN applicaiton exception` is
+[torch_npu's](differences.md) and says nothing about the cause.
 """
 CODES_HEAD = """## Codes of CANN
 

@@ -141,10 +141,6 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
         "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
         aclnn="aclnnDrop(x, p, generator.seed, out)",
     ),
-    "OPW-D003 seed of what is no generator": lambda: one(
-        "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
-        aclnn="aclnnDrop(x, p, x.seed, generator.offset, out)",
-    ),
     "OPW-D062 two overloads of one function": lambda: several(
         ("scale.tensor(Tensor x, Tensor factor) -> Tensor", {}),
         ("scale.number(Tensor x, float factor) -> Tensor", {}),
@@ -185,6 +181,10 @@ CASES: dict[str, Callable[[], OperatorSet]] = {
     "OPW-D004 infinite value": lambda: one(SCALE, requires=["factor in (1.0, 1e999)"]),
     "OPW-D004 value beyond int64": lambda: one(
         "f(Tensor x, int n) -> Tensor", requires=["n in (1, 9223372036854775808)"]
+    ),
+    "OPW-D003 seed of what is no generator": lambda: one(
+        "drop(Tensor x, float p, Generator? generator=None) -> Tensor",
+        aclnn="aclnnDrop(x, p, x.seed, generator.offset, out)",
     ),
     "OPW-D003 unspecified argument": lambda: one(TRAIN, unspecified={"x": "not train"}),
     "OPW-D003 condition on an unknown argument": lambda: one(
