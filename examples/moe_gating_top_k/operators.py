@@ -15,7 +15,7 @@ NORMS = (
 
 def first(scores, k):
     """Return the places of the k highest; among equal ones the first comes first."""
-    return scores.argsort(-1, descending=True, stable=True)[..., :k]
+    return scores.argsort(dim=-1, descending=True, stable=True)[..., :k]
 
 
 @ops.operator(

@@ -1,0 +1,58 @@
+"""`opwright check` finds nothing in any example that declares operators, nor in a new project."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from opwright.project.template import TEMPLATES
+from tests.acceptance.sample import EXAMPLES, run
+
+# Each takes 15 to 40 seconds, most of it in compilers of graphs.
+pytestmark = [pytest.mark.twin, pytest.mark.compile, pytest.mark.slow]
+
+# Declarations of the examples, with what runs as the device kernel where the reference does not.
+DECLARATIONS: dict[str, tuple[str, ...]] = {
+    "ascend_c/operators.py": (),
+    "moe_gating_top_k/operators.py": (),
+    "torchair/in_place_from_scratch/declared/operators.py": (),
+    "torchair/in_place_plugin/declared/operators.py": (
+        "--kernels",
+        str(EXAMPLES / "torchair" / "in_place_plugin" / "kernel.py"),
+    ),
+    "torchair/non_in_place_from_scratch/declared/operators.py": (),
+    "torchair/non_in_place_plugin/declared/operators.py": (),
+}
+# Described operators of a wheel: tests/acceptance/test_custom_pypto.py builds and checks it.
+OF_WHEELS = {"custom_pypto/declared/described.py"}
+
+
+def test_every_declaration_of_the_examples_is_checked() -> None:
+    found = {
+        str(path.relative_to(EXAMPLES))
+        for path in EXAMPLES.rglob("*.py")
+        if not {"build", "generated"} & set(path.parts)
+        and "OperatorSet(" in path.read_text(encoding="utf-8")
+    }
+    assert found == DECLARATIONS.keys() | OF_WHEELS
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS)
+def test_nothing_is_found_in_an_example(tmp_path: Path, declaration: str) -> None:
+    shutil.copy(EXAMPLES / declaration, tmp_path)
+    kernels = DECLARATIONS[declaration]
+    done = run("opwright", "check", tmp_path / Path(declaration).name, *kernels)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_nothing_is_found_in_a_new_project(tmp_path: Path, template: str) -> None:
+    folder = tmp_path / template
+    made = run("opwright", "new", folder, "--from", template)
+    assert made.returncode == 0, made.stdout + made.stderr
+    done = run("opwright", "check", folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
