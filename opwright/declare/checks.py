@@ -10,6 +10,8 @@ from opwright.declare import shape
 __all__ = [
     "Check",
     "Comparison",
+    "Condition",
+    "Flag",
     "MemberCheck",
     "RankCheck",
     "SizeCheck",
@@ -76,7 +78,26 @@ class MemberCheck:
 Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """A bool argument, or an element of a list of them, has a value; no call has to keep to it.
+
+    Parameters
+    ----------
+    index
+        Of the element; None for an argument that is one bool.
+    """
+
+    argument: str
+    wanted: bool
+    index: int | None = None
+
+
 Check: TypeAlias = RankCheck | SizeCheck | SpanCheck | ValueCheck | MemberCheck
+
+
+# When something is so.
+Condition: TypeAlias = Check | Flag
 
 
 def arguments_of_check(check: Check) -> set[str]:

@@ -7,17 +7,17 @@ import math
 from typing import TYPE_CHECKING
 
 from opwright.declare import shape
-from opwright.declare.checks import MemberCheck, ValueCheck
+from opwright.declare.checks import Flag, MemberCheck, ValueCheck
 from opwright.declare.errors import RuleError, UnknownNameError
 from opwright.declare.schema import Base
-from opwright.declare.sizes import MAX_INT, is_whole, parsed, size
+from opwright.declare.sizes import MAX_INT, integer, is_whole, parsed, size
 from opwright.declare.texts import check_value
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from opwright.declare.checks import Check, Comparison
+    from opwright.declare.checks import Check, Comparison, Condition
     from opwright.declare.scope import Scope
 
 __all__ = ["read_condition", "read_requirement"]
@@ -86,8 +86,8 @@ def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...
     )
 
 
-def read_condition(text: str, scope: Scope, *, where: str) -> tuple[Check, ...]:
-    """Read when something is so: a bool argument, `not` and one, or what a requirement may be.
+def read_condition(text: str, scope: Scope, *, where: str) -> tuple[Condition, ...]:
+    """Read when something is so: a bool, `not` and one, or what a requirement may be.
 
     Raises
     ------
@@ -98,40 +98,54 @@ def read_condition(text: str, scope: Scope, *, where: str) -> tuple[Check, ...]:
     --------
     >>> from opwright.declare.schema_text import parse_schema
     >>> from opwright.declare.scope import Scope
-    >>> scope = Scope(schema=parse_schema("f(Tensor x, bool train) -> Tensor", where=""))
-    >>> read_condition("not train", scope, where="")[0].values
-    (False,)
+    >>> scope = Scope(schema=parse_schema("f(Tensor x, bool[2] mask) -> Tensor", where=""))
+    >>> read_condition("not mask[0]", scope, where="")
+    (Flag(argument='mask', wanted=False, index=0),)
     """
     match parsed(text, where=where):
-        case ast.Name(name):
-            return (flag(name, text, scope, wanted=True, where=where),)
-        case ast.UnaryOp(ast.Not(), ast.Name(name)):
-            return (flag(name, text, scope, wanted=False, where=where),)
+        case ast.UnaryOp(ast.Not(), ast.Name() | ast.Subscript() as node):
+            return (flag(node, text, scope, wanted=False, where=where),)
+        case ast.Name() | ast.Subscript() as node:
+            return (flag(node, text, scope, wanted=True, where=where),)
         case ast.Compare():
             return read_requirement(text, scope, where=where)
-    raise RuleError(
+    raise no_condition(text, where=where)
+
+
+def no_condition(text: str, *, where: str) -> RuleError:
+    """Return the error for a text that is no condition."""
+    return RuleError(
         where=where,
         got=repr(text),
-        allowed=("training", "not training", "k == 0", "mode in ('sum', 'mean')"),
+        allowed=("training", "not training", "mask[0]", "k == 0", "mode in ('sum', 'mean')"),
         fix="name a bool argument, with 'not' if you like, or compare sizes and numbers",
     )
 
 
-def flag(name: str, text: str, scope: Scope, *, wanted: bool, where: str) -> MemberCheck:
-    """Read a bool argument that is always there."""
+def flag(node: ast.expr, text: str, scope: Scope, *, wanted: bool, where: str) -> Flag:
+    """Read a bool argument that is always there, or an element of a list of them."""
+    match node:
+        case ast.Name(name):
+            index = None
+        case ast.Subscript(ast.Name(name), at):
+            index = integer(at, where=where)
+        case _:
+            raise no_condition(text, where=where)
     flags = [
         a.name
         for a in scope.schema.arguments
-        if a.type.base is Base.BOOL and not a.type.is_list and not a.type.optional
+        if a.type.base is Base.BOOL
+        and a.type.is_list == (index is not None)
+        and not a.type.optional
     ]
     if name not in flags:
         raise UnknownNameError(
             where=where,
-            got=repr(name),
+            got=repr(text),
             allowed=nearest_first(name, flags),
             fix="name a bool argument that is never None, or compare numbers",
         )
-    return MemberCheck(argument=name, values=(wanted,), pattern=text)
+    return Flag(argument=name, wanted=wanted, index=index)
 
 
 def check_operations(value: shape.Size, scope: Scope, text: str, *, where: str) -> None:

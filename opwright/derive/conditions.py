@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator as operators
 from typing import TYPE_CHECKING, Any
 
-from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
+from opwright.declare.checks import Flag, MemberCheck, ValueCheck, arguments_of_check
 from opwright.derive.evaluate import evaluate_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from opwright.declare.checks import Check, Comparison
+    from opwright.declare.checks import Comparison, Condition
     from opwright.derive.facts import Output
 
 __all__ = ["COMPARISONS", "unspecified_outputs"]
@@ -41,8 +41,11 @@ def unspecified_outputs(outputs: Iterable[Output], values: Mapping[str, Any]) ->
     )
 
 
-def holds(check: Check, values: Mapping[str, Any]) -> bool:
+def holds(check: Condition, values: Mapping[str, Any]) -> bool:
     """Tell whether a condition holds; one on an argument that is not given does not."""
+    if isinstance(check, Flag):
+        value = values[check.argument]
+        return bool(value if check.index is None else value[check.index]) == check.wanted
     if any(values[name] is None for name in arguments_of_check(check)):
         return False
     match check:

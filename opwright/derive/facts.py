@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
     from opwright.aclnn.signature import AclnnSignature, CType
     from opwright.declare.call import DrawnPart
-    from opwright.declare.checks import Check
+    from opwright.declare.checks import Check, Condition
     from opwright.declare.operator import Declaration, Operator
     from opwright.declare.rules import Cpp, DtypeRule, ShapeFunction
     from opwright.declare.schema import Argument, Schema, ValueType
@@ -73,7 +73,7 @@ class Output:
     argument: str | None = None
     shape: Shape | ShapeFunction | Cpp | None = None
     dtype: DtypeRule | None = None
-    unspecified: tuple[Check, ...] = ()
+    unspecified: tuple[Condition, ...] = ()
 
     @property
     def is_new(self) -> bool:

@@ -13,7 +13,7 @@ from opwright.derive.facts import Output
 from opwright.derive.trace import lower
 
 if TYPE_CHECKING:
-    from opwright.declare.checks import Check
+    from opwright.declare.checks import Check, Condition
     from opwright.declare.operator import Operator
     from opwright.declare.rules import Cpp, ShapeRule
     from opwright.declare.schema import Schema
@@ -63,7 +63,9 @@ def output(value: Produced, operator: Operator, scope: Scope, *, where: str) -> 
     )
 
 
-def unspecified(name: str, operator: Operator, scope: Scope, *, where: str) -> tuple[Check, ...]:
+def unspecified(
+    name: str, operator: Operator, scope: Scope, *, where: str
+) -> tuple[Condition, ...]:
     """Return what holds where the values of an output are open."""
     text = operator.unspecified.get(name)
     if text is None:

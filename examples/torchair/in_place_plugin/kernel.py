@@ -16,4 +16,5 @@ from opwright import twin
         .OP_END_FACTORY_REG(ScatterPaCache)
 """)
 def scatter_pa_cache(key, key_cache, slots, compress_lens, compress_seq_offsets, seq_lens, mode):
-    key_cache.flatten(0, 1)[slots.long()] = key
+    slots, page = slots.long(), key_cache.shape[1]
+    key_cache[slots // page, slots % page] = key

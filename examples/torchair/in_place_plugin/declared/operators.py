@@ -26,6 +26,15 @@ def convert(
 ops.declare(
     "npu_scatter_pa_cache.value(Tensor key, Tensor slot_mapping, *, Tensor? compress_lens=None, "
     "Tensor? compress_seq_offsets=None, Tensor? seq_lens=None, Tensor(a!) key_cache) -> Tensor(a!)",
+    shapes={"key": "T, N, D", "slot_mapping": "T", "key_cache": "P, S, N, D"},
+    dtypes={"key": "float32 float16", "slot_mapping": "int32", "key_cache": "key"},
+    samples=[
+        ow.sample(
+            key=ow.tensor(3, 2, 4),
+            slot_mapping=ow.tensor(3, low=0, high=9),
+            key_cache=ow.tensor(2, 5, 2, 4),
+        )
+    ],
     converter=convert,
 )
 

@@ -14,8 +14,8 @@ def convert_npu_group_norm_swish(input, num_groups, weight, bias, eps=1e-5, swis
         outputs=["y", "mean", "rstd"],
         attrs={
             "num_groups": attr.Int(num_groups),
-            "eps": attr.Float(eps),
-            "swish_scale": attr.Float(swish_scale),
+            "eps": attr.Float(1e-5 if eps is None else eps),
+            "swish_scale": attr.Float(1.0 if swish_scale is None else swish_scale),
         },
     )
 
@@ -29,5 +29,10 @@ def convert_npu_group_norm_swish_grad(
         "GroupNormSwishGrad",
         inputs=inputs,
         outputs=["dx", "dgamma", "dbeta"],
-        attrs={"num_groups": attr.Int(num_groups), "swish_scale": attr.Float(swish_scale)},
+        attrs={
+            "num_groups": attr.Int(num_groups),
+            "swish_scale": attr.Float(1.0 if swish_scale is None else swish_scale),
+            "dgamma_is_require": attr.Bool(grad_input_mask[1]),
+            "dbeta_is_require": attr.Bool(grad_input_mask[2]),
+        },
     )
