@@ -38,6 +38,8 @@ from opwright.shipped.autograd import (
     zero,
 )
 
+forward_gradients = cast("Any", torch.autograd.forward_ad)._set_fwd_grad_enabled  # noqa: SLF001 - it has no public name
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -225,8 +227,9 @@ def refuse_only_saved(
 
 def below(live: LiveOperator, values: Values) -> list[Any]:
     """Run the operator without autograd of the transformation that runs."""
-    # A node's forward runs without gradients, which outer transformations of torch.func need.
-    with dispatcher.below_autograd(), torch.enable_grad():
+    # A node's forward runs without gradients, which outer transformations of torch.func need; they
+    # also have to see tangents, of which the results would have none.
+    with dispatcher.below_autograd(), torch.enable_grad(), forward_gradients(mode=True):
         return as_list(live.binder.call(live.overload(), values))
 
 

@@ -154,7 +154,10 @@ class ForwardGradientError(LiveError):
 
     id = "OPW-L023"
     title = "the operator has no forward-mode gradient"
-    usual_fix = "use reverse mode: torch.autograd.grad, torch.func.vjp, torch.func.jacrev"
+    usual_fix = (
+        "use reverse mode: torch.autograd.grad, torch.func.vjp, torch.func.jacrev; "
+        "for a Hessian torch.func.jacrev(torch.func.jacrev(f))"
+    )
 
 
 class ReplacedError(LiveError):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,17 @@ __all__ = [
     "restored",
     "zero",
 ]
+
+
+NO_TANGENTS = (
+    "has no forward-mode derivative; use reverse mode, for a Hessian "
+    "torch.func.jacrev(torch.func.jacrev(f))"
+)
+
+
+def has_tangent(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor has a forward gradient, which the results would lose."""
+    return forward_ad.unpack_dual(tensor).tangent is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +137,15 @@ class Differentiation:
         operator = binder.operator
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            if torch.is_grad_enabled():
+            in_forward_mode = forward_ad._current_level >= 0
+            if torch.is_grad_enabled() or in_forward_mode:
                 values = binder.bind(args, kwargs)
                 considered = values if inputs is None else inputs
-                if any(t.requires_grad for each in considered for t in tensors(values[each])):
+                given = [t for each in considered for t in tensors(values[each])]
+                if in_forward_mode and any(map(has_tangent, given)):
+                    message = f"{self.registrar.namespace}::{name} {NO_TANGENTS}"
+                    raise NotImplementedError(message)
+                if torch.is_grad_enabled() and any(t.requires_grad for t in given):
                     return slow(values)
             return operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
 
@@ -274,8 +291,10 @@ def make_node(
 
     def forward(context: Any, call: Recorded, *_: torch.Tensor) -> tuple[torch.Tensor, ...]:
         context.set_materialize_grads(False)
-        # A node's forward runs without gradients, which outer transformations of torch.func need.
-        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad():
+        # A node's forward runs without gradients, which outer transformations of torch.func need;
+        # they also have to see tangents, of which the results would have none.
+        forward_mode = forward_ad._set_fwd_grad_enabled(mode=True)
+        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad(), forward_mode:
             results = as_list(binder.call(called, call.values))
         named = dict(zip(names, results, strict=True))
         call.outputs = places_of(named)

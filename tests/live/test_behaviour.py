@@ -272,6 +272,21 @@ def test_a_forward_gradient_is_refused() -> None:
             torch.ops.opwright_zoo.biased(dual)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_a_hessian_in_forward_mode_is_refused_and_one_in_reverse_mode_is_right(device: str) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = torch.ops.opwright_zoo.biased(x)
+        return result.square().sum()  # the inner derivative depends on the result of the operator
+
+    x = torch.rand(3).to(device)
+    with pytest.raises(ForwardGradientError, match=f"OPW-L023(.|\\n)*{NAMESPACE}::biased"):
+        torch.func.hessian(function)(x)
+    hessian = torch.func.jacrev(torch.func.jacrev(function))(x)
+    wanted = torch.func.hessian(lambda each: each.sin().square().sum())(x.cpu())
+    torch.testing.assert_close(hessian.cpu(), wanted)
+
+
 def test_a_mutated_tensor_is_part_of_the_graph() -> None:
     leaf = ones(2, 3, requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf"):

@@ -147,3 +147,18 @@ def test_a_gradient_of_torch_func_is_refused_where_the_tensor_requires_grad() ->
 def test_what_is_written_and_saved_has_right_second_derivatives(twice: str) -> None:
     x = torch.randn(5)
     torch.testing.assert_close(TWICE[twice](grown, x), x.exp())
+
+
+# torch itself uses what it deprecates, when the first dual tensor is made.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("transformation", [func.hessian, func.jacfwd])
+def test_a_forward_gradient_is_refused_alone_and_beneath_another_one(
+    transformation: Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]],
+) -> None:
+    with pytest.raises(NotImplementedError, match=f"{NAMESPACE}::exp_.* no forward-mode"):
+        transformation(grown)(torch.randn(3))
+
+
+def test_a_hessian_in_reverse_mode_is_right() -> None:
+    x = torch.randn(3)
+    torch.testing.assert_close(func.jacrev(func.jacrev(grown))(x), torch.diag(x.exp()))

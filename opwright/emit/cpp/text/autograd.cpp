@@ -37,7 +37,9 @@ bool any_tensor(Predicate predicate, const c10::List<std::optional<at::Tensor>>&
 // Tells whether a graph has to be recorded; tangents of forward mode would be lost, so they are refused.
 template <typename... Tensors>
 bool needs_gradient(const char* op, const Tensors&... tensors) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!(any_tensor(has_tangent, tensors) || ...), op, " has no forward-mode derivative");
+  TORCH_CHECK_NOT_IMPLEMENTED(!(any_tensor(has_tangent, tensors) || ...), op,
+                              " has no forward-mode derivative; use reverse mode, for a Hessian "
+                              "torch.func.jacrev(torch.func.jacrev(f))");
   return c10::GradMode::is_enabled() && (any_tensor(has_gradient, tensors) || ...);
 }
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.autograd import forward_ad
-from torch.func import functionalize, grad, jacrev
+from torch.func import functionalize, grad, hessian, jacrev
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing import assert_close
 
@@ -129,6 +129,17 @@ def test_tangents_are_refused() -> None:
         dual = forward_ad.make_dual(npu(3), npu(3))  # type: ignore[no-untyped-call]
         with pytest.raises(NotImplementedError, match="no forward-mode derivative"):
             demo.scale_add(dual, npu(3))
+
+
+def test_a_hessian_in_forward_mode_is_refused_and_one_in_reverse_mode_is_right() -> None:
+    def function(x: Tensor) -> Tensor:
+        result: Tensor = demo.scale_add(x, x, alpha=2.0)
+        return result.square().sum()
+
+    x = npu(3)
+    with pytest.raises(NotImplementedError, match="no forward-mode derivative; use reverse mode"):
+        hessian(function)(x)
+    assert_close(jacrev(jacrev(function))(x).cpu(), 18 * torch.eye(3))
 
 
 def test_gradients_flow_through_a_written_argument() -> None:
