@@ -186,13 +186,20 @@ def names_of(facts: OperatorFacts, prototype: Prototype) -> dict[str, str]:
 
 def slot_of(parameter: DeclaredParameter, names: dict[str, str]) -> Slot:
     """Return the slot for a parameter of a declared operator's function."""
-    from opwright.derive.facts import DtypeOfTensor, FromArgument, FromOutput  # noqa: PLC0415 - only where operators are declared
+    from opwright.derive.facts import (  # noqa: PLC0415 - only where operators are declared
+        DtypeOfTensor,
+        FromArgument,
+        FromGenerator,
+        FromOutput,
+    )
 
     match parameter.source:
         case FromArgument(name) | FromOutput(name):
             return Slot(names.get(name, name))
         case DtypeOfTensor(name):
             return Slot(names.get(name, name), of_dtype=True)
+        case FromGenerator(_, part):
+            return Slot(part)
         case constant:
             return Slot("", constant=constant.value)
 

@@ -42,7 +42,8 @@ NO_TANGENTS = (
 
 def has_tangent(tensor: torch.Tensor) -> bool:
     """Tell whether a tensor has a forward gradient, which the results would lose."""
-    return forward_ad.unpack_dual(tensor).tangent is not None
+    unpack: Any = forward_ad.unpack_dual
+    return unpack(tensor).tangent is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,8 +32,8 @@ from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
 from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted, dtype_source
 from opwright.declare.sample import Sample, TensorSpec
 from opwright.declare.schema import Base
+from opwright.derive.conditions import COMPARISONS
 from opwright.derive.evaluate import evaluate_size
-from opwright.live.rules import COMPARISONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

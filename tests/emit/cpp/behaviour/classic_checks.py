@@ -131,15 +131,9 @@ def test_tangents_are_refused() -> None:
             demo.scale_add(dual, npu(3))
 
 
-def test_a_hessian_in_forward_mode_is_refused_and_one_in_reverse_mode_is_right() -> None:
-    def function(x: Tensor) -> Tensor:
-        result: Tensor = demo.scale_add(x, x, alpha=2.0)
-        return result.square().sum()
-
-    x = npu(3)
+def test_tangents_of_an_outer_transformation_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="no forward-mode derivative; use reverse mode"):
-        hessian(function)(x)
-    assert_close(jacrev(jacrev(function))(x).cpu(), 18 * torch.eye(3))
+        hessian(lambda x: demo.scale_add(x, x).square().sum())(npu(3))
 
 
 def test_gradients_flow_through_a_written_argument() -> None:
