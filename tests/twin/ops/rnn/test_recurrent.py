@@ -296,3 +296,16 @@ def test_cells(kind: type[nn.LSTMCell | nn.GRUCell], bias: bool) -> None:  # noq
             results.append([*made, *grads])
         for one, other in zip(results[1], results[0], strict=True):
             near(one, other, dtype)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_networks_in_evaluation_have_no_gradient(kind: type[Network]) -> None:
+    """torch_npu 2.13.0 keeps no gates then; it fails before it calls CANN: docs/differences.md."""
+    rnn = network(kind).to("npu").eval()
+    x = numbers(STEPS, BATCH, FEATURES).to("npu")
+    y, _ = rnn(x)
+    with pytest.raises(RuntimeError, match="Expected a proper Tensor but got None"):
+        y.sum().backward()
+    rnn.train()
+    rnn(x)[0].sum().backward()
+    assert all(parameter.grad is not None for parameter in rnn.parameters())
