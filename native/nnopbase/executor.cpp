@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "nnopbase/guarded.h"
+#include "nnopbase/overlap.h"
 #include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
@@ -102,6 +103,12 @@ aclnnStatus rebind_output(const char* function, aclOpExecutor* executor, size_t 
   });
 }
 
+void record(Capture& capture, Stream& stream, std::unique_ptr<aclOpExecutor> executor) {
+  auto dependence = order_dependence_of(*executor);
+  stream.submit(task_of(std::move(executor)));
+  if (dependence) capture.add_order_dependence(std::move(*dependence));
+}
+
 }  // namespace
 
 aclnnStatus leave_failure(const char* phase1, const char* function, int status, aclOpExecutor** executor) noexcept {
@@ -140,6 +147,7 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
                 "the tensors lie on device ", executor->device, ", but the stream belongs to device ",
                 target->device());
         if (owned == nullptr) owned = executor->clone();
+        if (const auto capture = capture_of(*target)) return record(*capture, *target, std::move(owned));
         target->submit(task_of(std::move(owned)));
       },
       arg("workspaceSize", workspace_size));

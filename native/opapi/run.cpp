@@ -3,12 +3,51 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <malloc.h>
+#include <omp.h>
+
+#include <cstdlib>
 
 #include "opapi/declare.h"
+#include "opapi/threads.h"
+
+// Of the MKL in libtorch, if it has one; the name in lower case is Fortran's. Answers the number that held before, 0 for
+// MKL's default.
+extern "C" int MKL_Set_Num_Threads_Local(int count) __attribute__((weak));
 
 namespace opwright::opapi {
 
 namespace {
+
+// ATen's own grain (at::internal::GRAIN_SIZE): where all operands together have fewer elements, waking a thread takes
+// longer than the work.
+constexpr int64_t kElementsForThreads = 32768;
+
+// The elements of the operands that this thread has taken since it made its last executor.
+thread_local std::optional<int64_t> taken_elements;
+
+// Whether the operator that this thread runs is too small for more than one thread.
+thread_local bool running_small = false;
+
+// While it lives the calling thread computes alone: also where ATen or MKL would divide the work whatever its size
+// (softmax, norms, gelu, batches of products). The process's number of threads, which at::set_num_threads would change
+// and new threads begin with, stays as it is.
+class OneThread {
+ public:
+  OneThread() : threads_(omp_get_max_threads()) {
+    omp_set_num_threads(1);
+    if (MKL_Set_Num_Threads_Local != nullptr) mkl_threads_ = MKL_Set_Num_Threads_Local(1);
+  }
+  ~OneThread() {
+    omp_set_num_threads(threads_);
+    if (MKL_Set_Num_Threads_Local != nullptr) MKL_Set_Num_Threads_Local(mkl_threads_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const int threads_;
+  int mkl_threads_ = 0;
+};
 
 // glibc gives a worker's freed memory back to the system at once, unlike the main thread's; ATen's temporaries of some
 // megabytes would then be page-faulted anew in every operator (a 3x3 convolution took 1.75 times as long as on the main
@@ -26,10 +65,20 @@ void keep_temporaries() {
 RunScope::RunScope(int threads) {
   keep_temporaries();
   // The thread count is a property of each thread; a worker follows the thread that made the call.
-  if (threads != at::get_num_threads()) at::set_num_threads(threads);
+  const int callers = std::abs(threads);
+  if (callers != at::get_num_threads()) at::set_num_threads(callers);
+  running_small = threads < -1;
 }
 
-int caller_threads() noexcept { return at::get_num_threads(); }
+void note_operand(int64_t elements) noexcept { taken_elements = taken_elements.value_or(0) + elements; }
+
+// Below zero for an operator that is small, which run_attempts heeds. One whose operands are not known, a copy of a
+// repeatable executor, is not.
+int caller_threads() noexcept {
+  const auto elements = std::exchange(taken_elements, std::nullopt);
+  const int threads = at::get_num_threads();
+  return elements && *elements < kElementsForThreads ? -threads : threads;
+}
 
 namespace {
 
@@ -48,6 +97,8 @@ bool lacks_half_kernel(const c10::Error& error) {
 }  // namespace
 
 void run_attempts(void (*attempt)(void* self, const Opening& opening), void* self) {
+  std::optional<OneThread> alone;
+  if (running_small) alone.emplace();
   try {
     try {
       attempt(self, Opening{});

@@ -5,6 +5,7 @@
 
 #include "nnopbase/operand.h"
 #include "nnopbase/validate.h"
+#include "opapi/threads.h"
 #include "opapi/tiled_format.h"
 
 namespace opwright::opapi {
@@ -102,6 +103,7 @@ void validate(const aclTensor& tensor, const char* name) {
   } else {
     opwright::validate(tensor, name);
   }
+  note_operand(tensor.numel());
 }
 
 at::Tensor view_of(const aclTensor& tensor) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "nnopbase/overlap.h"
 #include "scenario.h"
 
 namespace {
@@ -181,4 +182,81 @@ SCENARIO(threads_without_a_device_use_the_default_one) {
   OK(aclrtGetMemInfo(ACL_HBM_MEM, &after, &total));
   CHECK_EQ(free_bytes - after, 512u);
   OK(aclrtFree(memory));
+}
+
+namespace {
+
+// An operator that writes its last operand, and reads it if it is `in_place`.
+class Elementwise final : public aclOpExecutor {
+ public:
+  Elementwise(std::vector<aclTensor> operands, bool in_place) : operands_(std::move(operands)), in_place_(in_place) {}
+  void run() override {}
+  const char* name() const noexcept override { return "aclnnElementwise"; }
+  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Elementwise>(operands_, in_place_); }
+  std::vector<std::vector<aclTensor*>> tensors() override {
+    std::vector<std::vector<aclTensor*>> result;
+    for (aclTensor& operand : operands_) result.push_back({&operand});
+    return result;
+  }
+  std::vector<opwright::MemoryRange> memory_ranges() override {
+    std::vector<opwright::MemoryRange> ranges;
+    for (const aclTensor& operand : operands_) {
+      const bool written = &operand == &operands_.back();
+      opwright::add_range(&operand, written ? "selfRef" : "other", {!written || in_place_, written}, ranges);
+    }
+    return ranges;
+  }
+  size_t input_count() const override { return operands_.size() - 1; }
+
+ private:
+  std::vector<aclTensor> operands_;
+  const bool in_place_;
+};
+
+struct Geometry {
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;
+};
+
+aclTensor view_of(const Geometry& geometry, float* storage) {
+  constexpr int64_t kElements = 64;
+  aclTensor tensor;
+  tensor.sizes.assign(geometry.sizes.data(), geometry.sizes.size());
+  tensor.strides.assign(geometry.strides.data(), geometry.strides.size());
+  tensor.storage_sizes.assign(&kElements, 1);
+  tensor.offset = geometry.offset;
+  tensor.dtype = ACL_FLOAT;
+  tensor.data = storage;
+  return tensor;
+}
+
+}  // namespace
+
+SCENARIO(operands_that_share_elements_under_other_views_depend_on_the_order) {
+  float storage[64] = {};
+  const auto depends = [&](const Geometry& read, const Geometry& written, bool in_place) {
+    Elementwise operation({view_of(read, storage), view_of(written, storage)}, in_place);
+    return opwright::order_dependence_of(operation);
+  };
+  const Geometry rows{{2, 16}, {17, 1}, 0}, shifted{{2, 16}, {17, 1}, 1}, first{{2, 1}, {17, 1}, 0};
+  const auto found = depends(rows, shifted, true);
+  CHECK(found.has_value());
+  CHECK_EQ(found->operation, std::string("aclnnElementwise"));
+  CHECK_EQ(found->written.parameter, std::string("selfRef"));
+  CHECK_EQ(found->read.parameter, std::string("other"));
+  CHECK_EQ(found->written.sizes, "[2, 16]");
+  CHECK_EQ(found->read.strides, "[17, 1]");
+  CHECK(depends(rows, shifted, false).has_value());
+  CHECK(depends(first, rows, true).has_value());
+  CHECK(depends({{4, 4}, {1, 4}, 0}, {{4, 4}, {4, 1}, 0}, true).has_value());
+  CHECK(depends({{3, 5}, {0, 1}, 0}, {{3, 5}, {5, 1}, 0}, true).has_value());
+  // The same elements in the same order, however that is written.
+  CHECK(!depends(rows, rows, true).has_value());
+  CHECK(!depends({{2, 4}, {4, 1}, 3}, {{1, 8}, {5, 1}, 3}, true).has_value());
+  CHECK(!depends({{2, 1, 4}, {8, 99, 2}, 0}, {{2, 4}, {8, 2}, 0}, true).has_value());
+  // Interleaved and neighbouring elements, none in common.
+  CHECK(!depends({{2, 8}, {16, 1}, 8}, {{2, 8}, {16, 1}, 0}, true).has_value());
+  CHECK(!depends({{8}, {2}, 1}, {{8}, {2}, 0}, true).has_value());
+  CHECK(!depends({{8}, {1}, 8}, {{8}, {1}, 0}, true).has_value());
+  CHECK(!depends({{0}, {1}, 0}, {{8}, {1}, 0}, true).has_value());
 }

@@ -119,6 +119,50 @@ def test_a_waiting_thread_gives_up_the_interpreter_lock() -> None:
     opener.join()
 
 
+# ---- the threads of one operator ----
+
+THREADS_OF_OPERATORS = """
+from pathlib import Path
+
+from torch.nn import functional as F
+
+
+def workers():
+    tasks = Path("/proc/self/task").iterdir()
+    return sum((each / "comm").read_text().startswith("npu0-stream") for each in tasks)
+
+
+torch.set_num_threads(4)
+x = torch.ones(4, 8, 32).npu()
+small = (
+    lambda x: x.softmax(-1),
+    lambda x: F.layer_norm(x, (32,)),
+    F.gelu,
+    lambda x: x @ x.transpose(-1, -2),
+)
+graph = torch.npu.NPUGraph()
+for function in small:
+    function(x)
+with torch.npu.graph(graph):
+    for function in small:
+        function(x)
+graph.replay()
+torch.npu.synchronize()
+print(workers())
+large = torch.ones(1024, 1024).npu().softmax(-1)
+torch.npu.synchronize()
+print(workers())
+print(torch.get_num_threads())
+"""
+
+
+def test_small_operators_compute_on_the_worker_alone() -> None:
+    """ATen divides these whatever their size: waking the threads takes longer than the work."""
+    small, large, callers = map(int, on_twin.output(THREADS_OF_OPERATORS).split())
+    assert small == 1
+    assert large == callers == 4
+
+
 # ---- streams and events ----
 
 

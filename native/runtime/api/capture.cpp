@@ -6,6 +6,7 @@
 #include "runtime/call.h"
 #include "runtime/capture/condition.h"
 #include "runtime/capture/dump.h"
+#include "runtime/capture/order.h"
 #include "runtime/capture/replay.h"
 #include "runtime/capture/task_group.h"
 #include "runtime/device.h"
@@ -92,6 +93,7 @@ aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* modelRI) {
         try {
           const auto graph = capture->end(*target);
           dump::write_if_wanted(*graph);
+          report_order_dependences(*capture);
           result = graph.get();
         } catch (const Error&) {
           if (!capture->ongoing()) give_up(*capture->graph());

@@ -177,6 +177,12 @@ void Capture::take(Stream& stream, TaskPtr task) {
   if (state.open_group != nullptr) state.open_group->add(graph_->lanes[lane].nodes.size() - 1);
 }
 
+void Capture::add_order_dependence(OrderDependence dependence) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  dependence.launch = graph_->task_count();
+  order_dependences_.push_back(std::move(dependence));
+}
+
 void Capture::spoil(const char* function, const Error& error) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!spoiled_) spoiled_ = text(function, ": ", error.text());

@@ -22,6 +22,21 @@ namespace opwright {
 
 class Event;
 
+// A captured operator that reads elements which it also writes, at other places: what it computes depends on the order
+// of the elements.
+struct OrderDependence {
+  struct Operand {
+    const char* parameter;
+    std::string dtype;    // "float32"
+    std::string sizes;    // "[2, 3]"
+    std::string strides;  // elements, as the offset
+    int64_t offset;
+  };
+  const char* operation;
+  size_t launch;  // its number among the tasks of the capture, from 1
+  Operand written, read;
+};
+
 class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_from_this<Capture> {
  public:
   // Records into `graph`, which must be empty.
@@ -34,6 +49,9 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   void abandon();
 
   void take(Stream& stream, TaskPtr task) override;
+  // Notes that the task which was taken last depends on the order of its elements.
+  void add_order_dependence(OrderDependence dependence);
+  const std::vector<OrderDependence>& order_dependences() const noexcept { return order_dependences_; }
   void spoil(const char* function, const Error& error) override;
 
   // Records a point that other streams can wait for, and join the capture by that.
@@ -89,6 +107,7 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   // What made the capture useless, if anything did: nothing is recorded any more, and the end reports it.
   std::optional<std::string> spoiled_;
   std::optional<std::string> refused_;
+  std::vector<OrderDependence> order_dependences_;  // only read after the end
   bool over_ = false;
 };
 
