@@ -98,8 +98,8 @@ Handles<Stream>& streams() {
   return *instance;
 }
 
-Handles<Event>& events() {
-  static auto* const instance = new Handles<Event>("event", ACL_ERROR_RT_PARAM_INVALID);
+EventHandles& events() {
+  static auto* const instance = new EventHandles();
   return *instance;
 }
 

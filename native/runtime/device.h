@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "acl/acl_rt.h"
-#include "runtime/event.h"
+#include "runtime/event_handles.h"
 #include "runtime/fork.h"
 #include "runtime/handle.h"
 #include "runtime/stream.h"
@@ -69,7 +69,7 @@ Device* current_device_or_null() noexcept;
 Device& device_of_context(aclrtContext context);
 
 OPWRIGHT_API Handles<Stream>& streams();
-Handles<Event>& events();
+EventHandles& events();
 
 std::shared_ptr<Stream> create_stream(int device, uint32_t priority);
 // Null means the default stream of the current device.

@@ -47,9 +47,13 @@ bool Completion::succeeded() const {
   return finished_ && !failure_;
 }
 
-void Completion::require_success() const {
+bool Completion::has_unreported_failure() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (failure_ && !failure_->reported->load()) throw Inherited{*failure_};
+  return failure_ && !failure_->reported->load();
+}
+
+void Completion::require_success() const {
+  if (has_unreported_failure()) throw Inherited{*failure_};  // a finished completion does not change
 }
 
 bool Completion::wait(Stream::Timeout timeout) const {
@@ -105,6 +109,7 @@ void Event::record(const std::shared_ptr<Stream>& stream) {
     const size_t point = capture->record(*stream, this);
     const std::lock_guard<std::mutex> lock(mutex_);
     captured_ = CapturedRecord{capture, point};
+    first_record_.notify_all();
     return;
   }
   auto completion = std::make_shared<Completion>(stream);
@@ -112,6 +117,7 @@ void Event::record(const std::shared_ptr<Stream>& stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     last_ = completion;
     captured_.reset();
+    first_record_.notify_all();
   }
   stream->submit(std::make_unique<RecordTask>(std::move(completion)));
 }
@@ -142,6 +148,45 @@ void Event::make_wait(const std::shared_ptr<Stream>& stream) {
     completion->wait(std::nullopt);
     completion->require_success();
   }));
+}
+
+void Event::make_wait_for_coming_record(const std::shared_ptr<Stream>& stream) {
+  if (external() || !waits_for_first_record() || capture_of(*stream) != nullptr) return make_wait(stream);
+  stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [self = shared_from_this()] {
+    self->wait_for_first_record();
+    self->require_not_captured("a stream that is not captured cannot wait for");
+    const auto completion = self->last();
+    if (completion == nullptr) return;  // destroyed without a record
+    completion->wait(std::nullopt);
+    completion->require_success();
+  }));
+}
+
+bool Event::waits_for_first_record() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !recorded_or_destroyed();
+}
+
+void Event::wait_for_first_record() const {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto done = [&] { return recorded_or_destroyed(); };
+  if (first_record_.wait_for(lock, kLongWait, done)) return;
+  tell_of_long_wait(text("the first record of event ", static_cast<const void*>(this)));
+  first_record_.wait(lock, done);
+}
+
+void Event::note_destruction() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  destroyed_ = true;
+  first_record_.notify_all();
+}
+
+bool Event::pending() const {
+  size_t point = 0;
+  if (const auto capture = recording_capture(point)) return *capture != nullptr;
+  if (external()) return !external_->is_set();
+  const auto completion = last();
+  return completion != nullptr && (!completion->finished() || completion->has_unreported_failure());
 }
 
 void Event::reset(const std::shared_ptr<Stream>& stream) {

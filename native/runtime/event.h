@@ -26,6 +26,7 @@ class OPWRIGHT_API Completion {
   void finish(std::optional<Failure> failure = std::nullopt);
   bool finished() const;
   bool succeeded() const;
+  bool has_unreported_failure() const;
   // Throws the failure that the stream had here, if nobody has reported it.
   void require_success() const;
   // False when the timeout passed first. Gives the GIL up.
@@ -69,12 +70,19 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   void record(const std::shared_ptr<Stream>& stream);
   // Later tasks of `stream` start only after the last record. No wait if the event was never recorded.
   void make_wait(const std::shared_ptr<Stream>& stream);
+  // The same for a caller whose record may still be on its way here, in the queue of another thread: an event that was
+  // never recorded is waited for until it is, or until it is destroyed.
+  void make_wait_for_coming_record(const std::shared_ptr<Stream>& stream);
   // Forgets the record, in the order of the stream.
   void reset(const std::shared_ptr<Stream>& stream);
   // The last record, or nullptr.
   std::shared_ptr<Completion> last() const;
   // True if nothing is recorded that has not completed.
   bool complete() const;
+  // True if a wait for the event still has an effect.
+  bool pending() const;
+  // Nothing will be recorded any more: ends waits for a first record.
+  void note_destruction();
   // For calls that look at the event from outside. Throws 107028 if its last record is part of a capture.
   void require_not_captured(const char* why) const;
 
@@ -88,11 +96,18 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   // one.
   std::optional<std::shared_ptr<Capture>> recording_capture(size_t& point) const;
 
+  bool waits_for_first_record() const;
+  void wait_for_first_record() const;
+  // The caller holds the mutex.
+  bool recorded_or_destroyed() const { return last_ != nullptr || captured_.has_value() || destroyed_; }
+
   const uint32_t flags_;
   const std::shared_ptr<ExternalFlag> external_;
   mutable std::mutex mutex_;
+  mutable std::condition_variable first_record_;
   std::shared_ptr<Completion> last_;
   std::optional<CapturedRecord> captured_;
+  bool destroyed_ = false;
 };
 
 }  // namespace opwright

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -65,6 +66,136 @@ SCENARIO(a_stream_waits_for_the_event_of_another) {
   OK(aclrtSynchronizeStream(second));
   CHECK_EQ(first_at, 1);
   CHECK_EQ(second_at, 2);
+  OK(aclrtDestroyStream(first));
+  OK(aclrtDestroyStream(second));
+}
+
+namespace {
+
+// Runs `body` on a thread that the runtime takes for torch_npu's consumer thread of the device.
+std::thread consumer_of(int device, std::function<void()> body) {
+  return std::thread([device, body = std::move(body)] {
+    pthread_setname_np(pthread_self(), "acl_thread");
+    OK(aclrtSetDevice(device));
+    body();
+  });
+}
+
+}  // namespace
+
+SCENARIO(a_consumer_thread_waits_for_an_event_that_another_one_has_destroyed) {
+  start();
+  const aclrtStream first = new_stream();
+  OK(aclrtSetDevice(1));
+  const aclrtStream second = new_stream();
+  const aclrtEvent event = new_event();
+  static std::atomic<bool> recorded{false};
+  static bool seen = false;
+  Gate gate;
+  consumer_of(0, [&] {
+    gate.close_on(first);
+    OK(aclrtLaunchHostFunc(first, [](void*) { recorded = true; }, nullptr));
+    OK(aclrtRecordEvent(event, first));
+    OK(aclrtDestroyEvent(event));
+  }).join();
+  REFUSED(aclrtStreamWaitEvent(second, event), 107000, "does not exist", "it was destroyed");
+  REFUSED(aclrtDestroyEvent(event), 107000, "it was destroyed");
+  const auto wait = [&] {
+    OK(aclrtStreamWaitEvent(second, event));
+    OK(aclrtLaunchHostFunc(second, [](void*) { seen = recorded.load(); }, nullptr));
+  };
+  consumer_of(1, wait).join();
+  gate.open();
+  OK(aclrtSynchronizeStream(second));
+  CHECK(seen);
+  consumer_of(1, wait).join();  // nothing is left to wait for
+  OK(aclrtSynchronizeStream(second));
+  OK(aclrtDestroyStream(first));
+  OK(aclrtDestroyStream(second));
+}
+
+SCENARIO(a_consumer_thread_waits_for_a_record_that_another_one_has_yet_to_make) {
+  start();
+  const aclrtStream first = new_stream();
+  OK(aclrtSetDevice(1));
+  const aclrtStream second = new_stream();
+  static std::atomic<int> order{0};
+  static int first_at = 0;
+  static int second_at = 0;
+  for (const bool recorded : {true, false}) {
+    const aclrtEvent event = new_event();
+    consumer_of(1, [&] {
+      OK(aclrtStreamWaitEvent(second, event));
+      OK(aclrtLaunchHostFunc(second, [](void*) { second_at = ++order; }, nullptr));
+    }).join();
+    REFUSED(aclrtSynchronizeStreamWithTimeout(second, 20), 507046, "20 ms");
+    consumer_of(0, [&] {
+      OK(aclrtLaunchHostFunc(first, [](void*) { first_at = ++order; }, nullptr));
+      if (recorded) OK(aclrtRecordEvent(event, first));
+      OK(aclrtDestroyEvent(event));
+    }).join();
+    OK(aclrtSynchronizeStream(second));
+    if (recorded) CHECK(first_at < second_at);
+  }
+  OK(aclrtDestroyStream(first));
+  OK(aclrtDestroyStream(second));
+}
+
+SCENARIO(events_that_never_existed_are_refused_on_consumer_threads_too) {
+  start();
+  const aclrtStream stream = new_stream();
+  const aclrtEvent event = new_event();
+  consumer_of(0, [&] {
+    // Its errors are left on the stream, where the next synchronization finds them.
+    OK(aclrtStreamWaitEvent(stream, static_cast<char*>(event) + 16));
+    REFUSED(aclrtSynchronizeStream(stream), 107000, "aclrtStreamWaitEvent", "not created by this runtime");
+    OK(aclrtStreamWaitEvent(stream, nullptr));
+    REFUSED(aclrtSynchronizeStream(stream), 107000, "aclrtStreamWaitEvent", "not created by this runtime");
+  }).join();
+  OK(aclrtDestroyEvent(event));
+  OK(aclrtDestroyStream(stream));
+}
+
+SCENARIO(a_handle_never_comes_to_mean_another_event) {
+  start();
+  const aclrtEvent event = new_event();
+  OK(aclrtDestroyEvent(event));
+  for (int i = 0; i < 100; ++i) {
+    const aclrtEvent other = new_event();
+    CHECK(other != event);
+    OK(aclrtDestroyEvent(other));
+  }
+}
+
+SCENARIO(devices_exchange_events_from_two_consumer_threads) {
+  start();
+  const aclrtStream first = new_stream();
+  OK(aclrtSetDevice(1));
+  const aclrtStream second = new_stream();
+  constexpr int kEvents = 500;
+  static std::atomic<int> recorded{0};
+  static std::atomic<int> early{0};
+  std::vector<aclrtEvent> events(kEvents);
+  for (aclrtEvent& event : events) event = new_event();
+  std::thread recording = consumer_of(0, [&] {
+    for (const aclrtEvent event : events) {
+      OK(aclrtLaunchHostFunc(first, [](void*) { ++recorded; }, nullptr));
+      OK(aclrtRecordEvent(event, first));
+      OK(aclrtDestroyEvent(event));
+    }
+  });
+  std::thread waiting = consumer_of(1, [&] {
+    for (intptr_t i = 0; i < kEvents; ++i) {
+      OK(aclrtStreamWaitEvent(second, events[static_cast<size_t>(i)]));
+      OK(aclrtLaunchHostFunc(
+          second, [](void* number) { early += recorded.load() <= reinterpret_cast<intptr_t>(number) ? 1 : 0; },
+          reinterpret_cast<void*>(i)));
+    }
+  });
+  recording.join();
+  waiting.join();
+  OK(aclrtSynchronizeStream(second));
+  CHECK_EQ(early.load(), 0);
   OK(aclrtDestroyStream(first));
   OK(aclrtDestroyStream(second));
 }

@@ -247,6 +247,39 @@ def test_device_count_and_guard() -> None:
     assert torch.ones(1, device="npu").device.index == 0
 
 
+def test_gradients_flow_between_devices() -> None:
+    """Autograd has a thread for each device, and torch_npu a task queue for each.
+
+    The queues are worked off in any order: a wait for an event can come before its record and
+    after its destruction.
+    """
+    printed = on_twin.output(
+        """
+        torch.manual_seed(0)
+        host = [torch.randn(10, 5), torch.randn(10), torch.randn(5)]
+        w, b, x = (t.clone().requires_grad_() for t in host)
+        (w.mv(x) + b).pow(2).sum().backward()
+        expected = w.grad, b.grad
+
+        w = host[0].npu(0).requires_grad_()
+        b = host[1].npu(1).requires_grad_()
+        x = host[2].npu(0)
+        wrong = 0
+        for i in range(200):
+            w.grad = b.grad = None
+            (w.mv(x).npu(1) + b).pow(2).sum().backward()
+            if i % 10 == 0:
+                for got, want in zip((w.grad, b.grad), expected):
+                    wrong += not torch.allclose(got.cpu(), want, atol=1e-5)
+        torch.npu.synchronize(0)
+        torch.npu.synchronize(1)
+        print("wrong:", wrong)
+        """,
+        OPWRIGHT_DEVICES="2",
+    )
+    assert "wrong: 0" in printed
+
+
 # ---- processes ----
 
 DATA = """

@@ -30,6 +30,14 @@ std::shared_ptr<Event> event_of(aclrtEvent event) {
   return events().find(event);
 }
 
+// torch_npu has a consumer thread for each device. One records an event and destroys it, another waits for it, and
+// nothing orders the two: the wait can come before the record and after the destruction. The program has ordered all
+// three, so the stream waits for the record. On every other thread the order of the calls is the program's own.
+void make_wait(aclrtEvent event, const std::shared_ptr<Stream>& stream) {
+  if (!on_consumer_thread()) return event_of(event)->make_wait(stream);
+  if (const auto target = events().find_pending(event)) target->make_wait_for_coming_record(stream);
+}
+
 double time_of(const Event& event, const char* which) {
   event.require_not_captured("cannot measure the time of");
   const auto completion = event.last();
@@ -53,7 +61,7 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
       "aclrtDestroyEvent",
       [&] {
         event_of(event);
-        events().remove(event);
+        events().destroy(event);
       },
       arg("event", event));
 }
@@ -70,7 +78,7 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   return call_on_stream(
-      "aclrtStreamWaitEvent", stream, [&] { event_of(event)->make_wait(stream_of(stream)); }, arg("event", event));
+      "aclrtStreamWaitEvent", stream, [&] { make_wait(event, stream_of(stream)); }, arg("event", event));
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
