@@ -1,7 +1,10 @@
 // native/runtime/device.cpp
 #include "runtime/device.h"
 
+#include <cstdlib>
+
 #include "runtime/capture/capture.h"
+#include "runtime/log.h"
 #include "runtime/memory.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
@@ -104,6 +107,10 @@ EventHandles& events() {
 }
 
 std::shared_ptr<Stream> create_stream(int device, uint32_t priority) {
+  static const int registered = std::atexit([] {
+    for (const auto& stream : streams().all()) write_if_lost(stream->failure());
+  });
+  (void)registered;
   auto stream = std::make_shared<Stream>(device, next_stream_id.fetch_add(1), priority);
   streams().add(stream);
   return stream;
@@ -145,10 +152,16 @@ void synchronize_device(int device, Stream::Timeout timeout) {
     }
     require(stream->wait(left), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "device ", device, ": stream ", stream->id(),
             " has not finished after ", timeout ? timeout->count() : 0, " ms");
-    auto failure = stream->take_failure();
+    auto failure = stream->failure();
+    if (failure && first) write_if_lost(failure);  // the call can report one
+    failure = stream->take_failure();
     if (failure && !first) first = std::move(failure);
   }
   if (first) report(std::move(*first));
+}
+
+void write_if_lost(const std::optional<Failure>& failure) noexcept {
+  if (failure && !failure->reported->exchange(true)) log::write_lost_failure(failure->code, failure->text);
 }
 
 void report(Failure failure) {

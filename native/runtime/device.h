@@ -82,6 +82,8 @@ void wait_for_users_on(int device);
 // Waits for one stream and throws its pending failure, or `timeout_code` when the time is over.
 OPWRIGHT_API void synchronize(Stream& stream, Stream::Timeout timeout);
 void synchronize_device(int device, Stream::Timeout timeout);
+// Writes the pending failure of a stream to the log if nobody can ask for it any more.
+void write_if_lost(const std::optional<Failure>& failure) noexcept;
 // Throws the failure of an asynchronous task that a synchronizing call of this thread has to report.
 [[noreturn]] void report(Failure failure);
 // What `report` has thrown on this thread, as long as nobody has read the message and no other error came after it.

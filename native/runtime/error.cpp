@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "runtime/log.h"
+
 namespace opwright {
 namespace {
 
@@ -20,15 +22,20 @@ Channel& channel() noexcept {
 }  // namespace
 
 void record_error(int code, std::string message) noexcept {
+  log::note_error(code, message);
   channel().code = code;
   channel().message = std::move(message);
 }
 
-std::string take_recent_message() { return std::exchange(channel().message, std::string()); }
+std::string take_recent_message() {
+  log::note_question();
+  return std::exchange(channel().message, std::string());
+}
 
 const std::string& recent_message() noexcept { return channel().message; }
 
 int last_error(bool clear) noexcept {
+  log::note_question();
   const int code = channel().code;
   if (clear) channel().code = ACL_SUCCESS;
   return code;

@@ -4,10 +4,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <utility>
 
+#include "runtime/backing.h"
 #include "runtime/guard/device_memory.h"
 #include "runtime/guard/guard.h"
 #include "runtime/memory_space.h"
@@ -21,17 +23,29 @@ constexpr size_t kReturnToSystem = 256 << 10;  // freed blocks from this size on
 std::atomic<uint64_t> serials{0};
 std::atomic<uint64_t> release_count{0};
 
+// CANN gives a size rounded up to 32 bytes, and 32 bytes more: kernels read whole blocks, also at the end. They do not
+// count against the limit, because CANN's block of all of a device's memory has them too.
+constexpr size_t kBlock = 32;
+
 thread_local bool host_operands = false;
+
+// Guarded memory ends where the size that was asked for ends, as far as its alignment allows.
+size_t reachable_bytes(size_t size, size_t bytes) {
+  return guard::enabled() ? bytes : std::max(bytes, round_up(size, kBlock) + kBlock);
+}
+
+// Large allocations begin where the system can give them huge pages.
+size_t alignment_of(size_t bytes) { return bytes >= kGranularity ? kGranularity : page_bytes(); }
 
 void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterator it) {
   const uintptr_t begin = it->first;
   const size_t bytes = it->second.bytes;
-  end_sharing(begin, bytes);
+  const size_t pages = whole_pages(it->second.reachable);
+  end_sharing(begin, it->second.reachable);
   note_release();
   state.used -= bytes;
   state.allocations.erase(it);
   if (guard::enabled()) return guard::give(state, begin);
-  const size_t pages = whole_pages(bytes);
   if (bytes >= kReturnToSystem) madvise(space().alias(begin), pages, MADV_DONTNEED);
   state.heap.give(begin, pages);
 }
@@ -41,14 +55,16 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterat
 void* allocate(int device, size_t size) {
   require(size > 0, ACL_ERROR_RT_PARAM_INVALID, "cannot allocate 0 bytes");
   DeviceMemory& state = space().device(device);
+  if (size <= space().memory()) require_backing(device, size);  // a larger size is refused below
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   if (size > space().memory()) over_limit(device, size, state);
   const size_t bytes = round_up(size, kAlignment);
   if (state.used + bytes > space().memory()) over_limit(device, size, state);
+  const size_t reachable = reachable_bytes(size, bytes);
   const uintptr_t begin =
-      guard::enabled() ? guard::take(state, size, bytes) : state.heap.take(whole_pages(bytes), page_bytes());
+      guard::enabled() ? guard::take(state, size, bytes) : state.heap.take(whole_pages(reachable), alignment_of(bytes));
   if (begin == 0) over_limit(device, size, state);
-  state.allocations[begin] = {bytes, next_serial()};
+  state.allocations[begin] = {bytes, reachable, next_serial()};
   state.charge(bytes);
   return reinterpret_cast<void*>(begin);
 }
@@ -121,7 +137,7 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
   {
     const std::shared_lock<std::shared_mutex> lock(state.mutex);
     const auto allocation = entry_around(state.allocations, begin);
-    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.bytes - begin) {
+    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.reachable - begin) {
       return space().alias(begin);
     }
     // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).

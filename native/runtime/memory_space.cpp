@@ -13,8 +13,8 @@ namespace {
 
 // Address space of a device per byte of its memory. torch_npu's expandable segments reserve 9/8 of the memory for each
 // stream and block size, so the factor bounds how many of them there can be.
-constexpr size_t kMostAddressSpace = 32;
-constexpr size_t kLeastAddressSpace = 4;
+constexpr size_t kMostAddressSpace = 33;
+constexpr size_t kLeastAddressSpace = 5;
 constexpr size_t kAllAddressSpace = size_t{1} << 45;  // both windows of all devices; a process has 2^47 bytes
 
 }  // namespace
@@ -33,14 +33,14 @@ Space::Space() : memory_(round_up(settings().device_memory, kGranularity)) {
     const uintptr_t begin = base_ + id * window_;
     void* const alias = reinterpret_cast<void*>(begin + distance_);
     if (guard_setting() != 0) {  // each allocation gets its access rights
-      devices_.push_back(std::make_unique<DeviceMemory>(begin, memory_, window_));
+      devices_.push_back(std::make_unique<DeviceMemory>(begin, heap_size(), window_));
       continue;
     }
-    require(mprotect(alias, memory_, PROT_READ | PROT_WRITE) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION,
+    require(mprotect(alias, heap_size(), PROT_READ | PROT_WRITE) == 0, ACL_ERROR_RT_MEMORY_ALLOCATION,
             "the host cannot provide ", memory_, " bytes of device memory: ", std::strerror(errno),
             "; set OPWRIGHT_MEMORY to a smaller size");
-    madvise(alias, memory_, MADV_HUGEPAGE);  // a hint: fewer page faults on first touch
-    devices_.push_back(std::make_unique<DeviceMemory>(begin, memory_, window_));
+    madvise(alias, heap_size(), MADV_HUGEPAGE);  // a hint: fewer page faults on first touch
+    devices_.push_back(std::make_unique<DeviceMemory>(begin, heap_size(), window_));
   }
 }
 

@@ -19,7 +19,8 @@ struct Physical;  // virtual_memory.cpp
 
 // Serial numbers tell memory from other memory that came to lie at the same address later.
 struct Allocation {
-  size_t bytes;
+  size_t bytes;      // that count against the device's limit
+  size_t reachable;  // what a caller may use: some bytes more, see reachable_bytes
   uint64_t serial;
 };
 
@@ -32,8 +33,8 @@ struct Mapping {
 
 // One device's part of the windows. The mutex guards everything in it.
 struct DeviceMemory {
-  DeviceMemory(uintptr_t begin, size_t memory, size_t window)
-      : heap(begin, memory), addresses(begin + memory, window - memory) {}
+  DeviceMemory(uintptr_t begin, size_t heap_size, size_t window)
+      : heap(begin, heap_size), addresses(begin + heap_size, window - heap_size) {}
 
   mutable std::shared_mutex mutex;
   FreeList heap;
@@ -81,11 +82,15 @@ class Space {
   void* alias(uintptr_t address) const noexcept { return reinterpret_cast<void*>(address + distance_); }
   // Where the host reaches what aclrtMalloc gives: without a guard always readable and writable.
   bool is_heap_alias(uintptr_t address) const noexcept {
-    return contains(address - distance_) && (address - distance_ - base_) % window_ < memory_;
+    return contains(address - distance_) && (address - distance_ - base_) % window_ < heap_size();
   }
   DeviceMemory& owner(uintptr_t address) { return *devices_[static_cast<size_t>(device_of(address))]; }
 
  private:
+  // Addresses of aclrtMalloc. An allocation may take more of them than the bytes that count: whole pages, what is
+  // reachable behind it, and a gap before it.
+  size_t heap_size() const noexcept { return 2 * memory_; }
+
   size_t memory_;
   size_t window_ = 0;
   size_t distance_ = 0;

@@ -2,11 +2,10 @@
 // Reads and checks the environment.
 #include "runtime/settings.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/machine_memory.h"
 #include "runtime/soc.h"
 
 namespace opwright {
@@ -35,12 +34,9 @@ int integer(const char* name, const std::string& value, int least, int most, int
   return static_cast<int>(number);
 }
 
-// A device offers what the SoC has, unless this machine has less: then three quarters of its memory.
-uint64_t default_memory(const Soc& soc) {
-  const uint64_t physical =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min(soc.memory, physical / 4 * 3);
-}
+// A device offers what the SoC has, unless this machine has less: then three quarters of its memory. What the devices
+// may have together is decided at each allocation (backing.h).
+uint64_t default_memory(const Soc& soc) { return std::min(soc.memory, machine_memory() / 4 * 3); }
 
 std::vector<int> visible_devices(int count) {
   const std::string listed = variable("ASCEND_RT_VISIBLE_DEVICES", "");
@@ -71,6 +67,8 @@ Settings read() {
   result.graph_dump_folder = variable("OPWRIGHT_GRAPH_DUMP", "");
   result.log_level = integer("ASCEND_GLOBAL_LOG_LEVEL",
                              variable("ASCEND_GLOBAL_LOG_LEVEL", std::to_string(ACL_ERROR).c_str()), 0, kLogNothing);
+  result.log_to_stdout =
+      integer("ASCEND_SLOG_PRINT_TO_STDOUT", variable("ASCEND_SLOG_PRINT_TO_STDOUT", "0"), 0, 1) == 1;
   return result;
 }
 

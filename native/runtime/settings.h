@@ -20,6 +20,7 @@ struct Settings {
   std::string trace_file;            // OPWRIGHT_TRACE: Chrome trace, empty for none
   std::string graph_dump_folder;     // OPWRIGHT_GRAPH_DUMP: for the JSON of each capture, empty for none
   int log_level;                     // ASCEND_GLOBAL_LOG_LEVEL: 0 debug … 3 error, 4 none
+  bool log_to_stdout;                // ASCEND_SLOG_PRINT_TO_STDOUT
 };
 
 // Throws Error(100000) for a value that cannot be read, naming the variable, the value and what is allowed.

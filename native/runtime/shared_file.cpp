@@ -69,6 +69,12 @@ SharedFile::SharedFile(size_t bytes)
 
 SharedFile::SharedFile(const FileName& name) : name_(name), fd_(open_named(name)), bytes_(bytes_of(fd_)) {}
 
+size_t SharedFile::written_bytes() const {
+  constexpr size_t kBlock = 512;  // of st_blocks, whatever the file system has
+  struct stat found{};
+  return fstat(descriptor(), &found) == 0 ? static_cast<size_t>(found.st_blocks) * kBlock : 0;
+}
+
 void SharedFile::take_place_of(void* pages, size_t bytes) const {
   for (size_t done = 0; done < bytes;) {
     const char* const from = static_cast<const char*>(pages) + done;

@@ -30,6 +30,8 @@ class SharedFile {
   const FileName& name() const noexcept { return name_; }
   size_t bytes() const noexcept { return bytes_; }
   int descriptor() const noexcept { return fd_.number(); }
+  // Of the machine's memory: pages that nobody has touched are not there.
+  size_t written_bytes() const;
 
   // Its begin gets what the pages hold, and is mapped in their place. What is written to them meanwhile is lost.
   void take_place_of(void* pages, size_t bytes) const;

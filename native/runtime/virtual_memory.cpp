@@ -8,8 +8,10 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 
+#include "runtime/backing.h"
 #include "runtime/memory_space.h"
 
 namespace opwright::memory {
@@ -69,6 +71,17 @@ Handles& handles() {
   return *instance;
 }
 
+// The blocks that count as memory of a device, for as long as they live.
+struct Charged {
+  std::mutex mutex;
+  std::set<const Physical*> blocks;
+};
+
+Charged& charged() {
+  static Charged* const instance = new Charged();
+  return *instance;
+}
+
 // The caller holds the handles' mutex.
 std::map<void*, std::shared_ptr<Physical>>::iterator entry_of(void* handle) {
   const auto it = handles().blocks.find(handle);
@@ -94,10 +107,17 @@ std::shared_ptr<Physical> charged_block(int device, size_t bytes) {
     state.used -= bytes;
   };
   try {
-    return std::shared_ptr<Physical>(new Physical{SharedFile(bytes)}, [refund](Physical* block) {
+    std::shared_ptr<Physical> block(new Physical{SharedFile(bytes)}, [refund](Physical* ended) {
+      {
+        const std::lock_guard<std::mutex> lock(charged().mutex);
+        charged().blocks.erase(ended);
+      }
       refund();
-      delete block;
+      delete ended;
     });
+    const std::lock_guard<std::mutex> lock(charged().mutex);
+    charged().blocks.insert(block.get());
+    return block;
   } catch (const Error&) {
     refund();
     throw;
@@ -109,11 +129,19 @@ std::shared_ptr<Physical> charged_block(int device, size_t bytes) {
 void* create_physical(int device, size_t size) {
   require(size > 0 && size % kGranularity == 0, ACL_ERROR_RT_PARAM_INVALID, "a physical block of ", size,
           " bytes is not possible; the size must be a multiple of ", kGranularity);
+  require_backing(device, size);
   std::shared_ptr<Physical> block = charged_block(device, size);
   void* const handle = block.get();
   const std::lock_guard<std::mutex> lock(handles().mutex);
   handles().blocks[handle] = std::move(block);
   return handle;
+}
+
+size_t written_bytes_of_blocks() {
+  const std::lock_guard<std::mutex> lock(charged().mutex);
+  size_t written = 0;
+  for (const Physical* block : charged().blocks) written += block->file.written_bytes();
+  return written;
 }
 
 void* adopt_physical(SharedFile file) {

@@ -14,6 +14,8 @@ void* reserve(int device, size_t size, size_t alignment);
 void unreserve(void* address);
 void* create_physical(int device, size_t size);
 void destroy_physical(void* handle);
+// Of all blocks that count against a device's limit.
+size_t written_bytes_of_blocks();
 // A block of memory that belongs to another process, or to the host: nothing is counted.
 void* adopt_physical(SharedFile file);
 FileName file_of_physical(void* handle);

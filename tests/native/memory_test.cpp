@@ -130,6 +130,37 @@ SCENARIO(the_limit_is_an_out_of_memory_error_and_leaves_the_device_usable) {
   OK(aclrtFree(device_memory(total)));
 }
 
+// CANN rounds a size up to 32 bytes and adds 32: programs that were written for it use them.
+SCENARIO(an_allocation_has_the_bytes_that_cann_adds) {
+  start();
+  size_t free_bytes = 0;
+  size_t total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total));
+  for (const size_t size : {size_t{1}, size_t{511}, size_t{512}, size_t{4096}, size_t{2} << 20, total}) {
+    const size_t reachable = (size + 31) / 32 * 32 + 32;
+    char* const pointer = static_cast<char*>(device_memory(size));
+    OK(aclrtMemset(pointer, reachable, 1, reachable));
+    if (size < total) {  // the next one has pages of its own
+      char* const next = static_cast<char*>(device_memory(64));
+      OK(aclrtMemset(next, 64, 2, 64));
+      char last = 0;
+      OK(aclrtMemcpy(&last, 1, pointer + size - 1, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+      CHECK_EQ(last, 1);
+      OK(aclrtFree(next));
+    }
+    OK(aclrtFree(pointer));
+  }
+  char* const pointer = static_cast<char*>(device_memory(4096));
+  REFUSED(aclrtMemset(pointer, 4096 + 33, 1, 4096 + 33), 107000, "range of 4129 bytes");
+  OK(aclrtFree(pointer));
+  // They do not count: all of the memory can be had in blocks as large as torch_npu's.
+  std::vector<void*> blocks;
+  for (size_t taken = 0; taken < total; taken += 2 << 20) blocks.push_back(device_memory(2 << 20));
+  void* one_more = nullptr;
+  REFUSED(aclrtMalloc(&one_more, 1, ACL_MEM_MALLOC_HUGE_FIRST), 207001, "in use");
+  for (void* const block : blocks) OK(aclrtFree(block));
+}
+
 SCENARIO(freed_and_foreign_addresses_are_named) {
   start();
   char host[64] = {};

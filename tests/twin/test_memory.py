@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.twin import on_twin
@@ -98,6 +100,72 @@ def test_expandable_segments_grow_and_shrink() -> None:
         PYTORCH_NPU_ALLOC_CONF="expandable_segments:True",
     )
     assert "done" in printed
+
+
+def test_devices_together_get_what_the_machine_has() -> None:
+    """No memory is written: what was allocated counts as well."""
+    printed = on_twin.output(
+        """
+        from pathlib import Path
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        left = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+        G = 1 << 30
+
+        # Far more than the machine has, on one device.
+        try:
+            torch.empty(left + G, dtype=torch.uint8, device="npu")
+            raise SystemExit("more than the machine has")
+        except torch.OutOfMemoryError:
+            pass
+
+        # On two devices, each of which the machine could back alone.
+        kept = [torch.empty(left // 10, dtype=torch.uint8, device=f"npu:{i % 2}") for i in range(5)]
+        try:
+            while len(kept) < 20:
+                on = f"npu:{len(kept) % 2}"
+                kept.append(torch.empty(left // 10, dtype=torch.uint8, device=on))
+            raise SystemExit("twice what the machine has")
+        except torch.OutOfMemoryError:
+            pass
+
+        # What is given back can be had again, and the devices still compute.
+        del kept[2:]
+        torch.npu.empty_cache()
+        kept.append(torch.empty(left // 10, dtype=torch.uint8, device="npu:1"))
+        for device in ("npu:0", "npu:1"):
+            assert (torch.ones(1000, device=device) + 1).sum().item() == 2000
+        print("done")
+        """,
+        OPWRIGHT_MEMORY="1T",
+        OPWRIGHT_DEVICES="2",
+    )
+    assert "done" in printed
+
+
+def test_blocks_that_were_written_count_once() -> None:
+    """They are missing from what the system calls available; what is not written is not."""
+    printed = on_twin.output(
+        """
+        import ctypes
+        acl = ctypes.CDLL("libascendcl.so")
+        acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+        torch.ones(1).npu()
+        blocks = []
+        for size in (64 << 20, 64 << 20):
+            pointer = ctypes.c_void_p()
+            assert acl.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(size), 0) == 0
+            blocks.append(pointer)
+        assert acl.aclrtMemset(blocks[0], ctypes.c_size_t(64 << 20), 1, ctypes.c_size_t(64 << 20)) == 0
+        pointer = ctypes.c_void_p()
+        assert acl.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 40), 0) == 207001
+        print(acl.aclGetRecentErrMsg().decode())
+        """,
+        OPWRIGHT_MEMORY="1T",
+        PYTORCH_NPU_ALLOC_CONF="expandable_segments:False",
+    )
+    message = re.search(r"(\d+) belong to device memory that was allocated and not written", printed)
+    assert message is not None, printed
+    assert 64 << 20 <= int(message[1]) < (64 << 20) + (24 << 20)
 
 
 def test_wrong_limit() -> None:

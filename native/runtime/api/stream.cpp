@@ -104,6 +104,7 @@ aclError aclrtDestroyStream(aclrtStream stream) {
                 " is being captured; end the capture first");
         target->wait(std::nullopt);
         streams().remove(stream);
+        write_if_lost(target->failure());
       },
       arg("stream", stream));
 }
@@ -116,7 +117,9 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
         require_not_forked();
         require(streams().find(stream)->sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED,
                 "the stream is being captured; end the capture first");
-        streams().remove(stream)->abort_pending();
+        const auto target = streams().remove(stream);
+        target->abort_pending();
+        write_if_lost(target->failure());
       },
       arg("stream", stream));
 }

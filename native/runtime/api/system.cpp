@@ -17,6 +17,7 @@
 #include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/fault.h"
+#include "runtime/log.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
 
@@ -135,18 +136,13 @@ aclError aclsysGetVersionStr(char* pkgName, char* versionStr) {
 }
 
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...) {
-  try {
-    if (logLevel < settings().log_level) return;
-  } catch (const Error&) {
-    return;  // aclInit reports the wrong variable
-  }
-  static const char* const kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+  if (!log::is_enabled(logLevel)) return;
   char message[1024];
   va_list arguments;
   va_start(arguments, fmt);
   std::vsnprintf(message, sizeof message, fmt, arguments);
   va_end(arguments);
-  std::fprintf(stderr, "[%s] %s (%s:%u) %s\n", kNames[logLevel & 3], func, file, line, message);
+  log::write(logLevel, {file, line, func}, message);
 }
 
 aclError aclGetCannAttributeList(const aclCannAttr** cannAttrList, size_t* num) {

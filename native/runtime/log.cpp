@@ -1,0 +1,168 @@
+// native/runtime/log.cpp
+#include "runtime/log.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "runtime/consumer_thread.h"
+#include "runtime/settings.h"
+
+namespace opwright::log {
+namespace {
+
+// A loop around a call that fails would bury everything else.
+constexpr int kMostIgnored = 20;
+
+// What torch_npu asks for to find out whether there is a feature.
+constexpr int kFeatureNotSupported = 207000;
+
+struct Choice {
+  int level;
+  bool to_stdout;
+};
+
+Choice choice() noexcept {
+  try {
+    return {settings().log_level, settings().log_to_stdout};
+  } catch (const Error&) {
+    return {ACL_ERROR, false};  // aclInit reports the wrong variable
+  }
+}
+
+void put(const std::string& line) noexcept {
+  (void)!::write(choice().to_stdout ? STDOUT_FILENO : STDERR_FILENO, line.data(), line.size());
+}
+
+pid_t thread_id() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+// "2026-11-27-03:20:00.123.456"
+std::string time_now() {
+  const auto now = std::chrono::system_clock::now();
+  const time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
+  struct tm local{};
+  localtime_r(&seconds, &local);
+  char day[32];
+  std::strftime(day, sizeof day, "%Y-%m-%d-%H:%M:%S", &local);
+  char result[48];
+  std::snprintf(result, sizeof result, "%s.%03d.%03d", day, static_cast<int>(micros / 1000),
+                static_cast<int>(micros % 1000));
+  return result;
+}
+
+std::string format(aclLogLevel level, const char* module, const std::string& place, const std::string& message) {
+  static const char* const kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+  return text("[", kNames[level & 3], "] ", module, "(", getpid(), ",", program_invocation_short_name, "):", time_now(),
+              " [", place, "]", thread_id(), " ", message, "\n");
+}
+
+// The twin's own sources mean nothing to a user, so the code stands where CANN has file and line.
+std::string format_error(int code, const std::string& message) {
+  return format(ACL_ERROR, "RUNTIME", text("opwright:", code), message);
+}
+
+// Without the name of the function that it begins with.
+std::string body_of(const std::string& message) {
+  const size_t end = message.find(": ");
+  return end == std::string::npos ? message : message.substr(end + 2);
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+struct Unasked {
+  pid_t process;  // a child has those of its parent
+  std::string line;
+  std::string body;
+};
+
+struct Book {
+  std::mutex mutex;
+  std::map<pid_t, Unasked> by_thread;
+  std::atomic<size_t> count{0};  // of by_thread: spares threads without an error the mutex
+  int written = 0;
+};
+
+Book& book() {
+  static Book* const instance = new Book();
+  return *instance;
+}
+
+// The caller holds the book's mutex.
+void write_ignored(const Unasked& error) {
+  if (error.process != getpid() || ++book().written > kMostIgnored + 1) return;
+  put(book().written <= kMostIgnored
+          ? error.line
+          : format(ACL_ERROR, "RUNTIME", "opwright", "more errors that the program did not ask for are not written"));
+}
+
+// What threads have not asked for until now: at the end of the process.
+void write_ignored_errors() noexcept {
+  try {
+    const std::lock_guard<std::mutex> lock(book().mutex);
+    for (const auto& [thread, error] : book().by_thread) write_ignored(error);
+    book().by_thread.clear();
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+}  // namespace
+
+bool is_enabled(aclLogLevel level) noexcept { return level >= choice().level; }
+
+void write(aclLogLevel level, const Place& place, const std::string& message) noexcept {
+  try {
+    put(format(level, "APP", text(place.file, ":", place.line), text(place.function, ": ", message)));
+  } catch (const std::bad_alloc&) {
+    return;  // no memory for the log: the program goes on without the line
+  }
+}
+
+void note_error(int code, const std::string& message) noexcept {
+  try {
+    if (!is_enabled(ACL_ERROR)) return;
+    if (choice().to_stdout) return put(format_error(code, message));
+    if (code == kFeatureNotSupported || on_consumer_thread()) return;  // the thread leaves its errors on streams
+    Unasked error{getpid(), format_error(code, message), body_of(message)};
+    const std::lock_guard<std::mutex> lock(book().mutex);
+    const auto [known, added] = book().by_thread.try_emplace(thread_id());
+    // A call that fails because of another one repeats its text.
+    if (!added && !ends_with(error.body, known->second.body)) write_ignored(known->second);
+    known->second = std::move(error);
+    book().count.store(book().by_thread.size());
+    static const int registered = std::atexit([] { write_ignored_errors(); });
+    (void)registered;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void note_question() noexcept {
+  if (book().count.load() == 0) return;
+  const std::lock_guard<std::mutex> lock(book().mutex);
+  book().by_thread.erase(thread_id());
+  book().count.store(book().by_thread.size());
+}
+
+void write_lost_failure(int code, const std::string& message) noexcept {
+  try {
+    if (!is_enabled(ACL_ERROR)) return;
+    put(format_error(code, message));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+}  // namespace opwright::log

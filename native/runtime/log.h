@@ -1,0 +1,37 @@
+// native/runtime/log.h
+// Lines of a log in CANN's format, for the level that ASCEND_GLOBAL_LOG_LEVEL asks for.
+//
+// CANN writes them to files below ~/ascend/log, or with ASCEND_SLOG_PRINT_TO_STDOUT=1 to standard output. The twin has
+// no such files. Without the variable its lines go to standard error, and an error of a call is only written when it is
+// certain that the program does not ask for it: torch_npu, like every program that looks at what calls return, reports
+// errors itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "acl/acl_base.h"
+
+namespace opwright::log {
+
+// Where in a program a line comes from.
+struct Place {
+  const char* file;
+  uint32_t line;
+  const char* function;
+};
+
+bool is_enabled(aclLogLevel level) noexcept;
+
+// A line of the program's own.
+void write(aclLogLevel level, const Place& place, const std::string& message) noexcept;
+
+// The calling thread has a new error, which it can ask for until it has another one. `message` starts with the name of
+// the function.
+void note_error(int code, const std::string& message) noexcept;
+// The calling thread has asked for its error.
+void note_question() noexcept;
+
+// An error of a task whose stream is gone, or a process that ends: nobody can ask for it any more.
+void write_lost_failure(int code, const std::string& message) noexcept;
+}  // namespace opwright::log
