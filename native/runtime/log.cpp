@@ -23,24 +23,26 @@ namespace {
 // A loop around a call that fails would bury everything else.
 constexpr int kMostIgnored = 20;
 
-// What torch_npu asks for to find out whether there is a feature.
+// Answers that programs act on by the code alone: is there such a feature, and is there memory without freeing any.
 constexpr int kFeatureNotSupported = 207000;
+bool is_answer(int code) { return code == kFeatureNotSupported || code == ACL_ERROR_RT_MEMORY_ALLOCATION; }
 
-struct Choice {
-  int level;
-  bool to_stdout;
-};
-
-Choice choice() noexcept {
+const Settings& choice() noexcept {
+  static const Settings fallback = [] {
+    Settings none{};
+    none.log_level = ACL_ERROR;
+    none.own_log_level = Settings::kLogNothing;
+    return none;
+  }();
   try {
-    return {settings().log_level, settings().log_to_stdout};
+    return settings();
   } catch (const Error&) {
-    return {ACL_ERROR, false};  // aclInit reports the wrong variable
+    return fallback;  // aclInit reports the wrong variable
   }
 }
 
 void put(const std::string& line) noexcept {
-  (void)!::write(choice().to_stdout ? STDOUT_FILENO : STDERR_FILENO, line.data(), line.size());
+  (void)!::write(choice().log_to_stdout ? STDOUT_FILENO : STDERR_FILENO, line.data(), line.size());
 }
 
 pid_t thread_id() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
@@ -120,7 +122,7 @@ void write_ignored_errors() noexcept {
 
 }  // namespace
 
-bool is_enabled(aclLogLevel level) noexcept { return level >= choice().level; }
+bool writes_own(aclLogLevel level) noexcept { return level >= choice().own_log_level; }
 
 void write(aclLogLevel level, const Place& place, const std::string& message) noexcept {
   try {
@@ -132,9 +134,9 @@ void write(aclLogLevel level, const Place& place, const std::string& message) no
 
 void note_error(int code, const std::string& message) noexcept {
   try {
-    if (!is_enabled(ACL_ERROR)) return;
-    if (choice().to_stdout) return put(format_error(code, message));
-    if (code == kFeatureNotSupported || on_consumer_thread()) return;  // the thread leaves its errors on streams
+    if (choice().log_level > ACL_ERROR) return;
+    if (choice().log_to_stdout) return put(format_error(code, message));
+    if (is_answer(code) || on_consumer_thread()) return;  // that thread leaves its errors on streams
     Unasked error{getpid(), format_error(code, message), body_of(message)};
     const std::lock_guard<std::mutex> lock(book().mutex);
     const auto [known, added] = book().by_thread.try_emplace(thread_id());
@@ -158,7 +160,7 @@ void note_question() noexcept {
 
 void write_lost_failure(int code, const std::string& message) noexcept {
   try {
-    if (!is_enabled(ACL_ERROR)) return;
+    if (choice().log_level > ACL_ERROR) return;
     put(format_error(code, message));
   } catch (const std::bad_alloc&) {
     return;

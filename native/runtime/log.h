@@ -21,8 +21,9 @@ struct Place {
   const char* function;
 };
 
-bool is_enabled(aclLogLevel level) noexcept;
-
+// Whether lines of the program's own are written. torch_npu logs as errors what it handles, so somebody has to have set
+// one of the two variables.
+bool writes_own(aclLogLevel level) noexcept;
 // A line of the program's own.
 void write(aclLogLevel level, const Place& place, const std::string& message) noexcept;
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int kDefaultDevices = 2;
 constexpr int kMostDevices = 16;  // one node of the largest Ascend server
-constexpr int kLogNothing = 4;
 
 std::string variable(const char* name, const char* fallback) {
   const char* value = std::getenv(name);
@@ -65,10 +64,12 @@ Settings read() {
   result.sync = integer("OPWRIGHT_SYNC", variable("OPWRIGHT_SYNC", "0"), 0, 1) == 1;
   result.trace_file = variable("OPWRIGHT_TRACE", "");
   result.graph_dump_folder = variable("OPWRIGHT_GRAPH_DUMP", "");
-  result.log_level = integer("ASCEND_GLOBAL_LOG_LEVEL",
-                             variable("ASCEND_GLOBAL_LOG_LEVEL", std::to_string(ACL_ERROR).c_str()), 0, kLogNothing);
-  result.log_to_stdout =
-      integer("ASCEND_SLOG_PRINT_TO_STDOUT", variable("ASCEND_SLOG_PRINT_TO_STDOUT", "0"), 0, 1) == 1;
+  const std::string log_level = variable("ASCEND_GLOBAL_LOG_LEVEL", "");
+  result.log_level =
+      log_level.empty() ? ACL_ERROR : integer("ASCEND_GLOBAL_LOG_LEVEL", log_level, 0, Settings::kLogNothing);
+  const std::string to_stdout = variable("ASCEND_SLOG_PRINT_TO_STDOUT", "0");
+  result.log_to_stdout = integer("ASCEND_SLOG_PRINT_TO_STDOUT", to_stdout, 0, 1) == 1;
+  result.own_log_level = log_level.empty() && !result.log_to_stdout ? Settings::kLogNothing : result.log_level;
   return result;
 }
 

@@ -12,6 +12,8 @@
 namespace opwright {
 
 struct Settings {
+  static constexpr int kLogNothing = 4;
+
   std::string soc;                   // OPWRIGHT_SOC: a name of the table in soc.cpp
   int devices;                       // OPWRIGHT_DEVICES: of the machine
   std::vector<int> visible_devices;  // physical ids: all of them, or what ASCEND_RT_VISIBLE_DEVICES leaves
@@ -20,6 +22,7 @@ struct Settings {
   std::string trace_file;            // OPWRIGHT_TRACE: Chrome trace, empty for none
   std::string graph_dump_folder;     // OPWRIGHT_GRAPH_DUMP: for the JSON of each capture, empty for none
   int log_level;                     // ASCEND_GLOBAL_LOG_LEVEL: 0 debug … 3 error, 4 none
+  int own_log_level;                 // the same for lines of the program itself, which nobody gets without asking
   bool log_to_stdout;                // ASCEND_SLOG_PRINT_TO_STDOUT
 };
 

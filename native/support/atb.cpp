@@ -4,13 +4,38 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "acl/acl_desc.h"
 #include "runtime/call.h"
 
 namespace atb {
 
 class Context;
 class Operation;
-struct Tensor;
+
+constexpr size_t kMostDimensions = 8;
+
+struct Dims {
+  int64_t dims[kMostDimensions];
+  uint64_t dimNum;
+};
+
+struct TensorDesc {
+  aclDataType dtype;
+  aclFormat format;
+  Dims shape;
+};
+
+struct Tensor {
+  TensorDesc desc;
+  void* deviceData;
+  void* hostData;
+  uint64_t dataSize;
+};
+
+class Utils {
+ public:
+  OPWRIGHT_API static uint64_t GetTensorSize(const Tensor& tensor);
+};
 
 namespace infer {
 
@@ -35,10 +60,11 @@ namespace {
 using opwright::text;
 
 constexpr int kFailed = 1;  // of ATB's statuses only 0 means anything to callers
+constexpr char kNoOperators[] = "operators of ATB do not run on the twin";
 
 // C++ callers get the whole text: what they make of a status says nothing about the cause.
 [[noreturn]] void refuse_operator(const char* name, const char* instead) {
-  const std::string why = text("operators of ATB do not run on the twin; instead use ", instead);
+  const std::string why = text(kNoOperators, "; instead use ", instead);
   opwright::refuse(name, why.c_str(), kFailed);
   throw std::runtime_error(opwright::take_recent_message());
 }
@@ -62,41 +88,26 @@ OPWRIGHT_REFUSE_ATB(PagedAttentionParam, 19PagedAttentionParam,
 OPWRIGHT_REFUSE_ATB(ReshapeAndCacheParam, 20ReshapeAndCacheParam, "torch_npu.npu_scatter_pa_kv_cache")
 OPWRIGHT_REFUSE_ATB(RopeParam, 9RopeParam, "torch_npu.npu_apply_rotary_pos_emb")
 
-#define OPWRIGHT_REFUSE_ATB_FUNCTION(NAME, INSTEAD)                                     \
-  OPWRIGHT_REFUSE_WITH(int, NAME##GetWorkspaceSize, (...), kFailed,                     \
-                       "operators of ATB do not run on the twin; instead use " INSTEAD) \
-  OPWRIGHT_REFUSE_WITH(int, NAME, (...), kFailed, "operators of ATB do not run on the twin; instead use " INSTEAD)
+// The other operators, of the form of aclnn's (AtbMLA, AtbRingMLA), are left out: torch_npu looks for them at the call
+// and names what is missing, but it would call them on its consumer thread, where an error ends its queue for good.
 
-OPWRIGHT_REFUSE_ATB_FUNCTION(AtbFusedAddTopkDiv, "torch_npu.npu_moe_gating_top_k")
-OPWRIGHT_REFUSE_ATB_FUNCTION(AtbMLA, "torch_npu.npu_fused_infer_attention_score")
-OPWRIGHT_REFUSE_ATB_FUNCTION(AtbMLAPreprocess, "torch_npu.npu_mla_prolog_v3")
-OPWRIGHT_REFUSE_ATB_FUNCTION(AtbPagedCacheLoad, "torch_npu.npu_gather_pa_kv_cache")
-OPWRIGHT_REFUSE_ATB_FUNCTION(AtbRingMLA, "torch_npu.npu_fused_infer_attention_score")
-OPWRIGHT_REFUSE_ATB_FUNCTION(AtbSelfAttentionPrefixEncoder, "torch_npu.npu_fused_infer_attention_score")
-
-// Nobody gets here without an operator.
 namespace atb {
 
+// Nobody has an operator, so nobody gets here.
 OPWRIGHT_MARK_REFUSED(_ZN3atb13CreateContextEPPNS_7ContextE);
-OPWRIGHT_API int CreateContext(Context**) {
-  return opwright::refuse("atb::CreateContext", "ATB's operators do not run on the twin", kFailed);
-}
+OPWRIGHT_API int CreateContext(Context**) { return opwright::refuse("atb::CreateContext", kNoOperators, kFailed); }
 OPWRIGHT_MARK_REFUSED(_ZN3atb14DestroyContextEPNS_7ContextE);
-OPWRIGHT_API int DestroyContext(Context*) {
-  return opwright::refuse("atb::DestroyContext", "ATB's operators do not run on the twin", kFailed);
-}
+OPWRIGHT_API int DestroyContext(Context*) { return opwright::refuse("atb::DestroyContext", kNoOperators, kFailed); }
 OPWRIGHT_MARK_REFUSED(_ZN3atb16DestroyOperationEPNS_9OperationE);
 OPWRIGHT_API int DestroyOperation(Operation*) {
-  return opwright::refuse("atb::DestroyOperation", "ATB's operators do not run on the twin", kFailed);
+  return opwright::refuse("atb::DestroyOperation", kNoOperators, kFailed);
 }
 
-namespace Utils {
-
-OPWRIGHT_MARK_REFUSED(_ZN3atb5Utils13GetTensorSizeERKNS_6TensorE);
-OPWRIGHT_API uint64_t GetTensorSize(const Tensor&) {
-  opwright::refuse("atb::Utils::GetTensorSize", "ATB's operators do not run on the twin", kFailed);
-  return 0;
+// torch_npu describes the operands before it makes the operator.
+uint64_t Utils::GetTensorSize(const Tensor& tensor) {
+  uint64_t elements = 1;
+  for (uint64_t i = 0; i < tensor.desc.shape.dimNum; ++i) elements *= static_cast<uint64_t>(tensor.desc.shape.dims[i]);
+  return elements * aclDataTypeSize(tensor.desc.dtype);
 }
 
-}  // namespace Utils
 }  // namespace atb

@@ -269,7 +269,7 @@ def _table(machine: Machine, npus: Sequence[int]) -> str:
         "+" + "-" * (WIDTH + 2) + "+",
         f"| {f'npu-smi {machine.driver}':<33}{f'Version: {machine.driver}':<{WIDTH - 33}} |",
         LINE,
-        _row("NPU   Name", "Health", "Power(W)    Temp(C)           Hugepages-Usage(page)"),
+        _row("NPU   Name", "Health", "Power(W)    Temp(C)          Hugepages-Usage(page)"),
         _row("Chip", "Bus-Id", "AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)"),
         DOUBLE,
     ]

@@ -115,6 +115,10 @@ def test_a_program_s_own_lines(level: str, kept: int) -> None:
     assert len(stdout) == kept
 
 
+def test_a_program_s_own_lines_need_a_variable() -> None:
+    assert logged("acl.aclAppLog(3, b'f', b'a.cpp', 7, b'text')") == ([], [])
+
+
 def test_wrong_values_are_refused() -> None:
     done = on_twin.python(
         "-c",

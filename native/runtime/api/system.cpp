@@ -136,7 +136,7 @@ aclError aclsysGetVersionStr(char* pkgName, char* versionStr) {
 }
 
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...) {
-  if (!log::is_enabled(logLevel)) return;
+  if (!log::writes_own(logLevel)) return;
   char message[1024];
   va_list arguments;
   va_start(arguments, fmt);
