@@ -50,6 +50,7 @@ KIT = {
     "export": ("opwright.sources.command", "export"),
     "proto": ("opwright.sources.proto_command", "proto"),
     "graph": ("opwright.graph.command", "graph"),
+    "dump": ("opwright.dump.command", "dump"),
     "op-plugin": ("opwright.op_plugin.command", "op_plugin_app"),
     "lint": ("opwright.lint.command", "lint"),
     "ascendc": ("opwright.ascendc.command", "ascendc_app"),

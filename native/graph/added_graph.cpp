@@ -17,8 +17,12 @@ std::atomic<uint64_t> next_handle{1};
 
 }  // namespace
 
-AddedGraph::AddedGraph(uint64_t session, std::string model, std::string options)
-    : handle_(next_handle.fetch_add(1)), session_(session), model_(std::move(model)), options_(std::move(options)) {
+AddedGraph::AddedGraph(uint64_t session, std::string model, std::string inherited, std::string options)
+    : handle_(next_handle.fetch_add(1)),
+      session_(session),
+      model_(std::move(model)),
+      inherited_(std::move(inherited)),
+      options_(std::move(options)) {
   check_options("a graph", options_);
 }
 
@@ -31,7 +35,7 @@ void AddedGraph::compile() {
   const std::lock_guard<std::mutex> one_at_a_time(compiling_);
   if (is_compiled()) return;
   Answer answer;
-  engine().compile(handle_, session_, model_.data(), model_.size(), options_.c_str(), &answer);
+  engine().compile(handle_, session_, model_.data(), model_.size(), inherited_.c_str(), options_.c_str(), &answer);
   check(answer);
   const std::lock_guard<std::mutex> lock(mutex_);
   compiled_ = true;

@@ -36,7 +36,8 @@ class Program {
 // A graph of a session.
 class AddedGraph {
  public:
-  AddedGraph(uint64_t session, std::string model, std::string options);
+  // `inherited` are the options of engine and session, which are checked when the graph is compiled.
+  AddedGraph(uint64_t session, std::string model, std::string inherited, std::string options);
   ~AddedGraph();
   AddedGraph(const AddedGraph&) = delete;
   AddedGraph& operator=(const AddedGraph&) = delete;
@@ -57,6 +58,7 @@ class AddedGraph {
   const uint64_t handle_;
   const uint64_t session_;
   const std::string model_;
+  const std::string inherited_;
   const std::string options_;
   std::mutex compiling_;  // held while Python works, so never taken with its lock
   mutable std::mutex mutex_;

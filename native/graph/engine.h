@@ -28,8 +28,9 @@ struct EngineTensor {
 struct Engine {
   // Checks options; `place` is the word for where they were given.
   void (*configure)(const char* place, const char* options, void* answer);
-  void (*compile)(uint64_t graph, uint64_t session, const char* model, uint64_t size, const char* options,
-                  void* answer);
+  // `inherited` are the options of engine and session, as they were given.
+  void (*compile)(uint64_t graph, uint64_t session, const char* model, uint64_t size, const char* inherited,
+                  const char* options, void* answer);
   // Takes the options of the first run.
   void (*load)(uint64_t graph, const char* options, void* answer);
   // Answers a program for these inputs, and its outputs.

@@ -8,13 +8,13 @@
 
 #include "graph/graph_data.h"
 #include "graph/status.h"
-#include "graph/wire.h"
 #include "runtime/call.h"
+#include "runtime/wire.h"
 
+using opwright::Field;
+using opwright::WireReader;
 using opwright::graph::Access;
-using opwright::graph::Field;
 using opwright::graph::rejected;
-using opwright::graph::WireReader;
 
 namespace ge {
 namespace {

@@ -95,13 +95,23 @@ using opwright::arg;
 using opwright::require;
 using namespace opwright::graph;  // NOLINT: the twin's side of this interface
 
+// Options are checked when a graph is compiled that they hold for: whoever initializes GE keeps a failure for the whole
+// process, so that one option would stop all graphs.
 Status GEInitialize(const Options& options) {
-  const std::string lines = joined(options);
-  return guarded("ge::GEInitialize", [&] { check_options("the engine", lines); }, arg("options", lines));
+  std::string lines = joined(options);
+  return guarded(
+      "ge::GEInitialize",
+      [&] {
+        engine();
+        set_engine_options(std::move(lines));
+      },
+      arg("options", lines));
 }
 
 // There is nothing to release: graphs belong to sessions.
-Status GEFinalize() { return SUCCESS; }
+Status GEFinalize() {
+  return guarded("ge::GEFinalize", [] { set_engine_options({}); });
+}
 
 // Nothing warns.
 AscendString GEGetWarningMsgV2() { return {}; }
@@ -117,8 +127,8 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
         const GraphImpl* const data = Access::data(graph);
         require(data != nullptr && !data->model.empty(), kFailed, "graph ", id, " is empty");
         const auto session = session_of(id_);
-        require(session->failure.empty(), kFailed, "the session was refused: ", session->failure);
-        session->add(id, std::make_shared<AddedGraph>(session->number, data->model, joined(options)));
+        session->add(id,
+                     std::make_shared<AddedGraph>(session->number, data->model, session->options, joined(options)));
       },
       arg("id", id));
 }

@@ -16,19 +16,26 @@ Handles<SessionData>& sessions() {
   return *instance;
 }
 
+std::mutex engine_options_mutex;
+
+std::string& stored_engine_options() {
+  static auto* const instance = new std::string();
+  return *instance;
+}
+
+std::string engine_options() {
+  const std::lock_guard<std::mutex> lock(engine_options_mutex);
+  return stored_engine_options();
+}
+
 }  // namespace
 
-SessionData::SessionData(const ge::Options& options) : number(next_number.fetch_add(1)) {
-  try {
-    check_options("a session", joined(options));
-  } catch (const Error& error) {
-    failure = error.text();
-  }
-}
+SessionData::SessionData(const ge::Options& options)
+    : number(next_number.fetch_add(1)), options(engine_options() + joined(options)) {}
 
 SessionData::~SessionData() {
   graphs_.clear();
-  if (failure.empty() && engine_is_there()) engine().close(number);
+  if (engine_is_there()) engine().close(number);
 }
 
 void SessionData::add(uint32_t id, std::shared_ptr<AddedGraph> graph) {
@@ -67,6 +74,11 @@ uint64_t add_session(const ge::Options& options) {
 }
 
 void remove_session(uint64_t id) { sessions().remove_if_live(reinterpret_cast<const void*>(id)); }
+
+void set_engine_options(std::string options) {
+  const std::lock_guard<std::mutex> lock(engine_options_mutex);
+  stored_engine_options() = std::move(options);
+}
 
 std::string joined(const ge::Options& options) {
   std::string result;

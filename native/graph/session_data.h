@@ -28,8 +28,7 @@ struct SessionData {
   void set_allocator(const void* stream, std::shared_ptr<ge::Allocator> allocator);
 
   const uint64_t number;
-  // Why the session cannot be used: its constructor has no other way to tell.
-  std::string failure;
+  const std::string options;  // of the engine and of the session
 
  private:
   std::mutex mutex_;
@@ -41,6 +40,9 @@ struct SessionData {
 std::shared_ptr<SessionData> session_of(uint64_t id);
 uint64_t add_session(const ge::Options& options);
 void remove_session(uint64_t id);
+
+// Options that hold for sessions that are made from now on.
+void set_engine_options(std::string options);
 
 // name=value lines.
 std::string joined(const ge::Options& options);

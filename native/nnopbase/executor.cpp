@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 
+#include "nnopbase/dumped.h"
 #include "nnopbase/guarded.h"
 #include "nnopbase/overlap.h"
 #include "runtime/consumer_thread.h"
@@ -103,9 +104,14 @@ aclnnStatus rebind_output(const char* function, aclOpExecutor* executor, size_t 
   });
 }
 
+TaskPtr dumped_task_of(std::unique_ptr<aclOpExecutor> executor) {
+  aclOpExecutor& running = *executor;
+  return dumped(task_of(std::move(executor)), running);
+}
+
 void record(Capture& capture, Stream& stream, std::unique_ptr<aclOpExecutor> executor) {
   auto dependence = order_dependence_of(*executor);
-  stream.submit(task_of(std::move(executor)));
+  stream.submit(dumped_task_of(std::move(executor)));
   if (dependence) capture.add_order_dependence(std::move(*dependence));
 }
 
@@ -148,7 +154,7 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
                 target->device());
         if (owned == nullptr) owned = executor->clone();
         if (const auto capture = capture_of(*target)) return record(*capture, *target, std::move(owned));
-        target->submit(task_of(std::move(owned)));
+        target->submit(dumped_task_of(std::move(owned)));
       },
       arg("workspaceSize", workspace_size));
 }

@@ -91,6 +91,9 @@ VERBS = {
         ),
         passes=True,
     ),
+    "dump": Verb(
+        examples=("opwright dump dumps", "opwright dump dumps --npy arrays"),
+    ),
     "op-plugin build": Verb(
         examples=("opwright op-plugin build op_plugin_patch --name add_custom",)
     ),

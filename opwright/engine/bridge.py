@@ -19,6 +19,8 @@ from opwright.engine.compiled import CompiledGraph, Input
 from opwright.engine.compilers import chosen_compiler
 from opwright.engine.description import DESCRIPTIONS
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
+from opwright.engine.dumping import Dumper, plan_for
+from opwright.engine.inherited import available_options
 from opwright.engine.loading import load_kernels
 from opwright.engine.lower import outputs_of
 from opwright.engine.options import check_options, parse
@@ -59,6 +61,7 @@ Compile = ctypes.CFUNCTYPE(
     ctypes.c_uint64,
     ctypes.c_void_p,
     ctypes.c_uint64,
+    ctypes.c_char_p,
     ctypes.c_char_p,
     ctypes.c_void_p,
 )
@@ -160,20 +163,37 @@ def configure(place: bytes, options: bytes, answer: int) -> None:
 
 
 def compile_graph(
-    handle: int, session: int, model: int, size: int, options: bytes, answer: int
+    handle: int,
+    session: int,
+    model: int,
+    size: int,
+    inherited: bytes,
+    own: bytes,
+    answer: int,
 ) -> None:
-    """Compile a graph; answer shapes and dtypes of its outputs if they are static."""
+    """Compile a graph; answer shapes and dtypes of its outputs if they are static.
+
+    Parameters
+    ----------
+    inherited, own
+        The options of engine and session, and those of the graph.
+    """
 
     def body() -> None:
         serialized = ctypes.string_at(model, size)
         graph = read_model(serialized)
         observe.keep(serialized, graph.name)
+        options = parse(own.decode())
+        settings = Settings.of(graph, options)
+        general = available_options(graph.name, parse(inherited.decode()))
+        plan = plan_for(graph, {**general, **options})
         with naming_lines(graph.name):
             compiled = CompiledGraph(
                 graph,
                 chosen_compiler(),
                 variables=of_session(session),
-                settings=Settings.of(graph, parse(options.decode())),
+                settings=settings,
+                dumper=None if plan is None else Dumper(graph, plan, handle),
             )
             if compiled.is_static:
                 answer_outputs(answer, compiled.specialize(compiled.static_inputs()))

@@ -24,6 +24,7 @@ from opwright.engine.variables import Variables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from opwright.engine.dumping import Dumper
     from opwright.engine.lower import Lowered
     from opwright.engine.model import GeGraph, Node
     from opwright.engine.program import Program
@@ -75,6 +76,8 @@ class CompiledGraph:
         Those of the session.
     settings
         What the graph's options change.
+    dumper
+        Takes the tensors of its nodes.
 
     Raises
     ------
@@ -89,9 +92,11 @@ class CompiledGraph:
         *,
         variables: Variables | None = None,
         settings: Settings | None = None,
+        dumper: Dumper | None = None,
     ) -> None:
         self.graph = graph
         self.compile = compile_
+        self.dumper = dumper
         self.variables = variables or Variables()
         self.settings = settings or Settings()
         self.inputs = inputs_of(graph)
@@ -152,10 +157,15 @@ class CompiledGraph:
             with tracing():
                 found = self.kept(key)  # another thread may have been first
                 if found is None:
-                    lowered = self.lower(inputs)
-                    found = Runner(lowered, self.compile(lowered))
+                    found = self.runner(self.lower(inputs))
                     self.keep(key, found)
         return found
+
+    def runner(self, lowered: Lowered) -> Runner:
+        """Return what runs a graph that was lowered; node by node if it is dumped."""
+        if self.dumper is None or lowered.calls is None:
+            return Runner(lowered, self.compile(lowered))
+        return Runner(lowered, self.dumper.program(lowered.calls), by_node=True)
 
     def kept(self, key: object) -> Runner | None:
         """Return the program for these inputs, if there is one; it is then the last one used."""
@@ -193,6 +203,7 @@ class CompiledGraph:
             variables=self.variables,
             # Meta saw the first run, whose gear need not be this one.
             trust_meta=self.settings.gears is None,
+            keep_calls=self.dumper is not None,
         )
 
     def check(self, inputs: Sequence[Input]) -> None:

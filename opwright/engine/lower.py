@@ -7,7 +7,7 @@ is computed, everything else gets a shape and a dtype. Then the calls that remai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from opwright.engine.model import GeGraph, Node
 
-__all__ = ["Lowered", "inputs_of", "lower"]
+__all__ = ["Calls", "Lowered", "Observer", "inputs_of", "lower"]
 
 # How kernels, and the operators of torch that they call, refuse what they are given.
 REJECTIONS = (
@@ -55,6 +55,8 @@ class Lowered:
         Shape and dtype of each of these.
     outputs
         Shape and dtype of each output.
+    calls
+        What was traced, if it is to be run node by node.
     """
 
     module: torch.fx.GraphModule
@@ -62,6 +64,69 @@ class Lowered:
     specs: tuple[Spec, ...]
     constants: tuple[torch.Tensor, ...]
     outputs: tuple[Spec, ...]
+    calls: Calls | None = None
+
+
+class Observer(Protocol):
+    """Whoever looks at the tensors of a run."""
+
+    def before(
+        self, node: Node, values: Mapping[Source, torch.Tensor], written: Sequence[Source]
+    ) -> None:
+        """Look at the inputs of a node that is about to run, and may write some of them."""
+
+    def after(self, node: Node, results: Mapping[Source, torch.Tensor]) -> None:
+        """Look at what a node has computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """The calls that a run of a graph consists of.
+
+    Parameters
+    ----------
+    sources
+        What the tensors of a run are.
+    constants
+        The values of those at the end.
+    known
+        Every tensor whose values were known before.
+    """
+
+    calls: tuple[Call, ...]
+    sources: tuple[Source, ...]
+    constants: Mapping[Source, torch.Tensor]
+    known: Mapping[Source, torch.Tensor]
+    results: tuple[Source, ...]
+
+    def trace(self, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Run them with a tensor for each source."""
+        return self.compute(dict(zip(self.sources, tensors, strict=True)), None)
+
+    def run(
+        self, tensors: Sequence[torch.Tensor], observer: Observer | None
+    ) -> tuple[torch.Tensor, ...]:
+        """Run them with tensors of which those that are no constants count."""
+        count = len(self.sources) - len(self.constants)
+        values = dict(zip(self.sources[:count], tensors[:count], strict=True))
+        return self.compute({**self.known, **values, **self.constants}, observer)
+
+    def compute(
+        self, values: dict[Source, torch.Tensor], observer: Observer | None
+    ) -> tuple[torch.Tensor, ...]:
+        """Run them, beginning with these values."""
+        written = dict.fromkeys(s for call in self.calls for s in written_by(call))
+        for source in written:  # the next run begins with the constant as it is
+            if source in self.constants:
+                values[source] = values[source].clone()
+        for call in self.calls:
+            if observer is not None:
+                observer.before(call.node, values, written_by(call))
+            results = results_of(call, call_kernel(call, values))
+            values.update(results)
+            if observer is not None:
+                observer.after(call.node, results)
+        return tuple(values[source] for source in self.results)
 
 
 def inputs_of(graph: GeGraph) -> tuple[Node, ...]:
@@ -88,6 +153,7 @@ def lower(
     on_host: Sequence[bool],
     variables: Variables | None = None,
     trust_meta: bool = True,
+    keep_calls: bool = False,
 ) -> Lowered:
     """Lower a graph.
 
@@ -99,6 +165,8 @@ def lower(
         Those of the session; their tensors are constants that keep what is written.
     trust_meta
         What Meta says of shapes holds for these inputs.
+    keep_calls
+        The graph is to be run node by node.
 
     Raises
     ------
@@ -122,21 +190,20 @@ def lower(
     if trust_meta:
         check_outputs(graph, results, walk.find)
     constants = {source: walk.known[source] for source in walk.wanted(results)}
-    sources = [*(source for _, source in placeholders), *kept, *constants]
-
-    written = [s for call in walk.calls for s in written_by(call) if s in constants]
-
-    def run(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        values = dict(zip(sources, tensors, strict=True))
-        for source in written:  # the next run begins with the constant as it is
-            values[source] = values[source].clone()
-        for call in walk.calls:
-            values.update(results_of(call, call_kernel(call, values)))
-        return tuple(values[source] for source in results)
-
-    examples = [walk.value(source) for source in sources]
+    calls = Calls(
+        calls=tuple(walk.calls),
+        sources=(*(source for _, source in placeholders), *kept, *constants),
+        constants=constants,
+        known=walk.known,
+        results=results,
+    )
+    examples = [walk.value(source) for source in calls.sources]
     with walk.mode:
         examples = [e if isinstance(e, FakeTensor) else walk.mode.from_tensor(e) for e in examples]
+
+    def run(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return calls.trace(tensors)
+
     module = make_fx(run, tracing_mode="real", _allow_non_fake_inputs=True)(*examples)
     return Lowered(
         module=module,
@@ -144,6 +211,7 @@ def lower(
         specs=tuple(spec_of(walk.value(source)) for _, source in placeholders),
         constants=(*kept.values(), *simplify(module, list(constants.values()))),
         outputs=tuple(spec_of(walk.value(source)) for source in results),
+        calls=calls if keep_calls else None,
     )
 
 

@@ -57,6 +57,7 @@ NUMBER = (r"\d+", "a number")
 ANY = (r"(?s).*", "any text")
 INDICES = r"(\d+([,;]\d+)*)?"
 SPEED = "schedules work on the chip; the twin's results do not depend on it"
+OVERFLOW = "the CPU's arithmetic has no overflow flags"
 RESULTS = "the CPU's kernels have one precision, that of the dtype"
 
 HONOURED, RECORDED = Effect.HONOURED, Effect.RECORDED
@@ -153,25 +154,42 @@ ENTRIES = (
     Option("ge.topoSortingMode", RECORDED, r"[0-3]", "0, 1, 2, 3", SPEED),
     # Dumps and checks.
     Option("deadlock_check", TORCHAIR, *FLAG, "asks for the graph as JSON at the first run"),
-    Option("ge.quant_dumpable", RECORDED, *FLAG, "about data dumps"),
+    Option("ge.quant_dumpable", RECORDED, *FLAG, "1: quantized nodes stay apart; all nodes do"),
+    Option("ge.exec.enableDump", HONOURED, *FLAG, "1: inputs and outputs of nodes are dumped"),
+    Option("ge.exec.dumpPath", HONOURED, *ANY, "the folder for dumps, which has to exist"),
     Option(
-        "ge.exec.enableDump",
-        REFUSED,
-        r"0",
-        "0",
-        "data dumps; use config.debug.data_dump, or opwright's trace",
+        "ge.exec.dumpMode",
+        HONOURED,
+        r"input|output|all",
+        "output, input, all",
+        "what of a node is dumped",
     ),
-    *(
-        Option(name, RECORDED, *ANY, "about data dumps")
-        for name in (
-            "ge.exec.dumpPath",
-            "ge.exec.dumpMode",
-            "ge.exec.dumpStep",
-            "ge.exec.dumpLayer",
-            "ge.exec.dumpData",
-        )
+    Option(
+        "ge.exec.dumpStep",
+        HONOURED,
+        r"(\d+(-\d+)?(\|\d+(-\d+)?)*\|?)?",
+        "run|first-last|…",
+        "the runs that are dumped, from 0; none: all",
     ),
-    Option("ge_dump_with_acl_config", TORCHAIR, *ANY, "goes to aclmdlSetDump, which refuses it"),
+    Option(
+        "ge.exec.dumpLayer",
+        HONOURED,
+        *ANY,
+        "the nodes that are dumped, by name or type, with spaces between; none: all",
+    ),
+    Option(
+        "ge.exec.dumpData",
+        HONOURED,
+        r"tensor|stats",
+        "tensor, stats",
+        "tensors, or a table of their statistics",
+    ),
+    Option("ge.exec.enableDumpDebug", REFUSED, r"0?", "0", OVERFLOW),
+    Option("ge.exec.dumpDebugMode", REFUSED, r"", "none", OVERFLOW),
+    Option(
+        "ge.exec.enable_exception_dump", REFUSED, r"0?", "0", "the twin has no AI Core exceptions"
+    ),
+    Option("ge_dump_with_acl_config", TORCHAIR, *ANY, "goes to aclmdlSetDump"),
     # TorchAir passes all of a configuration to the graph; these are for its own passes.
     Option("aoe_mode", REFUSED, r"", "none", "tuning needs the chip"),
     *(

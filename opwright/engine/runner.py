@@ -75,11 +75,17 @@ class Runner:
 
     What is remembered are views of memory that others own; each is used only for runs that name its
     address again.
+
+    Parameters
+    ----------
+    by_node
+        The program calls kernels, which may need autograd, and not operators.
     """
 
-    def __init__(self, lowered: Lowered, program: Program) -> None:
+    def __init__(self, lowered: Lowered, program: Program, *, by_node: bool = False) -> None:
         self.lowered = lowered
         self.program = program
+        self.by_node = by_node
         self.inputs = [
             (i, Place(*spec)) for i, spec in zip(lowered.inputs, lowered.specs, strict=True)
         ]
@@ -101,6 +107,10 @@ class Runner:
         if threads != torch.get_num_threads():
             torch.set_num_threads(threads)
         binding = self.bind(addresses)
+        if self.by_node:
+            with torch.no_grad():
+                write(self.program(*binding.tensors), binding)
+            return
         # There are no gradients, and nothing is gained by what TorchScript would optimize.
         below = torch._C._AutoDispatchBelowAutograd()  # noqa: SLF001 - there is no public guard
         optimize = torch._C._get_graph_executor_optimize(False)  # noqa: SLF001, FBT003

@@ -35,6 +35,7 @@ LOAD_ORDER = (
     "libruntime.so",
     "libascend_hal.so",
     "libascend_dump.so",
+    "libascend_dump_parser.so",
     "libatb.so",
     "libacl_op_compiler.so",
     "libacl_tdt_channel.so",

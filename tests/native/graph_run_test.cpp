@@ -44,7 +44,8 @@ void configure(const char*, const char* options, void* answer) {
   if (std::string(options).find("wrong") != std::string::npos) opwright_engine_fail(answer, "option 'wrong'");
 }
 
-void compile(uint64_t, uint64_t, const char*, uint64_t, const char*, void* answer) {
+void compile(uint64_t, uint64_t, const char*, uint64_t, const char* inherited, const char*, void* answer) {
+  configure("", inherited, answer);
   opwright_engine_compiled(answer, 1, 1, 1, 1);
   answer_output(answer);
 }
@@ -250,7 +251,24 @@ SCENARIO(tensors_that_do_not_fit_are_refused_at_the_call) {
   REFUSED(static_cast<int>(session.AddGraph(2, adding::graph(), {{"wrong", "1"}})), kFailed, "option 'wrong'");
   const ge::Options wrong = {{"wrong", "1"}};
   ge::Session refused(wrong);
-  REFUSED(static_cast<int>(refused.AddGraph(1, adding::graph(), {})), kFailed, "option 'wrong'");
+  CHECK_EQ(refused.AddGraph(1, adding::graph(), {}), ge::SUCCESS);
+  REFUSED(static_cast<int>(refused.CompileGraph(1)), kFailed, "option 'wrong'");
+  CHECK_EQ(session.CompileGraph(1), ge::SUCCESS);
+}
+
+SCENARIO(options_of_the_engine_are_refused_where_a_graph_is_compiled) {
+  adding::start();
+  CHECK_EQ(ge::GEInitialize({{"wrong", "1"}}), ge::SUCCESS);
+  {
+    ge::Session session({});
+    CHECK_EQ(session.AddGraph(1, adding::graph(), {}), ge::SUCCESS);
+    REFUSED(static_cast<int>(session.CompileGraph(1)), kFailed, "option 'wrong'");
+  }
+  CHECK_EQ(ge::GEFinalize(), ge::SUCCESS);
+  CHECK_EQ(ge::GEInitialize({}), ge::SUCCESS);
+  ge::Session session({});
+  CHECK_EQ(session.AddGraph(1, adding::graph(), {}), ge::SUCCESS);
+  CHECK_EQ(session.CompileGraph(1), ge::SUCCESS);
 }
 
 SCENARIO(memory_for_a_graph_has_to_be_live) {

@@ -11,7 +11,7 @@
 #include "ge/operator.h"
 #include "ge/session.h"
 #include "ge/tensor.h"
-#include "graph/wire.h"
+#include "runtime/wire.h"
 #include "graph_model.h"
 #include "runtime/error.h"
 #include "scenario.h"
@@ -131,8 +131,8 @@ SCENARIO(every_changed_byte_of_a_model_is_survived) {
 SCENARIO(wire_numbers_of_every_kind_are_read) {
   const std::string bytes = std::string("\x08\x96\x01", 3) + std::string("\x15\x01\x02\x00\x00", 5) +
                             std::string("\x19\x01\x00\x00\x00\x00\x00\x00\x80", 9);
-  opwright::graph::WireReader reader(bytes);
-  opwright::graph::Field field{};
+  opwright::WireReader reader(bytes);
+  opwright::Field field{};
   CHECK(reader.next(field) && field.number == 1 && field.value == 150);
   CHECK(reader.next(field) && field.number == 2 && field.value == 0x201);
   CHECK(reader.next(field) && field.number == 3 && field.value == 0x8000000000000001);

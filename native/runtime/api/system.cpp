@@ -1,7 +1,6 @@
 // native/runtime/api/system.cpp
 // Start and end of the process's use of ACL, versions, error channel, log, SoC facts.
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,14 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
+#include "runtime/data_dump/dump.h"
 #include "runtime/device.h"
 #include "runtime/fault.h"
+#include "runtime/json.h"
 #include "runtime/log.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
@@ -31,18 +30,35 @@ constexpr char kDriverVersion[] = "25.5.0";  // the first driver whose pointer a
 
 std::atomic<bool> initialized{false};
 
-// {"defaultDevice": {"default_device": "0"}}; the other entries of the file ask for dumps and the like.
-std::optional<int> default_device_in(const char* path) {
-  std::ostringstream content;
-  content << std::ifstream(path).rdbuf();
-  const std::string text = content.str();
-  constexpr char kKey[] = "\"default_device\"";
-  const size_t key = text.find(kKey);
-  if (key == std::string::npos) return std::nullopt;
-  const char* const rest = text.c_str() + key + sizeof kKey - 1;
-  int device = 0;
-  if (std::sscanf(rest, " : \"%d\"", &device) == 1 || std::sscanf(rest, " : %d", &device) == 1) return device;
-  return std::nullopt;
+// {"defaultDevice": {"default_device": "0"}}
+std::optional<int> default_device_in(const json::Value& file) {
+  const json::Value* const entry = file.find("defaultDevice");
+  const json::Value* const device = entry == nullptr ? nullptr : entry->find("default_device");
+  if (device == nullptr) return std::nullopt;
+  if (const auto* const number = std::get_if<double>(&device->data)) return static_cast<int>(*number);
+  int id = 0;
+  const bool is_number = device->text() != nullptr && std::sscanf(device->text()->c_str(), "%d", &id) == 1;
+  require(is_number, ACL_ERROR_INVALID_PARAM, "'default_device' is not the number of a device");
+  return id;
+}
+
+// torch_npu always asks for exceptions of AI Cores to be dumped, of which there are none here.
+std::optional<data_dump::Config> dump_in(const json::Value& file) {
+  const json::Value* const dump = file.find("dump");
+  if (dump == nullptr || dump->find("dump_scene") != nullptr) return std::nullopt;
+  return data_dump::read_config(*dump);
+}
+
+// What a configuration file asks for.
+struct Configuration {
+  std::optional<int> default_device;
+  std::optional<data_dump::Config> dump;
+};
+
+Configuration read_configuration(const char* path) {
+  if (path == nullptr || *path == '\0') return {};
+  const json::Value file = json::read(path);
+  return {default_device_in(file), dump_in(file)};
 }
 
 template <size_t N>
@@ -64,12 +80,10 @@ aclError aclInit(const char* configPath) {
       "aclInit",
       [&] {
         settings();  // a wrong variable is reported here, before anything else happens
-        if (configPath != nullptr && *configPath != '\0') {
-          require(access(configPath, R_OK) == 0, ACL_ERROR_INVALID_FILE, "configuration file '", configPath,
-                  "' cannot be read");
-          if (const std::optional<int> device = default_device_in(configPath)) set_default_device(*device);
-        }
+        Configuration configuration = read_configuration(configPath);
         require(!initialized.exchange(true), ACL_ERROR_REPEAT_INITIALIZE, "ACL is initialised already in this process");
+        if (configuration.default_device) set_default_device(*configuration.default_device);
+        if (configuration.dump) data_dump::set_initial(std::move(*configuration.dump));
         install_fault_handler();
         let_timers_be_late();
       },
@@ -82,6 +96,7 @@ aclError aclFinalize() {
     for (size_t id = 0; id < device_count(); ++id) {
       if (device_at(static_cast<int>(id)).active()) device_at(static_cast<int>(id)).reset();
     }
+    data_dump::forget();
   });
 }
 
@@ -195,16 +210,3 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
       },
       arg("deviceId", deviceId), arg("deviceInfo", deviceInfo));
 }
-
-// The dump interface as such: torch_npu opens and closes it around every process, with or without a dump to make.
-aclError aclmdlInitDump() {
-  return call("aclmdlInitDump", [] {});
-}
-
-aclError aclmdlFinalizeDump() {
-  return call("aclmdlFinalizeDump", [] {});
-}
-
-// Data dump itself is not available: torch_npu only calls this with a file that asks for it.
-OPWRIGHT_REFUSE(aclError, aclmdlSetDump, (const char*),
-                "data dump is not implemented; OPWRIGHT_TRACE records the calls")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
 
-__all__ = ["FX_SUFFIX", "TENSORS_SUFFIX", "infer", "keep"]
+__all__ = ["FX_SUFFIX", "TENSORS_SUFFIX", "concrete_graph", "infer", "keep", "outward"]
 
 FX_SUFFIX = ".fx.json"
 TENSORS_SUFFIX = ".tensors.json"
@@ -42,7 +42,7 @@ def keep(serialized: bytes, name: str) -> None:
     file = Path(folder) / f"ge-{os.getpid()}-{next(numbers)}.air"
     try:
         concrete = concrete_graph(name)
-        if concrete is not None:
+        if concrete is not None and concrete.fx_graph is not None:
             found = {
                 "version": VERSION,
                 "nodes": describe(concrete.fx_graph),
@@ -85,7 +85,7 @@ def write(file: Path, data: bytes) -> None:
 
 
 def concrete_graph(name: str) -> Any:  # noqa: ANN401 - TorchAir ships no types
-    """Return TorchAir's object for the graph; None if it did not come from an FX graph."""
+    """Return TorchAir's object for a graph that is being compiled; None if it did not make it."""
     module = sys.modules.get(CONVERTER)
     if module is None:
         return None
@@ -93,7 +93,7 @@ def concrete_graph(name: str) -> Any:  # noqa: ANN401 - TorchAir ships no types
         for each in outward(frame):
             found = each.f_locals.get("self")
             if isinstance(found, module.GeConcreteGraph) and found.graph.name == name:
-                return found if found.fx_graph is not None else None
+                return found
     return None
 
 

@@ -1,16 +1,13 @@
-// native/graph/wire.cpp
+// native/runtime/wire.cpp
 // Reads protobuf's wire format.
-#include "graph/wire.h"
+#include "runtime/wire.h"
 
-#include "ge/types.h"
-#include "runtime/error.h"
-
-namespace opwright::graph {
+namespace opwright {
 namespace {
 
 enum WireType : uint64_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-constexpr int kMalformed = static_cast<int>(ge::GRAPH_FAILED);
+constexpr int kMalformed = ACL_ERROR_INVALID_PARAM;
 
 }  // namespace
 
@@ -66,4 +63,4 @@ std::string_view WireReader::take(uint64_t size) {
   return taken;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright

@@ -1,4 +1,4 @@
-// native/graph/wire.h
+// native/runtime/wire.h
 // Reads protobuf's wire format: a message is a sequence of numbered fields. No schema, no copies.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "runtime/error.h"
 
-namespace opwright::graph {
+namespace opwright {
 
 struct Field {
   uint32_t number;
@@ -30,4 +30,4 @@ class OPWRIGHT_API WireReader {
   std::string_view rest_;
 };
 
-}  // namespace opwright::graph
+}  // namespace opwright

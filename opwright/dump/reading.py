@@ -1,0 +1,222 @@
+"""The files of a data dump.
+
+A file is the length of its head in 8 bytes, the head (protobuf's DumpData, of CANN's
+dump_data.proto), and the bytes of the inputs and then of the outputs. What ran stands in its name:
+type.name.task.stream.time.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opwright.dump.errors import DumpFileError
+from opwright.dump.wire import Fields, fields_of, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["DumpFile", "DumpTensor", "find_dumps", "read_dump"]
+
+NAME = re.compile(
+    r"(?P<type>[^.]+)\.(?P<name>[^.]+)\.(?P<task>\d+)\.(?P<stream>\d+)\.(?P<time>\d+)"
+)
+HASHED = re.compile(r"\d+")  # in place of a name that is too long
+MAPPING = "mapping.csv"
+LENGTH = struct.Struct("<Q")
+
+# By the codes of dump_data.proto. bfloat16, which numpy does not have, becomes float32; types of
+# 8 bits that it does not have stay bytes.
+BFLOAT16 = 27
+DTYPES = {
+    1: "float32",
+    2: "float16",
+    3: "int8",
+    4: "uint8",
+    5: "int16",
+    6: "uint16",
+    7: "int32",
+    8: "int64",
+    9: "uint32",
+    10: "uint64",
+    11: "bool",
+    12: "float64",
+    16: "complex64",
+    17: "complex128",
+    BFLOAT16: "bfloat16",
+    33: "hifloat8",
+    34: "float8_e5m2",
+    35: "float8_e4m3fn",
+    36: "float8_e8m0fnu",
+}
+FORMATS = {0: "NCHW", 1: "NHWC", 2: "ND", 3: "NC1HWC0", 4: "FRACTAL_Z", 29: "FRACTAL_NZ"}
+
+# Numbers of fields.
+OUTPUTS, INPUTS, OP_NAME = 3, 4, 6
+TYPE, FORMAT, SHAPE, DIM = 1, 2, 3, 1
+INPUT_SIZE, INPUT_ORIGINAL = 5, 6
+OUTPUT_SIZE, OUTPUT_ORIGINAL = 6, 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpTensor:
+    """An input or output.
+
+    Parameters
+    ----------
+    shape
+        As it lies in memory.
+    original_shape
+        As the operator sees it; another one in a tiled format.
+    """
+
+    dtype: str
+    format: str
+    shape: tuple[int, ...]
+    original_shape: tuple[int, ...]
+    data: bytes
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The values; without a shape where the bytes are not those of the shape."""
+        if self.dtype == "bfloat16":
+            halves = np.frombuffer(self.data, np.uint16).astype(np.uint32)
+            flat = (halves << 16).view(np.float32)
+        else:
+            known = hasattr(np, self.dtype) or self.dtype == "bool"
+            flat = np.frombuffer(self.data, np.dtype(self.dtype if known else np.uint8))
+        return flat.reshape(self.shape) if flat.size == np.prod(self.shape) else flat
+
+    def __str__(self) -> str:
+        """Return dtype, shape and, if it is not ND, the format."""
+        text = f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        return text if self.format == "ND" else f"{text} {self.format}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpFile:
+    """One run of an operator."""
+
+    path: Path
+    type: str
+    name: str
+    task: int
+    stream: int
+    time: int
+    inputs: tuple[DumpTensor, ...]
+    outputs: tuple[DumpTensor, ...]
+
+
+def read_dump(path: Path, file_name: str | None = None) -> DumpFile:
+    """Read a file.
+
+    Parameters
+    ----------
+    file_name
+        Its name, if that was too long for the file system.
+
+    Raises
+    ------
+    DumpFileError
+        OPW-T052.
+    """
+    match = NAME.fullmatch(file_name or path.name)
+    if match is None:
+        raise DumpFileError(
+            where=str(path), got=f"the name '{path.name}'", allowed=["type.name.task.stream.time"]
+        )
+    try:
+        data = path.read_bytes()
+        (length,) = LENGTH.unpack_from(data)
+        head = fields_of(data[LENGTH.size : LENGTH.size + length])
+        inputs, outputs = tensors_of(head, data[LENGTH.size + length :])
+    except (OSError, struct.error, ValueError) as error:
+        raise DumpFileError(where=str(path), got=str(error)) from error
+    return DumpFile(
+        path=path,
+        type=match["type"],
+        name=text_of(head, OP_NAME) or match["name"],
+        task=int(match["task"]),
+        stream=int(match["stream"]),
+        time=int(match["time"]),
+        inputs=inputs,
+        outputs=outputs,
+    )
+
+
+def find_dumps(place: Path) -> Iterator[DumpFile]:
+    """Yield the dumps of a file or folder, in the order in which the operators ran."""
+    if place.is_file():
+        yield read_dump(place)
+        return
+    files = [path for path in place.rglob("*") if path.is_file()]
+    long = dict(pair for path in files if path.name == MAPPING for pair in mapped(path))
+    named = [(long.get(path) or path.name, path) for path in files]
+    found = [(name, path) for name, path in named if NAME.fullmatch(name)]
+    for name, path in sorted(found, key=lambda pair: int(pair[0].rpartition(".")[2])):
+        yield read_dump(path, name)
+
+
+def mapped(table: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files whose names were too long, and these names."""
+    with table.open(encoding="utf-8", newline="") as lines:
+        for row in csv.reader(lines):
+            if len(row) > 1 and HASHED.fullmatch(row[0]):
+                yield table.parent / row[0], row[1]
+
+
+def tensors_of(head: Fields, data: bytes) -> tuple[tuple[DumpTensor, ...], tuple[DumpTensor, ...]]:
+    """Return inputs and outputs with their bytes.
+
+    Raises
+    ------
+    ValueError
+        The file ends before them.
+    """
+    at = 0
+    found: dict[int, list[DumpTensor]] = {INPUTS: [], OUTPUTS: []}
+    for kind, size_field, original in (
+        (INPUTS, INPUT_SIZE, INPUT_ORIGINAL),
+        (OUTPUTS, OUTPUT_SIZE, OUTPUT_ORIGINAL),
+    ):
+        for message in head.get(kind, []):
+            fields = fields_of(message if isinstance(message, bytes) else b"")
+            size = number_of(fields, size_field)
+            if at + size > len(data):
+                error = f"{len(data)} bytes of tensors where the head names {at + size}"
+                raise ValueError(error)
+            found[kind].append(
+                DumpTensor(
+                    dtype=DTYPES.get(number_of(fields, TYPE), "undefined"),
+                    format=FORMATS.get(code := number_of(fields, FORMAT), str(code)),
+                    shape=shape_of(fields, SHAPE),
+                    original_shape=shape_of(fields, original),
+                    data=data[at : at + size],
+                )
+            )
+            at += size
+    return tuple(found[INPUTS]), tuple(found[OUTPUTS])
+
+
+def number_of(fields: Fields, field: int) -> int:
+    """Return a number; 0 if it is left out."""
+    last = fields.get(field, [0])[-1]
+    return last if isinstance(last, int) else 0
+
+
+def text_of(fields: Fields, field: int) -> str:
+    """Return a text; none if it is left out."""
+    last = fields.get(field, [b""])[-1]
+    return last.decode(errors="replace") if isinstance(last, bytes) else ""
+
+
+def shape_of(fields: Fields, field: int) -> tuple[int, ...]:
+    """Return the sizes in a field's message."""
+    last = fields.get(field, [b""])[-1]
+    return tuple(numbers(fields_of(last).get(DIM, []))) if isinstance(last, bytes) else ()
