@@ -127,8 +127,7 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
         const GraphImpl* const data = Access::data(graph);
         require(data != nullptr && !data->model.empty(), kFailed, "graph ", id, " is empty");
         const auto session = session_of(id_);
-        session->add(id,
-                     std::make_shared<AddedGraph>(session->number, data->model, session->options, joined(options)));
+        session->add(id, std::make_shared<AddedGraph>(session->number, data->model, session->options, joined(options)));
       },
       arg("id", id));
 }

@@ -112,7 +112,7 @@ class DumpedTask final : public Task {
   void expect_replays() override { task_->expect_replays(); }
 
  private:
-  std::vector<Kept> keep_all(bool Operand::*is_wanted) {
+  std::vector<Kept> keep_all(bool Operand::* is_wanted) {
     std::vector<Kept> result;
     for (const Operand& operand : operands_of(executor_)) {
       if (operand.*is_wanted) result.push_back(keep(*operand.tensor));

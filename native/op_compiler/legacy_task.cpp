@@ -8,6 +8,7 @@
 #include "descriptors/data_buffer.h"
 #include "descriptors/tensor_desc.h"
 #include "op_compiler/legacy_description.h"
+#include "runtime/data_dump/dump.h"
 #include "runtime/memory.h"
 
 namespace opwright::legacy {
@@ -64,6 +65,9 @@ void OperatorTask::add(const aclTensorDesc* desc, const aclDataBuffer* buffer, b
     operand.what = text(is_output ? "output " : "input ", index, " of '", type_, "'");
     operand.type = desc->data_type;
     operand.is_named = !desc->name.empty();
+    operand.format = desc->format;
+    operand.sizes = desc->storage_dims.value_or(desc->dims);
+    operand.original_sizes = desc->dims;
     const size_t bytes = storage_bytes(*desc);
     const bool is_constant = !is_output && !desc->constant.empty();
     const void* const data = is_constant ? desc->constant.data() : buffer == nullptr ? nullptr : buffer->data;
@@ -122,6 +126,32 @@ void OperatorTask::check() {
 }
 
 void OperatorTask::run() {
+  const auto config = data_dump::single_operators();
+  if (config == nullptr) return compute();
+  const data_dump::Target& target = config->target;
+  std::vector<std::vector<char>> bytes;
+  auto inputs = target.inputs ? dump(/*outputs=*/false, bytes) : std::vector<data_dump::Tensor>();
+  compute();
+  auto outputs = target.outputs ? dump(/*outputs=*/true, bytes) : std::vector<data_dump::Tensor>();
+  data_dump::write_operator(target, type_.c_str(), std::move(inputs), std::move(outputs));
+}
+
+std::vector<data_dump::Tensor> OperatorTask::dump(bool outputs, std::vector<std::vector<char>>& bytes) const {
+  std::vector<data_dump::Tensor> result;
+  for (const Operand& operand : operands_) {
+    if (operand.is_output != outputs || operand.type == ACL_DT_UNDEFINED) continue;
+    const bool on_host = operand.address == nullptr;
+    const auto* const begin = static_cast<const char*>(on_host ? static_cast<const void*>(operand.copy.data())
+                                                               : memory::alias_of(operand.address));
+    // The elements of a vector stay where they are when it is moved.
+    bytes.emplace_back(begin, begin + (on_host ? operand.copy.size() : operand.touched));
+    result.push_back({operand.type, operand.format, operand.sizes, operand.original_sizes,
+                      reinterpret_cast<uint64_t>(operand.address), bytes.back().data(), bytes.back().size()});
+  }
+  return result;
+}
+
+void OperatorTask::compute() {
   std::vector<void*> addresses;
   addresses.reserve(operands_.size());
   for (Operand& operand : operands_) {

@@ -10,6 +10,7 @@
 #include "acl/acl_desc.h"
 #include "acl/acl_op.h"
 #include "op_compiler/legacy_engine.h"
+#include "runtime/data_dump/file.h"
 #include "runtime/task.h"
 
 namespace opwright::legacy {
@@ -44,7 +45,10 @@ class OperatorTask final : public Task {
     bool is_named = false;
     const void* address = nullptr;  // of device memory
     size_t touched = 0;             // bytes from there
-    std::vector<uint8_t> copy;      // of host memory
+    aclFormat format = ACL_FORMAT_ND;
+    std::vector<int64_t> sizes;           // in memory
+    std::vector<int64_t> original_sizes;  // as described
+    std::vector<uint8_t> copy;            // of host memory
   };
   // An input of which only a view is touched, given by the three inputs behind it: sizes, strides, offset.
   struct View {
@@ -54,6 +58,9 @@ class OperatorTask final : public Task {
   };
   static const View kViews[];
 
+  void compute();
+  // The inputs or outputs for a dump; `bytes` gets copies of what they hold.
+  std::vector<data_dump::Tensor> dump(bool outputs, std::vector<std::vector<char>>& bytes) const;
   std::vector<int64_t> integers(size_t input) const;
   void narrow(const View& view);
 

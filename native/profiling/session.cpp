@@ -145,19 +145,16 @@ void stop() {
   finish(all.recording, path);
 }
 
+// The session ends even if its last recording cannot be written: the next one may go elsewhere.
 void close_session() {
   State& all = state();
   {
     const std::lock_guard<std::mutex> lock(all.mutex);
     require(all.open, ACL_ERROR_UNINITIALIZE, "aclprofInit was not called");
-    if (all.folder.empty()) {
-      all.open = false;
-      return;
-    }
+    all.open = false;
+    if (all.folder.empty()) return;
   }
   stop();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  all.open = false;
 }
 
 void require_session() {

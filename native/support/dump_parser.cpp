@@ -1,6 +1,6 @@
 // native/support/dump_parser.cpp
-// libascend_dump_parser: the head of a dump file as JSON, as MindStudio's tools (msprobe, msaccucmp) read it. Every field
-// is written, enumerations are numbers, and numbers of 64 bits are texts, as protobuf's JSON has them.
+// libascend_dump_parser: the head of a dump file as JSON, as MindStudio's tools (msprobe, msaccucmp) read it. Every
+// field is written, enumerations are numbers, and numbers of 64 bits are texts, as protobuf's JSON has them.
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -31,8 +31,10 @@ struct FieldType {
 };
 
 const Message kShape{{1, "dim", Kind::kLongs}};
-const Message kOriginal{
-    {1, "name", Kind::kText}, {2, "output_index", Kind::kNumber}, {3, "data_type", Kind::kNumber}, {4, "format", Kind::kNumber}};
+const Message kOriginal{{1, "name", Kind::kText},
+                        {2, "output_index", Kind::kNumber},
+                        {3, "data_type", Kind::kNumber},
+                        {4, "format", Kind::kNumber}};
 const Message kOutput{{1, "data_type", Kind::kNumber},
                       {2, "format", Kind::kNumber},
                       {3, "shape", Kind::kMessage, &kShape},

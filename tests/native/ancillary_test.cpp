@@ -1,6 +1,11 @@
 // tests/native/ancillary_test.cpp
 // The small libraries beside libascendcl: options, system parameters, profiling, driver queries, and that everything
 // refused says so by its name.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
 #include "acl/acl_dump.h"
 #include "acl/acl_op_compiler.h"
 #include "acl/acl_prof.h"
@@ -64,6 +69,28 @@ SCENARIO(profiling_needs_a_folder_and_a_session) {
   OK(aclprofDestroyConfig(config));
   device = 99;
   CHECK(aclprofCreateConfig(&device, 1, 0, nullptr, 1) == nullptr);
+}
+
+SCENARIO(a_profile_that_cannot_be_written_ends_all_the_same) {
+  OK(aclInit(nullptr));
+  OK(aclrtSetDevice(0));
+  std::string folder = std::filesystem::temp_directory_path() / "opwright-profile-XXXXXX";
+  CHECK(mkdtemp(folder.data()) != nullptr);
+  uint32_t device = 0;
+  aclprofConfig* const config = aclprofCreateConfig(&device, 1, 0, nullptr, 1);
+  OK(aclprofInit(folder.c_str(), folder.size()));
+  OK(aclprofStart(config));
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit nothing{0, limit.rlim_max};
+  CHECK_EQ(setrlimit(RLIMIT_FSIZE, &nothing), 0);
+  REFUSED(aclprofFinalize(), ACL_ERROR_INVALID_FILE, "cannot be written");
+  CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  OK(aclprofInit(folder.c_str(), folder.size()));
+  OK(aclprofFinalize());
+  OK(aclprofDestroyConfig(config));
+  std::filesystem::remove_all(folder);
 }
 
 SCENARIO(profiler_reports_have_a_clock_and_hashes) {

@@ -1,7 +1,5 @@
 // tests/native/data_dump_test.cpp
 // Data dumps: configurations that are refused and leave nothing behind, and the files of operators and nodes.
-#include "runtime/data_dump/dump.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "acl/acl_dump.h"
 #include "nnopbase/executor.h"
+#include "runtime/data_dump/dump.h"
 #include "runtime/memory.h"
 #include "scenario.h"
 
@@ -139,7 +138,8 @@ SCENARIO(what_is_refused_is_named_and_leaves_nothing_behind) {
   REFUSED(set(R"("dump_debug": "on")"), ACL_ERROR_FEATURE_UNSUPPORTED, "dump_debug", "overflow");
   REFUSED(set(R"("dump_scene": "lite_exception")"), ACL_ERROR_FEATURE_UNSUPPORTED, "dump_scene");
   REFUSED(set(R"("dump_list": [{"opname_range": []}])"), ACL_ERROR_FEATURE_UNSUPPORTED, "opname_range", "layer");
-  REFUSED(set(R"("dump_list": [{}], "dump_mode": "both")"), ACL_ERROR_INVALID_DUMP_CONFIG, "both", "output, input, all");
+  REFUSED(set(R"("dump_list": [{}], "dump_mode": "both")"), ACL_ERROR_INVALID_DUMP_CONFIG, "both",
+          "output, input, all");
   REFUSED(set(R"("dump_list": [{}], "dump_step": "1-")"), ACL_ERROR_INVALID_DUMP_CONFIG, "dump_step", "0|2-5");
   REFUSED(set(R"("dump_list": [{}], "unheard": "1")"), ACL_ERROR_INVALID_DUMP_CONFIG, "unheard", "dump_list");
   REFUSED(set(R"("dump_list": [])"), ACL_ERROR_INVALID_DUMP_CONFIG, "nothing is to be dumped");

@@ -11,9 +11,9 @@
 #include "ge/operator.h"
 #include "ge/session.h"
 #include "ge/tensor.h"
-#include "runtime/wire.h"
 #include "graph_model.h"
 #include "runtime/error.h"
+#include "runtime/wire.h"
 #include "scenario.h"
 
 using opwright::test::kFailed;

@@ -3,6 +3,8 @@
 // make.
 #include "runtime/data_dump/dump.h"
 
+#include <cstdio>
+
 #include "acl/acl_dump.h"
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
@@ -11,13 +13,23 @@
 
 using namespace opwright;
 
+namespace {
+
+// torch_npu does not look at the status of these calls.
+aclError report(int status) {
+  if (status != ACL_SUCCESS) std::fprintf(stderr, "opwright: %s\n", recent_message().c_str());
+  return status;
+}
+
+}  // namespace
+
 aclError aclmdlInitDump() {
-  return call("aclmdlInitDump", [] { data_dump::open(); });
+  return report(call("aclmdlInitDump", [] { data_dump::open(); }));
 }
 
 // Of the graphs, those that are compiled from now on are dumped; of single operators, those that are launched.
 aclError aclmdlSetDump(const char* dumpCfgPath) {
-  return call(
+  return report(call(
       "aclmdlSetDump",
       [&] {
         require(dumpCfgPath != nullptr, ACL_ERROR_INVALID_PARAM, "parameter 'dumpCfgPath' is null");
@@ -26,7 +38,7 @@ aclError aclmdlSetDump(const char* dumpCfgPath) {
         require(dump != nullptr, ACL_ERROR_INVALID_DUMP_CONFIG, "'", dumpCfgPath, "' has no entry 'dump'");
         data_dump::set(data_dump::read_config(*dump));
       },
-      arg("dumpCfgPath", dumpCfgPath));
+      arg("dumpCfgPath", dumpCfgPath)));
 }
 
 aclError aclmdlFinalizeDump() {

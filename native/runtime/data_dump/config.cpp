@@ -98,7 +98,8 @@ Model model_of(const json::Value& entry) {
       require(value.list() != nullptr, kWrong, "'layer' has to be a list of names");
       for (const json::Value& name : *value.list()) model.layers.push_back(text_of(name, "layer"));
     } else {
-      fail(ACL_ERROR_FEATURE_UNSUPPORTED, "'", key, "' of 'dump_list' is not available; there are model_name and layer");
+      fail(ACL_ERROR_FEATURE_UNSUPPORTED, "'", key,
+           "' of 'dump_list' is not available; there are model_name and layer");
     }
   }
   return model;
@@ -114,8 +115,8 @@ std::vector<Model> models_of(const json::Value& dump) {
 }
 
 void check_keys(const json::Value& dump) {
-  static const std::vector<std::string> kKnown{"dump_path", "dump_list", "dump_step",     "dump_mode",     "dump_data",
-                                               "dump_level", "dump_op_switch", "quant_dumpable"};
+  static const std::vector<std::string> kKnown{"dump_path", "dump_list",  "dump_step",      "dump_mode",
+                                               "dump_data", "dump_level", "dump_op_switch", "quant_dumpable"};
   for (const auto& [key, value] : *dump.object()) {
     const auto missing = std::find_if(kUnavailable.begin(), kUnavailable.end(),
                                       [&, &name = key](const Unavailable& each) { return name == each.key; });

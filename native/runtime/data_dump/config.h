@@ -32,8 +32,8 @@ struct Config {
 // `folder`, which has to exist and be writable, and in it a name for the present time. Throws Error(code).
 std::string folder_for_now(const std::string& folder, int code);
 
-// Reads the value of "dump". What the twin does not dump is refused by its name with ACL_ERROR_FEATURE_UNSUPPORTED, what
-// cannot be with ACL_ERROR_INVALID_DUMP_CONFIG.
+// Reads the value of "dump". What the twin does not dump is refused by its name with ACL_ERROR_FEATURE_UNSUPPORTED,
+// what cannot be with ACL_ERROR_INVALID_DUMP_CONFIG.
 Config read_config(const json::Value& dump);
 
 }  // namespace opwright::data_dump

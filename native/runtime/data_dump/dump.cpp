@@ -46,10 +46,15 @@ struct Where {
   int32_t stream;
 };
 
-Where here() {
+// A graph that runs on its caller's thread has no stream, and may have no device.
+Where here() noexcept {
   const Stream* const stream = Stream::current();
   if (stream != nullptr) return {stream->device(), stream->id()};
-  return {current_device().id(), 0};
+  try {
+    return {current_device().id(), 0};
+  } catch (const Error&) {
+    return {0, 0};
+  }
 }
 
 uint64_t next_task() noexcept {
@@ -146,7 +151,7 @@ void write_operator(const Target& target, const char* function, std::vector<Tens
 
 }  // namespace opwright::data_dump
 
-using namespace opwright;  // NOLINT: the definitions of this library's C interface
+using namespace opwright;             // NOLINT: the definitions of this library's C interface
 using namespace opwright::data_dump;  // NOLINT
 
 const char* opwright_dump_plan(const char* graph) {

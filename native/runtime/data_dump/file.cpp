@@ -74,9 +74,15 @@ uint64_t format_of(aclFormat format) {
 
 const char* format_name(aclFormat format) {
   static const std::map<int, const char*> kNames{
-      {ACL_FORMAT_NCHW, "NCHW"},         {ACL_FORMAT_NHWC, "NHWC"},       {ACL_FORMAT_NC1HWC0, "NC1HWC0"},
-      {ACL_FORMAT_FRACTAL_Z, "FRACTAL_Z"}, {ACL_FORMAT_HWCN, "HWCN"},     {ACL_FORMAT_NDHWC, "NDHWC"},
-      {ACL_FORMAT_FRACTAL_NZ, "FRACTAL_NZ"}, {ACL_FORMAT_NCDHW, "NCDHW"}, {ACL_FORMAT_NDC1HWC0, "NDC1HWC0"},
+      {ACL_FORMAT_NCHW, "NCHW"},
+      {ACL_FORMAT_NHWC, "NHWC"},
+      {ACL_FORMAT_NC1HWC0, "NC1HWC0"},
+      {ACL_FORMAT_FRACTAL_Z, "FRACTAL_Z"},
+      {ACL_FORMAT_HWCN, "HWCN"},
+      {ACL_FORMAT_NDHWC, "NDHWC"},
+      {ACL_FORMAT_FRACTAL_NZ, "FRACTAL_NZ"},
+      {ACL_FORMAT_NCDHW, "NCDHW"},
+      {ACL_FORMAT_NDC1HWC0, "NDC1HWC0"},
   };
   const auto it = kNames.find(format);
   return it == kNames.end() ? "ND" : it->second;
@@ -269,8 +275,8 @@ void add_rows(std::string& table, const char* kind, const std::vector<Tensor>& t
     const Tensor& tensor = tensors[i];
     std::string shape;
     for (const int64_t size : tensor.sizes) shape += text(shape.empty() ? "" : "x", size);
-    table += text(kind, ',', i, ',', tensor.bytes, ',', type_of(tensor.dtype).name, ',', format_name(tensor.format), ',',
-                  shape, ',', cells_of(tensor), '\n');
+    table += text(kind, ',', i, ',', tensor.bytes, ',', type_of(tensor.dtype).name, ',', format_name(tensor.format),
+                  ',', shape, ',', cells_of(tensor), '\n');
   }
 }
 
@@ -295,8 +301,7 @@ void write_bytes(const std::filesystem::path& path, const std::string& content) 
 }  // namespace
 
 std::string in_file_names(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char each) { return std::strchr("./\\ ", each) != nullptr; }, '_');
+  std::replace_if(name.begin(), name.end(), [](char each) { return std::strchr("./\\ ", each) != nullptr; }, '_');
   return name;
 }
 
