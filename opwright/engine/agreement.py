@@ -131,11 +131,24 @@ def names_of(
     """Return what the names of sizes stand for; the inputs of the graph have them."""
     known: dict[str, int] = {}
     for node in graph.of_type(*INPUTS):
-        tensor = value_of(Source(node.name, 0))
         for said in meta_outputs(node.rule)[:1]:
+            tensor = value_of(noted_for(graph, node, said))
             if said is not None and tensor is not None and len(said[0]) == tensor.dim():
                 known.update(zip(said[0], tensor.shape, strict=True))
     return {name: value for name, value in known.items() if name.isidentifier()}
+
+
+def noted_for(graph: GeGraph, node: Node, said: object) -> Source:
+    """Return the tensor whose sizes TorchAir noted at an input.
+
+    At an input that it transposes first, TorchAir notes the sizes behind the transposition.
+    """
+    source = Source(node.name, 0)
+    for reader in graph.of_type("Transpose"):
+        reads = any(each == source for _, each in reader.inputs)
+        if reads and meta_outputs(reader.rule)[:1] == [said]:
+            return Source(reader.name, 0)
+    return source
 
 
 def differing(
