@@ -1,11 +1,33 @@
 // native/support/dump.cpp
 // libascend_dump, dumping the arguments of operators: refused.
+#include <atomic>
+#include <cstdio>
+
 #include "acl/acl_dump.h"
 #include "runtime/call.h"
 
-#define OPWRIGHT_REFUSE_DUMP(NAME, PARAMS) \
-  OPWRIGHT_REFUSE(aclError, NAME, PARAMS,  \
-                  "operators' arguments cannot be dumped; `opwright run --trace FILE` records every call instead")
+namespace {
 
-OPWRIGHT_REFUSE_DUMP(aclopStartDumpArgs, (uint32_t, const char*))
-OPWRIGHT_REFUSE_DUMP(aclopStopDumpArgs, (uint32_t))
+constexpr const char* kWhy =
+    "operators' arguments cannot be dumped; `opwright run --trace FILE` records every call instead";
+
+// TorchAir dumps arguments to compile static kernels for them (static_kernel_compile). It says that it begins, ignores
+// this refusal, and then finds nothing to compile, without a word.
+void say_that_nothing_is_compiled() {
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  if (said.test_and_set()) return;
+  std::fputs(
+      "opwright: static_kernel_compile: no static kernel is compiled or installed. The twin's kernels serve every "
+      "shape, and graphs run with these.\n",
+      stderr);
+}
+
+}  // namespace
+
+OPWRIGHT_MARK_REFUSED(aclopStartDumpArgs);
+extern "C" OPWRIGHT_API aclError aclopStartDumpArgs(uint32_t, const char*) {
+  say_that_nothing_is_compiled();
+  return static_cast<aclError>(::opwright::refuse("aclopStartDumpArgs", kWhy, ACL_ERROR_FEATURE_UNSUPPORTED));
+}
+
+OPWRIGHT_REFUSE(aclError, aclopStopDumpArgs, (uint32_t), kWhy)
