@@ -10,6 +10,7 @@ import torch
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
 from opwright.engine.errors import KernelArgumentError
+from opwright.engine.four_bits import FOUR_BITS
 from opwright.twin.kernels.dtypes import FROM_RUNTIME, RUNTIME_CODES
 
 __all__ = ["RUNTIME_CODES", "from_proto", "from_runtime"]
@@ -42,13 +43,15 @@ def from_proto(number: int) -> torch.dtype | None:
 
 
 def from_runtime(number: int, *, where: str) -> torch.dtype:
-    """Return torch's dtype for a number of ge::DataType.
+    """Return torch's dtype for a number of ge::DataType, or the one that stands for it in a graph.
 
     Raises
     ------
     KernelArgumentError
         OPW-N003.
     """
+    if number in FOUR_BITS:
+        return FOUR_BITS[number]
     if number not in FROM_RUNTIME:
         names = {code: f"dtype {name}" for name, code in DTYPE_NUMBERS.items()}
         raise KernelArgumentError(

@@ -118,3 +118,58 @@ def test_more_choices_than_experts_are_refused(name: str) -> None:
 def test_no_choice_is_empty() -> None:
     outputs = call("MoeGatingTopKSoftmax", torch.randn(2, 8), k=0)
     assert [tuple(output.shape) for output in outputs] == [(2, 0)] * 3
+
+
+# x float16 rows, i int32 experts of each row, w float16 weights of these.
+ROUTES = {
+    "expand": """lambda x, i, w: torch_npu.npu_moe_init_routing(
+        x, torch.arange(i.numel(), device="npu").int().view(2, -1).t().contiguous(), i, 99
+    )""",
+    "expand_counted": """lambda x, i, w: torch_npu.npu_moe_init_routing_v2(
+        x, i, active_num=i.numel(), expert_num=4, expert_tokens_num_type=1,
+        expert_tokens_num_flag=True, active_expert_range=[0, 4]
+    )[:3]""",
+    "expand_quantized": """lambda x, i, w: torch_npu.npu_moe_init_routing_v2(
+        x, i, active_num=i.numel(), expert_num=4, expert_tokens_num_type=1,
+        expert_tokens_num_flag=True, quant_mode=1, active_expert_range=[0, 4]
+    )""",
+    "expand_padded": """lambda x, i, w: torch_npu.npu_moe_init_routing_v2(
+        x, i, expert_num=4, expert_capacity=3, drop_pad_mode=1, expert_tokens_num_type=1,
+        expert_tokens_num_flag=True, active_expert_range=[0, 4]
+    )[:3]""",
+    "gather": """lambda x, i, w: torch_npu.npu_moe_finalize_routing(
+        torch.cat([x, x]), x, None, x[:4], w,
+        torch.arange(i.numel(), device="npu").int(), i
+    )""",
+    "gather_plainly": """lambda x, i, w: torch_npu.npu_moe_finalize_routing(
+        torch.cat([x, x]), None, None, None, w,
+        torch.arange(i.numel(), device="npu").int(), None, drop_pad_mode=2
+    )""",
+    "count": """lambda x, i, w: torch_npu.npu_moe_compute_expert_tokens(
+        i.flatten().sort().values, 4
+    )""",
+    "from_ranks": """lambda x, i, w: torch_npu.npu_moe_re_routing(
+        x[:4], torch.ones(2, 2, dtype=torch.int32, device="npu"), per_token_scales=w[:4, 0].float()
+    )""",
+    "balance": """lambda x, i, w: torch_npu.npu_moe_update_expert(
+        i, torch.tensor([[1, 3, 0], [2, 1, 2], [1, 0, 0], [1, 2, 0]], device="npu").int(),
+        local_rank_id=0, world_size=2
+    )[0]""",
+}
+ROWS = """[
+    [torch.randn(rows, 8).half(), torch.randint(0, 4, (rows, 2), dtype=torch.int32),
+     torch.rand(rows, 2).half()]
+    for rows in (6, 4, 9)
+]"""
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["static", "dynamic"])
+def routes(request: pytest.FixtureRequest) -> dict[str, str]:
+    return errors(ROUTES, arguments=ROWS, dynamic=request.param)
+
+
+@pytest.mark.twin
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROUTES)
+def test_compiled_routes_answer_what_eager_answers(routes: dict[str, str], name: str) -> None:
+    assert routes[name] == ""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import torch
 
 from opwright.engine.dtypes import from_runtime
+from opwright.engine.four_bits import is_four_bits, pack, unpack
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.kernels.elementwise import unary
 from opwright.engine.table import kernel
 
 FLOAT = 0
 INT32 = 3
 COMPLEX64 = 16
+PREFETCH = 6  # of Cmo
 
 kernel("OnesLike")(unary(torch.ones_like))
 kernel("ZerosLike")(unary(torch.zeros_like))
@@ -85,7 +88,13 @@ def cast(x: torch.Tensor, *, dst_type: int, truncate: bool = False) -> torch.Ten
 def bitcast(x: torch.Tensor, *, type: int, keep_dim: bool = False) -> torch.Tensor:  # noqa: A002
     """Read the bytes as another dtype: the last axis becomes longer or shorter."""
     del keep_dim  # how the descriptor says it; the bytes are the same
-    return x.view(from_runtime(type, where="Bitcast")).clone()
+    dtype = from_runtime(type, where="Bitcast")
+    if is_four_bits(dtype) and dtype == x.dtype:
+        return x
+    as_bytes = pack(x) if is_four_bits(x.dtype) else x
+    if is_four_bits(dtype):
+        return unpack(as_bytes.contiguous().view(torch.uint8), dtype)
+    return as_bytes.view(dtype).clone()
 
 
 @kernel("Identity", "TensorMove", "Snapshot", "StopGradient")
@@ -116,6 +125,20 @@ def assign(
 @kernel("NoOp")
 def no_op() -> tuple[torch.Tensor, ...]:
     """Only be waited for."""
+    return ()
+
+
+@kernel("Cmo")
+def cmo(
+    src: torch.Tensor,
+    *,
+    max_size: int,
+    type: int = PREFETCH,  # noqa: A002
+    offset: int = 0,
+) -> tuple[torch.Tensor, ...]:
+    """Prefetch into the NPU's cache, which a CPU's memory does not have: no value depends on it."""
+    del src, max_size, offset
+    require_one_of("type", type, PREFETCH)
     return ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from opwright.engine.aclnn_call import New, call_aclnn
 from opwright.engine.table import kernel
 
 LAST = (-1,)
@@ -59,3 +60,20 @@ def log_softmax_grad(
 ) -> torch.Tensor:
     """Gradient of LogSoftmaxV2 from its result."""
     return grad - x.exp() * grad.sum(axis, keepdim=True)
+
+
+@kernel("MaskedSoftmaxWithRelPosBias")
+def masked_softmax_with_rel_pos_bias(
+    x: torch.Tensor,
+    atten_mask: torch.Tensor | None = None,
+    relative_pos_bias: torch.Tensor | None = None,
+    *,
+    scale_value: float = 1.0,
+    inner_precision_mode: int = 0,
+) -> tuple[torch.Tensor, ...]:
+    """Softmax of scaled scores in windows of an image, with a mask and a bias."""
+    return call_aclnn(
+        "MaskedSoftmaxWithRelPosBias",
+        *(x, atten_mask, relative_pos_bias, scale_value, inner_precision_mode),
+        New(x.shape, x.dtype),
+    )

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,7 +27,7 @@ from opwright.twin.kernels.registry import Registration, registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["compiled_kernel", "parameters_of"]
+__all__ = ["CompiledKernelError", "Packed", "call", "compiled_kernel", "parameters_of"]
 
 # OPWRIGHT_KERNEL exports the text of its parameters under this name.
 PARAMETERS = "opwright_parameters_"
@@ -66,6 +68,23 @@ ARRAYS: Mapping[CType, tuple[str, Any]] = {
     CType.FLOAT_ARRAY: ("aclCreateFloatArray", ctypes.c_float),
     CType.BOOL_ARRAY: ("aclCreateBoolArray", ctypes.c_bool),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A contiguous tensor of a dtype that torch does not have.
+
+    Parameters
+    ----------
+    memory
+        Its bytes.
+    code
+        The dtype's number in CANN.
+    """
+
+    memory: torch.Tensor
+    shape: tuple[int, ...]
+    code: int
 
 
 class CompiledKernelError(OpwrightError):
@@ -245,10 +264,12 @@ class Passing:
             return self.make(creator, (element * len(value))(*value), ctypes.c_uint64(len(value)))
         return self.CONVERSIONS[ctype](self, value)
 
-    def tensor(self, value: torch.Tensor | None) -> ctypes.c_void_p:
+    def tensor(self, value: torch.Tensor | Packed | None) -> ctypes.c_void_p:
         """Describe a CPU tensor; none is null."""
         if value is None:
             return ctypes.c_void_p()
+        if isinstance(value, Packed):
+            return self.packed(value)
         rank = value.dim()
         sizes = (ctypes.c_int64 * rank)(*value.shape)
         strides = (ctypes.c_int64 * rank)(*value.stride())
@@ -259,6 +280,20 @@ class Passing:
             *(strides, ctypes.c_int64(int(value.storage_offset()))),
             *(ctypes.c_int32(FORMAT_ND), storage, ctypes.c_uint64(1)),
             ctypes.c_void_p(value.untyped_storage().data_ptr()),
+        )
+
+    def packed(self, value: Packed) -> ctypes.c_void_p:
+        """Describe a contiguous tensor whose dtype torch does not have."""
+        rank = len(value.shape)
+        sizes = (ctypes.c_int64 * rank)(*value.shape)
+        inner = [math.prod(value.shape[axis + 1 :]) for axis in range(rank)]
+        count = (ctypes.c_int64 * 1)(math.prod(value.shape))
+        return self.make(
+            "aclCreateTensor",
+            *(sizes, ctypes.c_uint64(rank), ctypes.c_int32(value.code)),
+            *((ctypes.c_int64 * rank)(*inner), ctypes.c_int64(0)),
+            *(ctypes.c_int32(FORMAT_ND), count, ctypes.c_uint64(1)),
+            ctypes.c_void_p(value.memory.data_ptr()),
         )
 
     def scalar(self, value: complex) -> ctypes.c_void_p:
