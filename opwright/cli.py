@@ -246,10 +246,32 @@ def coverage(
             help="List the functions that are implemented, refused or absent.",
         ),
     ] = None,
+    graphs: Annotated[
+        bool,
+        typer.Option(
+            "--graphs",
+            help="List the operators that run in eager mode and not in max-autotune's graphs, "
+            "or the reverse.",
+        ),
+    ] = False,
 ) -> None:
     """Count the functions of CANN that torch_npu needs: implemented, refused, absent."""
-    from opwright.twin.coverage import check_status, measure, to_json, to_text
+    from opwright.twin.coverage import (
+        check_status,
+        differences_to_json,
+        measure,
+        measure_graphs,
+        to_json,
+        to_text,
+    )
 
+    if graphs:
+        differences = measure_graphs()
+        if as_json:
+            typer.echo(differences_to_json(differences))
+        for each in () if as_json else differences:
+            typer.echo(f"{each.runs} only  {each.operator}  lacks {', '.join(each.missing)}")
+        return
     wanted: Status | None = None if status is None else check_status(status)
     functions = measure()
     if as_json:

@@ -124,7 +124,11 @@ VERBS = {
         examples=("opwright twin env", 'eval "$(opwright twin env --shell --devices 4)"')
     ),
     "twin coverage": Verb(
-        examples=("opwright twin coverage", "opwright twin coverage --list absent")
+        examples=(
+            "opwright twin coverage",
+            "opwright twin coverage --list absent",
+            "opwright twin coverage --graphs",
+        )
     ),
     "kernels build": Verb(
         examples=("opwright kernels build kernels.py", "opwright kernels build mul.cpp --out opp")

@@ -15,9 +15,10 @@ from opwright.twin.text import rendered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from opwright.twin.coverage.graphs import Difference
     from opwright.twin.coverage.ledger import Function, Status
 
-__all__ = ["to_json", "to_text"]
+__all__ = ["differences_to_json", "to_json", "to_text"]
 
 
 def to_text(functions: Sequence[Function]) -> str:
@@ -40,3 +41,8 @@ def to_json(functions: Sequence[Function], only: Status | None) -> str:
     return json.dumps(
         {"counts": {status: totals[status] for status in STATUSES}, "functions": listed}, indent=2
     )
+
+
+def differences_to_json(differences: Sequence[Difference]) -> str:
+    """Return the operators that run in eager mode or in graphs only."""
+    return json.dumps({"operators": [asdict(each) for each in differences]}, indent=2)

@@ -1,0 +1,88 @@
+"""Operators that run in eager mode run in max-autotune's graphs, and the reverse.
+
+only_one_way.toml holds those of which it is not so, with reasons. One that is not in it fails the
+test, and so does one that is in it and runs both ways.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+from opwright.twin.coverage.converters import Converter, read_converters
+from opwright.twin.coverage.graphs import Difference, compare, eager_calls, measure_graphs
+
+LEDGER = Path(__file__).parent / "only_one_way.toml"
+SOURCE = """
+@register_fx_node_ge_converter(torch.ops.aten.relu.default)
+def convert_relu(x):
+    return clip(x) if x.rank else custom_op("Relu", inputs={"x": x}, outputs=["y"])
+
+def clip(x):
+    return ge.ClipByValue(ge.Identity(x), 0, 1)
+
+def convert_both(x):
+    raise RuntimeError("not supported")
+
+register_fx_node_ge_converter(torch.ops.aten.abs.default)(convert_both)
+
+@unrelated(torch.ops.aten.neg.default)
+def convert_neg(x):
+    return ge.Neg(x)
+"""
+
+
+def test_operators_run_both_ways_or_the_ledger_says_why() -> None:
+    groups = tomllib.loads(LEDGER.read_text(encoding="utf-8"))
+    expected = {
+        (way, name)
+        for way in ("eager", "graph")
+        for group in groups.get(way, [])
+        for name in group["operators"]
+    }
+    found = {(each.runs, each.operator): each.missing for each in measure_graphs()}
+    unexpected = [
+        f"{name} runs in {way} only: no {', '.join(found[way, name])}"
+        for way, name in sorted(found.keys() - expected)
+    ]
+    settled = [
+        f"{name}: the ledger says that it runs in {way} only"
+        for way, name in sorted(expected - found.keys())
+    ]
+    assert not unexpected + settled, "\n".join(unexpected + settled)
+
+
+def test_converters_make_the_types_of_the_functions_that_they_call() -> None:
+    found = read_converters([ast.parse(SOURCE)], {"ClipByValue", "Identity", "Neg", "Relu"})
+    assert found == (
+        Converter(operator="aten.abs.default", types=()),
+        Converter(operator="aten.relu.default", types=("ClipByValue", "Identity", "Relu")),
+    )
+
+
+def converter(name: str, *types: str) -> Converter:
+    return Converter(operator=name, types=types)
+
+
+def test_both_ways_are_compared() -> None:
+    found = [
+        converter("npu.both.default", "A", "Data"),
+        converter("npu.eager_.default", "A", "B"),
+        converter("npu.graph_functional.default", "A"),
+        converter("npu.none.default", "B"),
+        converter("npu.composite.default", "B"),
+        converter("npu.refused.default"),
+    ]
+    calls = {"both": ("f", "g"), "eager": ("f",), "graph": ("g",), "none": ("g",)}
+    assert list(compare(found, calls, computed={"A"}, implemented={"f"})) == [
+        Difference(operator="npu.eager_.default", runs="eager", missing=("B",)),
+        Difference(operator="npu.graph_functional.default", runs="graph", missing=("g",)),
+        Difference(operator="npu.composite.default", runs="eager", missing=("B",)),
+    ]
+
+
+def test_the_table_of_eager_calls_has_functions_of_cann() -> None:
+    calls = eager_calls()
+    assert calls["add"] == ("aclnnAdd", "aclnnAddV3", "aclnnAdds")
+    assert all(name.startswith("aclnn") for functions in calls.values() for name in functions)
