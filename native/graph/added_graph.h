@@ -28,6 +28,7 @@ class Program {
 
   uint64_t id() const noexcept { return answer_.program; }
   const std::vector<Answer::Output>& outputs() const noexcept { return answer_.outputs; }
+  bool launches() const noexcept { return answer_.launches; }
 
  private:
   const Answer answer_;

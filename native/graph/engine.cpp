@@ -59,7 +59,11 @@ void opwright_engine_compiled(void* answer, int32_t is_static, int32_t is_fixed,
   result.output_count = output_count;
 }
 
-void opwright_engine_program(void* answer, uint64_t program) { static_cast<Answer*>(answer)->program = program; }
+void opwright_engine_program(void* answer, uint64_t program, int32_t launches) {
+  auto& result = *static_cast<Answer*>(answer);
+  result.program = program;
+  result.launches = launches != 0;
+}
 
 void opwright_engine_output(void* answer, int32_t dtype, int64_t rank, const int64_t* sizes, uint64_t bytes) {
   static_cast<Answer*>(answer)->outputs.push_back({static_cast<ge::DataType>(dtype), {sizes, sizes + rank}, bytes});

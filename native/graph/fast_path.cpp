@@ -77,7 +77,7 @@ void execute(const ge::Session& session, uint32_t id, void* stream, const std::v
   std::vector<WantedRuntimeTensor> wanted(outputs.begin(), outputs.end());
   std::vector<Wanted*> pointers;
   for (WantedRuntimeTensor& each : wanted) pointers.push_back(&each);
-  start(*stream_of(stream), *graph, std::move(given), pointers, data->allocator(stream));
+  start(stream, *graph, std::move(given), pointers, data->allocator(stream));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "graph/custom/call.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 
@@ -29,6 +30,7 @@ class RunTask final : public Task {
     check(answer);
   }
   const char* name() const noexcept override { return "ge::Session::RunGraph"; }
+  bool launches() const noexcept { return program_->launches(); }
   const char* capture_obstacle() const noexcept override {
     return "a graph of the graph engine is no sequence of launches; use one of the two graph modes";
   }
@@ -71,10 +73,9 @@ void give_memory(Wanted& wanted, const Answer::Output& output, size_t index, boo
   wanted.describe(output, on_host);
 }
 
-}  // namespace
-
-TaskPtr prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs, bool on_host,
-                const std::shared_ptr<ge::Allocator>& allocator) {
+// Finds the program for a run, gives outputs memory where they have none, and makes the task.
+std::unique_ptr<RunTask> prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
+                                 bool on_host, const std::shared_ptr<ge::Allocator>& allocator) {
   std::shared_ptr<const Program> program = graph.program(inputs);
   const std::vector<Answer::Output>& computed = program->outputs();
   require(outputs.size() == computed.size(), kFailed, "the graph has ", computed.size(), " outputs, but there are ",
@@ -87,15 +88,31 @@ TaskPtr prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>
   return std::make_unique<RunTask>(std::move(program), std::move(inputs), std::move(results));
 }
 
-void start(Stream& stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
+}  // namespace
+
+void run(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs) {
+  const auto task = prepare(graph, std::move(inputs), outputs, /*on_host=*/true, nullptr);
+  const LaunchStream launches(nullptr);
+  task->run();
+}
+
+void start(void* handle, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
            const std::shared_ptr<ge::Allocator>& allocator) {
-  stream.submit(prepare(graph, std::move(inputs), outputs, /*on_host=*/false, allocator));
+  const std::shared_ptr<Stream> stream = stream_of(handle);
+  auto task = prepare(graph, std::move(inputs), outputs, /*on_host=*/false, allocator);
+  if (task->launches() && stream->sink() == nullptr) {
+    synchronize(*stream, std::nullopt);
+    const LaunchStream launches(handle);
+    task->run();
+    return;
+  }
+  stream->submit(std::move(task));
   const bool any_on_host = std::any_of(outputs.begin(), outputs.end(), [](const Wanted* wanted) {
     return wanted->data() != nullptr && !memory::is_device_address(wanted->data());
   });
   if (!any_on_host) return;
-  stream.wait(std::nullopt);
-  if (const auto failure = stream.take_failure()) fail(failure->code, failure->text);
+  stream->wait(std::nullopt);
+  if (const auto failure = stream->take_failure()) fail(failure->code, failure->text);
 }
 
 }  // namespace opwright::graph

@@ -26,12 +26,13 @@ class Wanted {
   virtual void describe(const Answer::Output& output, bool on_host) = 0;
 };
 
-// Finds the program for a run, gives outputs memory where they have none, and makes the task.
-TaskPtr prepare(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs, bool on_host,
-                const std::shared_ptr<ge::Allocator>& allocator);
+// Runs a graph at once, on the calling thread. The outputs come in host memory.
+void run(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs);
 
-// Enqueues a run. Outputs in host memory are there when this returns, as nobody could tell when they are otherwise.
-void start(Stream& stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
+// Enqueues a run on a stream. Outputs in host memory are there when this returns, as nobody could tell when they are
+// otherwise. A graph whose operators launch their work on the stream themselves runs at once: as a task of the stream
+// it would wait for tasks behind it.
+void start(void* stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
            const std::shared_ptr<ge::Allocator>& allocator);
 
 }  // namespace opwright::graph

@@ -153,7 +153,7 @@ Status Session::RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::ve
       [&] {
         const auto graph = session_of(id_)->find(id);
         with_tensors(*graph, inputs, outputs, [&](RunTensors given, const std::vector<Wanted*>& wanted) {
-          prepare(*graph, std::move(given), wanted, /*on_host=*/true, nullptr)->run();
+          opwright::graph::run(*graph, std::move(given), wanted);
         });
       },
       arg("id", id));
@@ -167,7 +167,7 @@ Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::ve
         const auto session = session_of(id_);
         const auto graph = session->find(id);
         with_tensors(*graph, inputs, outputs, [&](RunTensors given, const std::vector<Wanted*>& wanted) {
-          start(*opwright::stream_of(stream), *graph, std::move(given), wanted, session->allocator(stream));
+          start(stream, *graph, std::move(given), wanted, session->allocator(stream));
         });
       },
       arg("id", id), arg("stream", stream));

@@ -59,6 +59,8 @@ TENSOR_TYPE = re.compile(
     r"(?:::?\s*(?P<set>\w+)\s*(?:\(\s*\))?|(?:::)?\s*[({](?P<members>.*)[)}])",
     re.DOTALL,
 )
+# Sets of a kind, as TorchAir writes them for operators that it makes itself.
+KIND_TYPE = re.compile(r"(?:\w+::)*(?P<set>(?:Bool|Float|Int|String)TensorType)\(\)")
 LIST_TYPE = re.compile(r"(?:\w+::)*ListTensorType\s*\((?P<inner>.*)\)", re.DOTALL)
 DTYPE = re.compile(r"(?:\w+::)*(DT_\w+)")
 # Shapes that graph/types.h names.
@@ -171,6 +173,8 @@ def tensor_type(text: str, call: Call, *, where: str) -> tuple[str, ...]:
     """Read the dtypes that a TensorType names."""
     if text in {"", "TensorType", "TensorType()", "TensorType({})"}:
         return ()
+    if kind := KIND_TYPE.fullmatch(text):
+        return (kind["set"],)
     match = TENSOR_TYPE.fullmatch(text)
     if match is None:
         raise not_dtypes(text, call, where=where)

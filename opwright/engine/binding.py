@@ -136,7 +136,7 @@ def attributes_of(node: Node, kernel: Kernel) -> Mapping[str, object]:
 
 def values_of(
     node: Node, name: str, passing: Passing, tensor: torch.Tensor | None
-) -> list[int] | int:
+) -> list[int] | float | str:
     """Return the values of an input on the host."""
     if tensor is None:
         raise KernelArgumentError(
@@ -144,7 +144,11 @@ def values_of(
             got=f"input '{name}' computed on the device",
             allowed=["a constant, a host input, or a value that follows from shapes"],
         )
-    values = [int(value) for value in tensor.flatten().tolist()]
+    if passing.takes is Takes.TEXT:
+        return bytes(tensor.tolist()).partition(b"\0")[0].decode(errors="replace")
+    values = tensor.flatten().tolist()
+    if passing.takes is not Takes.NUMBER:
+        values = [int(value) for value in values]
     if passing.takes is Takes.VALUES:
         return values
     if len(values) != 1:

@@ -114,7 +114,11 @@ def connect(_argument: str) -> None:
         ctypes.c_int32,
         ctypes.c_uint64,
     )
-    native.opwright_engine_program.argtypes = (ctypes.c_void_p, ctypes.c_uint64)
+    native.opwright_engine_program.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_uint64,
+        ctypes.c_int32,
+    )
     native.opwright_engine_output.argtypes = (
         ctypes.c_void_p,
         ctypes.c_int32,
@@ -247,7 +251,7 @@ def prepare(handle: int, views: Sequence[EngineTensor], count: int, answer: int)
             runner = compiled.specialize(inputs)
         number = next(numbers)
         runners[number] = runner
-        library().opwright_engine_program(answer, number)
+        library().opwright_engine_program(answer, number, int(compiled.launches))
         answer_outputs(answer, runner)
 
     reporting(answer, body)

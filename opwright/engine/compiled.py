@@ -102,9 +102,12 @@ class CompiledGraph:
         self.inputs = inputs_of(graph)
         self.lock = threading.Lock()
         self.runners: OrderedDict[object, Runner] = OrderedDict()
-        for node in graph.nodes:
-            if node.type not in (*INPUTS, *VARIABLES, *CONSTANTS, OUTPUT):
-                kernel_of(node)
+        computed = [
+            kernel_of(node)
+            for node in graph.nodes
+            if node.type not in (*INPUTS, *VARIABLES, *CONSTANTS, OUTPUT)
+        ]
+        self.launches = any(kernel.launches for kernel in computed)
 
     @property
     def is_static(self) -> bool:

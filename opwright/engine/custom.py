@@ -63,6 +63,8 @@ class Served:
         What the kernel takes, and what is passed for it.
     facts
         Of an operator of the kit.
+    leaves_out
+        An output of which nobody says the shape is not wanted: the kernel gets null for it.
     """
 
     prototype: Prototype
@@ -70,10 +72,11 @@ class Served:
     slots: tuple[Slot, ...]
     registration: Registration
     facts: OperatorFacts | None = None
+    leaves_out: bool = False
 
 
 def served(op_type: str) -> Served | None:
-    """Return the user's kernel for an operator type: one in Python, else one in C++."""
+    """Return what serves an operator type: the user's kernel in Python, in C++, or libopapi."""
     for found in candidates():
         if found.prototype.op_type == op_type:
             return found
@@ -81,7 +84,9 @@ def served(op_type: str) -> Served | None:
 
     compiled = compiled_kernel(f"{PREFIX}{op_type}")
     if compiled is None:
-        return None
+        from opwright.engine.library_functions import library_served  # noqa: PLC0415 - its rows need prototypes, which this module has some of
+
+        return library_served(op_type)
     return next(declared(compiled), None) or of_signature(compiled)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -11,14 +11,14 @@ from opwright.declare.schema import Base
 from opwright.engine import custom
 from opwright.engine.dtypes import RUNTIME_CODES
 from opwright.engine.errors import KernelArgumentError, MetaError
-from opwright.engine.inference_rule import infer
+from opwright.engine.inference_rule import inferred_specs
 from opwright.engine.reference_call import NodeCall, OutputSpec, call_reference
 from opwright.engine.specs import Spec, spec_of, spec_text
 from opwright.engine.table import Kernel, Passing, Takes
 from opwright.twin.kernels.dtypes import FROM_RUNTIME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from opwright.aclnn.prototype import Attribute, Port
     from opwright.engine.custom import Served
@@ -155,6 +155,9 @@ def outputs_of(
         meta = inferred[index] if inferred else None
         where = f"{node}, output '{output.name}'"
         own = spec_of(written) if isinstance(written, torch.Tensor) else ruled.get(port)
+        if own is None and meta is None and kernel.leaves_out:
+            specs.append(OutputSpec(port=port, shape=(), dtype=0, absent=True))
+            continue
         spec = agreed(own, meta, output.dtype, where=where)
         check_dtype(kernel, port, spec[1], inputs, where=where)
         specs.append(
@@ -230,33 +233,6 @@ def port_of(kernel: Served, name: str, node: Node) -> str:
     if [port for port in ports if port not in read] == ["out"] and len(node.outputs) == 1:
         return "out"
     raise KernelArgumentError(where=str(node), got=f"an output '{name}'", allowed=list(ports))
-
-
-def inferred_specs(node: Node, inputs: Mapping[str, object]) -> Sequence[Spec | None]:
-    """Return what TorchAir's inference rule says of the outputs; nothing without one."""
-    if not node.rule:
-        return []
-    shapes: list[tuple[int, ...] | None] = []
-    values: list[Sequence[int] | None] = []
-    seen: dict[str, int] = {}
-    for name, source in node.inputs:
-        value = inputs.get(name)
-        if value is None and isinstance(
-            found := inputs.get(stem := name.rstrip("0123456789")), list
-        ):
-            index = seen[stem] = seen.get(stem, -1) + 1
-            value = found[index] if index < len(found) else None
-        tensor = value if source is not None and isinstance(value, torch.Tensor) else None
-        shapes.append(None if tensor is None else tuple(tensor.shape))
-        values.append(values_of(tensor))
-    return infer(node.rule, shapes, values, where=str(node))
-
-
-def values_of(tensor: torch.Tensor | None) -> Sequence[int] | None:
-    """Return the values of a tensor that are known."""
-    if tensor is None or isinstance(tensor, torch._subclasses.FakeTensor):  # noqa: SLF001 - torch's own name for it
-        return None
-    return cast("list[int]", tensor.flatten().tolist())
 
 
 def declared_specs(

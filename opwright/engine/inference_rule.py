@@ -13,7 +13,9 @@ import json
 import math
 import operator
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+import torch
 
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
 from opwright.engine.errors import GraphFormError
@@ -21,9 +23,10 @@ from opwright.engine.errors import GraphFormError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import torch
+    from opwright.engine.model import Node
+    from opwright.engine.specs import Spec
 
-__all__ = ["check_rule", "infer", "meta_outputs", "rule_of_shapes", "size"]
+__all__ = ["check_rule", "infer", "inferred_specs", "meta_outputs", "rule_of_shapes", "size"]
 
 SHAPE = re.compile(r"shape=torch\.Size\(\[(.*)\]\)")
 COMMA = re.compile(r",\s*(?![^()]*\))")  # between sizes, not between the arguments of a function
@@ -123,9 +126,11 @@ def infer(
         parts = parsed(rule)
         named, outputs, codes = parts["shape"]["inputs"], parts["shape"]["outputs"], parts["dtype"]
         known = names(named, shapes, values)
+        # What Meta says may have sizes that only other nodes have names for.
+        partial = parts.get("from") == "meta"
         return [
             None
-            if output is None or code is None
+            if output is None or code is None or (partial and not are_known(output, known))
             else (tuple(size(each, known) for each in output), from_runtime(code, where=where))
             for output, code in zip(outputs, codes, strict=True)
         ]
@@ -133,6 +138,33 @@ def infer(
         raise GraphFormError(
             where=where, got=f"an inference rule that cannot be used: {error!r}"
         ) from error
+
+
+def inferred_specs(node: Node, inputs: Mapping[str, object]) -> Sequence[Spec | None]:
+    """Return what TorchAir's inference rule says of the outputs; nothing without one."""
+    if not node.rule:
+        return []
+    shapes: list[tuple[int, ...] | None] = []
+    values: list[Sequence[int] | None] = []
+    seen: dict[str, int] = {}
+    for name, source in node.inputs:
+        value = inputs.get(name)
+        if value is None and isinstance(
+            found := inputs.get(stem := name.rstrip("0123456789")), list
+        ):
+            index = seen[stem] = seen.get(stem, -1) + 1
+            value = found[index] if index < len(found) else None
+        tensor = value if source is not None and isinstance(value, torch.Tensor) else None
+        shapes.append(None if tensor is None else tuple(tensor.shape))
+        values.append(values_of(tensor))
+    return infer(node.rule, shapes, values, where=str(node))
+
+
+def values_of(tensor: torch.Tensor | None) -> Sequence[int] | None:
+    """Return the values of a tensor that are known."""
+    if tensor is None or isinstance(tensor, torch._subclasses.FakeTensor):  # noqa: SLF001 - torch's own name for it
+        return None
+    return cast("list[int]", tensor.flatten().tolist())
 
 
 parsed = functools.lru_cache(maxsize=4096)(json.loads)  # they are only read
@@ -180,6 +212,17 @@ def size(text: str, known: Mapping[str, int]) -> int:
         message = f"{text} is {value}"
         raise ValueError(message)
     return int(value)
+
+
+def are_known(sizes: Sequence[str], known: Mapping[str, int]) -> bool:
+    """Tell whether all names in expressions are known.
+
+    >>> are_known(["s0 + 1", "4"], {"s0": 6}), are_known(["s1"], {"s0": 6})
+    (True, False)
+    """
+    called = set(FUNCTIONS)
+    found = {n.id for each in sizes for n in ast.walk(tree_of(each)) if isinstance(n, ast.Name)}
+    return found - called <= known.keys()
 
 
 def evaluate(tree: ast.expr, known: Mapping[str, int]) -> float:

@@ -282,7 +282,7 @@ class Walk:
             return
         kernel = kernel_of(node)
         call = bind(node, kernel, self.known)
-        if kernel.of_shapes or self.is_known(node):
+        if kernel.of_shapes or (self.is_known(node) and not kernel.launches):
             for source in written_by(call):
                 self.known[source] = self.known[source].clone()
             self.known.update(results_of(call, call_kernel(call, Values(self))))

@@ -34,6 +34,10 @@ CODES: dict[object, int] = {
 }
 
 
+# Runs in the caller's thread, where the interpreter loses the text of its errors.
+IN_PYTHON = "opwright_engine::launch"
+
+
 class UnsupportedError(Exception):
     """Something that the interpreter cannot express; the generated Python can."""
 
@@ -91,6 +95,8 @@ class Translation:
     ) -> torch.Value | tuple[torch.Value, ...]:
         """Call an operator with all of its arguments, so that it is found by their types."""
         schema = function._schema  # noqa: SLF001 - the only access to it
+        if schema.name == IN_PYTHON:
+            raise UnsupportedError(schema)
         given = {**dict(zip((a.name for a in schema.arguments), args, strict=False)), **kwargs}
         inputs = []
         exact = True

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from opwright.aclnn.prototype import PrototypeError
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.engine import attention_prototypes, custom
-from opwright.engine.attention_prototypes import SPARSE_ATTENTION
+from opwright.engine.attention_prototypes import ATTENTION
+from opwright.engine.declared import loaded_prototype
 from opwright.engine.packages import installed, installed_types
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ MISPRINTS = {r"\bATRR\b": "ATTR", r",\s*int\b": ", Int"}
 def find(op_type: str) -> Prototype | None:
     """Return the prototype of an operator type; None if nobody declares it.
 
-    The user's own prototypes come first, then those of installed packages, then CANN's. Last, a
-    kernel that was declared by its C signature alone has the prototype that corresponds to it.
+    The user's own prototypes come first, then those of installed packages, CANN's, and those of
+    loaded libraries. Last, a kernel that was declared by its C signature alone has the prototype
+    that corresponds to it.
 
     Raises
     ------
@@ -74,6 +76,7 @@ def find(op_type: str) -> Prototype | None:
         custom.declared_prototype(op_type)
         or installed(op_type)
         or of_torchair(op_type)
+        or loaded_prototype(op_type)
         or custom.corresponding_prototype(op_type)
     )
 
@@ -103,7 +106,7 @@ def attribute_type(kind: str) -> str:
 def of_torchair(op_type: str) -> Prototype | None:
     """Return CANN's prototype of a type, as TorchAir has it."""
     text = texts().get(op_type)
-    if text is None:
+    if text is None or op_type in basic():
         return basic().get(op_type)
     plain = str(ast.literal_eval(text))
     if END not in plain:
@@ -130,8 +133,8 @@ def mended(text: str, op_type: str) -> str:
 
 @functools.cache
 def basic() -> Mapping[str, Prototype]:
-    """Return the prototypes that the generated module leaves out."""
-    texts = {GENERATED: BASIC, attention_prototypes.__name__: SPARSE_ATTENTION}
+    """Return the prototypes that the generated module leaves out, or has without all attributes."""
+    texts = {GENERATED: BASIC, attention_prototypes.__name__: ATTENTION}
     return {
         found.op_type: found
         for where, text in texts.items()

@@ -29,6 +29,7 @@ PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
 LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
 GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2
+TEXT = 13  # DT_STRING in ge.proto
 # Notes at nodes that the engine reads by itself.
 READ = ("_fx_tensor_name", "_inference_rule", "_meta")
 
@@ -262,10 +263,12 @@ def read_single(field: str, value: object, *, where: str) -> Attribute:
 
 
 def read_tensor(tensor: Message, *, where: str) -> torch.Tensor:
-    """Return the value of a constant."""
+    """Return the value of a constant; of a text, which torch has no dtype for, bytes and a zero."""
     spec = read_spec(cast("Message", tensor.desc))
     data = cast("bytes", tensor.data)
     number = cast("Message", tensor.desc).dtype
+    if number == TEXT:
+        return torch.tensor([*data, 0], dtype=torch.uint8)
     if spec.dtype is None or spec.shape is None or any(size < 0 for size in spec.shape):
         shape = "unknown rank" if spec.shape is None else f"shape {list(spec.shape)}"
         raise GraphFormError(where=where, got=f"a constant of dtype number {number} and {shape}")

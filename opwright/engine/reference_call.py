@@ -47,7 +47,7 @@ class OutputSpec:
     written
         It is the input of the same name, which the kernel writes.
     absent
-        It would be such an input, but that is not there.
+        It would be such an input, but that is not there; or nobody wants it.
     """
 
     port: str

@@ -8,6 +8,7 @@ torch.Tensor         the tensor; `torch.Tensor | None` for an optional input
 list[torch.Tensor]   a dynamic input
 list[int], int       the values of an input on the host (a shape, axes, a count): they are constants
                      or follow from shapes; `| None` for an optional one
+float, str           the same, of other constants: TorchAir's own types have no attributes
 ===================  ==============================================================================
 
 A kernel returns a tensor, or a tuple of one tensor (None for an output that it leaves out) for each
@@ -39,6 +40,8 @@ class Takes(enum.Enum):
     TENSORS = "tensors"
     VALUES = "values on the host"
     VALUE = "a value on the host"
+    NUMBER = "a real number on the host"
+    TEXT = "a text on the host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,9 @@ class Kernel:
         The result depends on the shapes of the inputs only: it is a value on the host.
     takes_node
         The function also gets the node, as its keyword argument `node`.
+    launches
+        The function launches work on the stream of the run: it is computed in no other place, and
+        never ahead.
     """
 
     function: Callable[..., object]
@@ -70,6 +76,7 @@ class Kernel:
     attributes: Mapping[str, bool]
     of_shapes: bool = False
     takes_node: bool = False
+    launches: bool = False
 
 
 TABLE: dict[str, Kernel] = {}
@@ -117,6 +124,8 @@ PASSINGS = {
     list[torch.Tensor]: Takes.TENSORS,
     list[int]: Takes.VALUES,
     int: Takes.VALUE,
+    float: Takes.NUMBER,
+    str: Takes.TEXT,
 }
 
 
@@ -129,13 +138,14 @@ def passing(hint: object) -> Passing:
 
 
 def find(name: str) -> Kernel | None:
-    """Return the kernel of a GE type: the engine's own, or one that the user declared."""
+    """Return the kernel of a GE type: the engine's own, the user's, or a loaded library's."""
     found = TABLE.get(name)
     if found is not None:
         return found
     from opwright.engine.custom_kernel import custom_kernel  # noqa: PLC0415 - it makes entries of this table
+    from opwright.engine.launched import launched_kernel  # noqa: PLC0415 - as above
 
-    return custom_kernel(name)
+    return custom_kernel(name) or launched_kernel(name)
 
 
 def types() -> tuple[str, ...]:

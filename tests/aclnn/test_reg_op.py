@@ -165,6 +165,7 @@ def test_a_macro_that_names_itself_is_left_alone() -> None:
         ("TensorType::({DT_FLOAT})", ("DT_FLOAT",)),
         ("TensorType({DT_INT8, DT_INT8})", ("DT_INT8",)),
         ("TensorType()", ()),
+        ("IntTensorType()", ("IntTensorType",)),
     ],
 )
 def test_dtypes(text: str, dtypes: tuple[str, ...]) -> None:

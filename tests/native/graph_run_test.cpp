@@ -58,7 +58,7 @@ void prepare(uint64_t, const opwright::graph::EngineTensor* inputs, uint64_t cou
     return;
   }
   ++prepared;
-  opwright_engine_program(answer, static_cast<uint64_t>(++programs));
+  opwright_engine_program(answer, static_cast<uint64_t>(++programs), 0);
   answer_output(answer);
 }
 

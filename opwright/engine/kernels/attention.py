@@ -163,3 +163,128 @@ def flash_attention_score_grad(  # noqa: PLR0913, PLR0917 -- the prototype's
     if pse_shift is not None:
         by_position = (by_scores * problem.scale).sum_to_size(pse_shift.shape).to(query.dtype)
     return by_operands[0], by_operands[1], by_operands[2], by_position
+
+
+@kernel("npu__npu_fusion_attention_v3")
+def fusion_attention(  # noqa: PLR0913, PLR0917 -- those of torch_npu's schema
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    head_num: int,
+    input_layout: str,
+    pse: torch.Tensor | None = None,
+    padding_mask: torch.Tensor | None = None,
+    atten_mask: torch.Tensor | None = None,
+    scale: float | None = None,
+    keep_prob: float | None = None,
+    pre_tockens: int | None = None,
+    next_tockens: int | None = None,
+    inner_precise: int | None = None,
+    prefix: list[int] | None = None,
+    actual_seq_qlen: torch.Tensor | None = None,
+    actual_seq_kvlen: torch.Tensor | None = None,
+    sparse_mode: int | None = None,
+    gen_mask_parallel: int | None = None,
+    sync: int | None = None,
+    softmax_layout: str | None = None,
+    sink: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, ...]:
+    """Attention of training, as `scaled_dot_product_attention` calls it.
+
+    TorchAir has no converter for it, and writes a class that calls torch_npu on a stream that is
+    external to it, where torch_npu cannot record the event that it needs. So the class is not
+    called: the node is computed as FlashAttentionScore is.
+    """
+    del padding_mask, inner_precise, gen_mask_parallel, sync
+    refuse_packed(actual_seq_qlen, actual_seq_kvlen, softmax_layout, sink)
+    highest, total, _, out = flash_attention_score(
+        query,
+        key,
+        value,
+        pse,
+        atten_mask=atten_mask,
+        prefix=prefix,
+        scale_value=1.0 if scale is None else scale,
+        keep_prob=1.0 if keep_prob is None else keep_prob,
+        pre_tockens=MOST if pre_tockens is None else pre_tockens,
+        next_tockens=MOST if next_tockens is None else next_tockens,
+        head_num=head_num,
+        input_layout=input_layout,
+        sparse_mode=sparse_mode or 0,
+    )
+    numbers = [torch.zeros(1, dtype=torch.int64) for _ in ("seed", "offset")]
+    return out, highest, total, query.new_empty(0), *numbers
+
+
+@kernel("npu__npu_fusion_attention_grad_v3")
+def fusion_attention_grad(  # noqa: PLR0913, PLR0917 -- those of torch_npu's schema
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    dy: torch.Tensor,
+    head_num: int,
+    input_layout: str,
+    pse: torch.Tensor | None = None,
+    padding_mask: torch.Tensor | None = None,
+    atten_mask: torch.Tensor | None = None,
+    softmax_max: torch.Tensor | None = None,
+    softmax_sum: torch.Tensor | None = None,
+    softmax_in: torch.Tensor | None = None,
+    attention_in: torch.Tensor | None = None,
+    scale_value: float | None = None,
+    keep_prob: float | None = None,
+    pre_tockens: int | None = None,
+    next_tockens: int | None = None,
+    inner_precise: int | None = None,
+    seed: torch.Tensor | None = None,
+    offset: torch.Tensor | None = None,
+    prefix: list[int] | None = None,
+    actual_seq_qlen: torch.Tensor | None = None,
+    actual_seq_kvlen: torch.Tensor | None = None,
+    sparse_mode: int | None = None,
+    gen_mask_parallel: int | None = None,
+    sync: int | None = None,
+    softmax_layout: str | None = None,
+    sink: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, ...]:
+    """Gradients of attention of training."""
+    del padding_mask, inner_precise, seed, offset, gen_mask_parallel, sync
+    refuse_packed(actual_seq_qlen, actual_seq_kvlen, softmax_layout, sink)
+    found = flash_attention_score_grad(
+        query,
+        key,
+        value,
+        dy,
+        pse,
+        atten_mask=atten_mask,
+        softmax_max=softmax_max,
+        softmax_sum=softmax_sum,
+        softmax_in=softmax_in,
+        attention_in=attention_in,
+        prefix=prefix,
+        scale_value=1.0 if scale_value is None else scale_value,
+        keep_prob=1.0 if keep_prob is None else keep_prob,
+        pre_tockens=MOST if pre_tockens is None else pre_tockens,
+        next_tockens=MOST if next_tockens is None else next_tockens,
+        head_num=head_num,
+        input_layout=input_layout,
+        sparse_mode=sparse_mode or 0,
+    )
+    return *found[:3], query.new_empty(0), torch.zeros(())
+
+
+def refuse_packed(
+    query_ends: torch.Tensor | None,
+    key_ends: torch.Tensor | None,
+    softmax_layout: str | None,
+    sink: torch.Tensor | None,
+) -> None:
+    """Raise for sequences that are packed, and for a sink."""
+    refuse(
+        {
+            "actual_seq_qlen": query_ends,
+            "actual_seq_kvlen": key_ends,
+            "softmax_layout": softmax_layout or None,
+            "sink": sink,
+        }
+    )

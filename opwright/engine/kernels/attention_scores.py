@@ -26,8 +26,6 @@ __all__ = [
     "split_heads",
 ]
 
-Positions = int | torch.Tensor
-
 BY_HEAD = "BNSD"
 JOINED = ("BSH", "SBH")
 
@@ -78,16 +76,16 @@ class Band:
     before, after
         How many keys before and after its own position a query sees, in modes 0 and 4.
     shift
-        Keys less queries: what aligns the lower right corners. A tensor if sequences differ.
+        Keys less queries: what aligns the lower right corners.
     """
 
     mode: int
     before: int
     after: int
-    shift: Positions
+    shift: int
 
 
-def outside(queries: int, keys: int, before: Positions | None, after: Positions) -> torch.Tensor:
+def outside(queries: int, keys: int, before: int | None, after: int) -> torch.Tensor:
     """Return where a key is further away than a query sees."""
     distance = torch.arange(keys) - torch.arange(queries).unsqueeze(1)
     hidden = distance > after
@@ -131,8 +129,6 @@ class Problem:
         Keys that a query does not see.
     position
         Is added to the scores: before they are scaled if `scale_position`.
-    sink
-        A score of each head whose value is zero.
     """
 
     query: torch.Tensor
@@ -142,7 +138,6 @@ class Problem:
     hidden: torch.Tensor | None = None
     position: torch.Tensor | None = None
     scale_position: bool = False
-    sink: torch.Tensor | None = None
 
     def product(self, rows: torch.Tensor, matrices: torch.Tensor) -> torch.Tensor:
         """Return rows of each head of the query times the matrix that it shares with others."""
@@ -168,31 +163,22 @@ class Problem:
 class Result:
     """What attention answers, and the statistics of its softmax.
 
-    Parameters
-    ----------
-    blind
-        Rows that see no key; their result is zero, their maximum 0 and their sum 1.
+    A row that sees no key has the result zero, the maximum 0 and the sum 1.
     """
 
     out: torch.Tensor
     highest: torch.Tensor
     total: torch.Tensor
-    blind: torch.Tensor
 
 
 def attend(problem: Problem) -> Result:
     """Return softmax(scores) @ value."""
     scores = problem.scores()
     highest = scores.amax(-1, keepdim=True)
-    sink = None if problem.sink is None else widened(problem.sink).reshape(1, -1, 1, 1)
-    if sink is not None:
-        highest = torch.maximum(highest, sink)
     blind = highest == -torch.inf
     highest = highest.masked_fill(blind, 0)
     weights = (scores - highest).exp()
     total = weights.sum(-1, keepdim=True)
-    if sink is not None:
-        total = total + (sink - highest).exp()
     total = total.masked_fill(blind, 1)
     out = problem.product(weights / total, widened(problem.value))
-    return Result(out=out.to(problem.query.dtype), highest=highest, total=total, blind=blind)
+    return Result(out=out.to(problem.query.dtype), highest=highest, total=total)
