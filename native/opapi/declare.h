@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -21,6 +22,7 @@
 
 #include "nnopbase/executor.h"
 #include "nnopbase/validate.h"
+#include "opapi/dry_run.h"
 #include "opapi/kinds.h"
 #include "opapi/sequence.h"
 #include "runtime/call.h"
@@ -49,8 +51,10 @@ class OPWRIGHT_API RunScope {
 OPWRIGHT_API int caller_threads() noexcept;
 
 // Runs `attempt(opening)`; if ATen has no kernel for a half-precision dtype, runs it again in float32. Turns ATen's
-// exceptions into Error.
-OPWRIGHT_API void run_attempts(void (*attempt)(void* self, const Opening& opening), void* self);
+// exceptions into Error, except for the request for memory that ends a dry run.
+OPWRIGHT_API void run_attempts(Attempt attempt, void* self, Operands operands);
+
+constexpr bool are_equal(const char* a, const char* b) { return std::string_view(a) == b; }
 
 template <class Op>
 class Executor final : public aclOpExecutor {
@@ -64,8 +68,17 @@ class Executor final : public aclOpExecutor {
 
   void run() override {
     const RunScope scope(threads_);
-    run_attempts([](void* self, const Opening& opening) { static_cast<Executor*>(self)->attempt(opening, Indices()); },
-                 this);
+    run_attempts(attempt_of, this, Operands::kMemory);
+  }
+
+  // For phase 1: throws what the body refuses without looking at an element.
+  void examine() {
+    if constexpr (Op::kDryRun && has_tensors(Indices())) {
+      const Signature call = sign(Signature::Detail::kShapes, Indices());
+      if (is_accepted(call) || !dry_run(attempt_of, this, threads_)) return;
+      if constexpr (is_simple(Indices())) require_kernels_once();
+      accept(call);
+    }
   }
 
   const char* name() const noexcept override { return Op::kName; }
@@ -78,6 +91,51 @@ class Executor final : public aclOpExecutor {
   size_t input_count() const override { return count(Indices()); }
 
  private:
+  // Larger integers may be sizes, with which a body could compute for long on empty tensors too; axes are smaller.
+  static constexpr int64_t kLargestAxis = 8;
+
+  static void attempt_of(void* self, const Opening& opening) {
+    static_cast<Executor*>(self)->attempt(opening, Indices());
+  }
+
+  template <size_t... I>
+  static constexpr bool has_tensors(std::index_sequence<I...>) {
+    return (false || ... || (Kinds::template At<I>::kRole != kind::Role::kValue));
+  }
+
+  template <size_t... I>
+  static constexpr bool is_simple(std::index_sequence<I...>) {
+    return (true && ... && Kinds::template At<I>::kSimple);
+  }
+
+  // A seed and the offset beside it are new in each call, and never refused.
+  template <size_t... I>
+  static constexpr bool is_random(const char* name, std::index_sequence<I...>) {
+    return (false || ... || are_equal(Op::kParams[I], "seed")) &&
+           (are_equal(name, "seed") || are_equal(name, "offset"));
+  }
+
+  template <size_t I>
+  void sign_parameter(Signature& signature) const {
+    if constexpr (!is_random(Op::kParams[I], Indices())) {
+      Kinds::template At<I>::sign(std::get<I>(stored_), signature);
+    }
+  }
+
+  template <size_t... I>
+  Signature sign(Signature::Detail detail, std::index_sequence<I...>) const {
+    Signature result(Op::kName, detail);
+    (sign_parameter<I>(result), ...);
+    return result;
+  }
+
+  void require_kernels_once() {
+    const Signature dtypes = sign(Signature::Detail::kDtypes, Indices());
+    if (dtypes.largest_integer() > kLargestAxis || is_accepted(dtypes)) return;
+    require_kernels(attempt_of, this, threads_);
+    accept(dtypes);
+  }
+
   template <size_t... I>
   void attempt(const Opening& opening, std::index_sequence<I...> indices) {
     if (ready_) {
@@ -91,23 +149,33 @@ class Executor final : public aclOpExecutor {
       return;
     }
     Values values{Kinds::template At<I>::open(std::get<I>(stored_), Op::kParams[I], opening)...};
-    compute(values, indices);
+    compute(values, opening, indices);
+    if (opening.operands != Operands::kMemory) return;
     // A replay comes with the same tensors: opening them costs more than a small operator.
     const bool steady = (true && ... && Kinds::template At<I>::steady(std::get<I>(values), std::get<I>(stored_)));
     if (replayed_ && steady) ready_ = std::move(values);
   }
 
   template <size_t... I>
-  void compute(Values& values, std::index_sequence<I...>) {
+  void compute(Values& values, const Opening& opening, std::index_sequence<I...>) {
     try {
       Op::run(Kinds::template At<I>::get(std::get<I>(values))...);
-    } catch (const c10::Error&) {
+    } catch (const c10::Error& error) {
       // ATen gives an output the shape that it should have before it finds that it cannot have the memory.
-      (kind::check_shape(typename Kinds::template At<I>(), std::get<I>(values), std::get<I>(stored_), Op::kParams[I]),
-       ...);
+      if (is_fault_of_shapes(error, opening.operands)) check_shapes(values, Indices());
       throw;
     }
+    if (opening.operands != Operands::kMemory) {
+      if (opening.operands == Operands::kNoMemory) check_shapes(values, Indices());
+      return;
+    }
     (Kinds::template At<I>::close(std::get<I>(values), std::get<I>(stored_), Op::kParams[I]), ...);
+  }
+
+  template <size_t... I>
+  void check_shapes(const Values& values, std::index_sequence<I...>) const {
+    (kind::check_shape(typename Kinds::template At<I>(), std::get<I>(values), std::get<I>(stored_), Op::kParams[I]),
+     ...);
   }
 
   template <size_t... I>
@@ -163,8 +231,10 @@ class Executor final : public aclOpExecutor {
 // Phase 1.
 template <class Op, size_t... I, class... Args>
 std::unique_ptr<aclOpExecutor> make_executor(std::index_sequence<I...>, const Args&... args) {
-  return std::make_unique<Executor<Op>>(
+  auto made = std::make_unique<Executor<Op>>(
       typename Op::Kinds::Stored{Op::Kinds::template At<I>::keep(args, Op::kParams[I])...});
+  made->examine();
+  return made;
 }
 
 template <class Op, class... Args>
@@ -175,13 +245,14 @@ aclnnStatus prepare(uint64_t* workspace_size, aclOpExecutor** executor, const Ar
 
 }  // namespace opwright::opapi
 
-// A function of any name (user kernels and the two aclFft functions have no aclnn prefix rule).
-#define OPWRIGHT_FUNCTION(FUNCTION, PARAMS, ...)                                                                     \
+// A function of any name. DRY_RUN: phase 1 may run the body as well, which has no effect but on its outputs.
+#define OPWRIGHT_DEFINE_FUNCTION(FUNCTION, DRY_RUN, PARAMS, ...)                                                     \
   namespace opwright_kernels {                                                                                       \
   struct FUNCTION {                                                                                                  \
     static constexpr const char* kName = #FUNCTION;                                                                  \
     static constexpr const char* kPhase1 = #FUNCTION "GetWorkspaceSize";                                             \
     static constexpr const char* kParams[] = {OPWRIGHT_NAMES(PARAMS)};                                               \
+    static constexpr bool kDryRun = DRY_RUN;                                                                         \
     using Kinds = ::opwright::opapi::KindList<OPWRIGHT_KINDS(PARAMS)>;                                               \
     static void run(OPWRIGHT_BODY_PARAMS(PARAMS)) { __VA_ARGS__; }                                                   \
   };                                                                                                                 \
@@ -194,5 +265,8 @@ aclnnStatus prepare(uint64_t* workspace_size, aclOpExecutor** executor, const Ar
                                                aclrtStream stream) {                                                 \
     return ::opwright::execute(#FUNCTION, workspace, workspaceSize, executor, stream);                               \
   }
+
+// A line of a table whose function has no aclnn prefix.
+#define OPWRIGHT_FUNCTION(FUNCTION, PARAMS, ...) OPWRIGHT_DEFINE_FUNCTION(FUNCTION, true, PARAMS, __VA_ARGS__)
 
 #define ACLNN(NAME, PARAMS, ...) OPWRIGHT_FUNCTION(aclnn##NAME, PARAMS, __VA_ARGS__)

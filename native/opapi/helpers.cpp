@@ -20,9 +20,10 @@ void assign(at::Tensor& out, const at::Tensor& result) {
 }
 
 at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {
-  const bool same_view = out.unsafeGetTensorImpl()->data() == self.unsafeGetTensorImpl()->data() &&
-                         out.sizes() == self.sizes() && out.strides() == self.strides() &&
-                         out.scalar_type() == self.scalar_type();
+  // Addresses last: a dry run ends where one is asked for.
+  const bool same_view = out.sizes() == self.sizes() && out.strides() == self.strides() &&
+                         out.scalar_type() == self.scalar_type() &&
+                         out.unsafeGetTensorImpl()->data() == self.unsafeGetTensorImpl()->data();
   if (!same_view) assign(out, self);
   return out;
 }

@@ -79,7 +79,11 @@ DynamicOut::Stored DynamicOut::keep(aclTensor* tensor, const char* name) {
   return {*tensor, tensor};
 }
 
-DynamicOut::Value DynamicOut::open(const Stored& stored, const char*, const Opening&) {
+DynamicOut::Value DynamicOut::open(const Stored& stored, const char*, const Opening& opening) {
+  if (opening.operands != Operands::kMemory) {
+    const at::Tensor grows = at::empty({0}, scalar_type(stored.desc.dtype));
+    return {grows, grows};
+  }
   aclTensor room = stored.desc;
   const int64_t count = std::max<int64_t>(room.storage_sizes.product() - room.offset, 0);
   const int64_t step = 1;

@@ -1,7 +1,8 @@
 // native/opapi/kinds.h
 // The kinds of parameters an aclnn function can have. A kind says: the C type in the exported signature (C), what the
 // executor keeps (Stored, made by `keep` in phase 1), what exists while the operator runs (Value, made by `open`, ended
-// by `close`), and what the body of the table line sees (Body, given by `get`).
+// by `close`), what the body of the table line sees (Body, given by `get`), and what of it decides whether phase 1
+// accepts a call (`sign`).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,14 +16,19 @@
 #include <vector>
 
 #include "nnopbase/objects.h"
+#include "opapi/signature.h"
 #include "opapi/tensors.h"
 
 namespace opwright::opapi {
+
+// What the tensors of a body are: the caller's, or what a dry run puts in their place (dry_run.h).
+enum class Operands { kMemory, kNoMemory, kEmpty };
 
 // How tensors are opened in this attempt.
 struct Opening {
   // Compute half-precision arguments in float32: the second attempt, when ATen has no kernel for the dtype.
   bool widen = false;
+  Operands operands = Operands::kMemory;
 };
 
 namespace kind {
@@ -36,6 +42,8 @@ constexpr Access access_of(Role role, bool read_too) {
 [[noreturn]] inline void reject_null(const char* name) {
   fail(ACLNN_ERR_PARAM_NULLPTR, "parameter '", name, "' is null, but it is required");
 }
+
+// kSimple, in a kind: a function whose kinds all are can also be run on empty tensors (require_kernels in dry_run.h).
 
 // Common to all tensor kinds: a copied descriptor, absent if the argument was null.
 struct StoredTensor {
@@ -53,6 +61,16 @@ struct OpenTensor {
 
 OPWRIGHT_API StoredTensor keep_tensor(const aclTensor* tensor, const char* name, bool required);
 OPWRIGHT_API OpenTensor open_tensor(const StoredTensor& stored, at::ScalarType as);
+// For dry runs: a tensor of this description that has no memory, or no elements.
+OPWRIGHT_API at::Tensor stand_in(const aclTensor& desc, at::ScalarType dtype, Role role, Operands operands);
+
+inline void sign_tensor(const StoredTensor& stored, Signature& signature) {
+  if (stored.desc) {
+    signature.add(*stored.desc);
+  } else {
+    signature.add_absent();
+  }
+}
 // True if the tensor can serve the next run as it is: no temporary, and the run did not change its geometry.
 OPWRIGHT_API bool is_steady(const OpenTensor& tensor, const StoredTensor& stored);
 // Checks the shape and writes a temporary back.
@@ -70,6 +88,7 @@ struct TensorKind {
   using Body = std::conditional_t<kTheRole == Role::kInput, const at::Tensor&, at::Tensor&>;
   static constexpr Role kRole = kTheRole;
   static constexpr Access kAccess = access_of(kTheRole, kReadToo);
+  static constexpr bool kSimple = kRequired;
 
   static Stored keep(const aclTensor* tensor, const char* name) { return keep_tensor(tensor, name, kRequired); }
   static Value open(const Stored& stored, const char*, const Opening& opening) {
@@ -77,7 +96,9 @@ struct TensorKind {
     const at::ScalarType dtype = scalar_type(stored.desc->dtype);
     // ATen wants int64 indices; aclnn allows int32 as well.
     const bool index = kIndex && dtype == at::kInt;
-    return open_tensor(stored, index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype);
+    const at::ScalarType as = index ? at::kLong : opening.widen && is_half(dtype) ? at::kFloat : dtype;
+    if (opening.operands != Operands::kMemory) return {stand_in(*stored.desc, as, kRole, opening.operands), {}};
+    return open_tensor(stored, as);
   }
   static Body get(Value& value) { return value.seen; }
   static bool steady(const Value& value, const Stored& stored) { return is_steady(value, stored); }
@@ -88,6 +109,7 @@ struct TensorKind {
     tensors.push_back({stored.desc ? &*stored.desc : nullptr});
   }
   static std::string describe(const Stored& stored) { return stored.desc ? summary(*stored.desc) : "null"; }
+  static void sign(const Stored& stored, Signature& signature) { sign_tensor(stored, signature); }
 };
 
 using In = TensorKind<true, Role::kInput, false>;          // const at::Tensor&
@@ -134,8 +156,9 @@ struct DynamicOut {
   using Body = at::Tensor&;
   static constexpr Role kRole = Role::kOutput;
   static constexpr Access kAccess = access_of(kRole, false);
+  static constexpr bool kSimple = false;
   OPWRIGHT_API static Stored keep(aclTensor* tensor, const char* name);
-  OPWRIGHT_API static Value open(const Stored& stored, const char*, const Opening&);
+  OPWRIGHT_API static Value open(const Stored& stored, const char*, const Opening& opening);
   static Body get(Value& value) { return value.seen; }
   static bool steady(const Value&, const Stored&) { return false; }
   OPWRIGHT_API static void close(const Value& value, const Stored& stored, const char* name);
@@ -143,6 +166,7 @@ struct DynamicOut {
     tensors.push_back({&stored.desc});
   }
   static std::string describe(const Stored& stored) { return summary(stored.desc); }
+  static void sign(const Stored& stored, Signature& signature) { signature.add(stored.desc); }
 };
 
 template <bool kRequired, Role kTheRole, bool kIndex, bool kReadToo = false>
@@ -157,6 +181,7 @@ struct TensorListKind {
   using Body = std::vector<at::Tensor>&;  // converts to at::TensorList; null entries are undefined tensors
   static constexpr Role kRole = kTheRole;
   static constexpr Access kAccess = access_of(kTheRole, kReadToo);
+  static constexpr bool kSimple = false;
 
   static Stored keep(const aclTensorList* list, const char* name) {
     if (list == nullptr) {
@@ -199,6 +224,10 @@ struct TensorListKind {
     }
     return "[" + result + "]";
   }
+  static void sign(const Stored& stored, Signature& signature) {
+    signature.add(static_cast<int64_t>(stored.size()));
+    for (const StoredTensor& element : stored) sign_tensor(element, signature);
+  }
 };
 using TensorList = TensorListKind<true, Role::kInput, false>;
 using OptTensorList = TensorListKind<false, Role::kInput, false>;  // torch_npu passes an empty list as null
@@ -224,6 +253,7 @@ struct ValueKind {
   using Value = const Kept*;
   static constexpr Role kRole = Role::kValue;
   static constexpr Access kAccess{};
+  static constexpr bool kSimple = false;
   using Body = BodyType;
   static Value open(const Stored& stored, const char*, const Opening&) { return &stored; }
   static Body get(Value& value) { return *value; }
@@ -235,8 +265,16 @@ struct ValueKind {
 // A plain C value, passed through. The C type is the ABI: torch_npu converts nothing.
 template <class T>
 struct Plain : ValueKind<T, T, T> {
+  static constexpr bool kSimple = true;
   static T keep(T value, const char*) { return value; }
   static std::string describe(const T& value) { return std::to_string(value); }
+  static void sign(const T& value, Signature& signature) {
+    if constexpr (std::is_floating_point_v<T>) {
+      signature.add(double{value});
+    } else {
+      signature.add(static_cast<int64_t>(value));
+    }
+  }
 };
 using Int = Plain<int64_t>;
 using Int32 = Plain<int32_t>;
@@ -249,6 +287,7 @@ using Bool = Plain<bool>;
 // aclDataType or a 32-bit code in a wider parameter (callers pass 32 bits): at::ScalarType.
 template <class T>
 struct DtypeKind : ValueKind<T, at::ScalarType, at::ScalarType> {
+  static constexpr bool kSimple = true;
   static at::ScalarType keep(T value, const char* name) {
     try {
       return scalar_type(static_cast<aclDataType>(static_cast<int32_t>(value)));
@@ -257,16 +296,19 @@ struct DtypeKind : ValueKind<T, at::ScalarType, at::ScalarType> {
     }
   }
   static std::string describe(const at::ScalarType& value) { return c10::toString(value); }
+  static void sign(const at::ScalarType& value, Signature& signature) { signature.add_choice(static_cast<int>(value)); }
 };
 using Dtype = DtypeKind<aclDataType>;
 using DtypeInt = DtypeKind<int64_t>;
 
 struct Scalar : ValueKind<const aclScalar*, at::Scalar, const at::Scalar&> {
+  static constexpr bool kSimple = true;
   static at::Scalar keep(const aclScalar* value, const char* name) {
     if (value == nullptr) reject_null(name);
     return scalar(*value);
   }
   OPWRIGHT_API static std::string describe(const at::Scalar& value);
+  static void sign(const at::Scalar& value, Signature& signature) { signature.add(value); }
 };
 
 // A scalar as a tensor operand, in dtype promotion the same as a Python number. ATen's own Scalar overloads with out=
@@ -290,6 +332,7 @@ struct Operand {
   using Body = ScalarOperand&;
   static constexpr Role kRole = Role::kValue;
   static constexpr Access kAccess{};
+  static constexpr bool kSimple = true;
   static Stored keep(const aclScalar* value, const char* name) { return Scalar::keep(value, name); }
   static Value open(const Stored& stored, const char*, const Opening&) { return ScalarOperand(stored); }
   static Body get(Value& value) { return value; }
@@ -297,6 +340,7 @@ struct Operand {
   static void close(const Value&, const Stored&, const char*) {}
   static void each_tensor(Stored&, std::vector<std::vector<aclTensor*>>&) {}
   static std::string describe(const Stored& value) { return Scalar::describe(value); }
+  static void sign(const Stored& value, Signature& signature) { signature.add(value); }
 };
 
 struct OptScalar : ValueKind<const aclScalar*, std::optional<at::Scalar>, const std::optional<at::Scalar>&> {
@@ -305,6 +349,13 @@ struct OptScalar : ValueKind<const aclScalar*, std::optional<at::Scalar>, const 
   }
   static std::string describe(const std::optional<at::Scalar>& value) {
     return value ? Scalar::describe(*value) : "null";
+  }
+  static void sign(const std::optional<at::Scalar>& value, Signature& signature) {
+    if (value) {
+      signature.add(*value);
+    } else {
+      signature.add_absent();
+    }
   }
 };
 
@@ -319,6 +370,10 @@ struct ScalarList : ValueKind<const aclScalarList*, std::vector<at::Scalar>, con
     return values;
   }
   static std::string describe(const std::vector<at::Scalar>& values) { return text(values.size(), " scalars"); }
+  static void sign(const std::vector<at::Scalar>& values, Signature& signature) {
+    signature.add(static_cast<int64_t>(values.size()));
+    for (const at::Scalar& value : values) signature.add(value);
+  }
 };
 
 // An array object: null is an error, or stands for "none".
@@ -333,8 +388,14 @@ struct ArrayKind : ValueKind<const Array*, std::vector<Element>, c10::ArrayRef<E
     for (const auto value : values) result += (result.empty() ? "" : ", ") + std::to_string(value);
     return "[" + result + "]";
   }
+  static void sign(const std::vector<Element>& values, Signature& signature) {
+    signature.add(static_cast<int64_t>(values.size()));
+    for (const Element value : values) Plain<Element>::sign(value, signature);
+  }
 };
-using Ints = ArrayKind<aclIntArray, int64_t>;    // at::IntArrayRef
+struct Ints : ArrayKind<aclIntArray, int64_t> {  // at::IntArrayRef
+  static constexpr bool kSimple = true;
+};
 using Floats = ArrayKind<aclFloatArray, float>;  // c10::ArrayRef<float>
 using Bools = ArrayKind<aclBoolArray, uint8_t>;  // c10::ArrayRef<uint8_t>; see `mask` in opapi.h
 
@@ -354,12 +415,20 @@ struct OptInts : ValueKind<const aclIntArray*, std::optional<std::vector<int64_t
   static std::string describe(const std::optional<std::vector<int64_t>>& value) {
     return value ? Ints::describe(*value) : "null";
   }
+  static void sign(const std::optional<std::vector<int64_t>>& value, Signature& signature) {
+    if (value) {
+      Ints::sign(*value, signature);
+    } else {
+      signature.add_absent();
+    }
+  }
 };
 
 // A C string, copied (it belongs to the caller's stack); null arrives as an empty text.
 struct Text : ValueKind<const char*, std::string, const std::string&> {
   static std::string keep(const char* value, const char*) { return value == nullptr ? std::string() : value; }
   static std::string describe(const std::string& value) { return value; }
+  static void sign(const std::string& value, Signature& signature) { signature.add(value); }
 };
 
 }  // namespace kind

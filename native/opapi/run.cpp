@@ -96,24 +96,23 @@ bool lacks_half_kernel(const c10::Error& error) {
 
 }  // namespace
 
-void run_attempts(void (*attempt)(void* self, const Opening& opening), void* self) {
+void run_attempts(Attempt attempt, void* self, Operands operands) {
   std::optional<OneThread> alone;
   if (running_small) alone.emplace();
-  try {
+  for (const bool widen : {false, true}) {
     try {
-      attempt(self, Opening{});
+      attempt(self, Opening{widen, operands});
+      return;
     } catch (const c10::Error& error) {
-      if (!lacks_half_kernel(error)) throw;
-      attempt(self, Opening{/*widen=*/true});
+      if (is_request_for_memory(error)) throw;
+      if (widen || !lacks_half_kernel(error)) translate(error);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Error(ACLNN_ERR_INNER, error.what());  // a user's kernel may throw anything of the standard library
     }
-  } catch (const c10::Error& error) {
-    translate(error);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw Error(ACLNN_ERR_INNER, error.what());  // a user's kernel may throw anything of the standard library
   }
 }
 

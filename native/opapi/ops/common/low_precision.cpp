@@ -308,11 +308,10 @@ StoredTensor keep_coded(const aclTensor* tensor, const char* name, bool required
   return {*tensor};
 }
 
-at::Tensor decode(const aclTensor& tensor) {
-  if (tensor.numel() == 0) {
-    return at::empty(at::IntArrayRef(tensor.sizes.data(), tensor.sizes.size()),
-                     tensor.dtype == ACL_INT4 ? at::kChar : at::kHalf);
-  }
+at::Tensor decode(const aclTensor& tensor, Operands operands) {
+  const at::ScalarType dtype = tensor.dtype == ACL_INT4 ? at::kChar : at::kHalf;
+  if (operands != Operands::kMemory) return stand_in(tensor, dtype, Role::kInput, operands);
+  if (tensor.numel() == 0) return at::empty(at::IntArrayRef(tensor.sizes.data(), tensor.sizes.size()), dtype);
   const auto [bytes, skipped] = bytes_of(tensor, per_byte(tensor.dtype));
   const at::Tensor codes =
       viewed(per_byte(tensor.dtype) == 2 ? split_nibbles(bytes) : bytes.clone(), tensor, skipped).contiguous();
@@ -320,9 +319,13 @@ at::Tensor decode(const aclTensor& tensor) {
   return table_of(tensor.dtype).decoded.take(codes.to(at::kLong));
 }
 
-Coded open_coded(const StoredTensor& stored) {
+Coded open_coded(const StoredTensor& stored, Operands operands) {
   if (!stored.desc) return {};
   const aclTensor& desc = *stored.desc;
+  if (operands != Operands::kMemory) {
+    const at::ScalarType dtype = is_coded(desc.dtype) ? at::kFloat : scalar_type(desc.dtype);
+    return {stand_in(desc, dtype, Role::kOutput, operands), desc.dtype};
+  }
   if (!is_coded(desc.dtype)) return {open_tensor(stored, scalar_type(desc.dtype)).seen, desc.dtype};
   return {at::zeros(at::IntArrayRef(desc.sizes.data(), desc.sizes.size()), at::kFloat), desc.dtype};
 }

@@ -80,23 +80,25 @@ namespace kind {
 OPWRIGHT_API bool is_coded(aclDataType dtype);  // a format that torch has no dtype for
 OPWRIGHT_API StoredTensor keep_coded(const aclTensor* tensor, const char* name, bool required);
 // int4 as int8, others as float16, which holds all of their numbers.
-OPWRIGHT_API at::Tensor decode(const aclTensor& tensor);
+OPWRIGHT_API at::Tensor decode(const aclTensor& tensor, Operands operands);
 // An output, in the dtype that it has (not widened: what is written is converted).
-OPWRIGHT_API Coded open_coded(const StoredTensor& stored);
+OPWRIGHT_API Coded open_coded(const StoredTensor& stored, Operands operands);
 OPWRIGHT_API void close_coded(const Coded& value, const StoredTensor& stored, const char* name);
 
 inline bool is_coded(const StoredTensor& stored) { return stored.desc && is_coded(stored.desc->dtype); }
 
 // A code of aclDataType in a wider parameter: callers pass 32 bits.
 struct DtypeCode : Plain<int64_t> {
+  static constexpr bool kSimple = false;
   static int64_t keep(int64_t value, const char*) { return static_cast<int32_t>(value); }
 };
 
 // In for tensors of any format: const at::Tensor&, decoded.
 struct CodedIn : In {
+  static constexpr bool kSimple = false;
   static Stored keep(const aclTensor* tensor, const char* name) { return keep_coded(tensor, name, true); }
   static Value open(const Stored& stored, const char* name, const Opening& opening) {
-    return is_coded(stored) ? Value{decode(*stored.desc), {}} : In::open(stored, name, opening);
+    return is_coded(stored) ? Value{decode(*stored.desc, opening.operands), {}} : In::open(stored, name, opening);
   }
   static bool steady(const Value& value, const Stored& stored) {
     return !is_coded(stored) && In::steady(value, stored);
@@ -112,8 +114,11 @@ struct CodedOutKind {
   using Body = Coded&;
   static constexpr Role kRole = Role::kOutput;
   static constexpr Access kAccess = access_of(kRole, false);
+  static constexpr bool kSimple = false;
   static Stored keep(const aclTensor* tensor, const char* name) { return keep_coded(tensor, name, kRequired); }
-  static Value open(const Stored& stored, const char*, const Opening&) { return open_coded(stored); }
+  static Value open(const Stored& stored, const char*, const Opening& opening) {
+    return open_coded(stored, opening.operands);
+  }
   static Body get(Value& value) { return value; }
   static bool steady(const Value&, const Stored&) { return false; }
   static void close(const Value& value, const Stored& stored, const char* name) { close_coded(value, stored, name); }
@@ -121,6 +126,7 @@ struct CodedOutKind {
     tensors.push_back({stored.desc ? &*stored.desc : nullptr});
   }
   static std::string describe(const Stored& stored) { return stored.desc ? summary(*stored.desc) : "null"; }
+  static void sign(const Stored& stored, Signature& signature) { sign_tensor(stored, signature); }
 };
 using CodedOut = CodedOutKind<true>;
 using OptCodedOut = CodedOutKind<false>;

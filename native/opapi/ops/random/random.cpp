@@ -36,6 +36,7 @@ void generate_mask(at::Tensor& out, int64_t count, double prob, at::Generator so
           out.scalar_type());
   require(out.numel() * 8 >= count, ACLNN_ERR_PARAM_INVALID, "the mask has ", out.numel(), " bytes, too few for ",
           count, " elements");
+  static_cast<void>(out.const_data_ptr());  // a dry run ends here, before the numbers are drawn
   const uint64_t key = source.get<at::CPUGeneratorImpl>()->random64();
   const uint64_t drop_below = static_cast<uint64_t>(std::ldexp(prob, 32));
   at::Tensor mask = at::empty({out.numel()}, at::kByte);

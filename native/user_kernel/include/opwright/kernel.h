@@ -61,5 +61,5 @@ using OptText = Optional<Text>;
 #define OPWRIGHT_KERNEL(FUNCTION, PARAMS, ...)                         \
   extern "C" OPWRIGHT_API const char opwright_parameters_##FUNCTION[]; \
   const char opwright_parameters_##FUNCTION[] = OPWRIGHT_TEXT(PARAMS); \
-  OPWRIGHT_FUNCTION(FUNCTION, PARAMS, __VA_ARGS__)
+  OPWRIGHT_DEFINE_FUNCTION(FUNCTION, false, PARAMS, __VA_ARGS__)
 #define OPWRIGHT_TEXT(...) #__VA_ARGS__

@@ -1,0 +1,166 @@
+// native/opapi/dry_run.cpp
+#include "opapi/dry_run.h"
+
+#include <ATen/Functions.h>
+#include <ATen/record_function.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "opapi/declare.h"
+#include "runtime/consumer_thread.h"
+
+namespace opwright::opapi {
+
+namespace {
+
+// Short enough to be copied without an allocation, and no text of ATen's.
+constexpr char kRequest[] = "dry run";
+constexpr std::string_view kResized = "An output with one or more elements was resized";
+
+thread_local bool resized_output = false;
+
+// The task itself repeats what its body warns of.
+class ResizeWatch final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {
+    if (warning.msg().compare(0, kResized.size(), kResized) == 0) resized_output = true;
+  }
+};
+
+class AutogradStateGuard {
+ public:
+  AutogradStateGuard() : saved_(c10::AutogradState::get_tls_state()) {
+    c10::AutogradState::set_tls_state(c10::AutogradState(/*grad_mode=*/false, /*inference_mode=*/false,
+                                                         /*fw_grad_mode=*/true, /*multithreading_enabled=*/true));
+  }
+  ~AutogradStateGuard() { c10::AutogradState::set_tls_state(std::move(saved_)); }
+  AutogradStateGuard(const AutogradStateGuard&) = delete;
+  AutogradStateGuard& operator=(const AutogradStateGuard&) = delete;
+
+ private:
+  c10::AutogradState saved_;
+};
+
+// The state of a worker's thread, on the caller's: no mode, no autocast, no profiler, no transformation.
+class WorkerState {
+ public:
+  explicit WorkerState(int threads) : warnings_(&watch_), run_(threads) { resized_output = false; }
+
+ private:
+  c10::impl::ForceDispatchKeyGuard keys_{c10::default_included_set, c10::default_excluded_set};
+  AutogradStateGuard autograd_;
+  at::DisableRecordFunctionGuard no_profile_;
+  ResizeWatch watch_;
+  c10::WarningUtils::WarningHandlerGuard warnings_;
+  RunScope run_;
+};
+
+// Accepted signatures by the upper bits of their hash; a newer one displaces an older one.
+constexpr unsigned kBits = 14;
+std::array<std::atomic<uint64_t>, size_t{1} << kBits> accepted{};
+
+std::atomic<uint64_t>& slot_of(uint64_t hash) noexcept { return accepted[hash >> (64 - kBits)]; }
+
+}  // namespace
+
+bool is_accepted(const Signature& signature) noexcept {
+  const uint64_t hash = signature.hash();
+  return slot_of(hash).load(std::memory_order_relaxed) == hash;
+}
+
+void accept(const Signature& signature) noexcept {
+  const uint64_t hash = signature.hash();
+  slot_of(hash).store(hash, std::memory_order_relaxed);
+}
+
+bool is_request_for_memory(const c10::Error& error) { return error.msg() == kRequest; }
+
+bool is_fault_of_shapes(const c10::Error& error, Operands operands) {
+  if (operands == Operands::kEmpty) return false;
+  return !is_request_for_memory(error) || resized_output;
+}
+
+bool dry_run(Attempt attempt, void* self, int threads) {
+  if (on_consumer_thread()) return false;
+  const WorkerState state(threads);
+  try {
+    run_attempts(attempt, self, Operands::kNoMemory);
+  } catch (const c10::Error&) {
+    // The body asked for an element.
+  }
+  return true;
+}
+
+void require_kernels(Attempt attempt, void* self, int threads) {
+  const WorkerState state(threads);
+  try {
+    run_attempts(attempt, self, Operands::kEmpty);
+  } catch (const Error& error) {
+    if (error.code() == ACLNN_ERR_INNER_KERNEL_NOT_FOUND) throw;
+  }
+}
+
+namespace kind {
+
+namespace {
+
+at::Tensor with_storage(c10::Storage storage, at::ScalarType dtype) {
+  return at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                                  c10::scalarTypeToTypeMeta(dtype));
+}
+
+// Cannot grow.
+at::Tensor without_elements(at::ScalarType dtype) {
+  return with_storage({c10::Storage::use_byte_size_t(), 0, at::DataPtr(nullptr, at::Device(at::kCPU)), nullptr, false},
+                      dtype);
+}
+
+at::Tensor input_without_memory(const aclTensor& desc, at::ScalarType dtype) {
+  const int64_t elements = std::max(desc.storage_sizes.product(), desc.numel());
+  c10::Storage storage(c10::Storage::use_byte_size_t(), elements * static_cast<int64_t>(c10::elementSize(dtype)),
+                       at::DataPtr(nullptr, at::Device(at::kCPU)), nullptr, /*resizable=*/false);
+  storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(kRequest);
+  return with_storage(std::move(storage), dtype);
+}
+
+// No storage at all: ATen looks for overlaps of outputs, which asks for the storage's address, before it looks at
+// dtypes and shapes.
+at::Tensor output_without_memory(at::ScalarType dtype) {
+  at::Tensor result = at::detail::make_tensor<c10::TensorImpl>(c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                                               c10::scalarTypeToTypeMeta(dtype), at::Device(at::kCPU));
+  result.unsafeGetTensorImpl()->release_storage_and_set_meta_custom_data_ptr_error_msg_(kRequest);
+  return result;
+}
+
+// Dimensions of size 1 stay, so that shapes that fit one another still do.
+at::Tensor emptied(const aclTensor& desc, at::ScalarType dtype) {
+  std::vector<int64_t> sizes;
+  for (const int64_t size : desc.sizes) sizes.push_back(size == 1 ? 1 : 0);
+  if (desc.numel() == 1) return at::zeros(sizes, dtype);
+  at::Tensor result = without_elements(dtype);
+  result.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  return result;
+}
+
+}  // namespace
+
+at::Tensor stand_in(const aclTensor& desc, at::ScalarType dtype, Role role, Operands operands) {
+  if (operands == Operands::kEmpty) return emptied(desc, dtype);
+  at::Tensor result = desc.numel() == 0       ? without_elements(dtype)
+                      : role == Role::kOutput ? output_without_memory(dtype)
+                                              : input_without_memory(desc, dtype);
+  result.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(desc.sizes.data(), desc.sizes.size()),
+                                                      at::IntArrayRef(desc.strides.data(), desc.strides.size()),
+                                                      desc.offset);
+  return result;
+}
+
+}  // namespace kind
+}  // namespace opwright::opapi
