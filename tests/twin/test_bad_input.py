@@ -145,20 +145,14 @@ def test_null_value() -> None:
 
 
 def test_mismatched_shapes(memory: int) -> None:
-    """The operator itself finds it; the next synchronizing call says so."""
+    """The operator itself finds it, on operands without memory."""
     x, y = acl.tensor(memory, [4]), acl.tensor(memory, [3])
     for arguments, words in (
         ((x, y, acl.one(), x), ["size of tensor a (4)", "tensor b (3)"]),
         ((x, x, acl.one(), y), ["output 'out' has shape [3], but the operator produces [4]"]),
     ):
-        prepared = acl.prepare("aclnnAdd", *arguments)
-        assert prepared.status == 0, acl.message()
-        assert acl.execute("aclnnAdd", prepared.executor) == 0, acl.message()
-        assert acl.synchronize() == acl.INVALID_PARAMETER
-        told = acl.message()
-        assert "aclrtSynchronizeStream: aclnnAdd: " in told
-        assert all(word in told for word in words), told
-        assert acl.synchronize() == 0  # told once
+        refused(acl.prepare("aclnnAdd", *arguments), acl.INVALID_PARAMETER, *words)
+        assert acl.synchronize() == 0
 
 
 def test_freed_memory(memory: int) -> None:
@@ -308,11 +302,11 @@ def test_unknown_aclnn_function() -> None:
     ("call", "words"),
     [
         (lambda: torch.ones(3).to("npu") + torch.ones(4).to("npu"), "size of tensor a"),
-        (lambda: repr(torch.ones(2, 3).to("npu") @ torch.ones(4, 5).to("npu")), "2x3 and 4x5"),
+        (lambda: torch.ones(2, 3).to("npu") @ torch.ones(4, 5).to("npu"), "2x3 and 4x5"),
         (lambda: torch.ones(3).to("npu") + torch.ones(3), "same device"),
         (
-            lambda: torch.bitwise_and(torch.ones(2).to("npu"), torch.ones(2).to("npu")).cpu(),
-            "aclnnBitwiseAndTensor: .* not implemented for 'Float'",
+            lambda: torch.bitwise_and(torch.ones(2).to("npu"), torch.ones(2).to("npu")),
+            r"aclnnBitwiseAndTensor\w*: .* not implemented for 'Float'",
         ),
         (lambda: torch.ones(2, device="npu:7"), "device index 7 is out of range"),
         (lambda: torch_npu.npu.set_device(9), "device index 9 is out of range"),
@@ -344,7 +338,7 @@ EVERY_ERROR = """
     wrong = torch.tensor([7]).to("npu")
     check(lambda: torch.index_select(x, 0, wrong), "aclnnIndexSelect: index out of range")
     check(lambda: torch_npu.npu_sub_sample(wrong.int(), 2, 0.5), "node 'SubSample'")
-    check(lambda: torch.bitwise_and(x, x), "aclnnBitwiseAndTensor: .* not implemented")
+    check(lambda: torch.bitwise_and(x, x), "aclnnBitwiseAndTensor.*: .* not implemented")
     check(lambda: x + torch.ones(4).to("npu"), "size of tensor")
     check(lambda: torch.empty(1 << 40, device="npu"), "out of memory")
     print("survived")

@@ -20,6 +20,22 @@ at::Generator generator(const at::Tensor& seed, const at::Tensor& offset, int64_
   return opapi::generator(seed.item<int64_t>(), offset.item<int64_t>() + offset_in_graph);
 }
 
+// CANN's documents list integers for continuous distributions too: they get numbers of float32 without their fractions.
+template <class Draw>
+void draw(at::Tensor& self, const Draw& numbers) {
+  const at::ScalarType dtype = self.scalar_type();
+  static_cast<void>(self.const_data_ptr());  // a dry run ends here, before the numbers are drawn
+  into(self, at::isIntegralType(dtype, /*includeBool=*/true) ? at::kFloat : dtype, numbers);
+}
+
+void uniform(at::Tensor& self, double from, double to, const at::Generator& source) {
+  draw(self, [&](at::Tensor& target) { target.uniform_(from, to, source); });
+}
+
+void normal(at::Tensor& self, double mean, double std, const at::Generator& source) {
+  draw(self, [&](at::Tensor& target) { target.normal_(mean, std, source); });
+}
+
 // All values of the dtype, as random_ without bounds gives them.
 void random(at::Tensor& self, const at::Generator& source) { self.random_(source); }
 
@@ -59,9 +75,11 @@ void generate_mask(at::Tensor& out, int64_t count, double prob, at::Generator so
 
 int64_t product(at::IntArrayRef shape) { return c10::multiply_integers(shape); }
 
+int64_t mask_bytes(int64_t elements) { return (elements + 127) / 128 * 16; }  // one bit each, filled up to 128
+
 // The mask as a tensor of ones and zeros like `self`.
 at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& self) {
-  const int64_t needed = (self.numel() + 127) / 128 * 16;  // one bit each, filled up to 128
+  const int64_t needed = mask_bytes(self.numel());
   require(mask.scalar_type() == at::kByte && mask.numel() == needed, ACLNN_ERR_PARAM_INVALID, "mask has ", mask.numel(),
           " elements of ", mask.scalar_type(), "; ", self.numel(), " elements need ", needed,
           " of uint8, one bit each");
@@ -80,6 +98,16 @@ at::Tensor unpack_mask(const at::Tensor& mask, const at::Tensor& self) {
     for (int64_t i = begin; i < end; ++i) std::memcpy(target + i * row, rows + source[i] * row, row);
   });
   return values.narrow(0, 0, self.numel()).view(self.sizes());
+}
+
+// As on the device, the numbers of a dropout with the same seed: in place ATen composes dropout from this function, and
+// otherwise torch_npu generates a mask.
+void bernoulli(at::Tensor& self, double prob, const at::Generator& source) {
+  require(prob >= 0 && prob <= 1, ACLNN_ERR_PARAM_INVALID, "prob is ", prob, "; it must be in [0, 1]");
+  static_cast<void>(self.const_data_ptr());  // a dry run ends here, before the numbers are drawn
+  at::Tensor mask = at::empty({mask_bytes(self.numel())}, at::kByte);
+  generate_mask(mask, self.numel(), 1 - prob, source);
+  self.copy_(unpack_mask(mask, self));
 }
 
 void apply_mask(at::Tensor& out, const at::Tensor& self, const at::Tensor& mask, double scale) {
@@ -104,12 +132,12 @@ void dropout(at::Tensor& out, at::Tensor& mask, const at::Tensor& self, const Op
 #define TENSOR_STATE generator(seedTensor, offsetTensor, offset)
 
 ACLNN(InplaceUniform, (Out, selfRef)(Double, from)(Double, to)(UInt64, seed)(UInt64, offset),
-      selfRef.uniform_(from, to, STATE))
+      uniform(selfRef, from, to, STATE))
 ACLNN(InplaceUniformTensor, (Out, selfRef)(Double, from)(Double, to)(In, seedTensor)(In, offsetTensor)(UInt64, offset),
-      selfRef.uniform_(from, to, TENSOR_STATE))
-ACLNN(InplaceNormal, (Out, selfRef)(Float, mean)(Float, std)(Int, seed)(Int, offset), selfRef.normal_(mean, std, STATE))
+      uniform(selfRef, from, to, TENSOR_STATE))
+ACLNN(InplaceNormal, (Out, selfRef)(Float, mean)(Float, std)(Int, seed)(Int, offset), normal(selfRef, mean, std, STATE))
 ACLNN(InplaceNormalTensor, (Out, selfRef)(Float, mean)(Float, std)(In, seedTensor)(In, offsetTensor)(Int, offset),
-      selfRef.normal_(mean, std, TENSOR_STATE))
+      normal(selfRef, mean, std, TENSOR_STATE))
 ACLNN(InplaceRandom, (Out, selfRef)(Int, from)(Int, to)(Int, seed)(Int, offset), selfRef.random_(from, to, STATE))
 ACLNN(InplaceRandomTensor, (Out, selfRef)(Int, from)(Int, to)(In, seedTensor)(In, offsetTensor)(Int, offset),
       selfRef.random_(from, to, TENSOR_STATE))
@@ -117,7 +145,7 @@ ACLNN(InplaceRandomWithoutFromTo, (Out, selfRef)(Int, seed)(Int, offset), random
 ACLNN(InplaceRandomWithoutFromToTensor, (Out, selfRef)(In, seedTensor)(In, offsetTensor)(Int, offset),
       random(selfRef, TENSOR_STATE))
 ACLNN(InplaceBernoulli, (Out, selfRef)(Scalar, prob)(Int, seed)(Int, offset),
-      selfRef.bernoulli_(prob.toDouble(), STATE))
+      bernoulli(selfRef, prob.toDouble(), STATE))
 ACLNN(InplaceBernoulliTensor, (Out, selfRef)(In, prob)(Int, seed)(Int, offset), selfRef.bernoulli_(prob, STATE))
 ACLNN(SimThreadExponential, (Ref, selfRef)(Int, count)(Double, lambda)(Int, seed)(Int, offset),
       exponential(selfRef, count, lambda, STATE))

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 import torch
 import torch_npu
+from torch.nn import functional
 
 from tests.twin.aclnn_calls import AclnnError, Scalar, call
-from tests.twin.ops.compare import FLOATS, INTEGERS, copied, flat, rejects
+from tests.twin.ops.compare import FLOATS, INTEGERS, agree, copied, flat, rejects
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +190,31 @@ def test_errors_name_the_function() -> None:
     rejects("Multinomial", torch.multinomial, torch.tensor([1.0, 0.0]), 3)
 
 
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_of_continuous_distributions(dtype: torch.dtype) -> None:
+    """CANN lists integers for both: numbers of float32 without their fractions."""
+    x = empty(MANY).to(dtype)
+    torch_npu.npu.manual_seed(1)
+    wide = empty(MANY).normal_(40, 5)
+    torch_npu.npu.manual_seed(1)
+    agree(x.normal_(40, 5), wide.cpu().to(dtype))
+    assert set(x.uniform_(3, 6).tolist()) == {3, 4, 5}
+    assert torch.randn(4, dtype=dtype, device="npu").dtype == dtype
+
+
 # Dropout
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("dtype", FLOATS[:3], ids=str)
+def test_dropout_in_place_drops_what_it_drops_otherwise(p: float, dtype: torch.dtype) -> None:
+    results = []
+    for inplace in (False, True):
+        torch_npu.npu.manual_seed(3)
+        x = torch.ones(3, 333, dtype=dtype, device="npu").requires_grad_()
+        results.append(functional.dropout(x * 1, p, inplace=inplace).detach().cpu())
+    assert torch.equal(results[0] == 0, results[1] == 0)
+    torch.testing.assert_close(*results)
 
 
 def bits(mask: torch.Tensor, count: int) -> torch.Tensor:
@@ -332,12 +357,11 @@ def test_wrong_masks_and_scalars_are_refused() -> None:
     x = torch.ones(100, device="npu")
     short = torch.zeros(3, dtype=torch.uint8, device="npu")
     call("aclnnInplaceBernoulli", x, Scalar(0.5), *STATE)
-    call("aclnnDropoutGenMask", [100], 0.5, *STATE, short)
-    with pytest.raises(RuntimeError, match=r"DropoutGenMask.* 3 bytes, too few for 100 elements"):
-        torch_npu.npu.synchronize()
-    call("aclnnDropoutDoMask", x, torch.ones(100, dtype=torch.uint8, device="npu"), 0.5, x)
-    with pytest.raises(RuntimeError, match="100 elements need 16 of uint8, one bit each"):
-        torch_npu.npu.synchronize()
+    with pytest.raises(AclnnError, match=r"DropoutGenMask.* 3 bytes, too few for 100 elements"):
+        call("aclnnDropoutGenMask", [100], 0.5, *STATE, short)
+    long = torch.ones(100, dtype=torch.uint8, device="npu")
+    with pytest.raises(AclnnError, match="100 elements need 16 of uint8, one bit each"):
+        call("aclnnDropoutDoMask", x, long, 0.5, x)
     with pytest.raises(AclnnError, match="prob"):
         call("aclnnInplaceBernoulli", x, None, *STATE)
 

@@ -9,8 +9,8 @@ import torch
 import torch_npu
 from torch.nn import functional
 
-from tests.twin.aclnn_calls import call
-from tests.twin.ops.compare import HALVES, agree, check
+from tests.twin.aclnn_calls import AclnnError, call
+from tests.twin.ops.compare import HALVES, agree, check, copied
 from tests.twin.ops.gradients import check_gradients, leaf
 from tests.twin.ops.samples import some
 
@@ -43,6 +43,30 @@ def test_batch_norm_layouts() -> None:
     batch_norm = partial(functional.batch_norm, running_mean=None, running_var=None, training=True)
     for tensor in (images, images[:, :, ::2], images.transpose(2, 3)):
         torch.testing.assert_close(batch_norm(tensor.to("npu")).cpu(), batch_norm(tensor))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("order", [(2, 0, 3, 1), (2, 3, 0, 1), (0, 1, 2, 3)], ids=str)
+def test_batch_norm_gradients_of_any_strides(training: bool, order: tuple[int, ...]) -> None:  # noqa: FBT001
+    """One image whose strides fit two memory formats: ATen's kernel on the CPU takes the other."""
+    sizes = (1, 3, 4, 5)
+    back = [order.index(axis) for axis in range(4)]
+    x, grad = (
+        leaf(tuple(sizes[axis] for axis in order), seed=seed).detach().permute(back)
+        for seed in (1, 2)
+    )
+    mean, var, weight = some((3,), torch.float32), positive((3,)), positive((3,), seed=8)
+    saved = x.mean((0, 2, 3)), (x.var((0, 2, 3), unbiased=False) + EPS).rsqrt()
+    statistics = [tensor.to("npu") for tensor in (weight, mean, var, *saved)]
+    results = [torch.empty(sizes, device="npu"), *(torch.empty(3, device="npu") for _ in "wb")]
+    arguments = (copied(grad, "npu"), copied(x, "npu"), *statistics)
+    call("aclnnBatchNormBackward", *arguments, training, EPS, [True] * 3, *results)
+
+    leaves = [tensor.contiguous().requires_grad_() for tensor in (x, weight, torch.zeros(3))]
+    normalized = functional.batch_norm(leaves[0], mean, var, leaves[1], leaves[2], training)
+    wanted = torch.autograd.grad(normalized, leaves, grad.contiguous())
+    for actual, expected in zip(results, wanted, strict=True):
+        torch.testing.assert_close(actual.cpu(), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -129,12 +153,10 @@ def test_group_norm_into_other_outputs() -> None:
 def test_groups_must_divide_the_channels(groups: int) -> None:
     x, statistic = torch.ones(2, 6, 5, device="npu"), torch.ones(2, groups, device="npu")
     gradient = x, x, statistic, statistic, None, 2, 6, 5, groups, [True, False, False]
-    call("aclnnGroupNorm", x, None, None, 2, 6, 5, groups, EPS, x, statistic, statistic)
-    with pytest.raises(RuntimeError, match="must divide the number of channels, 6"):
-        torch_npu.npu.synchronize()
-    call("aclnnGroupNormBackward", *gradient, torch.empty_like(x), None, None)
-    with pytest.raises(RuntimeError, match="must divide the number of channels, 6"):
-        torch_npu.npu.synchronize()
+    with pytest.raises(AclnnError, match="must divide the number of channels, 6"):
+        call("aclnnGroupNorm", x, None, None, 2, 6, 5, groups, EPS, x, statistic, statistic)
+    with pytest.raises(AclnnError, match="must divide the number of channels, 6"):
+        call("aclnnGroupNormBackward", *gradient, torch.empty_like(x), None, None)
 
 
 def test_norms_of_large_tensors() -> None:
