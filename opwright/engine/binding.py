@@ -146,11 +146,10 @@ def values_of(
         )
     if passing.takes is Takes.TEXT:
         return bytes(tensor.tolist()).partition(b"\0")[0].decode(errors="replace")
-    values = tensor.flatten().tolist()
-    if passing.takes is not Takes.NUMBER:
-        values = [int(value) for value in values]
+    convert = float if passing.takes is Takes.NUMBER else int
+    values = [convert(value) for value in tensor.flatten().tolist()]
     if passing.takes is Takes.VALUES:
-        return values
+        return [int(value) for value in values]
     if len(values) != 1:
         raise KernelArgumentError(
             where=str(node), got=f"{len(values)} values for input '{name}'", allowed=["1"]

@@ -1,7 +1,7 @@
 """Operators that launch their work themselves: classes of C++ in graphs (native/graph/custom).
 
 TorchAir writes such a class for every operator that it has no converter for, among them the one
-that `scaled_dot_product_attention` is on an NPU.
+that `scaled_dot_product_attention` is on an NPU, which the engine computes itself.
 """
 
 from __future__ import annotations
@@ -227,6 +227,7 @@ print("gradients")
 """
 
 
+@pytest.mark.slow
 def test_fused_attention_answers_in_graphs_what_it_does_in_eager() -> None:
     """TorchAir compiles two classes: those of the operator and of its gradient."""
     assert len(output(ATTENTION).splitlines()) >= 8
