@@ -159,13 +159,14 @@ ROUTES = {
 ROWS = """[
     [torch.randn(rows, 8).half(), torch.randint(0, 4, (rows, 2), dtype=torch.int32),
      torch.rand(rows, 2).half()]
-    for rows in (6, 4, 9)
+    for rows in (6, 4)
 ]"""
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["static", "dynamic"])
 def routes(request: pytest.FixtureRequest) -> dict[str, str]:
-    return errors(ROUTES, arguments=ROWS, dynamic=request.param)
+    rows = ROWS if request.param else f"{ROWS}[:1]"  # a fixed size is compiled for itself alone
+    return errors(ROUTES, arguments=rows, dynamic=request.param)
 
 
 @pytest.mark.twin

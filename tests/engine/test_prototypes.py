@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from opwright import twin
 from opwright.aclnn.prototype import PrototypeError
-from opwright.engine.prototypes import attribute_type, find, texts
+from opwright.engine import kernels, table
+from opwright.engine.loading import load_kernels
+from opwright.engine.prototypes import GENERATED, attribute_type, find, texts
 from tests.twin.on_twin import output
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from opwright.aclnn.prototype import Prototype
 
@@ -46,6 +51,34 @@ def test_every_prototype_of_torchair_is_read() -> None:
     unread = [name for name in texts() if find(name) is None]
     assert len(texts()) > 1700
     assert unread == []
+
+
+def written_by_torchair() -> Iterator[tuple[str, str, set[str]]]:
+    """Yield type, "inputs" or "attrs", and the names that TorchAir's function writes."""
+    spec = importlib.util.find_spec("torch_npu")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    source = (Path(spec.submodule_search_locations[0]) / GENERATED).read_text(encoding="utf-8")
+    for function in source.split("\ndef ")[1:]:
+        name, whole = function.partition("(")[0], function.replace("\n", " ")
+        for kind, names in re.findall(r" (inputs|attrs) = \{(.*?)\}  ", whole):
+            yield name, kind, set(re.findall(r'"(\w+)": ', names))
+        yield name, "attrs", set(re.findall(r'op\.attr\["(\w+)"\]', function))
+
+
+def test_kernels_take_what_torchair_writes() -> None:
+    """Prototypes that are printed there do not always have the names that its code writes."""
+    load_kernels(kernels)
+    unknown = []
+    compared = set()
+    for op_type, kind, names in written_by_torchair():
+        kernel = table.TABLE.get(op_type)
+        if kernel is not None:
+            compared.add(op_type)
+            known = kernel.inputs if kind == "inputs" else kernel.attributes
+            unknown += [f"{op_type}: {name} of {kind}" for name in sorted(names - known.keys())]
+    assert len(compared) > 300, len(compared)
+    assert unknown == []
 
 
 @pytest.mark.parametrize(
