@@ -135,7 +135,12 @@ def configured(general=(), **changes):
     for name, value in changes.items():
         setattr(config.dump_config, name, value)
     real = config.as_dict
-    object.__setattr__(config, "as_dict", lambda *a: (real(*a)[0], {**real(*a)[1], **dict(general)}))
+
+    def as_dict(*mode):
+        own, shared = real(*mode)
+        return own, {**shared, **dict(general)}
+
+    object.__setattr__(config, "as_dict", as_dict)
     return config
 
 def compiled(function, config, dynamic=False):
