@@ -251,15 +251,16 @@ def _map(machine: Machine) -> str:
 
 
 def _row(*cells: str) -> str:
-    widths = (25, 13, 50) if len(cells) < len(PROCESSES) else PROCESSES
-    return "|" + "|".join(f" {cell:<{width}} " for cell, width in zip(cells, widths)) + "|"
+    widths = DEVICES if len(cells) == len(DEVICES) else PROCESSES
+    columns = zip(cells, widths, strict=True)
+    return "|" + "|".join(f" {cell:<{width}} " for cell, width in columns) + "|"
 
 
+# Widths of the columns of the two tables.
+DEVICES = (25, 13, 50)
 PROCESSES = (25, 13, 24, 23)
 WIDTH = 94
-LINE, DOUBLE = (
-    "+" + "+".join(mark * width for width in (27, 15, 52)) + "+" for mark in ("-", "=")
-)
+LINE, DOUBLE = ("+" + "+".join(mark * width for width in (27, 15, 52)) + "+" for mark in ("-", "="))
 
 
 def _table(machine: Machine, npus: Sequence[int]) -> str:

@@ -12,31 +12,35 @@ import torch_npu  # isort: skip
 pytestmark = pytest.mark.twin
 
 
+paged_attention = torch_npu._npu_paged_attention  # noqa: SLF001  # as models call it
+reshape_and_cache = torch_npu._npu_reshape_and_cache  # noqa: SLF001
+
+
 def half(*shape: int) -> torch.Tensor:
-    return torch.ones(*shape, dtype=torch.float16).npu()
+    return torch.ones(*shape, dtype=torch.float16, device="npu")
 
 
 def test_operators_are_refused_with_what_to_use_instead() -> None:
     query, cache = half(2, 4, 64), half(3, 16, 4, 64)
     with pytest.raises(RuntimeError, match=r"PagedAttentionParam.*npu_fused_infer_attention_score"):
-        torch_npu._npu_paged_attention(
+        paged_attention(
             query=query,
             key_cache=cache,
             value_cache=cache,
             num_kv_heads=4,
             num_heads=4,
             scale_value=0.1,
-            block_table=torch.zeros(2, 1, dtype=torch.int32).npu(),
+            block_table=torch.zeros(2, 1, dtype=torch.int32, device="npu"),
             context_lens=torch.tensor([3, 4], dtype=torch.int32),
             out=torch.empty_like(query),
         )
     with pytest.raises(RuntimeError, match=r"ReshapeAndCacheParam.*npu_scatter_pa_kv_cache"):
-        torch_npu._npu_reshape_and_cache(
+        reshape_and_cache(
             key=query,
             value=query,
             key_cache=cache,
             value_cache=cache,
-            slot_indices=torch.tensor([0, 1], dtype=torch.int32).npu(),
+            slot_indices=torch.tensor([0, 1], dtype=torch.int32, device="npu"),
         )
     assert (half(3) + 1).cpu().tolist() == [2, 2, 2]
 

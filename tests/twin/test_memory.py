@@ -150,12 +150,11 @@ def test_blocks_that_were_written_count_once() -> None:
         acl = ctypes.CDLL("libascendcl.so")
         acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
         torch.ones(1).npu()
-        blocks = []
-        for size in (64 << 20, 64 << 20):
-            pointer = ctypes.c_void_p()
-            assert acl.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(size), 0) == 0
-            blocks.append(pointer)
-        assert acl.aclrtMemset(blocks[0], ctypes.c_size_t(64 << 20), 1, ctypes.c_size_t(64 << 20)) == 0
+        size = ctypes.c_size_t(64 << 20)
+        blocks = [ctypes.c_void_p() for _ in range(2)]
+        for block in blocks:
+            assert acl.aclrtMalloc(ctypes.byref(block), size, 0) == 0
+        assert acl.aclrtMemset(blocks[0], size, 1, size) == 0
         pointer = ctypes.c_void_p()
         assert acl.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 40), 0) == 207001
         print(acl.aclGetRecentErrMsg().decode())
@@ -163,7 +162,9 @@ def test_blocks_that_were_written_count_once() -> None:
         OPWRIGHT_MEMORY="1T",
         PYTORCH_NPU_ALLOC_CONF="expandable_segments:False",
     )
-    message = re.search(r"(\d+) belong to device memory that was allocated and not written", printed)
+    message = re.search(
+        r"(\d+) belong to device memory that was allocated and not written", printed
+    )
     assert message is not None, printed
     assert 64 << 20 <= int(message[1]) < (64 << 20) + (24 << 20)
 

@@ -21,7 +21,11 @@ def ask(words: str, machine: Machine = TWO) -> str:
 
 def fields(text: str) -> dict[str, str]:
     """Read lines of the form `name : value`."""
-    pairs = (line.split(" : ", 1) if " : " in line else line.split(": ", 1) for line in text.splitlines() if ":" in line)
+    pairs = (
+        line.split(" : ", 1) if " : " in line else line.split(": ", 1)
+        for line in text.splitlines()
+        if ":" in line
+    )
     return {name.strip(): value.strip() for name, value in pairs}
 
 
@@ -35,7 +39,10 @@ def soc_version(machine: Machine) -> str:
 
 def test_list_of_npus() -> None:
     text = ask("info -l")
-    assert [line.split(":")[1].strip() for line in text.splitlines() if "NPU ID" in line] == ["0", "1"]
+    assert [line.split(":")[1].strip() for line in text.splitlines() if "NPU ID" in line] == [
+        "0",
+        "1",
+    ]
     assert re.search(r"Total Count\s*:\s*2\n", text)
 
 
@@ -48,7 +55,12 @@ def test_board_gives_the_name_of_the_chip(machine: Machine) -> None:
 @pytest.mark.parametrize(("machine", "name"), [(TWO, "Ascend 910B4"), (A3, "Ascend910")])
 def test_map_of_chips(machine: Machine, name: str) -> None:
     header, *rows = ask("info -m", machine).splitlines()
-    assert re.split(r"\s{2,}", header.strip()) == ["NPU ID", "Chip ID", "Chip Logic ID", "Chip Name"]
+    assert re.split(r"\s{2,}", header.strip()) == [
+        "NPU ID",
+        "Chip ID",
+        "Chip Logic ID",
+        "Chip Name",
+    ]
     assert [row.strip().split(None, 3) for row in rows] == [
         [str(npu), "0", str(npu), name] for npu in range(machine.devices)
     ]
@@ -76,7 +88,16 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["set -t reset", "info -t topo", "info -t topo -i 0", "info -t board", "info -x", "info -l -m", "info -t"]
+    "words",
+    [
+        "set -t reset",
+        "info -t topo",
+        "info -t topo -i 0",
+        "info -t board",
+        "info -x",
+        "info -l -m",
+        "info -t",
+    ],
 )
 def test_other_queries_are_refused_by_name(words: str) -> None:
     with pytest.raises(NpuQueryError) as caught:
@@ -85,7 +106,9 @@ def test_other_queries_are_refused_by_name(words: str) -> None:
     assert "info -t board -i ID" in caught.value.allowed
 
 
-@pytest.mark.parametrize(("words", "option"), [("info -t board -i 2", "-i"), ("info -t board -i 0 -c 1", "-c")])
+@pytest.mark.parametrize(
+    ("words", "option"), [("info -t board -i 2", "-i"), ("info -t board -i 0 -c 1", "-c")]
+)
 def test_npus_that_are_not_there(words: str, option: str) -> None:
     with pytest.raises(NpuQueryError, match=f"option {option}"):
         ask(words)
