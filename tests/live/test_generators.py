@@ -45,7 +45,7 @@ def _loaded() -> Iterator[None]:
 
 
 def draws(generator: torch.Generator | None, count: int = 2) -> list[Tensor]:
-    x = torch.zeros(3, 4).npu()
+    x = torch.zeros(3, 4).to("npu")
     return [noisy(x, 1.0, generator=generator).cpu() for _ in range(count)]
 
 
@@ -64,9 +64,9 @@ def test_equal_seeds_give_equal_draws_and_each_draw_is_another() -> None:
 
 
 def test_without_a_generator_the_device_has_one() -> None:
-    torch.npu.manual_seed(5)
+    torch.manual_seed(5)
     found = draws(None)
-    torch.npu.manual_seed(5)
+    torch.manual_seed(5)
     assert all(map(torch.equal, found, draws(None)))
     assert not torch.equal(*found)
 
@@ -81,7 +81,7 @@ def test_the_state_of_a_generator_continues_its_draws() -> None:
 
 
 def test_a_function_of_cann_draws_what_torch_npu_draws() -> None:
-    x, y = torch.empty(2, 3).npu(), torch.empty(2, 3).npu()
+    x, y = torch.empty(2, 3).to("npu"), torch.empty(2, 3).to("npu")
     fill_(x, 1.0, 2.0, generator=seeded(5))
     y.normal_(1.0, 2.0, generator=seeded(5))
     assert torch.equal(x.cpu(), y.cpu())

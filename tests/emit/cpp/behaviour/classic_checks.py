@@ -246,7 +246,7 @@ def test_a_call_draws_from_the_callers_generator() -> None:
     assert torch.equal(second, again[1])
     other = drawn(torch.Generator("npu").manual_seed(6))
     assert not torch.equal(first, other[0])
-    torch.npu.manual_seed(5)  # the device's generator, where the caller gives none
+    torch.manual_seed(5)  # the device's generator, where the caller gives none
     assert torch.equal(first, drawn(None)[0])
     with pytest.raises(RuntimeError, match="Expected a 'npu' device type for generator but found"):
         demo.noisy(x, 0.5, generator=torch.Generator())
