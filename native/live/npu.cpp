@@ -96,8 +96,8 @@ at::Tensor empty(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device)
 Drawn draw(const std::optional<at::Generator>& generator) {
   constexpr uint64_t kIncrement = 10;  // of the offset, as in op-plugin's adapters
   const std::optional<at::Generator> given = generator && generator->defined() ? generator : std::nullopt;
-  auto* const source = at::get_generator_or_default<at_npu::NPUGeneratorImpl>(
-      given, at_npu::detail::getDefaultNPUGenerator());
+  auto* const source =
+      at::get_generator_or_default<at_npu::NPUGeneratorImpl>(given, at_npu::detail::getDefaultNPUGenerator());
   const std::lock_guard<std::mutex> lock(source->mutex_);
   const auto [seed, offset] = source->philox_engine_inputs(kIncrement);
   return {static_cast<int64_t>(seed), static_cast<int64_t>(offset)};

@@ -90,7 +90,8 @@ class RuleReader {
     return position;
   }
   // A tensor argument, or (a list of tensors, an index).
-  void tensor(const std::string& place, const py::handle& value, size_t& position, std::optional<int64_t>& index) const {
+  void tensor(const std::string& place, const py::handle& value, size_t& position,
+              std::optional<int64_t>& index) const {
     if (!py::isinstance<py::tuple>(value)) {
       position = argument(place, value, kTensorType, "a tensor");
       return;

@@ -10,8 +10,8 @@
 #include "opapi/declare.h"
 #include "opapi/threads.h"
 
-// Of the MKL in libtorch, if it has one; the name in lower case is Fortran's. Answers the number that held before, 0 for
-// MKL's default.
+// Of the MKL in libtorch, if it has one; the name in lower case is Fortran's. Answers the number that held before, 0
+// for MKL's default.
 extern "C" int MKL_Set_Num_Threads_Local(int count) __attribute__((weak));
 
 namespace opwright::opapi {
