@@ -237,6 +237,12 @@ y = torch.arange(6.).npu().view(3, 2)
 torch.add(x, y.t())
 torch.cat([x.bfloat16(), x.bfloat16()])
 x.mul_(2)
+graph = torch.npu.NPUGraph()
+with torch.npu.graph(graph):
+    z = torch.neg(x)
+graph.replay()
+torch.npu.set_compile_mode(jit_compile=True)  # legacy operators
+torch.mul(x, y.t().contiguous())
 torch.npu.synchronize()
 torch_npu.npu.finalize_dump()
 torch.add(x, y.t())
@@ -255,6 +261,8 @@ found["wrong"] = listed("wrong")
     assert single["Add"] == [[ones, view], [[[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]]]]
     assert single["Cat"] == [[ones, ones], [ones * 2]]
     assert single["InplaceMuls"] == [[ones], [[[2.0] * 3] * 2]]
+    assert single["Neg"] == [[[[2.0] * 3] * 2], [[[-2.0] * 3] * 2]]
+    assert single["Mul"][1] == [[[0.0, 4.0, 8.0], [2.0, 6.0, 10.0]]]
 
 
 # What GE is initialized with has to be the same for all graphs but for these; TorchAir sets others.
