@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.agreement import errors
+from tests.twin.on_twin import output
 
 FUNCTIONS = {
     "dynamic": "lambda x, s, q: torch_npu.npu_dynamic_quant(x)",
@@ -102,3 +103,28 @@ def found(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_compiled_quantization_answers_what_eager_answers(found: dict[str, str], name: str) -> None:
     assert found[name] == ""
+
+
+REFUSED = """
+import torchair
+
+def compiled(function):
+    torch._dynamo.reset()
+    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+    return torch.compile(function, backend=backend, dynamic=False)
+
+x = torch.randn(4, 8).half().npu()
+try:
+    compiled(lambda x: torch_npu.npu_dynamic_quant(x, smooth_scales=x[0, :3].clone()))(x)
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print("aclnnDynamicQuant" in str(error), flush=True)
+found = compiled(torch_npu.npu_dynamic_quant)(x)
+print(all(map(torch.equal, found, torch_npu.npu_dynamic_quant(x))))
+"""
+
+
+@pytest.mark.twin
+@pytest.mark.compile
+def test_what_the_function_refuses_is_told_and_the_next_graph_runs() -> None:
+    assert output(REFUSED).split() == ["True", "True"]
