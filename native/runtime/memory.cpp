@@ -18,6 +18,8 @@
 namespace opwright::memory {
 namespace {
 
+void* alias_within(size_t Allocation::* extent, const void* address, size_t size, const char* what, int code);
+
 constexpr size_t kReturnToSystem = 256 << 10;  // freed blocks from this size on give their pages back
 
 std::atomic<uint64_t> serials{0};
@@ -129,6 +131,16 @@ void* alias_of(const void* address) noexcept {
 }
 
 void* checked_alias(const void* address, size_t size, const char* what, int code) {
+  return alias_within(&Allocation::bytes, address, size, what, code);
+}
+
+void* reachable_alias(const void* address, size_t size, const char* what) {
+  return alias_within(&Allocation::reachable, address, size, what, ACL_ERROR_RT_PARAM_INVALID);
+}
+
+namespace {
+
+void* alias_within(size_t Allocation::* extent, const void* address, size_t size, const char* what, int code) {
   if (host_operands && address != nullptr && !is_device_address(address)) return const_cast<void*>(address);
   require(is_device_address(address), code, what, ": ", address, " is not a device address",
           address == nullptr ? " (null)" : " (host memory, or memory of another library)");
@@ -137,7 +149,7 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
   {
     const std::shared_lock<std::shared_mutex> lock(state.mutex);
     const auto allocation = entry_around(state.allocations, begin);
-    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.reachable - begin) {
+    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.*extent - begin) {
       return space().alias(begin);
     }
     // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
@@ -152,6 +164,8 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
   }
   fail(code, what, ": the range of ", size, " bytes at ", address, " is not device memory: ", describe(address));
 }
+
+}  // namespace
 
 std::string describe(const void* address) {
   if (!is_device_address(address)) return "not a device address";

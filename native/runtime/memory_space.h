@@ -109,6 +109,10 @@ inline size_t whole_pages(size_t bytes) { return round_up(bytes, page_bytes()); 
 
 inline uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 
+// checked_alias (memory.h) for copies and fills, which may use what an allocation has more than it was asked for. An
+// operand has to lie within what was asked for: one that does not is a mistake of its caller.
+void* reachable_alias(const void* address, size_t size, const char* what);
+
 // Throws 207001: `size` bytes more than the device has.
 [[noreturn]] void over_limit(int device, size_t size, const DeviceMemory& state);
 

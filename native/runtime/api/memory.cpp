@@ -10,6 +10,7 @@
 #include "runtime/consumer_thread.h"
 #include "runtime/device.h"
 #include "runtime/host_memory.h"
+#include "runtime/memory_space.h"
 
 using namespace opwright;
 
@@ -59,7 +60,7 @@ constexpr char kSynchronous[] =
 char* reach(const void* address, size_t size, Side side, const char* what) {
   const bool on_device = memory::is_device_address(address);
   if (side == Side::kDevice || (side == Side::kByAddress && on_device)) {
-    return static_cast<char*>(memory::checked_alias(address, size, what));
+    return static_cast<char*>(memory::reachable_alias(address, size, what));
   }
   require(!on_device, ACL_ERROR_RT_PARAM_INVALID, what, ": ", address,
           " is a device address, but the copy kind says host memory");
