@@ -53,6 +53,7 @@ LOAD_ORDER = (
 # libascendc_package.
 LINKER_SCRIPTS = (
     "libgraph_base.so",
+    "libopp_registry.so",
     "libplatform.so",
     "libregister.so",
     "libtiling_api.so",

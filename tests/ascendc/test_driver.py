@@ -242,7 +242,8 @@ int main() {
 
 
 @pytest.mark.parametrize(
-    "name", ["tiling_api", "register", "platform", "graph_base", "unified_dlog"]
+    "name",
+    ["tiling_api", "register", "platform", "graph_base", "unified_dlog", "opp_registry"],
 )
 def test_a_name_of_cann_links_what_the_package_library_has(tmp_path: Path, name: str) -> None:
     (tmp_path / "main.asc").write_text(PLATFORM)
