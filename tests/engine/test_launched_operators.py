@@ -6,6 +6,10 @@ that `scaled_dot_product_attention` is on an NPU, which the engine computes itse
 
 from __future__ import annotations
 
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
 from tests.twin.on_twin import output
@@ -231,3 +235,50 @@ print("gradients")
 def test_fused_attention_answers_in_graphs_what_it_does_in_eager() -> None:
     """TorchAir compiles two classes: those of the operator and of its gradient."""
     assert len(output(ATTENTION).splitlines()) >= 8
+
+
+LIBRARY = """
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+at::Tensor scale(const at::Tensor& x, double by) { return at::mul(x, by); }
+at::Tensor scale_meta(const at::Tensor& x, double) { return at::empty_like(x); }
+
+TORCH_LIBRARY(plain, m) { m.def("scale(Tensor x, float by) -> Tensor"); }
+TORCH_LIBRARY_IMPL(plain, PrivateUse1, m) { m.impl("scale", scale); }
+TORCH_LIBRARY_IMPL(plain, Meta, m) { m.impl("scale", scale_meta); }
+"""
+
+
+@pytest.mark.slow
+def test_an_operator_of_a_library_without_a_converter_answers_what_it_does_in_eager(
+    tmp_path: Path,
+) -> None:
+    """TorchAir writes and compiles the class for it."""
+    source, library = tmp_path / "plain.cpp", tmp_path / "plain.so"
+    source.write_text(LIBRARY)
+    torch = Path(find_spec("torch").origin or "").parent  # type: ignore[union-attr]  # installed
+    includes = [f"-I{torch / 'include'}", f"-I{torch / 'include/torch/csrc/api/include'}"]
+    link = [f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
+    subprocess.run(
+        [
+            "g++",
+            "-shared",
+            "-fPIC",
+            "-std=c++20",
+            *includes,
+            str(source),
+            "-o",
+            str(library),
+            *link,
+        ],
+        check=True,
+    )
+    assert output(f"""
+import torchair
+torch.ops.load_library({str(library)!r})
+x = torch.randn(3, 4).npu()
+function = lambda x: torch.ops.plain.scale(x, 2.5) + 1
+backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+print(torch.equal(torch.compile(function, backend=backend, dynamic=False)(x), function(x)))
+""").split() == ["True"]
