@@ -56,7 +56,7 @@ def test_nothing_is_found_in_an_example(tmp_path: Path, declaration: str) -> Non
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_nothing_is_found_in_a_new_project(tmp_path: Path, template: str) -> None:
-    folder = tmp_path / template
+    folder = tmp_path / template.replace("-", "_")
     made = run("opwright", "new", folder, "--from", template)
     assert made.returncode == 0, made.stdout + made.stderr
     done = run("opwright", "check", folder)
