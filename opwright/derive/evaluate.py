@@ -81,7 +81,7 @@ def evaluate_item(
     """Return the sizes of one item."""
     match item:
         case Span(start=start, stop=stop):
-            return shape_of(item, arguments)[start:stop]
+            return tuple(shape_of(item, arguments))[start:stop]
         case Sizes(name):
             return as_list(arguments[name])
         case Broadcast(shapes):
@@ -131,8 +131,8 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
             assert_never(size)
 
 
-def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the shape of the tensor that something is of.
+def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the shape of the tensor that something is of; not copied, as it may know a part only.
 
     Raises
     ------
@@ -147,7 +147,8 @@ def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) ->
             message = f"a list has {count} elements; element {part.index} is asked for"
             raise IndexError(message)
         value = value[part.index]
-    return tuple(value.shape)
+    shape: Sequence[Any] = value.shape
+    return shape
 
 
 def as_list(value: Any) -> Sequence[Any]:  # noqa: ANN401 - ints or SymInts
@@ -201,7 +202,7 @@ def reduce(item: Reduced, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
     IndexError
         The tensor has no such axis.
     """
-    shape = shape_of(item, arguments)
+    shape = tuple(shape_of(item, arguments))
     given = arguments[item.dims] if item.dims else None
     dims = () if given is None else as_list(given)
     axes = {wrap(axis, len(shape)) for axis in dims} if dims else set(range(len(shape)))

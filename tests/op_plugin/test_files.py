@@ -154,10 +154,12 @@ TOLD = {
         "- &a\n  func: *a\n",
         "  where:   f.yaml:1\n  got:     values in values, or aliases, without end\n",
     ),
-    "brackets without end": (
-        "- func: " + "[" * 100_000 + "]" * 100_000,
+    "deep brackets": (
+        "- func: " + "[" * 500 + "]" * 500,
         "  where:   f.yaml:1\n  got:     values in values, or aliases, without end\n",
     ),
+    # libyaml, from some version on, stops before the check of depth does, in words of its own.
+    "brackets without end": ("- func: " + "[" * 100_000 + "]" * 100_000, "  where:   f.yaml:1\n"),
     "a key that is a list": (
         "- ? [func]\n  : npu_t(Tensor x) -> Tensor\n",
         "  where:   f.yaml:1\n  got:     a key that is no text\n",
