@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "nnopbase/call_operands.h"
 #include "nnopbase/validate.h"
 #include "runtime/data_dump/dump.h"
 #include "runtime/extent.h"
@@ -13,33 +14,6 @@ namespace opwright {
 namespace {
 
 constexpr size_t kByte = 8;  // bits
-
-struct Operand {
-  const aclTensor* tensor;
-  bool read;
-  bool written;
-};
-
-// The tensors of a call in the order of its parameters. `memory_ranges` says which are read and written; null and empty
-// ones have no range, and their place tells inputs from outputs.
-std::vector<Operand> operands_of(aclOpExecutor& executor) {
-  const auto lists = executor.tensors();
-  const auto ranges = executor.memory_ranges();
-  auto range = ranges.begin();
-  std::vector<Operand> operands;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    for (const aclTensor* const tensor : lists[i]) {
-      if (tensor == nullptr) continue;
-      if (tensor->numel() != 0 && range != ranges.end()) {
-        operands.push_back({tensor, range->read, range->written});
-        ++range;
-      } else {
-        operands.push_back({tensor, i < executor.input_count(), i >= executor.input_count()});
-      }
-    }
-  }
-  return operands;
-}
 
 // The elements of a view, one behind the other.
 void gather(const aclTensor& tensor, size_t dim, const char* from, size_t element, std::vector<char>& bytes) {
@@ -100,9 +74,9 @@ class DumpedTask final : public Task {
 
   void run() override {
     const data_dump::Target& target = config_->target;
-    const std::vector<Kept> inputs = target.inputs ? keep_all(&Operand::read) : std::vector<Kept>();
+    const std::vector<Kept> inputs = target.inputs ? keep_all(&DumpedTask::is_read) : std::vector<Kept>();
     task_->run();
-    const std::vector<Kept> outputs = target.outputs ? keep_all(&Operand::written) : std::vector<Kept>();
+    const std::vector<Kept> outputs = target.outputs ? keep_all(&DumpedTask::is_written) : std::vector<Kept>();
     data_dump::write_operator(target, executor_.name(), tensors_of(inputs), tensors_of(outputs));
   }
   const char* name() const noexcept override { return task_->name(); }
@@ -112,10 +86,18 @@ class DumpedTask final : public Task {
   void expect_replays() override { task_->expect_replays(); }
 
  private:
-  std::vector<Kept> keep_all(bool Operand::* is_wanted) {
+  // A tensor without elements is read or written where its parameter is one.
+  bool is_read(const CallOperand& operand) const {
+    return operand.range ? operand.range->read : operand.parameter < executor_.input_count();
+  }
+  bool is_written(const CallOperand& operand) const {
+    return operand.range ? operand.range->written : operand.parameter >= executor_.input_count();
+  }
+
+  std::vector<Kept> keep_all(bool (DumpedTask::*is_wanted)(const CallOperand&) const) {
     std::vector<Kept> result;
-    for (const Operand& operand : operands_of(executor_)) {
-      if (operand.*is_wanted) result.push_back(keep(*operand.tensor));
+    for (const CallOperand& operand : operands_of(executor_)) {
+      if ((this->*is_wanted)(operand)) result.push_back(keep(*operand.tensor));
     }
     return result;
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "nnopbase/call_operands.h"
+
 namespace opwright {
 namespace {
 
@@ -92,17 +94,10 @@ bool share_bytes(const Operand& left, const Operand& right) {
   });
 }
 
-// `memory_ranges` has one entry for each tensor with elements, in the order of `tensors`.
-std::vector<Operand> operands_of(aclOpExecutor& executor) {
-  const std::vector<MemoryRange> ranges = executor.memory_ranges();
+std::vector<Operand> viewed_operands_of(aclOpExecutor& executor) {
   std::vector<Operand> operands;
-  for (const auto& parameter : executor.tensors()) {
-    for (const aclTensor* tensor : parameter) {
-      if (tensor == nullptr || tensor->numel() == 0) continue;
-      require(operands.size() < ranges.size(), ACLNN_ERR_INNER, executor.name(),
-              ": an operand has elements, but no memory range");
-      operands.push_back({view_of(*tensor), tensor, ranges[operands.size()]});
-    }
+  for (const CallOperand& operand : operands_of(executor)) {
+    if (operand.range) operands.push_back({view_of(*operand.tensor), operand.tensor, *operand.range});
   }
   return operands;
 }
@@ -115,7 +110,7 @@ OrderDependence::Operand described(const Operand& operand) {
 }  // namespace
 
 std::optional<OrderDependence> order_dependence_of(aclOpExecutor& executor) {
-  const std::vector<Operand> operands = operands_of(executor);
+  const std::vector<Operand> operands = viewed_operands_of(executor);
   for (const Operand& written : operands) {
     if (!written.range.written) continue;
     for (const Operand& read : operands) {

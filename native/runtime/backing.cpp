@@ -19,13 +19,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Left to the system, to other programs and to what kernels take for themselves: a sixteenth of the machine.
-constexpr uint64_t kReservedPart = 16;
-// After a look at the machine so much of the room that it found can be allocated without another look, for so long.
-// Several processes that look at once share the room as long as there are not more than that.
-constexpr uint64_t kPartWithoutLook = 4;
-constexpr std::chrono::seconds kLookLasts(1);
+constexpr uint64_t kReservedDivisor = 16;
+// Of the room that a probe of the machine found, this part can be allocated without another probe, for so long.
+// Several processes that probe at once share the room as long as there are not more than that.
+constexpr uint64_t kAllowanceDivisor = 4;
+constexpr std::chrono::seconds kProbeLifetime(1);
 // Smaller allocations count as written: there is little in them, and there may be many.
-constexpr size_t kLooksForPages = 1 << 20;
+constexpr size_t kMinProbedBytes = 1 << 20;
 
 // Of whole pages from the one that `address` lies in.
 size_t resident_bytes(const void* address, size_t size) {
@@ -55,14 +55,14 @@ uint64_t written_bytes() {
     DeviceMemory& state = space().device(static_cast<int>(id));
     const std::shared_lock<std::shared_mutex> lock(state.mutex);
     for (const auto& [begin, allocation] : state.allocations) {
-      const bool small = allocation.bytes < kLooksForPages;
+      const bool small = allocation.bytes < kMinProbedBytes;
       written += small ? allocation.bytes : resident_bytes(space().alias(begin), allocation.bytes);
     }
   }
   return written;
 }
 
-// What a look at the machine has found.
+// Memory of the machine at one time.
 struct Room {
   uint64_t available = 0;
   uint64_t reserved = 0;
@@ -71,8 +71,8 @@ struct Room {
   uint64_t bytes() const { return available - std::min(available, reserved + promised); }
 };
 
-Room look_for(size_t size) {
-  Room room{available_machine_memory(), machine_memory() / kReservedPart, allocated_bytes()};
+Room probe_machine(size_t size) {
+  Room room{available_machine_memory(), machine_memory() / kReservedDivisor, allocated_bytes()};
   if (room.bytes() >= size) return room;  // even if nothing was written
   room.promised -= std::min(room.promised, written_bytes());
   return room;
@@ -98,15 +98,15 @@ void require_backing(int device, size_t size) {
     allowance().bytes -= size;
     return;
   }
-  const Room room = look_for(size);
+  const Room room = probe_machine(size);
   allowance().bytes = 0;
   // torch_npu recognises "EL0004" and raises torch.OutOfMemoryError.
   require(room.bytes() >= size, ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004: Failed to allocate ", size,
           " bytes on device ", device, ": this machine has ", room.available, " bytes left, ", room.reserved,
           " of them are kept for the system and ", room.promised,
           " belong to device memory that was allocated and not written yet; free memory, or end other programs");
-  allowance().bytes = (room.bytes() - size) / kPartWithoutLook;
-  allowance().ends = now + kLookLasts;
+  allowance().bytes = (room.bytes() - size) / kAllowanceDivisor;
+  allowance().ends = now + kProbeLifetime;
 }
 
 }  // namespace opwright::memory

@@ -28,14 +28,14 @@ void record_error(int code, std::string message) noexcept {
 }
 
 std::string take_recent_message() {
-  log::note_question();
+  log::note_error_read();
   return std::exchange(channel().message, std::string());
 }
 
 const std::string& recent_message() noexcept { return channel().message; }
 
 int last_error(bool clear) noexcept {
-  log::note_question();
+  log::note_error_read();
   const int code = channel().code;
   if (clear) channel().code = ACL_SUCCESS;
   return code;

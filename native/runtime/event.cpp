@@ -92,9 +92,7 @@ void ExternalFlag::wait(const void* event) const {
   if (done()) return;
   const std::string what = text("the record of external event ", event);
   require_wait_can_end(what);
-  if (changed_.wait_for(lock, kLongWait, done)) return;
-  tell_of_long_wait(what);
-  changed_.wait(lock, done);
+  wait_long(changed_, lock, what, done);
 }
 
 Event::Event(uint32_t flags)
@@ -169,10 +167,8 @@ bool Event::waits_for_first_record() const {
 
 void Event::wait_for_first_record() const {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto done = [&] { return recorded_or_destroyed(); };
-  if (first_record_.wait_for(lock, kLongWait, done)) return;
-  tell_of_long_wait(text("the first record of event ", static_cast<const void*>(this)));
-  first_record_.wait(lock, done);
+  wait_long(first_record_, lock, text("the first record of event ", static_cast<const void*>(this)),
+            [&] { return recorded_or_destroyed(); });
 }
 
 void Event::note_destruction() {

@@ -54,7 +54,7 @@ void EventHandles::destroy(const void* handle) {
   if (live_.erase(handle) == 0) reject(handle, "it was destroyed");  // by another thread, just now
   if (!event->pending()) return;
   destroyed_[handle] = event;
-  if (destroyed_.size() >= look_again_at_) forget_finished();
+  if (destroyed_.size() >= prune_threshold_) forget_finished();
 }
 
 // The caller holds the mutex. Looking at all of them costs each destruction the same on average, because there are
@@ -63,7 +63,7 @@ void EventHandles::forget_finished() {
   for (auto it = destroyed_.begin(); it != destroyed_.end();) {
     it = it->second->pending() ? std::next(it) : destroyed_.erase(it);
   }
-  look_again_at_ = std::max(look_again_at_, 2 * destroyed_.size());
+  prune_threshold_ = std::max(kLeastThreshold, 2 * destroyed_.size());
 }
 
 }  // namespace opwright

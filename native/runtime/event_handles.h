@@ -32,6 +32,8 @@ class EventHandles {
   void destroy(const void* handle);
 
  private:
+  static constexpr size_t kLeastThreshold = 64;
+
   using Events = std::unordered_map<const void*, std::shared_ptr<Event>>;
 
   void forget_finished();
@@ -40,7 +42,7 @@ class EventHandles {
   uintptr_t given_out_ = 0;
   Events live_;
   Events destroyed_;  // with something pending when they were last looked at
-  size_t look_again_at_ = 64;
+  size_t prune_threshold_ = kLeastThreshold;
 };
 
 }  // namespace opwright

@@ -1,5 +1,5 @@
 // native/runtime/json.cpp
-// A recursive-descent reader. Escapes of characters outside of ASCII stay as they are written.
+// A recursive-descent reader. Texts are UTF-8, also where the document writes characters as escapes.
 #include "runtime/json.h"
 
 #include <unistd.h>
@@ -16,6 +16,22 @@ namespace opwright::json {
 namespace {
 
 constexpr int kDeepest = 64;  // levels of lists and objects
+
+void append_utf8(std::string& text, uint32_t character) {
+  const auto continuation = [&](int shift) { return static_cast<char>(0x80 | (character >> shift & 0x3F)); };
+  if (character < 0x80) {
+    text += static_cast<char>(character);
+  } else if (character < 0x800) {
+    text += static_cast<char>(0xC0 | character >> 6);
+    text += continuation(0);
+  } else if (character < 0x10000) {
+    text += static_cast<char>(0xE0 | character >> 12);
+    text += {continuation(6), continuation(0)};
+  } else {
+    text += static_cast<char>(0xF0 | character >> 18);
+    text += {continuation(12), continuation(6), continuation(0)};
+  }
+}
 
 class Reader {
  public:
@@ -78,7 +94,13 @@ class Reader {
     while (peek() != '"') {
       const char found = text_[at_++];
       if (found == '\n') reject("a closing quotation mark");
-      result += found == '\\' ? escaped() : found;
+      if (found != '\\') {
+        result += found;
+      } else if (peek() == 'u') {
+        append_utf8(result, unicode());
+      } else {
+        result += escaped();
+      }
     }
     ++at_;
     return result;
@@ -88,13 +110,37 @@ class Reader {
     constexpr std::string_view kNames = "\"\\/bfnrt";
     constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
     const char name = peek();
-    if (name == 'u') {  // the digits follow as text
-      return '\\';
-    }
     const size_t found = kNames.find(name);
     if (found == std::string_view::npos) reject("an escape");
     ++at_;
     return kMeanings[found];
+  }
+
+  // Characters beyond 16 bits are two escapes, a high surrogate and a low one.
+  uint32_t unicode() {
+    constexpr uint32_t kHigh = 0xD800;
+    constexpr uint32_t kLow = 0xDC00;
+    constexpr uint32_t kSurrogates = 0x400;  // of each kind
+    const uint32_t first = code_unit();
+    if (first < kHigh || first >= kLow + kSurrogates) return first;
+    if (first >= kLow || text_.substr(at_, 2) != "\\u") reject("the escapes of a whole surrogate pair");
+    ++at_;
+    const uint32_t second = code_unit();
+    if (second < kLow || second >= kLow + kSurrogates) reject("the escapes of a whole surrogate pair");
+    return 0x10000 + (first - kHigh) * kSurrogates + (second - kLow);
+  }
+
+  // "u" and four digits.
+  uint32_t code_unit() {
+    constexpr size_t kDigits = 4;
+    ++at_;
+    uint32_t value = 0;
+    const std::string_view digits = text_.substr(at_, kDigits);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    const bool is_whole = error == std::errc() && end == digits.data() + kDigits;
+    if (!is_whole) reject("four hexadecimal digits behind \\u");
+    at_ += kDigits;
+    return value;
   }
 
   double number() {

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "runtime/consumer_thread.h"
 #include "runtime/settings.h"
@@ -21,7 +22,7 @@ namespace opwright::log {
 namespace {
 
 // A loop around a call that fails would bury everything else.
-constexpr int kMostIgnored = 20;
+constexpr int kMaxReportedErrors = 20;
 
 // Answers that programs act on by the code alone: is there such a feature, and is there memory without freeing any.
 constexpr int kFeatureNotSupported = 207000;
@@ -83,41 +84,72 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-struct Unasked {
+struct UnreadError {
   pid_t process;  // a child has those of its parent
   std::string line;
   std::string body;
 };
 
-struct Book {
+struct PendingErrors {
   std::mutex mutex;
-  std::map<pid_t, Unasked> by_thread;
+  std::map<pid_t, UnreadError> by_thread;
   std::atomic<size_t> count{0};  // of by_thread: spares threads without an error the mutex
   int written = 0;
 };
 
-Book& book() {
-  static Book* const instance = new Book();
+// Never destroyed: threads may outlive the process's static objects.
+PendingErrors& pending() {
+  static PendingErrors* const instance = new PendingErrors();
   return *instance;
 }
 
-// The caller holds the book's mutex.
-void write_ignored(const Unasked& error) {
-  if (error.process != getpid() || ++book().written > kMostIgnored + 1) return;
-  put(book().written <= kMostIgnored
-          ? error.line
-          : format(ACL_ERROR, "RUNTIME", "opwright", "more errors that the program did not ask for are not written"));
+// The caller holds the mutex of `pending`.
+void write_limited(const std::string& line) {
+  if (++pending().written > kMaxReportedErrors + 1) return;
+  put(pending().written <= kMaxReportedErrors
+          ? line
+          : format(ACL_ERROR, "RUNTIME", "opwright", "more errors that the program did not read are not written"));
 }
 
-// What threads have not asked for until now: at the end of the process.
-void write_ignored_errors() noexcept {
+// The caller holds the mutex of `pending`.
+void write_unread(const UnreadError& error) {
+  if (error.process == getpid()) write_limited(error.line);
+}
+
+// At the end of the process: the errors of the threads that it still has.
+void write_all_unread() noexcept {
   try {
-    const std::lock_guard<std::mutex> lock(book().mutex);
-    for (const auto& [thread, error] : book().by_thread) write_ignored(error);
-    book().by_thread.clear();
+    const std::lock_guard<std::mutex> lock(pending().mutex);
+    for (const auto& [thread, error] : pending().by_thread) write_unread(error);
+    pending().by_thread.clear();
+    pending().count.store(0);
   } catch (const std::bad_alloc&) {
     return;
   }
+}
+
+// At the end of a thread, whose number another one may get: its error.
+struct ThreadEnd {
+  ~ThreadEnd() {
+    try {
+      const std::lock_guard<std::mutex> lock(pending().mutex);
+      const auto mine = pending().by_thread.find(thread_id());
+      if (mine == pending().by_thread.end()) return;
+      write_unread(mine->second);
+      pending().by_thread.erase(mine);
+      pending().count.store(pending().by_thread.size());
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+};
+
+// An error may come after the thread's ThreadEnd, from destructors that run later. It stays until the process ends.
+void expect_end_of_thread() {
+  thread_local bool expected = false;  // outlives ThreadEnd, which must not be touched after its end
+  if (std::exchange(expected, true)) return;
+  thread_local ThreadEnd end;
+  (void)end;
 }
 
 }  // namespace
@@ -137,31 +169,33 @@ void note_error(int code, const std::string& message) noexcept {
     if (choice().log_level > ACL_ERROR) return;
     if (choice().log_to_stdout) return put(format_error(code, message));
     if (is_answer(code) || on_consumer_thread()) return;  // that thread leaves its errors on streams
-    Unasked error{getpid(), format_error(code, message), body_of(message)};
-    const std::lock_guard<std::mutex> lock(book().mutex);
-    const auto [known, added] = book().by_thread.try_emplace(thread_id());
+    UnreadError error{getpid(), format_error(code, message), body_of(message)};
+    const std::lock_guard<std::mutex> lock(pending().mutex);
+    const auto [known, added] = pending().by_thread.try_emplace(thread_id());
     // A call that fails because of another one repeats its text.
-    if (!added && !ends_with(error.body, known->second.body)) write_ignored(known->second);
+    if (!added && !ends_with(error.body, known->second.body)) write_unread(known->second);
     known->second = std::move(error);
-    book().count.store(book().by_thread.size());
-    static const int registered = std::atexit([] { write_ignored_errors(); });
+    pending().count.store(pending().by_thread.size());
+    static const int registered = std::atexit([] { write_all_unread(); });
     (void)registered;
+    expect_end_of_thread();
   } catch (const std::bad_alloc&) {
     return;
   }
 }
 
-void note_question() noexcept {
-  if (book().count.load() == 0) return;
-  const std::lock_guard<std::mutex> lock(book().mutex);
-  book().by_thread.erase(thread_id());
-  book().count.store(book().by_thread.size());
+void note_error_read() noexcept {
+  if (pending().count.load() == 0) return;
+  const std::lock_guard<std::mutex> lock(pending().mutex);
+  pending().by_thread.erase(thread_id());
+  pending().count.store(pending().by_thread.size());
 }
 
 void write_lost_failure(int code, const std::string& message) noexcept {
   try {
     if (choice().log_level > ACL_ERROR) return;
-    put(format_error(code, message));
+    const std::lock_guard<std::mutex> lock(pending().mutex);
+    write_limited(format_error(code, message));
   } catch (const std::bad_alloc&) {
     return;
   }

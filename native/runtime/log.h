@@ -3,8 +3,8 @@
 //
 // CANN writes them to files below ~/ascend/log, or with ASCEND_SLOG_PRINT_TO_STDOUT=1 to standard output. The twin has
 // no such files. Without the variable its lines go to standard error, and an error of a call is only written when it is
-// certain that the program does not ask for it: torch_npu, like every program that looks at what calls return, reports
-// errors itself.
+// certain that the program does not ask for it. Programs that read the message or the last error, as torch_npu does,
+// ask.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,10 @@ void write(aclLogLevel level, const Place& place, const std::string& message) no
 // The calling thread has a new error, which it can ask for until it has another one. `message` starts with the name of
 // the function.
 void note_error(int code, const std::string& message) noexcept;
-// The calling thread has asked for its error.
-void note_question() noexcept;
+// The calling thread has read its error.
+void note_error_read() noexcept;
 
-// An error of a task whose stream is gone, or a process that ends: nobody can ask for it any more.
+// An error that nobody can ask for: of a task whose stream is gone, or of a dump. It counts toward the number of lines
+// that are written for errors that nobody reads.
 void write_lost_failure(int code, const std::string& message) noexcept;
 }  // namespace opwright::log

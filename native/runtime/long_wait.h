@@ -4,6 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <string>
 
 namespace opwright {
@@ -15,5 +18,13 @@ void require_wait_can_end(const std::string& what);
 
 // Says once on standard error that a stream still waits, after kLongWait.
 void tell_of_long_wait(const std::string& what);
+
+// For the task that waits: throws 507047 if its stream has been aborted. Whoever aborts a stream joins its worker, and
+// may be the one whom the task waits for. Nothing that follows the wait in its task may run.
+void require_not_aborted(const std::string& what);
+
+// Waits until `done`, which `lock` guards and `changed` tells of. Throws as `require_not_aborted` does.
+void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
+               const std::function<bool()>& done);
 
 }  // namespace opwright

@@ -18,8 +18,6 @@
 namespace opwright::memory {
 namespace {
 
-void* alias_within(size_t Allocation::* extent, const void* address, size_t size, const char* what, int code);
-
 constexpr size_t kReturnToSystem = 256 << 10;  // freed blocks from this size on give their pages back
 
 std::atomic<uint64_t> serials{0};
@@ -50,6 +48,31 @@ void release_locked(DeviceMemory& state, std::map<uintptr_t, Allocation>::iterat
   if (guard::enabled()) return guard::give(state, begin);
   if (bytes >= kReturnToSystem) madvise(space().alias(begin), pages, MADV_DONTNEED);
   state.heap.give(begin, pages);
+}
+
+void* alias_within(size_t Allocation::* extent, const void* address, size_t size, const char* what, int code) {
+  if (host_operands && address != nullptr && !is_device_address(address)) return const_cast<void*>(address);
+  require(is_device_address(address), code, what, ": ", address, " is not a device address",
+          address == nullptr ? " (null)" : " (host memory, or memory of another library)");
+  const uintptr_t begin = number(address);
+  DeviceMemory& state = space().owner(begin);
+  {
+    const std::shared_lock<std::shared_mutex> lock(state.mutex);
+    const auto allocation = entry_around(state.allocations, begin);
+    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.*extent - begin) {
+      return space().alias(begin);
+    }
+    // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
+    auto mapping = entry_at(state.mappings, begin);
+    uintptr_t covered = begin;
+    while (mapping != state.mappings.end() && mapping->first <= covered &&
+           covered < mapping->first + mapping->second.bytes) {
+      covered = mapping->first + mapping->second.bytes;
+      if (covered - begin >= size) return space().alias(begin);
+      ++mapping;
+    }
+  }
+  fail(code, what, ": the range of ", size, " bytes at ", address, " is not device memory: ", describe(address));
 }
 
 }  // namespace
@@ -137,35 +160,6 @@ void* checked_alias(const void* address, size_t size, const char* what, int code
 void* reachable_alias(const void* address, size_t size, const char* what) {
   return alias_within(&Allocation::reachable, address, size, what, ACL_ERROR_RT_PARAM_INVALID);
 }
-
-namespace {
-
-void* alias_within(size_t Allocation::* extent, const void* address, size_t size, const char* what, int code) {
-  if (host_operands && address != nullptr && !is_device_address(address)) return const_cast<void*>(address);
-  require(is_device_address(address), code, what, ": ", address, " is not a device address",
-          address == nullptr ? " (null)" : " (host memory, or memory of another library)");
-  const uintptr_t begin = number(address);
-  DeviceMemory& state = space().owner(begin);
-  {
-    const std::shared_lock<std::shared_mutex> lock(state.mutex);
-    const auto allocation = entry_around(state.allocations, begin);
-    if (allocation != state.allocations.end() && size <= allocation->first + allocation->second.*extent - begin) {
-      return space().alias(begin);
-    }
-    // Mappings that follow each other without a gap serve as one range (expandable segments grow that way).
-    auto mapping = entry_at(state.mappings, begin);
-    uintptr_t covered = begin;
-    while (mapping != state.mappings.end() && mapping->first <= covered &&
-           covered < mapping->first + mapping->second.bytes) {
-      covered = mapping->first + mapping->second.bytes;
-      if (covered - begin >= size) return space().alias(begin);
-      ++mapping;
-    }
-  }
-  fail(code, what, ": the range of ", size, " bytes at ", address, " is not device memory: ", describe(address));
-}
-
-}  // namespace
 
 std::string describe(const void* address) {
   if (!is_device_address(address)) return "not a device address";

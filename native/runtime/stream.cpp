@@ -53,6 +53,9 @@ Stream::~Stream() {
 const Task* Stream::current_task() noexcept { return running_task; }
 const Task* Stream::exchange_current_task(const Task* task) noexcept { return std::exchange(running_task, task); }
 Stream* Stream::current() noexcept { return worker_of; }
+bool Stream::is_current_task_aborted() noexcept {
+  return running_on != nullptr && running_on->completed_.load() < running_on->aborted_.load();
+}
 
 const Stream* Stream::exchange_running_on(const Stream* stream) noexcept { return std::exchange(running_on, stream); }
 

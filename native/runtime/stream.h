@@ -85,6 +85,9 @@ class OPWRIGHT_API Stream {
   // Makes `stream` the one that the calling thread runs a task for; returns the one before. For tasks that other
   // threads take part in: all of them refuse to wait for that stream.
   static const Stream* exchange_running_on(const Stream* stream) noexcept;
+  // Whether the stream that the calling thread runs a task for has been aborted since the task began. The running task
+  // of an aborted stream finishes, but it must not wait for others any more.
+  static bool is_current_task_aborted() noexcept;
   // The stream whose worker the calling thread is, or nullptr.
   static Stream* current() noexcept;
 

@@ -27,12 +27,18 @@ bool WireReader::next(Field& field) {
       break;
     case kLengthDelimited:
       field.bytes = take(varint());
+      field.is_delimited = true;
       break;
     default:
       fail(kMalformed, "not a protobuf message: field ", key >> 3, " has wire type ", key & 7);
   }
   require(field.number != 0, kMalformed, "not a protobuf message: a field has number 0");
   return true;
+}
+
+std::optional<uint64_t> WireReader::next_number() {
+  if (rest_.empty()) return std::nullopt;
+  return varint();
 }
 
 uint64_t WireReader::varint() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "runtime/error.h"
@@ -13,6 +14,7 @@ struct Field {
   uint32_t number;
   uint64_t value;          // varint and fixed-size fields
   std::string_view bytes;  // length-delimited fields: strings, messages, packed lists
+  bool is_delimited = false;
 };
 
 class OPWRIGHT_API WireReader {
@@ -21,6 +23,8 @@ class OPWRIGHT_API WireReader {
 
   // The next field; false at the end. Throws Error for bytes that are not a message.
   bool next(Field& field);
+  // The next number of a packed list; nullopt at the end. Throws Error for bytes that are not a number.
+  std::optional<uint64_t> next_number();
 
  private:
   uint64_t varint();

@@ -1,6 +1,7 @@
 // native/support/atb.cpp
 // libatb, the library of ATB's operators (NNAL, which is not part of CANN): refused. torch_npu has a bridge to it that
 // only loads when every name is there; without the library its operators ask for a package that nobody could install.
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
@@ -106,7 +107,8 @@ OPWRIGHT_API int DestroyOperation(Operation*) {
 // torch_npu describes the operands before it makes the operator.
 uint64_t Utils::GetTensorSize(const Tensor& tensor) {
   uint64_t elements = 1;
-  for (uint64_t i = 0; i < tensor.desc.shape.dimNum; ++i) elements *= static_cast<uint64_t>(tensor.desc.shape.dims[i]);
+  const uint64_t rank = std::min<uint64_t>(tensor.desc.shape.dimNum, kMostDimensions);
+  for (uint64_t i = 0; i < rank; ++i) elements *= static_cast<uint64_t>(tensor.desc.shape.dims[i]);
   return elements * aclDataTypeSize(tensor.desc.dtype);
 }
 

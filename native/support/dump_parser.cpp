@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,22 +66,12 @@ std::string longs(const std::vector<Field>& fields) {
   std::string result;
   const auto add = [&](uint64_t value) { result += text(result.empty() ? "" : ",", '"', value, '"'); };
   for (const Field& field : fields) {
-    if (field.bytes.empty()) {
+    if (!field.is_delimited) {
       add(field.value);
       continue;
     }
-    uint64_t value = 0;
-    int shift = 0;
-    for (const char each : field.bytes) {
-      const auto byte = static_cast<unsigned char>(each);
-      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      shift += 7;
-      if (byte < 0x80) {
-        add(value);
-        value = 0;
-        shift = 0;
-      }
-    }
+    WireReader packed(field.bytes);
+    while (const std::optional<uint64_t> value = packed.next_number()) add(*value);
   }
   return "[" + result + "]";
 }

@@ -68,7 +68,8 @@ def test_a_folder_has_its_files_in_order(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for name in ("Mul.b.0.0.1700000000000002", "Add.a.1.0.1700000000000003", "4242"):
         (folder / name).write_bytes(content)
-    (folder / "mapping.csv").write_text(f"4242,Neg.{'n' * 300}.0.0.1700000000000001\n")
+    long = f'4242,"Neg.a,\n""{"n" * 300}"".0.0.1700000000000001"\n'
+    (folder / "mapping.csv").write_text(long)
     (folder / "Add.a.1.0.1700000000000003.csv").write_text("a table of statistics")
     assert [each.type for each in find_dumps(tmp_path)] == ["Neg", "Mul", "Add"]
 

@@ -75,26 +75,28 @@ std::string head_of(const std::string& dump) {
 // Doubles its tensor, of which every second element counts, in place.
 class Doubling final : public aclOpExecutor {
  public:
-  explicit Doubling(aclTensor tensor) : tensor_(std::move(tensor)) {}
+  explicit Doubling(aclTensor tensor, bool names_ranges = true)
+      : tensor_(std::move(tensor)), names_ranges_(names_ranges) {}
   void run() override {
     auto* const values = static_cast<float*>(opwright::memory::alias_of(tensor_.data));
     for (size_t i = 0; i < 4; ++i) values[i] *= 2;
   }
   const char* name() const noexcept override { return "aclnnDouble"; }
-  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Doubling>(tensor_); }
+  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Doubling>(tensor_, names_ranges_); }
   std::vector<std::vector<aclTensor*>> tensors() override { return {{&tensor_}, {nullptr}}; }
   std::vector<opwright::MemoryRange> memory_ranges() override {
     std::vector<opwright::MemoryRange> ranges;
-    opwright::add_range(&tensor_, "x", {true, true}, ranges);
+    if (names_ranges_) opwright::add_range(&tensor_, "x", {true, true}, ranges);
     return ranges;
   }
   size_t input_count() const override { return 0; }
 
  private:
   aclTensor tensor_;
+  bool names_ranges_;
 };
 
-void double_in_place(void* data) {
+void launch_doubling(void* data, bool names_ranges = true) {
   aclTensor tensor;
   const int64_t size = 2;
   const int64_t stride = 2;
@@ -107,8 +109,12 @@ void double_in_place(void* data) {
   uint64_t workspace = 0;
   aclOpExecutor* executor = nullptr;
   OK(prepare("aclnnDoubleGetWorkspaceSize", "aclnnDouble", &workspace, &executor,
-             [&] { return std::make_unique<Doubling>(tensor); }));
+             [&] { return std::make_unique<Doubling>(tensor, names_ranges); }));
   OK(execute("aclnnDouble", nullptr, 0, executor, nullptr));
+}
+
+void double_in_place(void* data) {
+  launch_doubling(data);
   OK(aclrtSynchronizeStream(nullptr));
 }
 
@@ -174,6 +180,50 @@ SCENARIO(dumps_are_opened_before_they_are_set) {
   CHECK_EQ(folder.files().size(), 1u);
   OK(aclFinalize());
   OK(aclmdlInitDump());
+}
+
+SCENARIO(a_dump_beside_the_one_of_exceptions_is_not_ignored) {
+  const Folder folder;
+  const std::string scene = R"("dump_scene": "lite_exception")";
+  REFUSED(aclInit(folder.config(scene + ", " + kSingle).c_str()), ACL_ERROR_FEATURE_UNSUPPORTED, "dump_scene");
+  OK(aclInit(folder.file("{\"dump\": {" + scene + "}}").c_str()));
+}
+
+SCENARIO(a_default_device_is_a_whole_number) {
+  const Folder folder;
+  for (const char* const wrong : {"1e300", "1.7", "-1", "\"3abc\"", "\"\"", "\" 1\"", "\"99999999999\"", "[]"}) {
+    const std::string content = std::string(R"({"defaultDevice": {"default_device": )") + wrong + "}}";
+    REFUSED(aclInit(folder.file(content).c_str()), ACL_ERROR_INVALID_PARAM, "default_device");
+  }
+  OK(aclInit(folder.file(R"({"defaultDevice": {"default_device": "1"}})").c_str()));
+}
+
+SCENARIO(escapes_in_a_configuration_are_characters) {
+  start();
+  const Folder folder;
+  fs::create_directory(folder.dumps() / "\xC3\xA9\xF0\x9F\x98\x80");  // e with an acute accent, and a smiling face
+  OK(aclmdlInitDump());
+  const auto set = [&](const std::string& name) {
+    const std::string path = (folder.dumps() / name).string();
+    return aclmdlSetDump(folder.file("{\"dump\": {\"dump_path\": \"" + path + "\", " + kSingle + "}}").c_str());
+  };
+  OK(set("\\u00e9\\uD83D\\ude00"));
+  for (const char* const wrong : {"\\ud83d", "\\ude00", "\\ud83dx", "\\ud83d\\u0041"}) {
+    REFUSED(set(wrong), ACL_ERROR_PARSE_FILE, "surrogate pair");
+  }
+  for (const char* const wrong : {"\\u00", "\\u00g0", "\\u-123"}) {
+    REFUSED(set(wrong), ACL_ERROR_PARSE_FILE, "hexadecimal");
+  }
+}
+
+SCENARIO(an_operator_whose_operands_are_unclear_is_not_dumped) {
+  start();
+  const Folder folder;
+  OK(aclmdlInitDump());
+  OK(aclmdlSetDump(folder.config(kSingle).c_str()));
+  launch_doubling(four_floats(), false);
+  REFUSED(aclrtSynchronizeStream(nullptr), ACLNN_ERR_INNER, "aclnnDouble", "1 operands have elements", "0 memory");
+  CHECK(folder.files().empty());
 }
 
 SCENARIO(a_second_initialisation_changes_nothing) {
@@ -255,11 +305,46 @@ SCENARIO(a_node_lies_below_its_graph_and_run) {
   CHECK(content_of(run / hashed).find(long_name) != std::string::npos);
 }
 
+SCENARIO(a_long_name_is_one_cell_of_the_table) {
+  const Folder folder;
+  const std::string name = "a,\"b\"\n" + std::string(300, 'n');
+  const std::string target = folder.dumps();
+  const OpwrightDumpNode node{target.c_str(), "g", 0, 0, "Add", name.c_str(), 5, 0, 0, 0, nullptr};
+  opwright_dump_node(&node);
+  const std::string table = content_of(fs::path(target) / "0" / "g" / "0" / "0" / "mapping.csv");
+  CHECK(table.find(",\"Add.a,\"\"b\"\"\n" + std::string(300, 'n') + ".5.") != std::string::npos);
+  CHECK_EQ(table.substr(table.size() - 2), "\"\n");
+}
+
+SCENARIO(a_folder_that_cannot_be_used_is_an_answer) {
+  int32_t failed = 0;
+  const std::string why = opwright_dump_folder("/no/such", &failed);
+  CHECK_EQ(failed, 1);
+  CHECK(why.find("/no/such") != std::string::npos);
+}
+
+SCENARIO(a_list_without_numbers_is_empty) {
+  // An output with a shape whose dim is packed and empty, and one whose dim is a single number.
+  const std::string head("\x1A\x04\x1A\x02\x0A\x00\x1A\x04\x1A\x02\x08\x07", 12);
+  const uint64_t length = head.size();
+  const std::string json = head_of(std::string(reinterpret_cast<const char*>(&length), sizeof length) + head);
+  CHECK(json.find(R"("shape":{"dim":[]})") != std::string::npos);
+  CHECK(json.find(R"("shape":{"dim":["7"]})") != std::string::npos);
+}
+
 SCENARIO(a_damaged_dump_is_no_json) {
   const std::string path = fs::temp_directory_path() / ("opwright-head-" + std::to_string(getpid()));
   CHECK_EQ(ParseDumpProtoToJson(nullptr, 9, path.c_str()), -1);
   CHECK_EQ(ParseDumpProtoToJson("abc", 3, path.c_str()), -1);
   CHECK_EQ(ParseDumpProtoToJson("\x08\0\0\0\0\0\0\0abc", 11, path.c_str()), -1);
   CHECK_EQ(ParseDumpProtoToJson("\x03\0\0\0\0\0\0\0abc", 11, path.c_str()), -1);
+  // A dim of eleven bytes, each of which says that another one follows; and one that ends too early.
+  for (const size_t count : {size_t{11}, size_t{1}}) {
+    const auto at = [](size_t number) { return std::string(1, static_cast<char>(number)); };
+    const std::string head = "\x1A" + at(count + 4) + "\x1A" + at(count + 2) + "\x0A" + at(count) +
+                             std::string(count, static_cast<char>(0xFF));
+    const std::string dump = at(head.size()) + std::string(7, '\0') + head;
+    CHECK_EQ(ParseDumpProtoToJson(dump.data(), dump.size(), path.c_str()), -1);
+  }
   CHECK(!fs::exists(path));
 }

@@ -281,6 +281,48 @@ SCENARIO(a_stream_can_be_destroyed_while_tasks_wait) {
   }
 }
 
+SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_a_first_record) {
+  start();
+  const aclrtStream waiting = new_stream();
+  const aclrtEvent event = new_event();
+  Gate gate;
+  gate.close_on(waiting);
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "acl_thread");  // as torch_npu calls its consumer, whose record may be to come
+    OK(aclrtSetDevice(0));
+    OK(aclrtStreamWaitEvent(waiting, event));
+  }).join();
+  static std::atomic<bool> ran{false};
+  OK(aclrtLaunchHostFunc(waiting, [](void*) { ran = true; }, nullptr));
+  gate.wait_until_reached();
+  gate.open();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that the wait has most likely begun
+  OK(aclrtDestroyStreamForce(waiting));
+  CHECK(!ran);
+  OK(aclrtDestroyEvent(event));
+}
+
+SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_an_external_event) {
+  start();
+  const aclrtStream waiting = new_stream();
+  const aclrtEvent event = new_event(ACL_EVENT_EXTERNAL);
+  OK(aclrtStreamWaitEvent(waiting, event));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as above
+  OK(aclrtDestroyStreamForce(waiting));
+  OK(aclrtDestroyEvent(event));
+}
+
+SCENARIO(the_process_ends_while_a_stream_waits_for_a_value) {
+  start();
+  void* value = nullptr;
+  OK(aclrtMalloc(&value, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  OK(aclrtMemset(value, 64, 0, 64));
+  const aclrtStream waiting = new_stream();
+  OK(aclrtValueWait(value, 1, ACL_STREAM_WAIT_VALUE_EQ, waiting));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as above
+  OK(aclFinalize());
+}
+
 SCENARIO(eight_threads_share_streams) {
   start();
   aclrtStream streams[2] = {new_stream(), new_stream()};

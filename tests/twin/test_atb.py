@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 
 import opwright.twin  # noqa: F401  # before torch_npu
@@ -51,3 +53,25 @@ def test_operators_that_are_looked_up_are_named() -> None:
             half(4, 8), half(8), group_num=2, group_topk=1, n=1, k=2
         )
     assert (half(3) + 1).cpu().tolist() == [2, 2, 2]
+
+
+class AtbTensor(ctypes.Structure):
+    """atb::Tensor."""
+
+    _fields_ = [
+        ("dtype", ctypes.c_int32),
+        ("format", ctypes.c_int32),
+        ("dims", ctypes.c_int64 * 8),
+        ("rank", ctypes.c_uint64),
+        ("device_data", ctypes.c_void_p),
+        ("host_data", ctypes.c_void_p),
+        ("size", ctypes.c_uint64),
+    ]
+
+
+@pytest.mark.parametrize("rank", [8, 1 << 40])
+def test_a_tensor_has_at_most_eight_dimensions(rank: int) -> None:
+    size_of = ctypes.CDLL("libatb.so")["_ZN3atb5Utils13GetTensorSizeERKNS_6TensorE"]
+    size_of.restype = ctypes.c_uint64
+    tensor = AtbTensor(dims=(ctypes.c_int64 * 8)(2, 3, 1, 1, 1, 1, 1, 5), rank=rank)
+    assert size_of(ctypes.byref(tensor)) == 30 * 4

@@ -75,6 +75,27 @@ def test_a_loop_does_not_bury_the_rest() -> None:
     assert "more errors" in stderr[-1]["message"]
 
 
+def test_a_thread_s_error_is_written_when_it_ends() -> None:
+    """Not at the end of the process, by when another thread may have its number."""
+    _, stderr = logged(
+        """
+        import os, sys, threading
+        def fail(address):
+            acl.aclrtFree(ctypes.c_void_p(address))
+        for address in (16, 32):
+            thread = threading.Thread(target=fail, args=(address,))
+            thread.start()
+            thread.join()
+        malloc(0)
+        os._exit(0)  # nothing is written any more
+        """
+    )
+    assert [line["message"].split(":")[1] for line in stderr] == [
+        " cannot free 0x10",
+        " cannot free 0x20",
+    ]
+
+
 def test_a_forked_child_leaves_its_parent_s_errors_to_it() -> None:
     _, stderr = logged(
         """
@@ -142,9 +163,31 @@ FAILS = """
 
 
 def test_a_failed_task_that_nobody_waited_for_is_written_at_the_end() -> None:
-    done = on_twin.run_fresh(FAILS + "    import time; time.sleep(0.5)\n")
+    # A query does not report the failure, unlike a wait.
+    done = on_twin.run_fresh(
+        FAILS
+        + """
+    import time
+    while not torch.npu.current_stream().query():
+        time.sleep(0.01)
+    """
+    )
     assert "aclnnIndexSelect: index out of range" in done.stderr
     assert done.stderr.count("aclnnIndexSelect") == 1
+
+
+def test_dumps_that_cannot_be_written_do_not_bury_the_rest() -> None:
+    _, stderr = logged(
+        """
+        from opwright.engine.dumping import DumpedNode
+        node = DumpedNode(b"/dev/null/dumps", b"graph", 0, 0, b"Add", b"sum", 0, 0, 0, 0, None)
+        for _ in range(30):
+            acl.opwright_dump_node(ctypes.byref(node))
+        """
+    )
+    assert len(stderr) == 21
+    assert "data dump: " in stderr[0]["message"]
+    assert "/dev/null/dumps" in stderr[0]["message"]
 
 
 def test_a_failed_task_that_was_reported_is_not_written_again() -> None:

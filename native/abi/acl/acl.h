@@ -1,5 +1,5 @@
 // native/abi/acl/acl.h
-// What programs include for CANN's runtime.
+// The header of CANN's runtime that programs include.
 #pragma once
 
 #include "acl/acl_base.h"
@@ -8,6 +8,6 @@
 #include "acl/acl_op.h"
 #include "acl/acl_rt.h"
 
-// What torch_npu's headers use beside: another name of success, and for how many faults of memory it has room.
+// Two names that torch_npu's headers use: another one of success, and the number of memory faults that it has room for.
 static const int ACL_ERROR_NONE = ACL_SUCCESS;
 #define MAX_MEM_UCE_INFO_ARRAY_SIZE 128

@@ -10,14 +10,18 @@
 #include "runtime/call.h"
 #include "runtime/data_dump/config.h"
 #include "runtime/json.h"
+#include "runtime/log.h"
 
 using namespace opwright;
 
 namespace {
 
-// torch_npu does not look at the status of these calls.
+// torch_npu drops the status of these calls, so the error is written at once, and not again when nobody reads it.
 aclError report(int status) {
-  if (status != ACL_SUCCESS) std::fprintf(stderr, "opwright: %s\n", recent_message().c_str());
+  if (status != ACL_SUCCESS) {
+    std::fprintf(stderr, "opwright: %s\n", recent_message().c_str());
+    log::note_error_read();
+  }
   return status;
 }
 

@@ -76,6 +76,7 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
       continue;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
+    require_not_aborted(what);
     if (told || waited < kLongWait) continue;
     tell_of_long_wait(what);
     told = true;

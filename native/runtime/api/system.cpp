@@ -3,12 +3,16 @@
 #include <sys/prctl.h>
 
 #include <atomic>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <optional>
+#include <string>
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
@@ -30,26 +34,41 @@ constexpr char kDriverVersion[] = "25.5.0";  // the first driver whose pointer a
 
 std::atomic<bool> initialized{false};
 
+std::optional<int> whole_number(double value) {
+  const bool fits = value >= 0 && value <= std::numeric_limits<int>::max() && value == std::trunc(value);
+  return fits ? std::optional<int>(static_cast<int>(value)) : std::nullopt;
+}
+
+std::optional<int> whole_number(const std::string& digits) {
+  int value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, value);
+  return error == std::errc() && rest == end ? std::optional<int>(value) : std::nullopt;
+}
+
 // {"defaultDevice": {"default_device": "0"}}
 std::optional<int> default_device_in(const json::Value& file) {
   const json::Value* const entry = file.find("defaultDevice");
   const json::Value* const device = entry == nullptr ? nullptr : entry->find("default_device");
   if (device == nullptr) return std::nullopt;
-  if (const auto* const number = std::get_if<double>(&device->data)) return static_cast<int>(*number);
-  int id = 0;
-  const bool is_number = device->text() != nullptr && std::sscanf(device->text()->c_str(), "%d", &id) == 1;
-  require(is_number, ACL_ERROR_INVALID_PARAM, "'default_device' is not the number of a device");
+  std::optional<int> id;
+  if (const auto* const number = std::get_if<double>(&device->data)) id = whole_number(*number);
+  if (device->text() != nullptr) id = whole_number(*device->text());
+  require(id.has_value(), ACL_ERROR_INVALID_PARAM, "'default_device' is not the number of a device");
   return id;
 }
 
-// torch_npu always asks for exceptions of AI Cores to be dumped, of which there are none here.
+// torch_npu always asks for exceptions of AI Cores to be dumped, of which there are none here. Its "dump" has nothing
+// else; one that has is refused, rather than ignored with all that it asks for.
 std::optional<data_dump::Config> dump_in(const json::Value& file) {
   const json::Value* const dump = file.find("dump");
-  if (dump == nullptr || dump->find("dump_scene") != nullptr) return std::nullopt;
+  if (dump == nullptr) return std::nullopt;
+  const json::Object* const entries = dump->object();
+  if (entries != nullptr && entries->size() == 1 && entries->front().first == "dump_scene") return std::nullopt;
   return data_dump::read_config(*dump);
 }
 
-// What a configuration file asks for.
+// The settings of a configuration file.
 struct Configuration {
   std::optional<int> default_device;
   std::optional<data_dump::Config> dump;

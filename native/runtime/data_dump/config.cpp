@@ -30,7 +30,7 @@ const Choice kLevel{"dump_level", {"all", "op", "kernel"}};
 // Nothing is fused or quantized while compiling: the nodes that it keeps are there in any case.
 const Choice kQuantized{"quant_dumpable", {"0", "1"}};
 
-// What CANN dumps and the twin does not.
+// Keys of CANN that the twin refuses.
 struct Unavailable {
   const char* key;
   const char* reason;

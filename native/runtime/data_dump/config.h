@@ -1,5 +1,5 @@
 // native/runtime/data_dump/config.h
-// What a configuration of ACL asks to be dumped: the entry "dump" of aclInit's file, or aclmdlSetDump's.
+// Settings of data dumps: the entry "dump" of aclInit's file, or of aclmdlSetDump's.
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ struct Config {
 // `folder`, which has to exist and be writable, and in it a name for the present time. Throws Error(code).
 std::string folder_for_now(const std::string& folder, int code);
 
-// Reads the value of "dump". What the twin does not dump is refused by its name with ACL_ERROR_FEATURE_UNSUPPORTED,
-// what cannot be with ACL_ERROR_INVALID_DUMP_CONFIG.
+// Reads the value of "dump". Throws ACL_ERROR_FEATURE_UNSUPPORTED with the name of a key that the twin refuses, and
+// ACL_ERROR_INVALID_DUMP_CONFIG for settings that are wrong.
 Config read_config(const json::Value& dump);
 
 }  // namespace opwright::data_dump

@@ -52,7 +52,7 @@ Where here() noexcept {
   if (stream != nullptr) return {stream->device(), stream->id()};
   try {
     return {current_device().id(), 0};
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return {0, 0};
   }
 }
@@ -142,11 +142,15 @@ std::shared_ptr<const Config> single_operators() {
 
 void write_operator(const Target& target, const char* function, std::vector<Tensor> inputs,
                     std::vector<Tensor> outputs) noexcept {
-  const Where where = here();
-  const size_t prefix = std::strncmp(function, kPrefix, sizeof kPrefix - 1) == 0 ? sizeof kPrefix - 1 : 0;
-  write({text(target.folder, '/', where.device), function + prefix, function, next_task(), where.stream, next_time(),
-         std::move(inputs), std::move(outputs)},
-        target.statistics);
+  try {
+    const Where where = here();
+    const size_t prefix = std::strncmp(function, kPrefix, sizeof kPrefix - 1) == 0 ? sizeof kPrefix - 1 : 0;
+    write({text(target.folder, '/', where.device), function + prefix, function, next_task(), where.stream, next_time(),
+           std::move(inputs), std::move(outputs)},
+          target.statistics);
+  } catch (const std::exception& error) {
+    report_failure(error);
+  }
 }
 
 }  // namespace opwright::data_dump
@@ -156,7 +160,12 @@ using namespace opwright::data_dump;  // NOLINT
 
 const char* opwright_dump_plan(const char* graph) {
   thread_local std::string answer;
-  answer = plan(graph);
+  try {
+    answer = plan(graph);
+  } catch (const std::exception& error) {
+    report_failure(error);
+    answer.clear();
+  }
   return answer.c_str();
 }
 
@@ -165,17 +174,21 @@ const char* opwright_dump_folder(const char* folder, int32_t* failed) {
   *failed = 0;
   try {
     answer = folder_for_now(folder, ACL_ERROR_INVALID_FILE);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     *failed = 1;
-    answer = error.text();
+    answer = error.what();
   }
   return answer.c_str();
 }
 
 void opwright_dump_node(const OpwrightDumpNode* node) {
-  const Where where = here();
-  write({text(node->folder, '/', where.device, '/', in_file_names(node->graph), '/', node->graph_id, '/', node->step),
-         node->type, node->name, node->task, where.stream, next_time(), tensors_of(node->tensors, node->input_count),
-         tensors_of(node->tensors + node->input_count, node->output_count)},
-        node->statistics != 0);
+  try {
+    const Where where = here();
+    write({text(node->folder, '/', where.device, '/', in_file_names(node->graph), '/', node->graph_id, '/', node->step),
+           node->type, node->name, node->task, where.stream, next_time(), tensors_of(node->tensors, node->input_count),
+           tensors_of(node->tensors + node->input_count, node->output_count)},
+          node->statistics != 0);
+  } catch (const std::exception& error) {
+    report_failure(error);
+  }
 }

@@ -61,7 +61,7 @@ struct OpwrightDumpNode {
 // What the configuration asks for a graph that is compiled now, as JSON; empty for nothing. Valid until the calling
 // thread asks again.
 OPWRIGHT_API const char* opwright_dump_plan(const char* graph);
-// `folder` and a name for the present time, or, with `failure` set, why it cannot be used. Valid as above.
+// `folder` and a name for the present time, or, with `*failed` set, why it cannot be used. Valid as above.
 OPWRIGHT_API const char* opwright_dump_folder(const char* folder, int32_t* failed);
 // Called by the thread that runs the graph.
 OPWRIGHT_API void opwright_dump_node(const OpwrightDumpNode* node);

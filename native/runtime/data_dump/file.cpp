@@ -7,17 +7,18 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
+#include <new>
 #include <sstream>
 
 #include "acl/acl_dump.h"
 #include "descriptors/data_type.h"
+#include "runtime/log.h"
 
 namespace opwright::data_dump {
 namespace {
@@ -280,12 +281,24 @@ void add_rows(std::string& table, const char* kind, const std::vector<Tensor>& t
   }
 }
 
+// A text as CSV has it: in quotation marks if it would end its cell without them.
+std::string cell(const std::string& content) {
+  if (content.find_first_of(",\"\r\n") == std::string::npos) return content;
+  std::string quoted = "\"";
+  for (const char each : content) quoted.append(each == '"' ? 2 : 1, each);
+  return quoted + '"';
+}
+
 // Where the name is too long for a file system: a number, and beside it the table of these numbers, as CANN has it.
 std::filesystem::path place_of(const Record& record, const std::string& name) {
   const std::filesystem::path folder = record.folder;
   if (name.size() <= kLongestName) return folder / name;
   const std::string number = std::to_string(std::hash<std::string>{}(name));
-  std::ofstream(folder / "mapping.csv", std::ios::app) << number << ',' << name << '\n';
+  const std::filesystem::path table = folder / "mapping.csv";
+  std::ofstream rows(table, std::ios::app);
+  rows << number << ',' << cell(name) << '\n';
+  rows.close();
+  require(rows.good(), ACL_ERROR_WRITE_FILE, "cannot write '", table.string(), "'");
   return folder / number;
 }
 
@@ -345,7 +358,15 @@ void write(const Record& record, bool as_statistics) noexcept {
     write_bytes(place_of(record, file_name(record) + (as_statistics ? ".csv" : "")),
                 as_statistics ? statistics(record) : encode(record));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "opwright: data dump: %s\n", error.what());
+    report_failure(error);
+  }
+}
+
+void report_failure(const std::exception& error) noexcept {
+  try {
+    log::write_lost_failure(ACL_ERROR_WRITE_FILE, text("data dump: ", error.what()));
+  } catch (const std::bad_alloc&) {
+    log::write_lost_failure(ACL_ERROR_WRITE_FILE, {});
   }
 }
 

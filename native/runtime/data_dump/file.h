@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,10 @@ std::string file_name(const Record& record);
 std::string encode(const Record& record);
 std::string statistics(const Record& record);
 
-// Writes the file. A failure is reported on standard error: the program needs its results more than their dump.
+// Writes the file. A failure is only reported: the program needs its results more than their dump.
 void write(const Record& record, bool as_statistics) noexcept;
+// A line in the log, of those that are written for errors that nobody reads.
+void report_failure(const std::exception& error) noexcept;
 
 // As file names have it: without '.', '/', '\' and spaces.
 OPWRIGHT_API std::string in_file_names(std::string name);
