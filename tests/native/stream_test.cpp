@@ -312,7 +312,7 @@ SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_an_external_event) {
   OK(aclrtDestroyEvent(event));
 }
 
-SCENARIO(the_process_ends_while_a_stream_waits_for_a_value) {
+SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_a_value) {
   start();
   void* value = nullptr;
   OK(aclrtMalloc(&value, 64, ACL_MEM_MALLOC_HUGE_FIRST));
@@ -320,7 +320,8 @@ SCENARIO(the_process_ends_while_a_stream_waits_for_a_value) {
   const aclrtStream waiting = new_stream();
   OK(aclrtValueWait(value, 1, ACL_STREAM_WAIT_VALUE_EQ, waiting));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as above
-  OK(aclFinalize());
+  OK(aclrtDestroyStreamForce(waiting));
+  OK(aclrtFree(value));
 }
 
 SCENARIO(eight_threads_share_streams) {
