@@ -168,7 +168,9 @@ def test_blocks_that_were_written_count_once() -> None:
         r"(\d+) belong to device memory that was allocated and not written", printed
     )
     assert message is not None, printed
-    assert 64 << 20 <= int(message[1]) < (64 << 20) + (24 << 20)
+    # torch_npu keeps torch.ones(1) in a segment of 2 MiB, most of which may not be written either.
+    segment = 2 << 20
+    assert 64 << 20 <= int(message[1]) <= (64 << 20) + segment
 
 
 def test_wrong_limit() -> None:
