@@ -255,6 +255,7 @@ found["wrong"] = listed("wrong")
         "Output,0,24,DT_FLOAT,ND,2x3,4,4,4,6,0,0,0",
     ]
     assert "opwright: aclmdlSetDump: 'dump_debug' is not available" in found["reported"]
+    assert found["reported"].count("'dump_debug' is not available") == 1
     assert found["wrong"] == []
     single = {each[0]: each[2:] for each in found["single"]}
     ones, view = [[1.0] * 3] * 2, [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
