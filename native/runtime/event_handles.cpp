@@ -57,6 +57,11 @@ void EventHandles::destroy(const void* handle) {
   if (destroyed_.size() >= prune_threshold_) forget_finished();
 }
 
+void EventHandles::expect_no_records() {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  for (const auto& [handle, event] : live_) event->note_destruction();
+}
+
 // The caller holds the mutex. Looking at all of them costs each destruction the same on average, because there are
 // twice as many before the next time.
 void EventHandles::forget_finished() {

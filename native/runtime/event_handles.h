@@ -31,6 +31,9 @@ class EventHandles {
   // Throws as `find` does.
   void destroy(const void* handle);
 
+  // ACL ends, and nobody records any more: streams do not wait for first records of events any longer.
+  void expect_no_records();
+
  private:
   static constexpr size_t kLeastThreshold = 64;
 

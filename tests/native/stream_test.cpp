@@ -302,6 +302,18 @@ SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_a_first_record) {
   OK(aclrtDestroyEvent(event));
 }
 
+SCENARIO(acl_ends_while_a_stream_waits_for_a_first_record) {
+  start();
+  const aclrtStream waiting = new_stream();
+  const aclrtEvent event = new_event();
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "acl_thread");  // as above
+    OK(aclrtSetDevice(0));
+    OK(aclrtStreamWaitEvent(waiting, event));
+  }).join();
+  OK(aclFinalize());
+}
+
 SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_an_external_event) {
   start();
   const aclrtStream waiting = new_stream();
