@@ -6,6 +6,8 @@
 #include <omp.h>
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "opapi/declare.h"
 #include "opapi/threads.h"
@@ -25,8 +27,13 @@ constexpr int64_t kElementsForThreads = 32768;
 // The elements of the operands that this thread has taken since it made its last executor.
 thread_local std::optional<int64_t> taken_elements;
 
-// Whether the operator that this thread runs is too small for more than one thread.
-thread_local bool running_small = false;
+// An operator's number of threads goes from the thread that makes its executor to the one that runs it as one number:
+// below zero for an operator that is too small for more than one thread, which still has the caller's number where ATen
+// asks for it. With one thread alone the two are the same, so that -1 says nothing more.
+bool is_small(int threads) noexcept { return threads < -1; }
+
+// What the last RunScope of this thread says of its operator, until run_attempts takes it.
+thread_local bool is_next_small = false;
 
 // While it lives the calling thread computes alone: also where ATen or MKL would divide the work whatever its size
 // (softmax, norms, gelu, batches of products). The process's number of threads, which at::set_num_threads would change
@@ -67,13 +74,12 @@ RunScope::RunScope(int threads) {
   // The thread count is a property of each thread; a worker follows the thread that made the call.
   const int callers = std::abs(threads);
   if (callers != at::get_num_threads()) at::set_num_threads(callers);
-  running_small = threads < -1;
+  is_next_small = is_small(threads);
 }
 
 void note_operand(int64_t elements) noexcept { taken_elements = taken_elements.value_or(0) + elements; }
 
-// Below zero for an operator that is small, which run_attempts heeds. One whose operands are not known, a copy of a
-// repeatable executor, is not.
+// As is_small reads it. An operator whose operands are not known, a copy of a repeatable executor, is not small.
 int caller_threads() noexcept {
   const auto elements = std::exchange(taken_elements, std::nullopt);
   const int threads = at::get_num_threads();
@@ -98,7 +104,7 @@ bool lacks_half_kernel(const c10::Error& error) {
 
 void run_attempts(Attempt attempt, void* self, Operands operands) {
   std::optional<OneThread> alone;
-  if (running_small) alone.emplace();
+  if (std::exchange(is_next_small, false)) alone.emplace();
   for (const bool widen : {false, true}) {
     try {
       attempt(self, Opening{widen, operands});

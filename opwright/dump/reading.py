@@ -50,10 +50,13 @@ DTYPES = {
     16: "complex64",
     17: "complex128",
     BFLOAT16: "bfloat16",
+    28: "int4",
     33: "hifloat8",
     34: "float8_e5m2",
     35: "float8_e4m3fn",
     36: "float8_e8m0fnu",
+    39: "float4_e2m1",
+    40: "float4_e1m2",
 }
 FORMATS = {0: "NCHW", 1: "NHWC", 2: "ND", 3: "NC1HWC0", 4: "FRACTAL_Z", 29: "FRACTAL_NZ"}
 

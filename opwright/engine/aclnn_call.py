@@ -10,6 +10,7 @@ text, as for reference functions.
 from __future__ import annotations
 
 import ctypes
+import enum
 import functools
 import json
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from opwright.twin.kernels.compiled import Packed
 
-__all__ = ["New", "Written", "call_aclnn"]
+__all__ = ["LIBRARY", "New", "Written", "call_aclnn", "code_of", "library"]
 
 LIBRARY = "libopapi.so"
 
@@ -49,8 +50,16 @@ class Written:
     tensor: torch.Tensor
 
 
-# A slot of a call as JSON: [kind, …].
-TENSOR, TENSORS, COPIED, NEW, VALUE = "tensor", "tensors", "copied", "new", "value"
+class Kind(enum.StrEnum):
+    """What the slot of an argument has: JSON, [kind, …]."""
+
+    TENSOR = enum.auto()
+    TENSORS = enum.auto()
+    COPIED = enum.auto()
+    NEW = enum.auto()
+    VALUE = enum.auto()
+
+
 Slot = list[Any]
 
 
@@ -80,19 +89,22 @@ def slot_of(argument: object, tensors: list[torch.Tensor]) -> Slot:
     """Return the slot of an argument; its tensors are appended to the call's."""
     match argument:
         case New(shape, dtype):
-            return [NEW, [int(size) for size in shape], code_of(dtype)]
+            return [Kind.NEW, [int(size) for size in shape], code_of(dtype)]
         case Written(tensor):
             tensors.append(tensor)
-            return [COPIED]
+            return [Kind.COPIED]
         case torch.Tensor():
             tensors.append(argument)
-            return [TENSOR]
+            return [Kind.TENSOR]
         case [first, *_] if isinstance(first, torch.Tensor | New | Written):
-            return [TENSORS, [slot_of(each, tensors) for each in cast("list[object]", argument)]]
+            return [
+                Kind.TENSORS,
+                [slot_of(each, tensors) for each in cast("list[object]", argument)],
+            ]
         case torch.dtype():
-            return [VALUE, code_of(argument)]
+            return [Kind.VALUE, code_of(argument)]
         case _:
-            return [VALUE, argument]
+            return [Kind.VALUE, argument]
 
 
 def code_of(dtype: torch.dtype) -> int:
@@ -114,17 +126,17 @@ def read(text: str) -> tuple[AclnnSignature, tuple[Slot, ...]]:
     return signature, tuple(slots)
 
 
-def opened(slot: Slot, given: Iterator[torch.Tensor], results: list[torch.Tensor]) -> object:
+def open_slot(slot: Slot, given: Iterator[torch.Tensor], results: list[torch.Tensor]) -> object:
     """Return the argument of a slot; what the function is to fill is appended to the results."""
     match slot:
-        case ["tensor"]:
+        case [Kind.TENSOR]:
             return next(given)
-        case ["tensors", inner]:
-            return [opened(each, given, results) for each in inner]
-        case ["copied"]:
+        case [Kind.TENSORS, inner]:
+            return [open_slot(each, given, results) for each in inner]
+        case [Kind.COPIED]:
             results.append(next(given).clone())
             return results[-1]
-        case ["new", shape, code]:
+        case [Kind.NEW, shape, code]:
             results.append(torch.empty(shape, dtype=from_runtime(code, where="a result")))
             return results[-1]
         case _:
@@ -136,7 +148,7 @@ def fake(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     results: list[torch.Tensor] = []
     given = iter(tensors)
     for slot in read(text)[1]:
-        opened(slot, given, results)
+        open_slot(slot, given, results)
     return results
 
 
@@ -155,7 +167,7 @@ def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     given = iter(tensors)
     packed: dict[int, Packed] = {}
     arguments = [
-        passed(parameter.ctype, opened(slot, given, results), packed)
+        convert_argument(parameter.ctype, open_slot(slot, given, results), packed)
         for parameter, slot in zip(signature.parameters, slots, strict=True)
     ]
     try:
@@ -169,7 +181,7 @@ def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return results
 
 
-def passed(ctype: CType, value: object, packed: dict[int, Packed]) -> object:
+def convert_argument(ctype: CType, value: object, packed: dict[int, Packed]) -> object:
     """Return an argument as `call` takes it.
 
     Parameters
@@ -180,7 +192,7 @@ def passed(ctype: CType, value: object, packed: dict[int, Packed]) -> object:
     from opwright.twin.kernels.compiled import Packed  # noqa: PLC0415 - importing the twin arms it
 
     if isinstance(value, list):
-        return [passed(ctype, each, packed) for each in value]
+        return [convert_argument(ctype, each, packed) for each in value]
     if ctype is CType.DTYPE:
         return from_runtime(cast("int", value), where="an argument")  # a text holds its number
     if isinstance(value, torch.Tensor) and is_four_bits(value.dtype):

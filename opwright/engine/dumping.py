@@ -9,19 +9,24 @@ by node.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import json
 import sys
+import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
+from torch.nn import functional
+
 from opwright.engine.errors import OptionError
+from opwright.engine.four_bits import code_of, is_four_bits, pack
 from opwright.twin.kernels.dtypes import RUNTIME_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import torch
 
     from opwright.engine.lower import Calls
     from opwright.engine.model import GeGraph, Node, Source
@@ -119,22 +124,32 @@ def plan_of_options(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | No
     )
 
 
-folders: dict[str, str] = {}  # of this process, which all begin at the time of their first use
+# Of this process: absolute path -> the folder below it, which has the time of its first use.
+folders: dict[Path, str] = {}
+folders_lock = threading.Lock()
 
 
 def folder_for(path: str, graph: GeGraph) -> str:
-    """Return the folder for dumps below a path."""
-    if path not in folders:
-        failed = ctypes.c_int32()
-        text = runtime().opwright_dump_folder(path.encode(), ctypes.byref(failed)).decode()
-        if failed.value:
-            raise OptionError(
-                where=f"graph '{graph.name}', option 'ge.exec.dumpPath'",
-                got=text,
-                allowed=["a folder that exists and can be written to"],
-            )
-        folders[path] = text
-    return folders[path]
+    """Return the folder for dumps below a path.
+
+    Raises
+    ------
+    OptionError
+        OPW-N006.
+    """
+    place = Path(path).absolute()
+    with folders_lock:
+        if place not in folders:
+            failed = ctypes.c_int32()
+            text = runtime().opwright_dump_folder(bytes(place), ctypes.byref(failed)).decode()
+            if failed.value:
+                raise OptionError(
+                    where=f"graph '{graph.name}', option 'ge.exec.dumpPath'",
+                    got=text,
+                    allowed=["a folder that exists and can be written to"],
+                )
+            folders[place] = text
+        return folders[place]
 
 
 def report_missing_layers(graph: GeGraph, plan: DumpPlan) -> None:
@@ -175,6 +190,7 @@ class DumpedNode(ctypes.Structure):
     ]
 
 
+@functools.cache
 def runtime() -> ctypes.CDLL:
     """Return libascendcl, which writes."""
     library = ctypes.CDLL("libascendcl.so")
@@ -218,8 +234,9 @@ class Dumper:
         outputs: Sequence[torch.Tensor],
     ) -> None:
         """Write the file of one node."""
-        tensors = [each.detach().resolve_conj().contiguous() for each in (*inputs, *outputs)]
-        described = (DumpedTensor * len(tensors))(*map(describe, tensors))
+        given = (*inputs, *outputs)
+        memory = [memory_of(each) for each in given]
+        described = (DumpedTensor * len(given))(*map(describe, given, memory))
         dumped = DumpedNode(
             folder=self.plan.folder.encode(),
             graph=self.graph.name.encode(),
@@ -237,7 +254,7 @@ class Dumper:
 
 
 class Observer:
-    """What is told of each node of a run, before and after it."""
+    """Writes the tensors of each node of a run, as they are before and after it."""
 
     def __init__(self, dumper: Dumper, step: int) -> None:
         self.dumper = dumper
@@ -261,8 +278,17 @@ class Observer:
             self.dumper.write(node, self.step, self.inputs, outputs)
 
 
-def describe(tensor: torch.Tensor) -> DumpedTensor:
-    """Return a tensor for the native side; it has to live until that is done with it."""
+def memory_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Return what CANN has in memory for a tensor: contiguous, numbers of four bits in pairs."""
+    if not is_four_bits(tensor.dtype):
+        return tensor.detach().resolve_conj().resolve_neg().contiguous()
+    numbers = tensor.view(torch.int8).flatten()
+    return pack(functional.pad(numbers, (0, numbers.numel() % 2)))
+
+
+def describe(tensor: torch.Tensor, memory: torch.Tensor) -> DumpedTensor:
+    """Describe a tensor for the native side; the memory has to live until that is done with it."""
     sizes = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
-    code = RUNTIME_CODES.get(tensor.dtype, UNDEFINED)
-    return DumpedTensor(code, tensor.dim(), sizes, tensor.data_ptr(), tensor.nbytes)
+    dtype = tensor.dtype
+    code = code_of(dtype) if is_four_bits(dtype) else RUNTIME_CODES.get(dtype, UNDEFINED)
+    return DumpedTensor(code, tensor.dim(), sizes, memory.data_ptr(), memory.nbytes)

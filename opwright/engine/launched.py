@@ -165,12 +165,11 @@ def real(text: str, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         name=call.node.encode(errors="backslashreplace"),
         input_entries=len(call.inputs),
         input_counts=numbers(list(call.inputs.values())),
-        inputs=described(given),
+        inputs=describe_tensors(given),
         output_entries=len(entries),
         output_counts=numbers(entries),
-        outputs=described(outputs),
+        outputs=describe_tensors(outputs),
     )
-    library.opwright_custom_run.restype = ctypes.c_char_p
     failure = library.opwright_custom_run(ctypes.byref(structure))
     if failure is not None:
         raise KernelRunError(where=call.node, got=failure.decode(errors="backslashreplace"))
@@ -182,8 +181,8 @@ def numbers(values: Sequence[int]) -> ctypes.Array[ctypes.c_int64]:
     return (ctypes.c_int64 * len(values))(*values)
 
 
-def described(tensors: Sequence[torch.Tensor]) -> ctypes.Array[Tensor]:
-    """Return what C gets of tensors."""
+def describe_tensors(tensors: Sequence[torch.Tensor]) -> ctypes.Array[Tensor]:
+    """Describe tensors as C gets them."""
     return (Tensor * len(tensors))(
         *(
             Tensor(

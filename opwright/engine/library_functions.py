@@ -1,175 +1,199 @@
 """GE types that the twin's own aclnn functions compute (libopapi), as they do in eager.
 
 For operators that are no composition of ATen's, or that write caches: their kernel is there once,
-in C++. A row says the function's parameters in order, in the notation of native/opapi, with the
-names of the type's prototype. Shapes of outputs come from Meta.
+in C++. A row has the names in the type's prototype of the function's parameters, in their order.
+Shapes of outputs come from Meta. Where a kernel has to do more, it uses `call_aclnn`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from opwright.aclnn.known import known_parameters
 from opwright.aclnn.prototype import plain_interface
-from opwright.aclnn.signature import AclnnSignature
+from opwright.aclnn.signature import AclnnSignature, CType, Parameter
+from opwright.engine.aclnn_call import LIBRARY, library
 from opwright.engine.custom import Served, Slot
+from opwright.engine.kernels.available import require_one_of
 from opwright.engine.prototypes import of_torchair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["FUNCTIONS", "library_served"]
+    from opwright.aclnn.prototype import Prototype
 
-LIBRARY = "libopapi.so"
+__all__ = ["COUNTS", "DTYPES", "FLAGS", "FUNCTIONS", "library_served"]
+
 PROLOG_WEIGHTS = """
-(In, token_x)(In, weight_dq)(In, weight_uq_qr)(In, weight_uk)(In, weight_dkv_kr)
-(In, rmsnorm_gamma_cq)(In, rmsnorm_gamma_ckv)(In, rope_sin)(In, rope_cos)
+token_x weight_dq weight_uq_qr weight_uk weight_dkv_kr rmsnorm_gamma_cq rmsnorm_gamma_ckv
+rope_sin rope_cos
 """
 PROLOG_SCALES = """
-(In, dequant_scale_x)(In, dequant_scale_w_dq)(In, dequant_scale_w_uq_qr)
-(In, dequant_scale_w_dkv_kr)(In, quant_scale_ckv)(In, quant_scale_ckr)(In, smooth_scales_cq)
+dequant_scale_x dequant_scale_w_dq dequant_scale_w_uq_qr dequant_scale_w_dkv_kr quant_scale_ckv
+quant_scale_ckr smooth_scales_cq
 """
-PROLOG_NUMBERS = "(Double, rmsnorm_epsilon_cq)(Double, rmsnorm_epsilon_ckv)(Text, cache_mode)"
+PROLOG_NUMBERS = "rmsnorm_epsilon_cq rmsnorm_epsilon_ckv cache_mode"
 CONVOLVE = """
-(In, query_start_loc)(In, cache_indices)(In, initial_state_mode)(In, bias)
-(In, num_accepted_tokens)(In, num_computed_tokens)(In, block_idx_first_scheduled_token)
-(In, block_idx_last_scheduled_token)(In, initial_state_idx)
-(Int, activation_mode)(Int, pad_slot_id)(Int, run_mode)(Int, max_query_len)
-(Int, residual_connection)(Int, block_size)(Int, conv_mode)
+query_start_loc cache_indices initial_state_mode bias num_accepted_tokens num_computed_tokens
+block_idx_first_scheduled_token block_idx_last_scheduled_token initial_state_idx activation_mode
+pad_slot_id run_mode max_query_len residual_connection block_size conv_mode
 """
 
-# GE type -> aclnn function, its parameters.
+# GE type -> aclnn function, and what each of its parameters is in the prototype.
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "AttentionUpdate": (
         "AttentionUpdate",
-        "(TensorList, lse)(TensorList, go)(Int, update_type)(Out, output)(Out, lse_m)",
+        "lse go update_type output lse_m",
     ),
     "DequantRopeQuantKvcache": (
         "DequantRopeQuantKvcache",
-        """(In, x)(In, cos)(In, sin)(Ref, k_cache)(Ref, v_cache)(In, indices)(In, scale_k)
-        (In, scale_v)(In, offset_k)(In, offset_v)(In, weight_scale)(In, activation_scale)
-        (In, bias)(Ints, size_splits)(Text, quant_mode)(Text, layout)(Bool, kv_output)
-        (Text, cache_mode)(Out, q)(Out, k)(Out, v)""",
+        """x cos sin k_cache v_cache indices scale_k scale_v offset_k offset_v weight_scale
+        activation_scale bias size_splits quant_mode layout kv_output cache_mode q k v""",
     ),
     "FusedInferAttentionScore": (
         "FusedInferAttentionScoreV5",
-        """(In, query)(TensorList, key)(TensorList, value)(In, pse_shift)(In, atten_mask)
-        (Ints, actual_seq_lengths)(Ints, actual_seq_lengths_kv)(In, dequant_scale1)
-        (In, quant_scale1)(In, dequant_scale2)(In, quant_scale2)(In, quant_offset2)
-        (In, antiquant_scale)(In, antiquant_offset)(In, block_table)(In, query_padding_size)
-        (In, kv_padding_size)(In, key_antiquant_scale)(In, key_antiquant_offset)
-        (In, value_antiquant_scale)(In, value_antiquant_offset)(In, key_shared_prefix)
-        (In, value_shared_prefix)(Ints, actual_shared_prefix_len)(In, query_rope)
-        (In, key_rope)(In, key_rope_antiquant_scale)(In, dequant_scale_query)
-        (In, learnable_sink)(Ints, q_start_idx)(Ints, kv_start_idx)(Int, num_heads)
-        (Double, scale)(Int, pre_tokens)(Int, next_tokens)(Text, input_layout)
-        (Int, num_key_value_heads)(Int, sparse_mode)(Int, inner_precise)(Int, block_size)
-        (Int, antiquant_mode)(Bool, softmax_lse_flag)(Int, key_antiquant_mode)
-        (Int, value_antiquant_mode)(Int, query_quant_mode)(Int, pse_type)
-        (Out, attention_out)(Out, softmax_lse)""",
+        """query key value pse_shift atten_mask actual_seq_lengths actual_seq_lengths_kv
+        dequant_scale1 quant_scale1 dequant_scale2 quant_scale2 quant_offset2
+        antiquant_scale antiquant_offset block_table query_padding_size kv_padding_size
+        key_antiquant_scale key_antiquant_offset value_antiquant_scale
+        value_antiquant_offset key_shared_prefix value_shared_prefix
+        actual_shared_prefix_len query_rope key_rope key_rope_antiquant_scale
+        dequant_scale_query learnable_sink q_start_idx kv_start_idx num_heads scale
+        pre_tokens next_tokens input_layout num_key_value_heads sparse_mode inner_precise
+        block_size antiquant_mode softmax_lse_flag key_antiquant_mode value_antiquant_mode
+        query_quant_mode pse_type attention_out softmax_lse""",
     ),
     "FusedCausalConv1d": (
         "FusedCausalConv1d",
-        f"(In, x)(In, weight)(Ref, conv_states){CONVOLVE}(Out, y)",
+        f"x weight conv_states {CONVOLVE} y",
     ),
     "IncreFlashAttention": (
         "IncreFlashAttentionV4",
-        """(In, query)(TensorList, key)(TensorList, value)(In, pse_shift)(In, atten_mask)
-        (Ints, actual_seq_lengths)(In, dequant_scale1)(In, quant_scale1)(In, dequant_scale2)
-        (In, quant_scale2)(In, quant_offset2)(In, antiquant_scale)(In, antiquant_offset)
-        (In, block_table)(In, kv_padding_size)(Int, num_heads)(Double, scale_value)
-        (Text, input_layout)(Int, num_key_value_heads)(Int, block_size)(Int, inner_precise)
-        (Out, attention_out)""",
+        """query key value pse_shift atten_mask actual_seq_lengths dequant_scale1 quant_scale1
+        dequant_scale2 quant_scale2 quant_offset2 antiquant_scale antiquant_offset
+        block_table kv_padding_size num_heads scale_value input_layout num_key_value_heads
+        block_size inner_precise attention_out""",
     ),
     "InplaceFusedCausalConv1d": (
         "InplaceFusedCausalConv1d",
-        f"(Ref, x)(In, weight)(Ref, conv_states){CONVOLVE}",
+        f"x weight conv_states {CONVOLVE}",
     ),
     "KvRmsNormRopeCache": (
         "KvRmsNormRopeCacheV2",
-        """(In, kv)(In, gamma)(In, cos)(In, sin)(In, index)(Ref, k_cache)(Ref, ckv_cache)
-        (In, k_rope_scale)(In, c_kv_scale)(In, k_rope_offset)(In, c_kv_offset)(In, v)
-        (Double, epsilon)(Text, cache_mode)(Bool, is_output_kv)(Out, k_rope)(Out, c_kv)""",
+        """kv gamma cos sin index k_cache ckv_cache k_rope_scale c_kv_scale k_rope_offset
+        c_kv_offset v epsilon cache_mode is_output_kv k_rope c_kv""",
     ),
     "MaskedCausalConv1d": (
         "MaskedCausalConv1d",
-        "(In, input)(In, weight)(In, mask)(Out, output)",
+        "input weight mask output",
     ),
     "MlaPrologV2": (
         "MlaPrologV2WeightNz",
-        f"""{PROLOG_WEIGHTS}(In, cache_index)(Ref, kv_cache)(Ref, kr_cache){PROLOG_SCALES}
-        {PROLOG_NUMBERS}(Out, query)(Out, query_rope)(Out, dequant_scale_q_nope)""",
+        f"""{PROLOG_WEIGHTS} cache_index kv_cache kr_cache {PROLOG_SCALES} {PROLOG_NUMBERS} query
+        query_rope dequant_scale_q_nope""",
     ),
     "MlaPrologV3": (
         "MlaPrologV3WeightNz",
-        f"""{PROLOG_WEIGHTS}(Ref, kv_cache)(Ref, kr_cache)(In, cache_index){PROLOG_SCALES}
-        (In, actual_seq_len)(In, k_nope_clip_alpha){PROLOG_NUMBERS}
-        (Int, weight_quant_mode)(Int, kv_cache_quant_mode)(Int, query_quant_mode)
-        (Int, ckvkr_repo_mode)(Int, quant_scale_repo_mode)(Int, tile_size)(Double, qc_qr_scale)
-        (Double, kc_scale)(Out, query)(Out, query_rope)(Out, dequant_scale_q_nope)
-        (Out, query_norm)(Out, dequant_scale_q_norm)""",
+        f"""{PROLOG_WEIGHTS} kv_cache kr_cache cache_index {PROLOG_SCALES} actual_seq_len
+        k_nope_clip_alpha {PROLOG_NUMBERS} weight_quant_mode kv_cache_quant_mode
+        query_quant_mode ckvkr_repo_mode quant_scale_repo_mode tile_size qc_qr_scale
+        kc_scale query query_rope dequant_scale_q_nope query_norm dequant_scale_q_norm""",
     ),
     "PromptFlashAttention": (
         "PromptFlashAttentionV3",
-        """(In, query)(In, key)(In, value)(In, pse_shift)(In, atten_mask)
-        (Ints, actual_seq_lengths)(Ints, actual_seq_lengths_kv)(In, deq_scale1)
-        (In, quant_scale1)(In, deq_scale2)(In, quant_scale2)(In, quant_offset2)(Int, num_heads)
-        (Double, scale_value)(Int, pre_tokens)(Int, next_tokens)(Text, input_layout)
-        (Int, num_key_value_heads)(Int, sparse_mode)(Int, inner_precise)(Out, attention_out)""",
+        """query key value pse_shift atten_mask actual_seq_lengths actual_seq_lengths_kv deq_scale1
+        quant_scale1 deq_scale2 quant_scale2 quant_offset2 num_heads scale_value
+        pre_tokens next_tokens input_layout num_key_value_heads sparse_mode inner_precise
+        attention_out""",
     ),
     "QkvRmsNormRopeCache": (
         "QkvRmsNormRopeCache",
-        """(In, qkv)(In, q_gamma)(In, k_gamma)(In, cos)(In, sin)(In, index)(Ref, q_out)
-        (Ref, k_cache)(Ref, v_cache)(In, k_scale)(In, v_scale)(In, k_offset)(In, v_offset)
-        (Ints, qkv_size)(Ints, head_nums)(Double, epsilon)(Text, cache_mode)
-        (Out, q_out_before_quant)(Out, k_out_before_quant)(Out, v_out_before_quant)""",
+        """qkv q_gamma k_gamma cos sin index q_out k_cache v_cache k_scale v_scale k_offset v_offset
+        qkv_size head_nums epsilon cache_mode q_out_before_quant k_out_before_quant
+        v_out_before_quant""",
     ),
     "RecurrentGatedDeltaRule": (
         "RecurrentGatedDeltaRule",
-        """(In, query)(In, key)(In, value)(In, beta)(Ref, state)(In, actual_seq_lengths)
-        (In, ssm_state_indices)(In, g)(In, gk)(In, num_accepted_tokens)(Float, scale_value)
-        (Out, out)""",
+        """query key value beta state actual_seq_lengths ssm_state_indices g gk num_accepted_tokens
+        scale_value out""",
     ),
     "ScatterPaKvCache": (
         "ScatterPaKvCache",
-        """(In, key)(Ref, key_cache)(In, slot_mapping)(In, value)(Ref, value_cache)
-        (In, compress_lens)(In, compress_seq_offset)(In, seq_lens)(Text, cache_mode)
-        (Text, scatter_mode)(Ints, strides)(Ints, offsets)""",
+        """key key_cache slot_mapping value value_cache compress_lens compress_seq_offset seq_lens
+        cache_mode scatter_mode strides offsets""",
     ),
 }
-# Of outputs that the function refuses unless an attribute is set, that attribute.
-UNWANTED: Mapping[str, Mapping[str, str]] = {"AttentionUpdate": {"lse_m": "update_type"}}
+# Outputs that the function gets only where an attribute of the node is set.
+FLAGS: Mapping[str, Mapping[str, str]] = {
+    "AttentionUpdate": {"lse_m": "update_type"},
+    "MlaPrologV3": dict.fromkeys(("query_norm", "dequant_scale_q_norm"), "query_norm_flag"),
+    "QkvRmsNormRopeCache": dict.fromkeys(
+        ("q_out_before_quant", "k_out_before_quant", "v_out_before_quant"), "is_output_qkv"
+    ),
+}
+# Attributes that say again how many tensors an input has; another number is refused.
+COUNTS: Mapping[str, Mapping[str, str]] = {"AttentionUpdate": {"sp": "lse"}}
+# Attributes that say again which dtype an output has: the function reads it from the tensor.
+DTYPES: Mapping[str, Mapping[str, str]] = {
+    "FusedInferAttentionScore": {"out_dtype": "attention_out"}
+}
+
+
+def library_served(op_type: str) -> Served | None:
+    """Return how libopapi serves a type; None for one that is not in the table."""
+    prototype = of_torchair(op_type) if op_type in FUNCTIONS else None
+    return None if prototype is None else serve(op_type, prototype)
 
 
 @functools.cache
-def library_served(op_type: str) -> Served | None:
-    """Return how libopapi serves a type; None for one that is not in the table."""
-    from opwright.twin.kernels.compiled import PARAMETER, call, parameters_of  # noqa: PLC0415 - importing the twin arms it
+def serve(op_type: str, prototype: Prototype) -> Served:
+    """Return how the row of a type serves it."""
+    from opwright.twin.kernels.compiled import call  # noqa: PLC0415 - importing the twin arms it
     from opwright.twin.kernels.registry import Registration, registry  # noqa: PLC0415 - as above
 
-    row = FUNCTIONS.get(op_type)
-    prototype = of_torchair(op_type)
-    if row is None or prototype is None:
-        return None
-    function, text = row
-    parameters = parameters_of(text, where=f"{__name__}, {op_type}")
-    signature = AclnnSignature(name=f"aclnn{function}", parameters=parameters)
-    library = ctypes.CDLL(LIBRARY)
-    names = [match["name"] for match in PARAMETER.finditer(text)]
+    function, text = FUNCTIONS[op_type]
+    names = text.split()
+    flags, counts = FLAGS.get(op_type, {}), COUNTS.get(op_type, {})
+    others = sorted({*flags.values(), *counts} - {*names})  # attributes that only `run` takes
+    signature = AclnnSignature(
+        name=f"aclnn{function}", parameters=parameters_of(f"aclnn{function}", names, prototype)
+    )
+    ctypes = {each.name: each.ctype for each in prototype.attributes}
+    attributes = [Parameter(name=name, ctype=ctypes[name] or CType.INT64) for name in others]
 
-    def run(*arguments: object) -> None:
-        given = dict(zip(names, arguments, strict=True))
-        for output, attribute in UNWANTED.get(op_type, {}).items():
+    def run(*arguments: Any) -> None:  # noqa: ANN401 - tensors, lists and numbers
+        given = dict(zip((*names, *others), arguments, strict=True))
+        for attribute, port in counts.items():
+            require_one_of(attribute, given[attribute], len(given[port]))
+        for output, attribute in flags.items():
             given[output] = given[output] if given[attribute] else None
-        call(library, signature, [*given.values()])
+        call(library(), signature, [given[name] for name in names])
 
     return Served(
         prototype=prototype,
-        parameters=parameters,
-        slots=tuple(map(Slot, names)),
+        parameters=(*signature.parameters, *attributes),
+        slots=tuple(map(Slot, (*names, *others))),
         registration=Registration(
             interface=plain_interface(signature), function=run, owner=registry, library=LIBRARY
         ),
         leaves_out=True,
+    )
+
+
+def parameters_of(
+    function: str, names: Sequence[str], prototype: Prototype
+) -> tuple[Parameter, ...]:
+    """Return the parameters of a function of CANN that these inputs, attributes and outputs are."""
+    known = known_parameters(function)
+    assert known is not None, function
+    read = {port.name for port in prototype.inputs}
+    written = {port.name for port in prototype.outputs}
+    return tuple(
+        Parameter(
+            name=f"{name}Ref" if name in read & written else name,
+            ctype=each.ctype,
+            const=each.ctype.is_pointer and name not in written,
+        )
+        for name, each in zip(names, known, strict=True)
     )

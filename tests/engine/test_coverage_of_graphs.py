@@ -7,13 +7,20 @@ test, and so does one that is in it and runs both ways.
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
+from opwright.engine import kernels, table
+from opwright.engine.loading import load_kernels
+from opwright.engine.prototypes import of_torchair
 from opwright.twin.coverage.converters import Converter, read_converters
 from opwright.twin.coverage.graphs import Difference, compare, eager_calls, measure_graphs
 
 LEDGER = Path(__file__).parent / "only_one_way.toml"
+FAMILIES = Path(__file__).parents[2] / "native/opapi/ops"
+FUNCTION = re.compile(r"^ACLNN\(\s*(\w+)", re.MULTILINE)
+VERSION = re.compile(r"(V\d+)?(WeightNz)?$")
 SOURCE = """
 @register_fx_node_ge_converter(torch.ops.aten.relu.default)
 def convert_relu(x):
@@ -74,6 +81,7 @@ def test_both_ways_are_compared() -> None:
         converter("npu.composite.default", "B"),
         converter("npu.refused.default"),
     ]
+    found.append(converter("npu.npu_mla_prolog.default", "MlaProlog"))  # runs in neither
     calls = {"both": ("f", "g"), "eager": ("f",), "graph": ("g",), "none": ("g",)}
     assert list(compare(found, calls, computed={"A"}, implemented={"f"})) == [
         Difference(operator="npu.eager_.default", runs="eager", missing=("B",)),
@@ -86,3 +94,14 @@ def test_the_table_of_eager_calls_has_functions_of_cann() -> None:
     calls = eager_calls()
     assert calls["add"] == ("aclnnAdd", "aclnnAddV3", "aclnnAdds")
     assert all(name.startswith("aclnn") for functions in calls.values() for name in functions)
+
+
+def test_no_type_of_attention_or_caches_lacks_what_eager_has() -> None:
+    """Also those that no converter makes; without versions."""
+    load_kernels(kernels)
+    files = [path for name in ("attention", "kv_cache") for path in (FAMILIES / name).glob("*.cpp")]
+    served = {VERSION.sub("", n) for path in files for n in FUNCTION.findall(path.read_text())}
+    known = {name for name in served if of_torchair(name) is not None}
+    assert len(known) > 15
+    # The first version of this function is none of the twin's, and eager's legacy form is refused.
+    assert {name for name in known if table.find(name) is None} == {"MlaProlog"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,8 @@ import torch
 
 from opwright.dump import find_dumps
 from opwright.engine.compiled import CompiledGraph
-from opwright.engine.dumping import Dumper, DumpPlan, read_steps
+from opwright.engine.dumping import Dumper, DumpPlan, plan_for, read_steps
+from opwright.engine.four_bits import INT4, unpack
 from opwright.engine.options import OPTIONS, Effect
 from opwright.engine.read import read_model
 from opwright.engine.variables import Variables
@@ -20,8 +22,6 @@ from tests.twin.on_twin import printed
 from tests.twin.on_twin import run as run_script
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opwright.dump import DumpFile
 
 X = torch.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
@@ -122,6 +122,7 @@ SCRIPT = """
 import contextlib
 import io
 import json
+from pathlib import Path
 import os
 import pathlib
 import torchair
@@ -148,7 +149,7 @@ def compiled(function, config, dynamic=False):
     backend = torchair.get_npu_backend(compiler_config=config)
     return torch.compile(function, backend=backend, dynamic=dynamic)
 
-def told(body):
+def error_text(body):
     try:
         return body()
     except Exception as error:
@@ -287,7 +288,7 @@ refused = {REFUSED!r}
 x = torch.ones(2, 3).npu()
 
 def refusal(general):
-    return told(lambda: compiled(step, configured(general))(x, x).sum().item())
+    return error_text(lambda: compiled(step, configured(general))(x, x).sum().item())
 
 found["all"] = refusal(refused)
 found["each"] = {{name: refusal({{name: value}}) for name, value in refused.items()}}
@@ -331,7 +332,7 @@ def by_hand(options):
 works()
 for name, option in OPTIONS.items():
     if option.pattern != r"(?s).*" and option.effect is not Effect.TORCHAIR:
-        found[name] = told(lambda: by_hand({name: "?"}))
+        found[name] = error_text(lambda: by_hand({name: "?"}))
         assert by_hand({}) == [-1.0] * 3, name
 """,
     )
@@ -339,3 +340,48 @@ for name, option in OPTIONS.items():
     assert len(found) > 30
     for name, text in found.items():
         assert f"option '{name}'" in text
+
+
+def written(folder: Path, *tensors: torch.Tensor) -> DumpFile:
+    """Return what is dumped of a node with these inputs."""
+    graph = read_model(
+        model(data("x", 0), unary("Abs", "a", "x:0"), output("a:0")).SerializeToString()
+    )
+    node = next(each for each in graph.nodes if each.name == "a")
+    Dumper(graph, plan(folder), 7).write(node, 0, tensors, ())
+    return dumped(folder)["a"]
+
+
+def test_numbers_of_four_bits_are_dumped_in_pairs(tmp_path: Path) -> None:
+    numbers = torch.tensor([[1, -1, 2], [3, -8, 7]], dtype=torch.int8)
+    whole, odd = written(tmp_path, numbers.view(INT4).t(), numbers[0].view(INT4)).inputs
+    assert (whole.dtype, whole.shape) == ("int4", (3, 2))
+    pairs = unpack(torch.frombuffer(bytearray(whole.data), dtype=torch.uint8), INT4)
+    assert pairs.view(torch.int8).tolist() == numbers.t().flatten().tolist()
+    assert (odd.shape, [*odd.data]) == ((3,), [0xF1, 0x02])
+
+
+def test_a_view_that_is_negative_or_conjugate_is_dumped_with_its_values(tmp_path: Path) -> None:
+    conjugate = torch.tensor([1 + 2j, 3 - 4j]).conj()
+    negative = conjugate.imag
+    assert negative.is_neg()
+    found = written(tmp_path, negative, conjugate).inputs
+    assert found[0].array.tolist() == negative.tolist()
+    assert found[1].array.tolist() == conjugate.tolist()
+
+
+def test_a_relative_path_means_the_folder_of_the_time_of_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = read_model(model(data("x", 0), output("x:0")).SerializeToString())
+    found = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        chosen = plan_for(graph, {"ge.exec.enableDump": "1"})
+        assert chosen is not None
+        again = plan_for(graph, {"ge.exec.enableDump": "1", "ge.exec.dumpPath": str(Path.cwd())})
+        assert again is not None
+        assert again.folder == chosen.folder
+        found.append(Path(chosen.folder).absolute().parent)
+    assert found == [tmp_path / "first", tmp_path / "second"]

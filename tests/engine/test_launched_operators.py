@@ -31,6 +31,9 @@ REG_OP(Joined).DYNAMIC_INPUT(xs, TensorType::ALL()).OPTIONAL_INPUT(skip, IntTens
     .OP_END_FACTORY_REG(Joined);
 IMPL_OP(Joined).InputsDataDependency({1});
 REG_OP(Faulty).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Faulty);
+REG_OP(Strange).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL())
+    .OP_END_FACTORY_REG(Strange);
+REG_OP(Unmade).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Unmade);
 REG_OP(Kept).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Kept);
 }  // namespace ge
 
@@ -79,6 +82,19 @@ class Faulty : public ge::EagerExecuteOp {
 };
 REG_AUTO_MAPPING_OP(Faulty);
 
+class Strange : public ge::EagerExecuteOp {
+ public:
+  ge::Status Execute(gert::EagerOpExecutionContext*) override { throw 42; }
+};
+REG_AUTO_MAPPING_OP(Strange);
+
+class Unmade : public ge::EagerExecuteOp {
+ public:
+  Unmade() { throw "no class"; }
+  ge::Status Execute(gert::EagerOpExecutionContext*) override { return ge::SUCCESS; }
+};
+REG_AUTO_MAPPING_OP(Unmade);
+
 class Kept : public ge::EagerExecuteOp {
  public:
   ge::Status Execute(gert::EagerOpExecutionContext* context) override {
@@ -112,6 +128,8 @@ def define(schema, function):
 define("joined(Tensor[] xs, Tensor last, *, int? skip=None) -> Tensor",
        lambda xs, last, *, skip=None: torch.cat([*xs, last[: last.shape[0] - (skip or 0)]]))
 define("faulty(Tensor x) -> Tensor", lambda x: x.clone())
+define("strange(Tensor x) -> Tensor", lambda x: x.clone())
+define("unmade(Tensor x) -> Tensor", lambda x: x.clone())
 define("kept(Tensor x) -> Tensor", lambda x: x.clone())
 define("wrong(Tensor x) -> Tensor", lambda x: x[1:].clone())
 
@@ -120,9 +138,9 @@ def convert_joined(xs, last, *, skip=None, meta_outputs=None):
     inputs = {{"xs": xs, "skip": None if skip is None else Const(skip, dtype=9), "last": last}}
     return custom_op("Joined", inputs=inputs, outputs=["y"], attrs={{"N": attr.Int(len(xs))}})
 
-for name, op_type in (("faulty", "Faulty"), ("kept", "Kept")):
+for name in ("faulty", "strange", "unmade", "kept"):
     @torchair.register_fx_node_ge_converter(getattr(torch.ops.page, name).default)
-    def convert(x, meta_outputs=None, op_type=op_type):
+    def convert(x, meta_outputs=None, op_type=name.capitalize()):
         return custom_op(op_type, inputs={{"x": x}}, outputs=["y"], attrs={{}})
 
 @torchair.register_fx_node_ge_converter(torch.ops.page.wrong.default)
@@ -163,7 +181,7 @@ def test_what_goes_wrong_in_a_class_is_an_error_of_its_run_and_of_no_later_one()
         PRELUDE
         + """
 x = whole(3, 4)
-for name in ("faulty", "wrong"):
+for name in ("faulty", "strange", "unmade", "wrong"):
     try:
         compiled(getattr(torch.ops.page, name))(x)
         torch.npu.synchronize()
@@ -174,6 +192,8 @@ for name in ("faulty", "wrong"):
 """
     )
     assert "a fault of its own" in printed
+    assert "Execute threw something that is no std::exception" in printed
+    assert "the class threw something that is no std::exception" in printed
     assert "[3, 4], but Meta says" in printed
 
 

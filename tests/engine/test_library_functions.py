@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from opwright.engine import table
-from opwright.engine.library_functions import FUNCTIONS
+from opwright.engine.library_functions import COUNTS, DTYPES, FLAGS, FUNCTIONS
 from opwright.engine.prototypes import of_torchair
-from opwright.twin.kernels.compiled import PARAMETER
 from tests.twin.on_twin import output
 
 pytestmark = pytest.mark.twin
@@ -62,6 +61,13 @@ compare("joint projection", lambda *given: torch_npu.npu_qkv_rms_norm_rope_cache
     *given, [2, 3, 8, 64], [4, 2, 2], is_output_qkv=True, cache_mode="PA_NZ"),
     *token, index[:6].contiguous(), drawn(6, 256), *blocks, dynamic=[False])
 
+def without_projection(*given):  # whose values nobody computes, neither here nor in eager
+    torch_npu.npu_qkv_rms_norm_rope_cache(*given, [2, 3, 8, 64], [4, 2, 2], cache_mode="PA_NZ")
+    return given[0] + 1
+
+compare("without projection", without_projection, *token, index[:6].contiguous(), drawn(6, 256),
+        *blocks, dynamic=[False])
+
 whole = [torch.zeros(3, 12, 2, 16, dtype=torch.int8).npu() for _ in range(2)]
 compare("quantised cache", lambda *given: torch_npu.npu_rope_quant_kvcache(
     *given, [64, 32, 32], kv_output=True),
@@ -83,6 +89,8 @@ compare("version 2", lambda *given: torch_npu.npu_mla_prolog_v2(*given, cache_mo
         *weights, slots, *cache)
 compare("version 3", lambda *given: torch_npu.npu_mla_prolog_v3(
     *given[:-1], cache_index=given[-1], query_norm_flag=True)[:2], *weights, *cache, slots)
+compare("version 3 without norms", lambda *given: torch_npu.npu_mla_prolog_v3(
+    *given[:-1], cache_index=given[-1])[:2], *weights, *cache, slots)
 """
 
 PARTS = """
@@ -113,8 +121,8 @@ compare("delta rule", lambda q, k, v, state, beta, g, lengths, places:
 @pytest.mark.parametrize(
     ("script", "count"),
     [
-        pytest.param(CACHES, 4, id="caches"),
-        pytest.param(PROLOGS, 2, id="prologs"),
+        pytest.param(CACHES, 5, id="caches"),
+        pytest.param(PROLOGS, 3, id="prologs"),
         pytest.param(PARTS, 2, id="parts"),
         pytest.param(RECURRENCES, 3, id="recurrences"),
     ],
@@ -124,10 +132,41 @@ def test_library_functions_answer_in_graphs_what_eager_does(script: str, count: 
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_row_has_the_names_of_its_prototype(name: str) -> None:
+def test_a_row_leaves_out_no_name_of_its_prototype(name: str) -> None:
+    """Of an attribute that is no parameter of the function a table says what becomes of it."""
     prototype = of_torchair(name)
     assert prototype is not None
     assert table.find(name) is not None
-    names = {port.name for port in (*prototype.inputs, *prototype.outputs)}
-    names |= {attribute.name for attribute in prototype.attributes}
-    assert {match["name"] for match in PARAMETER.finditer(FUNCTIONS[name][1])} <= names
+    ports = {port.name for port in (*prototype.inputs, *prototype.outputs)}
+    attributes = {attribute.name for attribute in prototype.attributes}
+    row = set(FUNCTIONS[name][1].split())
+    handled = {*FLAGS.get(name, {}).values(), *COUNTS.get(name, {}), *DTYPES.get(name, {})}
+    assert row <= ports | attributes
+    assert ports <= row
+    assert attributes - row <= handled <= attributes
+
+
+def test_a_number_of_tensors_that_is_not_theirs_is_refused_by_name() -> None:
+    printed = output(
+        PRELUDE
+        + """
+from torchair._ge_concrete_graph import ge_apis as ge
+
+library = torch.library.Library("sums", "DEF")
+library.define("join(Tensor[] lse, Tensor[] parts) -> (Tensor, Tensor)")
+library.impl("join", lambda lse, parts: (parts[0].clone(), lse[0].clone()),
+             "CompositeExplicitAutograd")
+
+@torchair.register_fx_node_ge_converter(torch.ops.sums.join.default)
+def convert(lse, parts, meta_outputs=None):
+    return ge.AttentionUpdate(lse, parts, update_type=1, sp=5)
+
+sums, parts = [drawn(7, dtype=torch.float32)] * 2, [drawn(7, 64)] * 2
+try:
+    compiled(torch.ops.sums.join, False)(sums, parts)
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print(" ".join(str(error).split()))
+"""
+    )
+    assert "sp 5 is not available; available: 2" in printed

@@ -126,5 +126,5 @@ print(all(map(torch.equal, found, torch_npu.npu_dynamic_quant(x))))
 
 @pytest.mark.twin
 @pytest.mark.compile
-def test_what_the_function_refuses_is_told_and_the_next_graph_runs() -> None:
+def test_what_the_function_refuses_is_reported_and_the_next_graph_runs() -> None:
     assert output(REFUSED).split() == ["True", "True"]

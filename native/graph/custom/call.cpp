@@ -1,3 +1,5 @@
+// native/graph/custom/call.cpp
+// One call of an operator that launches its work itself: operands in device memory, a context, and what goes wrong.
 #include "graph/custom/call.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 
 #include "graph/custom/registry.h"
 #include "runtime/device.h"
+#include "runtime/extent.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
 
@@ -51,15 +54,6 @@ std::string text_of(const gert::Shape& shape, ge::DataType type) {
   return result + "]";
 }
 
-// How many bytes an alias lies behind its device address.
-ptrdiff_t alias_distance(int device) {
-  static const ptrdiff_t distance = [device] {
-    const Block block(device, 1);
-    return static_cast<char*>(memory::alias_of(block.address())) - static_cast<char*>(block.address());
-  }();
-  return distance;
-}
-
 }  // namespace
 
 class CustomCall {
@@ -86,6 +80,8 @@ class CustomCall {
       if (status != ge::SUCCESS) failure = text("Execute answered ", status);
     } catch (const std::exception& error) {
       failure = error.what();
+    } catch (...) {  // the class is the user's, who may throw anything
+      failure = "Execute threw something that is no std::exception";
     }
     stream_->wait(std::nullopt);  // what was launched uses the memory of this call
     if (const auto late = stream_->take_failure(); late && failure.empty()) failure = late->text;
@@ -151,7 +147,7 @@ class CustomCall {
 
   // Operators get device addresses; what the engine computed itself lies in host memory, and is copied.
   gert::Tensor given(const OpwrightCustomTensor& tensor) {
-    void* const behind = static_cast<char*>(tensor.data) - alias_distance(stream_->device());
+    void* const behind = static_cast<char*>(tensor.data) - memory::windows().distance;
     if (tensor.bytes != 0 && memory::is_device_address(behind)) return tensor_at(tensor, behind);
     void* const copy = block(tensor.bytes);
     if (tensor.bytes != 0) std::memcpy(memory::alias_of(copy), tensor.data, tensor.bytes);
@@ -211,15 +207,28 @@ void* EagerOpExecutionContext::MallocWorkSpace(size_t bytes) { return call_->blo
 
 using namespace opwright::graph;  // NOLINT: the twin's side of this interface
 
-const char* opwright_custom_prototype(const char* type) {
+int opwright_custom_prototype(const char* type, const char** text) {
   thread_local std::string found;
-  const auto text = declared_prototype(type);
-  if (!text) return nullptr;
-  found = *text;
-  return found.c_str();
+  try {
+    auto declared = declared_prototype(type);
+    if (!declared) return 0;
+    found = std::move(*declared);
+    *text = found.c_str();
+    return 1;
+  } catch (const std::exception&) {
+    opwright::record_current_exception(__func__);
+    return -1;
+  }
 }
 
-int opwright_custom_exists(const char* type) { return has_custom_operator(type) ? 1 : 0; }
+int opwright_custom_exists(const char* type) {
+  try {
+    return has_custom_operator(type) ? 1 : 0;
+  } catch (const std::exception&) {
+    opwright::record_current_exception(__func__);
+    return -1;
+  }
+}
 
 const char* opwright_custom_run(const OpwrightCustomCall* call) {
   thread_local std::string failure;
@@ -231,6 +240,8 @@ const char* opwright_custom_run(const OpwrightCustomCall* call) {
     return nullptr;
   } catch (const std::exception& error) {
     failure = error.what();
+  } catch (...) {  // from the class's constructor or destructor
+    failure = "the class threw something that is no std::exception";
   }
   return failure.c_str();
 }

@@ -29,9 +29,10 @@ struct OpwrightCustomCall {
   const OpwrightCustomTensor* outputs;
 };
 
-// The text of a prototype that a loaded library declares; null for another type. Valid until the thread asks again.
-OPWRIGHT_API const char* opwright_custom_prototype(const char* type);
-// Whether a loaded library has a class for the type.
+// 1 and the text of a prototype that a loaded library declares, valid until the thread asks again; 0 for another type.
+// Below zero where it cannot be answered: aclGetRecentErrMsg says why.
+OPWRIGHT_API int opwright_custom_prototype(const char* type, const char** text);
+// Whether a loaded library has a class for the type; below zero as above.
 OPWRIGHT_API int opwright_custom_exists(const char* type);
 // Runs the call, and waits until it has run. Null, or what went wrong; valid until the thread runs another.
 OPWRIGHT_API const char* opwright_custom_run(const OpwrightCustomCall* call);

@@ -1,3 +1,5 @@
+// native/graph/custom/registry.cpp
+// The tables behind REG_OP and REG_AUTO_MAPPING_OP, which objects of loaded libraries fill and leave.
 #include "graph/custom/registry.h"
 
 #include <algorithm>

@@ -27,9 +27,9 @@ FUSIONS_OF_ONE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
-def flipped(x: torch.Tensor, *, flip: bool) -> torch.Tensor:
-    """Return the matrices, transposed if wanted."""
-    return x.transpose(-1, -2) if flip else x
+def transpose_if(x: torch.Tensor, *, on: bool) -> torch.Tensor:
+    """Transpose the matrices if `on`."""
+    return x.transpose(-1, -2) if on else x
 
 
 def refuse_offsets(offset_w: torch.Tensor | None, offset_x: int) -> None:
@@ -58,7 +58,7 @@ def mat_mul(
     transpose_x2: bool = False,
 ) -> torch.Tensor:
     """x1 @ x2 + bias."""
-    return product_of(flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2), bias)
+    return product_of(transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2), bias)
 
 
 @kernel("MatMulV2")
@@ -74,7 +74,7 @@ def mat_mul_v2(
 ) -> torch.Tensor:
     """x1 @ x2 + bias."""
     refuse_offsets(offset_w, offset_x)
-    return product_of(flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2), bias)
+    return product_of(transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2), bias)
 
 
 @kernel("BatchMatMul")
@@ -82,7 +82,7 @@ def batch_mat_mul(
     x1: torch.Tensor, x2: torch.Tensor, *, adj_x1: bool = False, adj_x2: bool = False
 ) -> torch.Tensor:
     """x1 @ x2 over leading axes."""
-    return flipped(x1, flip=adj_x1) @ flipped(x2, flip=adj_x2)
+    return transpose_if(x1, on=adj_x1) @ transpose_if(x2, flip=adj_x2)
 
 
 @kernel("BatchMatMulV2")
@@ -98,7 +98,7 @@ def batch_mat_mul_v2(
 ) -> torch.Tensor:
     """x1 @ x2 + bias over leading axes."""
     refuse_offsets(offset_w, offset_x)
-    return product_of(flipped(x1, flip=adj_x1), flipped(x2, flip=adj_x2), bias)
+    return product_of(transpose_if(x1, on=adj_x1), transpose_if(x2, flip=adj_x2), bias)
 
 
 @kernel("FusedMatMul")
@@ -115,7 +115,9 @@ def fused_mat_mul(
 ) -> torch.Tensor:
     """Of x1 @ x2 + bias (and x3) the function `fused_op_type`; HF32 is computed in float32."""
     del enable_hf32
-    product = flipped(widened(x1), flip=transpose_x1) @ flipped(widened(x2), flip=transpose_x2)
+    product = transpose_if(widened(x1), on=transpose_x1) @ transpose_if(
+        widened(x2), on=transpose_x2
+    )
     if bias is not None:
         product = product + widened(bias)
     if fused_op_type in FUSIONS_OF_ONE:

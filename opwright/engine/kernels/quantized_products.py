@@ -33,18 +33,18 @@ SEPARATE, OF_GROUP_SIZES = 0, 1
 BY_K = 2  # of group_type: the groups are parts of the summed axis
 
 
-def given(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor] | None:
+def drop_empty(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor] | None:
     """Return the tensors that are not a converter's sign for none."""
     found = [tensor for tensor in tensors if tensor.numel()]
     return found or None
 
 
-def flipped(x: torch.Tensor, *, flip: bool) -> torch.Tensor:
-    """Return the matrices, transposed if wanted."""
-    return x.transpose(-1, -2) if flip else x
+def transpose_if(x: torch.Tensor, *, on: bool) -> torch.Tensor:
+    """Transpose the matrices if `on`."""
+    return x.transpose(-1, -2) if on else x
 
 
-def unpacked(weight: torch.Tensor, rows: int) -> torch.Tensor:
+def unpack_weight(weight: torch.Tensor, rows: int) -> torch.Tensor:
     """Return a weight, [rows, columns], of which eight 4-bit integers may be in each int32."""
     if weight.dtype != torch.int32:
         return weight
@@ -81,7 +81,7 @@ def quant_batch_matmul_v3(
     As in eager mode, float32 scales are rounded to those of the matrix unit, unless rows have
     scales as well.
     """
-    first, second = flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2)
+    first, second = transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2)
     result = from_runtime(dtype, where="QuantBatchMatmulV3")
     rounded = scale.dtype == torch.float32 and result in (torch.float16, torch.int8)
     if rounded and pertoken_scale is None:
@@ -116,7 +116,7 @@ def quant_batch_matmul_v4(  # noqa: PLR0913 -- the prototype's
     """x1 @ x2 of quantized matrices, brought to `dtype` by scales."""
     require_one_of("compute_type", compute_type, -1)
     require_one_of("x2_table", x2_table, None)
-    first, second = flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2)
+    first, second = transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2)
     return call_aclnn(
         "QuantMatmulV5",
         *(first, second, x1_scale, x2_scale, y_scale, x1_offset, x2_offset, y_offset, bias),
@@ -149,7 +149,7 @@ def fused_quant_mat_mul(  # noqa: PLR0913, PLR0917 -- the prototype's
     """Of x1 @ x2 of quantized matrices the function `fused_op_type`."""
     require_one_of("compute_type", compute_type, -1)
     require_one_of("x2_table", x2_table, None)
-    first, second = flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2)
+    first, second = transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2)
     return call_aclnn(
         "FusedQuantMatmul",
         *(first, second, x1_scale, x2_scale, y_scale, x1_offset, x2_offset, y_offset, bias),
@@ -215,8 +215,8 @@ def weight_quant_batch_matmul_v2(  # noqa: PLR0913 -- the prototype's
     inner_precise: int = 0,
 ) -> tuple[torch.Tensor, ...]:
     """X @ weight, whose weight is quantized."""
-    first = flipped(x, flip=transpose_x)
-    second = unpacked(flipped(weight, flip=transpose_weight), first.shape[-1])
+    first = transpose_if(x, on=transpose_x)
+    second = unpack_weight(transpose_if(weight, on=transpose_weight), first.shape[-1])
     result = torch.int8 if quant_scale is not None else x.dtype
     if dtype != LIKE_X:
         result = from_runtime(dtype, where="WeightQuantBatchMatmulV2")
@@ -253,7 +253,7 @@ def quant_matmul_reduce_sum(  # noqa: PLR0913, PLR0917 -- the prototype's
     require_one_of("compute_type", compute_type, -1)
     require_one_of("x2_table", x2_table, None)
     require_one_of("dims", dims, [0])
-    first, second = flipped(x1, flip=transpose_x1), flipped(x2, flip=transpose_x2)
+    first, second = transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2)
     shape = product_shape(first, second)[1:]
     return call_aclnn(
         "QuantMatmulReduceSumWeightNz",
@@ -397,13 +397,13 @@ def grouped_matmul(  # noqa: PLR0913 -- the prototype's
 ) -> tuple[torch.Tensor, ...]:
     """Products of groups of rows with a weight of their own; a result for each x, or one."""
     require_one_of("split_item", split_item, 0, 2, 3)
-    firsts = [flipped(each, flip=transpose_x) for each in x]
-    weights = [flipped(each, flip=transpose_weight) for each in weight]
+    firsts = [transpose_if(each, on=transpose_x) for each in x]
+    weights = [transpose_if(each, on=transpose_weight) for each in weight]
     result = x[0].dtype if dtype == LIKE_X else OF_GROUPS[dtype]
     return call_aclnn(
         "GroupedMatmulV5",
-        *(firsts, weights, given(bias), given(scale), given(offset)),
-        *(given(antiquant_scale), given(antiquant_offset)),
+        *(firsts, weights, drop_empty(bias), drop_empty(scale), drop_empty(offset)),
+        *(drop_empty(antiquant_scale), drop_empty(antiquant_offset)),
         None if per_token_scale is None else [per_token_scale],
         *(group_list, None, None, None),
         *(split_item, group_type, group_list_type, act_type, list(tuning_config) or None),
@@ -499,11 +499,11 @@ def grouped_matmul_swiglu_quant_v2(  # noqa: PLR0913 -- the prototype's
     tuning_config: list[int] = (),  # type: ignore[assignment]
 ) -> tuple[torch.Tensor, ...]:
     """Multiply in groups, take the swiglu of the products, and quantize it row by row."""
-    weights = [flipped(each, flip=transpose_weight) for each in weight]
-    smooth = given(smooth_scale)
+    weights = [transpose_if(each, on=transpose_weight) for each in weight]
+    smooth = drop_empty(smooth_scale)
     return call_aclnn(
         "GroupedMatmulSwigluQuantV2",
-        *(x, weights, list(weight_scale), given(weight_assist_matrix), bias, x_scale),
+        *(x, weights, list(weight_scale), drop_empty(weight_assist_matrix), bias, x_scale),
         *(smooth[0] if smooth else None, group_list, dequant_mode, dequant_dtype, quant_mode),
         *(group_list_type, list(tuning_config) or None),
         New(
