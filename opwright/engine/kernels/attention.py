@@ -270,7 +270,7 @@ def fusion_attention_grad(  # noqa: PLR0913, PLR0917 -- those of torch_npu's sch
         input_layout=input_layout,
         sparse_mode=sparse_mode or 0,
     )
-    # The fourth is the gradient of pse, which torch_npu's Meta, and so the node, has without elements.
+    # The fourth would be that of pse, which has no gradient according to torch_npu's Meta.
     return *found[:3], query.new_empty(0), torch.zeros(())
 
 

@@ -82,7 +82,7 @@ def batch_mat_mul(
     x1: torch.Tensor, x2: torch.Tensor, *, adj_x1: bool = False, adj_x2: bool = False
 ) -> torch.Tensor:
     """x1 @ x2 over leading axes."""
-    return transpose_if(x1, on=adj_x1) @ transpose_if(x2, flip=adj_x2)
+    return transpose_if(x1, on=adj_x1) @ transpose_if(x2, on=adj_x2)
 
 
 @kernel("BatchMatMulV2")
@@ -98,7 +98,7 @@ def batch_mat_mul_v2(
 ) -> torch.Tensor:
     """x1 @ x2 + bias over leading axes."""
     refuse_offsets(offset_w, offset_x)
-    return product_of(transpose_if(x1, on=adj_x1), transpose_if(x2, flip=adj_x2), bias)
+    return product_of(transpose_if(x1, on=adj_x1), transpose_if(x2, on=adj_x2), bias)
 
 
 @kernel("FusedMatMul")
