@@ -49,6 +49,21 @@ def error_of(function, runs, dynamic):
     return ""
 """
 
+# For scripts that compile themselves.
+COMPILE = """
+import torchair
+
+torch.manual_seed(7)
+
+def compiled(function, dynamic=False):
+    torch._dynamo.reset()
+    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
+
+def drawn(*sizes, dtype=torch.float16):
+    return torch.randn(sizes).to(dtype).npu()
+"""
+
 
 def errors(
     functions: Mapping[str, str], *, arguments: str, dynamic: bool, definitions: str = ""

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.engine.agreement import COMPILE
 from tests.twin.on_twin import output
 
 PRELUDE = """
-import torchair
-
-torch.manual_seed(7)
 HALF = torch.float16
-
-def compiled(function):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=False, fullgraph=True)
-
-def drawn(*sizes, dtype=HALF):
-    return torch.randn(sizes).to(dtype).npu()
 
 def compare(name, function, *given):
     wanted = function(*(tensor.clone() for tensor in given))
@@ -102,4 +92,4 @@ compare("pages", lambda q, k, v, t: infer(
     ],
 )
 def test_fused_operators_answer_what_eager_does(script: str, count: int) -> None:
-    assert len(output(PRELUDE + script).splitlines()) >= count
+    assert len(output(COMPILE + PRELUDE + script).splitlines()) >= count

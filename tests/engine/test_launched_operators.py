@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine.agreement import COMPILE
 from tests.twin.on_twin import output
 
 pytestmark = pytest.mark.build
@@ -106,7 +107,6 @@ REG_AUTO_MAPPING_OP(Kept);
 
 PRELUDE = f"""
 import ctypes, os, subprocess, tempfile
-import torchair
 from torchair.ge import Const, attr, custom_op
 
 folder = tempfile.TemporaryDirectory()
@@ -148,11 +148,6 @@ def convert_wrong(x, meta_outputs=None):
     inputs = {{"xs": [], "skip": None, "last": x}}
     return custom_op("Joined", inputs=inputs, outputs=["y"], attrs={{"N": attr.Int(0)}})
 
-def compiled(function, dynamic=False):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
-
 def whole(*sizes):
     return torch.arange(torch.Size(sizes).numel(), dtype=torch.float32).view(sizes).npu()
 """
@@ -160,7 +155,8 @@ def whole(*sizes):
 
 def test_a_class_computes_a_node_from_device_memory_of_fixed_and_changing_sizes() -> None:
     assert output(
-        PRELUDE
+        COMPILE
+        + PRELUDE
         + """
 def join(x, y):  # of inputs of the graph, and of what the engine computed in host memory
     return torch.ops.page.joined([x, y * 2], y + 1, skip=1) * 3
@@ -178,7 +174,8 @@ print(torch.equal(compiled(lambda x: torch.ops.page.kept(x + 1) * 2)(x), (x + 1)
 
 def test_what_goes_wrong_in_a_class_is_an_error_of_its_run_and_of_no_later_one() -> None:
     printed = output(
-        PRELUDE
+        COMPILE
+        + PRELUDE
         + """
 x = whole(3, 4)
 for name in ("faulty", "strange", "unmade", "wrong"):
@@ -198,18 +195,7 @@ for name in ("faulty", "strange", "unmade", "wrong"):
 
 
 ATTENTION = """
-import torchair
 from torch.nn.functional import scaled_dot_product_attention as attend
-
-torch.manual_seed(0)
-
-def compiled(function, dynamic=False):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
-
-def drawn(*sizes):
-    return torch.randn(sizes).half().npu()
 
 def same(ours, theirs):  # up to one rounding to half precision
     torch.testing.assert_close(ours, theirs, rtol=2e-3, atol=2e-3)
@@ -254,7 +240,7 @@ print("gradients")
 @pytest.mark.slow
 def test_fused_attention_answers_in_graphs_what_it_does_in_eager() -> None:
     """TorchAir compiles two classes: those of the operator and of its gradient."""
-    assert len(output(ATTENTION).splitlines()) >= 8
+    assert len(output(COMPILE + ATTENTION).splitlines()) >= 8
 
 
 LIBRARY = """

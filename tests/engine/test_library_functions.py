@@ -7,23 +7,15 @@ import pytest
 from opwright.engine import table
 from opwright.engine.library_functions import COUNTS, DTYPES, FLAGS, FUNCTIONS
 from opwright.engine.prototypes import of_torchair
+from tests.engine.agreement import COMPILE
 from tests.twin.on_twin import output
 
 pytestmark = pytest.mark.twin
 
-PRELUDE = """
-import torchair
+COMPARE = """
+import functools
 
-torch.manual_seed(7)
-BF16 = torch.bfloat16
-
-def compiled(function, dynamic):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=dynamic, fullgraph=True)
-
-def drawn(*sizes, dtype=BF16):
-    return torch.randn(sizes).to(dtype).npu()
+drawn = functools.partial(drawn, dtype=torch.bfloat16)
 
 def int32(*values):
     return torch.tensor(values, dtype=torch.int32).npu()
@@ -128,7 +120,7 @@ compare("delta rule", lambda q, k, v, state, beta, g, lengths, places:
     ],
 )
 def test_library_functions_answer_in_graphs_what_eager_does(script: str, count: int) -> None:
-    assert len(output(PRELUDE + script).splitlines()) >= count
+    assert len(output(COMPILE + COMPARE + script).splitlines()) >= count
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -148,7 +140,8 @@ def test_a_row_leaves_out_no_name_of_its_prototype(name: str) -> None:
 
 def test_a_number_of_tensors_that_is_not_theirs_is_refused_by_name() -> None:
     printed = output(
-        PRELUDE
+        COMPILE
+        + COMPARE
         + """
 from torchair._ge_concrete_graph import ge_apis as ge
 

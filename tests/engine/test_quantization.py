@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.agreement import errors
+from tests.engine.agreement import COMPILE, errors
 from tests.twin.on_twin import output
 
 FUNCTIONS = {
@@ -106,13 +106,6 @@ def test_compiled_quantization_answers_what_eager_answers(found: dict[str, str],
 
 
 REFUSED = """
-import torchair
-
-def compiled(function):
-    torch._dynamo.reset()
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    return torch.compile(function, backend=backend, dynamic=False)
-
 x = torch.randn(4, 8).half().npu()
 try:
     compiled(lambda x: torch_npu.npu_dynamic_quant(x, smooth_scales=x[0, :3].clone()))(x)
@@ -127,4 +120,4 @@ print(all(map(torch.equal, found, torch_npu.npu_dynamic_quant(x))))
 @pytest.mark.twin
 @pytest.mark.compile
 def test_what_the_function_refuses_is_reported_and_the_next_graph_runs() -> None:
-    assert output(REFUSED).split() == ["True", "True"]
+    assert output(COMPILE + REFUSED).split() == ["True", "True"]
