@@ -185,10 +185,6 @@ def drawn(*sizes):
 rows = [[0, -1, -1, -1], [1, 0, -1, -1], [2, 0, 1, -1], [3, 1, 0, 2]]
 indices = torch.tensor(rows, dtype=torch.int32).view(1, 4, 1, 4).npu()
 
-def index(query, key, weights):
-    options = {"sparse_count": 5, "sparse_mode": 0, "return_value": True}
-    return torch_npu.npu_lightning_indexer(query, key, weights, **options)[1]
-
 def attend(query, key, rope, key_rope):
     options = {"query_rope": rope, "key_rope": key_rope, "attention_mode": 2}
     return torch_npu.npu_sparse_flash_attention(
@@ -196,23 +192,19 @@ def attend(query, key, rope, key_rope):
 
 def gradients(function, given):
     leaves = [each.npu().requires_grad_() for each in given]
-    function(*leaves).nan_to_num(0, 0, 0).square().sum().backward()
+    function(*leaves).float().square().sum().backward()
     return [each.grad for each in leaves]
 
-CASES = {
-    index: (drawn(1, 4, 2, 128), drawn(1, 6, 1, 128), drawn(1, 4, 2)),
-    attend: (drawn(1, 4, 8, 512), drawn(1, 6, 1, 512), drawn(1, 4, 8, 64), drawn(1, 6, 1, 64)),
-}
-for function, given in CASES.items():
-    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    graph = torch.compile(function, backend=backend, dynamic=False, fullgraph=True)
-    eager = gradients(function, given)
-    assert all(each.any() for each in eager)
-    print(all(map(torch.equal, gradients(graph, given), eager)))
+given = drawn(1, 4, 8, 512), drawn(1, 6, 1, 512), drawn(1, 4, 8, 64), drawn(1, 6, 1, 64)
+backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+graph = torch.compile(attend, backend=backend, dynamic=False, fullgraph=True)
+eager = gradients(attend, given)
+assert all(each.any() for each in eager)
+print(all(map(torch.equal, gradients(graph, given), eager)))
 """
 
 
 @pytest.mark.slow
-def test_gradients_in_max_autotune_are_those_of_eager() -> None:
-    """TorchAir compiles a class for each of the two."""
-    assert output(GRADIENTS).split()[-2:] == ["True", "True"]
+def test_gradients_of_attention_in_max_autotune_are_those_of_eager() -> None:
+    """TorchAir compiles a class for it."""
+    assert output(GRADIENTS).split()[-1:] == ["True"]
