@@ -265,6 +265,9 @@ def coverage(
         to_text,
     )
 
+    if graphs and status is not None:
+        message = "name one of --list and --graphs: operators of graphs have no status"
+        raise typer.BadParameter(message)
     if graphs:
         differences = measure_graphs()
         if as_json:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.declare.rules import DtypeSet, Like, Promoted, SameDtype
+from opwright.declare.shape import strip_index
 
 if TYPE_CHECKING:
     from opwright.declare.operator import Operator
@@ -17,6 +18,7 @@ __all__ = [
     "Produced",
     "differentiable_inputs",
     "differentiable_outputs",
+    "drawn_names",
     "dtype_rule",
     "first_tensor",
     "has_gradient",
@@ -73,6 +75,13 @@ def first_tensor(schema: Schema) -> Argument | None:
     return next((a for a in schema.arguments if a.type.is_tensor and not a.type.optional), None)
 
 
+def drawn_names(generator: Argument, schema: Schema) -> tuple[str, str]:
+    """Return the names of what is drawn from a generator: seed and offset, where they are free."""
+    is_free = all(schema.argument(name) is None for name in ("seed", "offset"))
+    prefix = "" if is_free and schema.generators[0] == generator else f"{generator.name}_"
+    return f"{prefix}seed", f"{prefix}offset"
+
+
 def dtype_rule(operator: Operator, name: str) -> DtypeRule | None:
     """Return the dtype rule of an argument or output; None for an argument without one.
 
@@ -83,7 +92,7 @@ def dtype_rule(operator: Operator, name: str) -> DtypeRule | None:
         return given
     shape = operator.shapes.get(name)
     if isinstance(shape, Like):
-        return SameDtype(shape.tensor.partition("[")[0])  # of a list, the first tensor's
+        return SameDtype(strip_index(shape.tensor))  # of a list, the first tensor's
     first = first_tensor(operator.schema)
     return None if first is None else SameDtype(first.name)
 

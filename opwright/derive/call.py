@@ -17,6 +17,7 @@ from opwright.declare.call import DrawnFrom, DtypeOf, Literal, Named, function_n
 from opwright.declare.errors import CallError
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
+from opwright.declare.values import drawn_names
 from opwright.derive.facts import (
     AclnnCall,
     DtypeOfTensor,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["derive_call"]
 
-# What a parameter can come from that is no constant.
+# The sources of a parameter that is no constant.
 Variable: TypeAlias = FromArgument | FromOutput | DtypeOfTensor | FromGenerator
 
 
@@ -92,20 +93,20 @@ def written(
                 got=f"parameter {describe(actual)}",
                 fix="write its C type in front of it",
             )
-        name = c_name(actual.source) or f"constant{len(parameters)}"
+        name = c_name(actual.source, schema) or f"constant{len(parameters)}"
         parameters.append(Parameter(name=name, ctype=ctype, source=source))
     return tuple(parameters)
 
 
-def c_name(source: Named | DtypeOf | DrawnFrom | Literal) -> str:
+def c_name(source: Named | DtypeOf | DrawnFrom | Literal, schema: Schema) -> str:
     """Return the name of a parameter in C; empty for a constant."""
     match source:
         case Named(name):
             return rules.lower_camel(name)
         case DtypeOf(name):
             return f"{rules.lower_camel(name)}Dtype"
-        case DrawnFrom(_, part):
-            return part
+        case DrawnFrom(name, part):
+            return drawn_name(name, part, schema)
         case Literal():
             return ""
 
@@ -169,9 +170,9 @@ def in_order(
         source
         for each in given
         for source in (
-            drawn(each.name)
+            seed_and_offset(each.name)
             if each.type.base is Base.GENERATOR
-            else (decided(FromArgument(each.name), schema, outputs),)
+            else (resolve_dtype(FromArgument(each.name), schema, outputs),)
         )
     ]
     sources += [FromOutput(output.name) for output in outputs if output.is_new]
@@ -187,24 +188,34 @@ def in_order(
             )
         types = [each.ctype for each in known]
     return tuple(
-        Parameter(name=parameter_name(each), ctype=ctype, source=each)
+        Parameter(name=parameter_name(each, schema), ctype=ctype, source=each)
         for each, ctype in zip(sources, types, strict=True)
         if ctype is not None
     )
 
 
-def parameter_name(source: Variable) -> str:
+def parameter_name(source: Variable, schema: Schema) -> str:
     """Return the name of a parameter in C."""
-    return source.part if isinstance(source, FromGenerator) else rules.lower_camel(source.name)
+    if isinstance(source, FromGenerator):
+        return drawn_name(source.name, source.part, schema)
+    return rules.lower_camel(source.name)
 
 
-def drawn(generator: str) -> tuple[FromGenerator, FromGenerator]:
+def drawn_name(generator: str, part: str, schema: Schema) -> str:
+    """Return the name in C of a seed or an offset; those of several generators differ."""
+    argument = schema.argument(generator)
+    assert argument is not None
+    names = dict(zip(("seed", "offset"), drawn_names(argument, schema), strict=True))
+    return rules.lower_camel(names[part])
+
+
+def seed_and_offset(generator: str) -> tuple[FromGenerator, FromGenerator]:
     """Return what stands for a generator, in the order of CANN's functions."""
     return FromGenerator(generator, "seed"), FromGenerator(generator, "offset")
 
 
-def decided(source: Source, schema: Schema, outputs: tuple[Output, ...]) -> Variable:
-    """Return for a dtype that may be None the output that has it: there it is decided."""
+def resolve_dtype(source: Source, schema: Schema, outputs: tuple[Output, ...]) -> Variable:
+    """Return for a dtype that may be None the output that has it in the end."""
     assert not isinstance(source, FromConstant)
     if isinstance(source, FromGenerator):
         return source
@@ -230,7 +241,9 @@ def generated(
         source
         for a in schema.arguments
         if not a.type.has_tensors and not a.type.base.is_allocation
-        for source in (drawn(a.name) if a.type.base is Base.GENERATOR else (FromArgument(a.name),))
+        for source in (
+            seed_and_offset(a.name) if a.type.base is Base.GENERATOR else (FromArgument(a.name),)
+        )
     ]
     sources: dict[str, Source] = {}
     values: Sequence[Variable]
@@ -246,7 +259,7 @@ def generated(
                 fix="make prototype and schema match, or write the call with its parameters",
             )
         sources |= dict(zip(ports, values, strict=True))
-    sources |= {name: decided(source, schema, outputs) for name, source in sources.items()}
+    sources |= {name: resolve_dtype(source, schema, outputs) for name, source in sources.items()}
     tensors = [output for output in outputs if output.type.has_tensors]
     for port, output in zip(prototype.outputs, tensors, strict=False):
         sources.setdefault(

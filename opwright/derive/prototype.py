@@ -14,6 +14,7 @@ from opwright.aclnn.prototype import Attribute, Port, Prototype
 from opwright.aclnn.signature import CType
 from opwright.declare.defaults import default_value
 from opwright.declare.schema import Base
+from opwright.declare.values import drawn_names
 
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Literals, Presence
@@ -82,13 +83,6 @@ def derive_prototype(schema: Schema, outputs: tuple[Output, ...], op_type: str) 
         outputs=tuple(results),
         attributes=tuple(attributes),
     )
-
-
-def drawn_names(generator: Argument, schema: Schema) -> tuple[str, str]:
-    """Return the names of a generator's attributes: seed and offset, where they are free."""
-    is_free = all(schema.argument(name) is None for name in ("seed", "offset"))
-    prefix = "" if is_free and schema.generators[0] == generator else f"{generator.name}_"
-    return f"{prefix}seed", f"{prefix}offset"
 
 
 def presence(value_type: ValueType) -> Presence:

@@ -9,9 +9,25 @@ command     `opwright dump`; errors
 
 from __future__ import annotations
 
-from opwright.dump.reading import DumpFile, DumpTensor, find_dumps, read_dump
+from opwright.dump.reading import (
+    DumpFile,
+    DumpTable,
+    DumpTensor,
+    find_dumps,
+    find_tables,
+    read_dump,
+    read_table,
+)
 
-__all__ = ["DumpFile", "DumpTensor", "find_dumps", "read_dump"]
+__all__ = [
+    "DumpFile",
+    "DumpTable",
+    "DumpTensor",
+    "find_dumps",
+    "find_tables",
+    "read_dump",
+    "read_table",
+]
 
 
 def __dir__() -> list[str]:

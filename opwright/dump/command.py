@@ -10,10 +10,10 @@ import typer
 
 from opwright.command_line.output import Json, print_json
 from opwright.dump.errors import NoDumpError
-from opwright.dump.reading import find_dumps
+from opwright.dump.reading import INDEX, KIND, DumpTable, find_dumps, find_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from opwright.dump.reading import DumpFile, DumpTensor
 
@@ -31,22 +31,43 @@ def dump(
     """List the operators of a data dump, with their tensors.
 
     Dumps are what CANN and the twin write for dump_config.enable_dump of TorchAir and for
-    torch_npu.npu.set_dump.
+    torch_npu.npu.set_dump. A dump of statistics has a table in place of the tensors.
     """
-    found = list(find_dumps(place))
-    if not found:
+    dumps = list(find_dumps(place))
+    tables = list(find_tables(place))
+    if not dumps and not tables:
         raise NoDumpError(where="opwright dump", got=str(place))
     if npy is not None:
+        if not dumps:
+            message = f"{place} holds statistics only, no tensors: leave out --npy"
+            raise typer.BadParameter(message)
         npy.mkdir(parents=True, exist_ok=True)
-        for each in found:
-            write_arrays(each, npy)
+        for each_dump in dumps:
+            write_arrays(each_dump, npy)
+    found: list[DumpFile | DumpTable] = sorted([*dumps, *tables], key=lambda each: each.time)
     if as_json:
         print_json({"dumps": [as_data(each) for each in found]})
         return
     for each in found:
         typer.echo(f"{each.type} {each.name}  ({each.path})")
-        for kind, index, tensor in tensors(each):
-            typer.echo(f"  {kind} {index}  {tensor}  {summary(tensor)}")
+        for line in lines_of(each):
+            typer.echo(f"  {line}")
+
+
+def lines_of(found: DumpFile | DumpTable) -> Iterator[str]:
+    """Yield a line for each tensor."""
+    if isinstance(found, DumpTable):
+        yield from map(line_of_row, found.rows)
+        return
+    for kind, index, tensor in tensors(found):
+        yield f"{kind} {index}  {tensor}  {summary(tensor)}"
+
+
+def line_of_row(row: Mapping[str, str]) -> str:
+    """Return a row of statistics: input 0, then each value that there is, behind its column."""
+    values = (f"{column} {value}" for column, value in row.items() if value)
+    rest = (text for text in values if not text.startswith((f"{KIND} ", f"{INDEX} ")))
+    return f"{row[KIND].lower()} {row[INDEX]}  {'  '.join(rest)}"
 
 
 def tensors(found: DumpFile) -> Iterator[tuple[str, int, DumpTensor]]:
@@ -63,23 +84,27 @@ def write_arrays(found: DumpFile, folder: Path) -> None:
 
 
 def summary(tensor: DumpTensor) -> str:
-    """Return smallest, largest and mean value."""
+    """Return smallest, largest and mean value; nothing for values without an order or a type."""
     array = tensor.array
-    if not array.size or array.dtype.kind == "c":
+    if not tensor.has_values or not array.size or array.dtype.kind == "c":
         return ""
     values = array.astype(np.float64)
     return f"min {values.min():.6g}  max {values.max():.6g}  mean {values.mean():.6g}"
 
 
-def as_data(found: DumpFile) -> dict[str, Any]:
+def as_data(found: DumpFile | DumpTable) -> dict[str, Any]:
     """Return what is printed as plain data."""
-    return {
+    run = {
         "path": str(found.path),
         "type": found.type,
         "name": found.name,
         "task": found.task,
         "stream": found.stream,
         "time": found.time,
+    }
+    if isinstance(found, DumpTable):
+        return run | {"statistics": [dict(row) for row in found.rows]}
+    return run | {
         "tensors": [
             {
                 "kind": kind,

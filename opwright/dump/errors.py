@@ -1,4 +1,4 @@
-"""What can go wrong when data dumps are read."""
+"""Errors of reading data dumps."""
 
 from __future__ import annotations
 

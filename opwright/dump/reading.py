@@ -2,7 +2,8 @@
 
 A file is the length of its head in 8 bytes, the head (protobuf's DumpData, of CANN's
 dump_data.proto), and the bytes of the inputs and then of the outputs. What ran stands in its name:
-type.name.task.stream.time.
+type.name.task.stream.time. Where only statistics were asked for, it is a table, and its name ends
+with .csv.
 """
 
 from __future__ import annotations
@@ -19,20 +20,31 @@ from opwright.dump.errors import DumpFileError
 from opwright.dump.wire import Fields, fields_of, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["DumpFile", "DumpTensor", "find_dumps", "read_dump"]
+__all__ = [
+    "DumpFile",
+    "DumpTable",
+    "DumpTensor",
+    "find_dumps",
+    "find_tables",
+    "read_dump",
+    "read_table",
+]
 
 NAME = re.compile(
     r"(?P<type>[^.]+)\.(?P<name>[^.]+)\.(?P<task>\d+)\.(?P<stream>\d+)\.(?P<time>\d+)"
 )
 HASHED = re.compile(r"\d+")  # in place of a name that is too long
 MAPPING = "mapping.csv"
+TABLE = ".csv"
+# Columns that a table of statistics has to have.
+KIND, INDEX = "Input/Output", "Index"
 LENGTH = struct.Struct("<Q")
 
-# By the codes of dump_data.proto. bfloat16, which numpy does not have, becomes float32; types of
-# 8 bits that it does not have stay bytes.
+# By the codes of dump_data.proto. bfloat16, which numpy does not have, becomes float32; other types
+# that it does not have stay bytes.
 BFLOAT16 = 27
 DTYPES = {
     1: "float32",
@@ -47,14 +59,19 @@ DTYPES = {
     10: "uint64",
     11: "bool",
     12: "float64",
+    13: "string",
     16: "complex64",
     17: "complex128",
     BFLOAT16: "bfloat16",
     28: "int4",
+    29: "uint1",
+    32: "complex32",
     33: "hifloat8",
     34: "float8_e5m2",
     35: "float8_e4m3fn",
     36: "float8_e8m0fnu",
+    37: "float6_e3m2",
+    38: "float6_e2m3",
     39: "float4_e2m1",
     40: "float4_e1m2",
 }
@@ -86,14 +103,18 @@ class DumpTensor:
     data: bytes
 
     @property
+    def has_values(self) -> bool:
+        """Whether numpy can read the values; if not, the array has their bytes."""
+        return self.dtype == "bfloat16" or hasattr(np, self.dtype) or self.dtype == "bool"
+
+    @property
     def array(self) -> np.ndarray[Any, Any]:
         """The values; without a shape where the bytes are not those of the shape."""
         if self.dtype == "bfloat16":
             halves = np.frombuffer(self.data, np.uint16).astype(np.uint32)
             flat = (halves << 16).view(np.float32)
         else:
-            known = hasattr(np, self.dtype) or self.dtype == "bool"
-            flat = np.frombuffer(self.data, np.dtype(self.dtype if known else np.uint8))
+            flat = np.frombuffer(self.data, np.dtype(self.dtype if self.has_values else np.uint8))
         return flat.reshape(self.shape) if flat.size == np.prod(self.shape) else flat
 
     def __str__(self) -> str:
@@ -116,6 +137,25 @@ class DumpFile:
     outputs: tuple[DumpTensor, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpTable:
+    """The statistics of one run of an operator.
+
+    Parameters
+    ----------
+    rows
+        For each input and output its values, by CANN's names of the columns.
+    """
+
+    path: Path
+    type: str
+    name: str
+    task: int
+    stream: int
+    time: int
+    rows: tuple[Mapping[str, str], ...]
+
+
 def read_dump(path: Path, file_name: str | None = None) -> DumpFile:
     """Read a file.
 
@@ -129,11 +169,7 @@ def read_dump(path: Path, file_name: str | None = None) -> DumpFile:
     DumpFileError
         OPW-T052.
     """
-    match = NAME.fullmatch(file_name or path.name)
-    if match is None:
-        raise DumpFileError(
-            where=str(path), got=f"the name '{path.name}'", allowed=["type.name.task.stream.time"]
-        )
+    match = match_name(path, file_name or path.name)
     try:
         data = path.read_bytes()
         (length,) = LENGTH.unpack_from(data)
@@ -153,25 +189,93 @@ def read_dump(path: Path, file_name: str | None = None) -> DumpFile:
     )
 
 
+def read_table(path: Path, file_name: str | None = None) -> DumpTable:
+    """Read a table of statistics; parameters and errors are those of read_dump."""
+    match = match_name(path, (file_name or path.name).removesuffix(TABLE))
+    header, *rows = read_rows(path) or [[]]
+    if not {KIND, INDEX} <= set(header):
+        got = f"the columns {', '.join(header)}"
+        raise DumpFileError(where=str(path), got=got, allowed=[f"{KIND}, {INDEX}, …"])
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            got = f"{len(row)} values in line {number}, below {len(header)} columns"
+            raise DumpFileError(where=str(path), got=got)
+    return DumpTable(
+        path=path,
+        type=match["type"],
+        name=match["name"],
+        task=int(match["task"]),
+        stream=int(match["stream"]),
+        time=int(match["time"]),
+        rows=tuple(dict(zip(header, row, strict=True)) for row in rows),
+    )
+
+
+def match_name(path: Path, file_name: str) -> re.Match[str]:
+    """Return the parts of a file's name.
+
+    Raises
+    ------
+    DumpFileError
+        OPW-T052.
+    """
+    match = NAME.fullmatch(file_name)
+    if match is None:
+        raise DumpFileError(
+            where=str(path), got=f"the name '{path.name}'", allowed=["type.name.task.stream.time"]
+        )
+    return match
+
+
 def find_dumps(place: Path) -> Iterator[DumpFile]:
     """Yield the dumps of a file or folder, in the order in which the operators ran."""
+    for name, path in find_files(place):
+        if not name.endswith(TABLE):
+            yield read_dump(path, name)
+
+
+def find_tables(place: Path) -> Iterator[DumpTable]:
+    """Yield the tables of statistics of a file or folder, in the order of the operators."""
+    for name, path in find_files(place):
+        if name.endswith(TABLE):
+            yield read_table(path, name)
+
+
+def find_files(place: Path) -> list[tuple[str, Path]]:
+    """Return the names and places of the files with the name of a dump; a file itself always."""
     if place.is_file():
-        yield read_dump(place)
-        return
+        return [(place.name, place)]
     files = [path for path in place.rglob("*") if path.is_file()]
-    long = dict(pair for path in files if path.name == MAPPING for pair in mapped(path))
+    long = dict(pair for path in files if path.name == MAPPING for pair in read_mapping(path))
     named = [(long.get(path) or path.name, path) for path in files]
-    found = [(name, path) for name, path in named if NAME.fullmatch(name)]
-    for name, path in sorted(found, key=lambda pair: int(pair[0].rpartition(".")[2])):
-        yield read_dump(path, name)
+    found = [
+        (int(match["time"]), name, path)
+        for name, path in named
+        if (match := NAME.fullmatch(name.removesuffix(TABLE)))
+    ]
+    return [(name, path) for _, name, path in sorted(found, key=lambda each: each[0])]
 
 
-def mapped(table: Path) -> Iterator[tuple[Path, str]]:
+def read_mapping(table: Path) -> Iterator[tuple[Path, str]]:
     """Yield the files whose names were too long, and these names."""
-    with table.open(encoding="utf-8", newline="") as lines:
-        for row in csv.reader(lines):
-            if len(row) > 1 and HASHED.fullmatch(row[0]):
-                yield table.parent / row[0], row[1]
+    for row in read_rows(table):
+        if len(row) > 1 and HASHED.fullmatch(row[0]):
+            yield table.parent / row[0], row[1]
+
+
+def read_rows(table: Path) -> list[list[str]]:
+    """Return the lines of a table.
+
+    Raises
+    ------
+    DumpFileError
+        OPW-T052.
+    """
+    try:
+        with table.open(encoding="utf-8", newline="") as lines:
+            return list(csv.reader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DumpFileError(where=str(table), got=str(error)) from error
 
 
 def tensors_of(head: Fields, data: bytes) -> tuple[tuple[DumpTensor, ...], tuple[DumpTensor, ...]]:

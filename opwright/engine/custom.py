@@ -168,10 +168,12 @@ def slots_in_order(prototype: Prototype) -> tuple[Slot, ...]:
 
 
 def names_of(facts: OperatorFacts, prototype: Prototype) -> dict[str, str]:
-    """Return the names in the prototype of an operator's arguments and outputs.
+    """Return the names in the prototype of an operator's arguments, outputs, seeds and offsets.
 
     A prototype that the author wrote may have names of its own, but has the order of the schema.
     """
+    from opwright.declare.values import drawn_names  # noqa: PLC0415 - only where operators are declared
+
     tensors = [
         argument.name
         for argument in facts.schema.arguments
@@ -182,7 +184,13 @@ def names_of(facts: OperatorFacts, prototype: Prototype) -> dict[str, str]:
     plain = others if any(name in attributes for name in others) else attributes
     named = zip(others, plain, strict=False)
     outputs = [output.name for output in facts.outputs if output.type.has_tensors]
+    drawn = {
+        f"{generator.name}.{part}": name
+        for generator in facts.schema.generators
+        for part, name in zip(("seed", "offset"), drawn_names(generator, facts.schema), strict=True)
+    }
     return {
+        **drawn,
         **dict(named),
         **dict(zip(outputs, (port.name for port in prototype.outputs), strict=False)),
         **dict(zip(tensors, (port.name for port in prototype.inputs), strict=False)),
@@ -203,8 +211,8 @@ def slot_of(parameter: DeclaredParameter, names: dict[str, str]) -> Slot:
             return Slot(names.get(name, name))
         case DtypeOfTensor(name):
             return Slot(names.get(name, name), of_dtype=True)
-        case FromGenerator(_, part):
-            return Slot(part)
+        case FromGenerator(name, part):
+            return Slot(names[f"{name}.{part}"])
         case constant:
             return Slot("", constant=constant.value)
 

@@ -40,7 +40,7 @@ class NpuQueryError(OpwrightError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What the twin offers.
+    """The twin's devices.
 
     Parameters
     ----------
@@ -162,7 +162,10 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
         asked, rest = parser.parse_known_args(words[1:])
     except argparse.ArgumentError:
         raise _refusal(words) from None
-    if rest or (asked.list and asked.map):
+    values = (asked.type, asked.npu, asked.chip)
+    alone = [option for option in (asked.list, asked.map) if option]
+    is_mixed = len(alone) > 1 or (alone and any(value is not None for value in values))
+    if rest or is_mixed or (asked.chip is not None and asked.type is None):
         raise _refusal(words)
     return asked
 

@@ -191,7 +191,7 @@ def decided_by_output(name: str, subject: Subject) -> bool:
     return having and not is_written
 
 
-def shared(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
+def check_shared_functions(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
     """Check that operators which call one function pass the same C types."""
     before: dict[str, tuple[tuple[CType, ...], Subject]] = {}
     for subject in () if declaration.existing else subjects(declaration):
@@ -263,4 +263,4 @@ def place_of(actual: Actual, subject: Subject) -> int:
 
 
 RULES = (c_types,)
-SET_RULES = (shared,)
+SET_RULES = (check_shared_functions,)

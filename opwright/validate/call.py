@@ -28,6 +28,7 @@ from opwright.declare.rules import (
     ShapeFunction,
 )
 from opwright.declare.schema import Base
+from opwright.declare.shape import strip_index
 from opwright.errors import nearest_first
 from opwright.validate.errors import (
     NoComputationError,
@@ -132,8 +133,8 @@ def passed(subject: Subject) -> Iterator[OpwrightError]:
             )
     of_dtypes = {a.source.name for a in call.actuals if isinstance(a.source, DtypeOf)}
     used = passed_names | of_dtypes | used_by_rules(subject)
-    used |= {argument.name for argument in subject.schema.generators}  # `drawn` tells
-    yield from drawn(call, subject)
+    used |= {argument.name for argument in subject.schema.generators}  # check_generators reports
+    yield from check_generators(call, subject)
     for argument in subject.schema.arguments:
         if not (argument.name in used or argument.is_written or argument.type.base.is_allocation):
             yield UnusedArgumentError(
@@ -141,7 +142,7 @@ def passed(subject: Subject) -> Iterator[OpwrightError]:
             )
 
 
-def drawn(call: Call, subject: Subject) -> Iterator[OpwrightError]:
+def check_generators(call: Call, subject: Subject) -> Iterator[OpwrightError]:
     """Check that seed and offset of each generator are passed."""
     sources = [actual.source for actual in call.actuals or ()]
     parts = {(each.name, each.part) for each in sources if isinstance(each, DrawnFrom)}
@@ -188,18 +189,13 @@ def names_in_shape(rule: ShapeRule | None, subject: Subject) -> set[str]:
         case Dims(text) | Cpp(text):
             return set(re.findall(r"[A-Za-z_]\w*", text))
         case Like(tensor):
-            return {base(tensor)}
+            return {strip_index(tensor)}
         case BroadcastOf(tensors):
-            return {base(tensor) for tensor in tensors}
+            return {strip_index(tensor) for tensor in tensors}
         case ReducedOf(tensor, dim, keepdim):
-            return {name for name in (base(tensor), dim, keepdim) if name}
+            return {name for name in (strip_index(tensor), dim, keepdim) if name}
         case ShapeFunction():  # it gets all arguments
             return set(subject.arguments)
-
-
-def base(tensor: str) -> str:
-    """Return the argument of a tensor, which may be an element of a list."""
-    return tensor.partition("[")[0]
 
 
 def names_in_dtype(rule: DtypeRule | None) -> set[str]:

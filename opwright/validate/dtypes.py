@@ -9,6 +9,7 @@ from opwright.declare.dtypes import DTYPES
 from opwright.declare.errors import DtypeError, UnknownNameError
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Like, Promoted, SameDtype
 from opwright.declare.schema import Base
+from opwright.declare.shape import strip_index
 from opwright.errors import nearest_first
 from opwright.validate.errors import (
     AmbiguousDtypeError,
@@ -87,7 +88,7 @@ def of_first(name: str, subject: Subject, where: str) -> Iterator[OpwrightError]
     """
     shape = subject.operator.shapes.get(name)
     if isinstance(shape, Like) and "[" in shape.tensor and not shape.tensor.endswith("[0]"):
-        tensors = shape.tensor.partition("[")[0]
+        tensors = strip_index(shape.tensor)
         yield NoDtypeRuleError(
             where=where,
             got=f"no rule, and a shape like {shape.tensor!r}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.declare.schema import Base
+from opwright.declare.values import drawn_names
 from opwright.errors import counted, nearest_first
 from opwright.validate.errors import (
     AttributeTypeError,
@@ -150,8 +151,8 @@ def attributes(
     given: Prototype, others: Sequence[Argument], subject: Subject
 ) -> Iterator[OpwrightError]:
     """Compare attributes with the arguments that are no tensors."""
-    drawn = {"seed", "offset"} if subject.schema.generators else set()
-    drawn -= {argument.name for argument in others}
+    schema = subject.schema
+    drawn = {name for each in schema.generators for name in drawn_names(each, schema)}
     of_arguments = [attribute for attribute in given.attributes if attribute.name not in drawn]
     names = [attribute.name for attribute in of_arguments]
     wanted = [argument.name for argument in others]

@@ -88,6 +88,23 @@ def test_a_generator_is_passed_as_the_seed_and_the_offset_that_are_drawn_from_it
     assert "nondeterministic_seeded" in facts.tags
 
 
+def test_seeds_and_offsets_of_two_generators_have_names_of_their_own() -> None:
+    schema = "f(Tensor x, *, Generator? g=None, Generator? other=None) -> Tensor"
+    parameters = "int64_t seed, int64_t offset, int64_t otherSeed, int64_t otherOffset"
+    assert signature(schema) == f"aclnnF(const aclTensor *x, {parameters}, aclTensor *out)"
+    call = "aclnnF(x, g.seed, g.offset, other.seed, other.offset, out)"
+    assert signature(schema, aclnn=call) == (
+        f"aclnnF(const aclTensor *x, {parameters}, aclTensor *out)"
+    )
+
+
+def test_a_seed_that_is_drawn_is_not_named_like_an_argument() -> None:
+    schema = "f(Tensor x, int seed, *, Generator? g=None) -> Tensor"
+    assert signature(schema, aclnn="aclnnF(x, seed, g.seed, g.offset, out)") == (
+        "aclnnF(const aclTensor *x, int64_t seed, int64_t gSeed, int64_t gOffset, aclTensor *out)"
+    )
+
+
 def test_the_operator_type_is_the_name_of_the_function() -> None:
     facts = only("my_f(Tensor x) -> Tensor", aclnn="aclnnFastGelu")
     assert facts.prototype is not None

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from opwright.cli import app
-from opwright.dump import find_dumps, read_dump
+from opwright.dump import find_dumps, find_tables, read_dump
 from opwright.dump.errors import DumpFileError, NoDumpError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from opwright.dump.reading import DTYPES
 
 NAME = "Add.sum.3.1.1700000000000000"
+WRITER = Path(__file__).parents[2] / "native" / "runtime" / "data_dump" / "file.cpp"
+TABLE = (
+    "Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,"
+    "Nan Count,Negative Inf Count,Positive Inf Count\n"
+    "Input,0,24,DT_FLOAT,ND,2x3,6,-2,2.5,6,0,0,0\n"
+    "Output,0,8,DT_COMPLEX64,ND,,,,,,,,\n"
+)
 X = np.array([[1, -2, 3], [4, 5, 6]], np.float32)
 
 
@@ -121,3 +127,68 @@ def test_the_verb_lists_and_converts(tmp_path: Path) -> None:
 def test_a_place_without_dumps_is_refused(tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["dump", str(tmp_path)])
     assert isinstance(refused.exception, NoDumpError)
+
+
+def test_the_types_are_those_of_the_writer() -> None:
+    written = re.findall(r'\{ACL_\w+, \{(\d+), "DT_(\w+)"\}\}', WRITER.read_text(encoding="utf-8"))
+    other = {
+        "float": "float32",
+        "double": "float64",
+        "bf16": "bfloat16",
+        "float8_e8m0": "float8_e8m0fnu",
+    }
+    names = {int(code): name.lower() for code, name in written}
+    assert len(names) > 20
+    assert {code: other.get(name, name) for code, name in names.items()} == DTYPES
+
+
+def test_values_without_a_type_of_numpy_stay_bytes(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(dump(b"n", [(39, np.array([18, 52], np.uint8))], []))
+    (tensor,) = read_dump(tmp_path / NAME).inputs
+    assert str(tensor) == "float4_e2m1[2]"
+    assert tensor.array.tolist() == [18, 52]
+    listed = CliRunner().invoke(app, ["dump", str(tmp_path)])
+    assert "min" not in listed.output
+
+
+def test_statistics_are_listed(tmp_path: Path) -> None:
+    (tmp_path / f"{NAME}.csv").write_text(TABLE)
+    (tmp_path / "4242").write_text(TABLE)
+    long = f"Neg.{'n' * 300}.0.0.1600000000000000.csv"
+    (tmp_path / "mapping.csv").write_text(f'4242,"{long}"\n')
+    assert [each.type for each in find_tables(tmp_path)] == ["Neg", "Add"]
+    assert not list(find_dumps(tmp_path))
+    listed = CliRunner().invoke(app, ["dump", str(tmp_path)])
+    assert listed.exit_code == 0, listed.output
+    assert "Data Type DT_FLOAT  Format ND  Shape 2x3  Max Value 6  Min Value -2" in listed.output
+    assert "output 0  Data Size 8  Data Type DT_COMPLEX64  Format ND\n" in listed.output
+    printed = CliRunner().invoke(app, ["dump", str(tmp_path / f"{NAME}.csv"), "--json"])
+    (found,) = json.loads(printed.stdout)["dumps"]
+    assert found["statistics"][0]["Avg Value"] == "2.5"
+
+
+def test_statistics_have_no_arrays(tmp_path: Path) -> None:
+    (tmp_path / f"{NAME}.csv").write_text(TABLE)
+    refused = CliRunner().invoke(app, ["dump", str(tmp_path), "--npy", str(tmp_path / "arrays")])
+    assert refused.exit_code == 2
+    assert "--npy" in refused.output
+    assert not (tmp_path / "arrays").exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"a table", b"Input/Output,Index\nInput\n", b"Input/Output,Index\n\xff,0\n"]
+)
+def test_a_damaged_table_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / f"{NAME}.csv"
+    path.write_bytes(content)
+    with pytest.raises(DumpFileError) as caught:
+        list(find_tables(tmp_path))
+    assert caught.value.where == str(path)
+
+
+def test_a_damaged_mapping_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "mapping.csv"
+    table.write_bytes(b"4242,\xff\n")
+    with pytest.raises(DumpFileError) as caught:
+        list(find_dumps(tmp_path))
+    assert caught.value.where == str(table)

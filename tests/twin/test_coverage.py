@@ -6,7 +6,9 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
+from opwright.cli import app
 from opwright.twin.coverage.ledger import Function, StatusError, check_status, judge, measure
 from opwright.twin.coverage.needed import Need, home, looked_up, looked_up_needs, needs
 from opwright.twin.coverage.report import to_json, to_text
@@ -145,3 +147,9 @@ def test_needs_of_the_installed_torch_npu() -> None:
     assert found["aclrtStreamQuery"].how == "looked up"
     assert "aclStressDetect" not in found  # a label in a log message
     assert not [need for need in found.values() if need.library == "other"]
+
+
+def test_graphs_have_no_status() -> None:
+    refused = CliRunner().invoke(app, ["twin", "coverage", "--graphs", "--list", "absent"])
+    assert refused.exit_code == 2
+    assert "--list" in refused.output

@@ -96,6 +96,11 @@ def test_version() -> None:
         "info -t board",
         "info -x",
         "info -l -m",
+        "info -l -t board",
+        "info -l -i 0",
+        "info -m -i 9",
+        "info -c 0",
+        "info -i 0 -c 0",
         "info -t",
     ],
 )

@@ -125,6 +125,15 @@ CASES = {
             + ".ATTR(p, Float, 1.0).REQUIRED_ATTR(n, ListInt)"
         ),
     ),
+    "prototype with a seed beside an argument of this name": lambda: one(
+        "f(Tensor x, int seed, Generator? generator=None) -> Tensor",
+        prototype=REG_OP.format(
+            ports("x")
+            + outputs("out")
+            + ".REQUIRED_ATTR(seed, Int)"
+            + ".REQUIRED_ATTR(generator_seed, Int).REQUIRED_ATTR(generator_offset, Int)"
+        ),
+    ),
     "prototype of a mutating operator": lambda: one(
         "f_(Tensor(a!) x, Tensor y) -> Tensor(a!)",
         prototype=REG_OP.format(ports("x", "y") + outputs("x")),

@@ -269,7 +269,7 @@ class Passing:
         if value is None:
             return ctypes.c_void_p()
         if isinstance(value, Packed):
-            return self.packed(value)
+            return self.describe_packed(value)
         rank = value.dim()
         sizes = (ctypes.c_int64 * rank)(*value.shape)
         strides = (ctypes.c_int64 * rank)(*value.stride())
@@ -282,7 +282,7 @@ class Passing:
             ctypes.c_void_p(value.untyped_storage().data_ptr()),
         )
 
-    def packed(self, value: Packed) -> ctypes.c_void_p:
+    def describe_packed(self, value: Packed) -> ctypes.c_void_p:
         """Describe a contiguous tensor whose dtype torch does not have."""
         rank = len(value.shape)
         sizes = (ctypes.c_int64 * rank)(*value.shape)
