@@ -16,12 +16,12 @@ __all__ = [
     "call",
     "copied",
     "devices",
+    "drop_unspecified",
     "flat",
     "laid_out",
     "make",
     "overload",
     "slopes",
-    "specified",
     "tensor",
 ]
 
@@ -175,7 +175,7 @@ def call(operator: Any, values: Mapping[str, Any]) -> list[Any]:  # noqa: ANN401
     return [*results, *(values.get(name) for name in written)]
 
 
-def specified(case: Case, results: Sequence[Any]) -> list[Any]:
+def drop_unspecified(case: Case, results: Sequence[Any]) -> list[Any]:
     """Return what `call` returned, without the results that may hold anything."""
     return [each for place, each in enumerate(results) if place not in case.unspecified]
 

@@ -35,7 +35,7 @@ Shape: TypeAlias = Literal["direct", "inside", "views", "written", "twice", "cop
 
 INDENT = "    "
 # Of a program whose call leaves the values of results open: what returns the others.
-KEEP = "specified"
+KEEP = "drop_unspecified"
 
 
 @dataclass(frozen=True, slots=True)

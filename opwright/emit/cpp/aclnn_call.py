@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["aclnn_header"]
 
 TENSOR_STRUCT = "struct TensorStruct;  // torch_npu's copy of a tensor's geometry"
-TENSOR_HEADER = "#include <ATen/core/Tensor.h>"
-GENERATOR_HEADER = "#include <ATen/core/Generator.h>"
 # C types that are CANN's objects, which are destroyed after the call.
 OBJECTS = frozenset(
     {CType.TENSOR, CType.TENSOR_LIST, CType.SCALAR, CType.SCALAR_LIST}
@@ -46,6 +44,11 @@ def aclnn_header(namespace: str, types: Collection[CType], *, draws: bool = Fals
     to_c = [parts[key] for ctype in used if (key := f"to_c {ctype.value}") in parts]
     text = [
         parts["top"],
+        "",
+        *([parts["generator header"]] if draws else []),
+        parts["headers"],
+        *([parts["mutex header"]] if draws else []),
+        parts["more headers"],
         *(f"struct {name};" for name in objects),
         *([TENSOR_STRUCT] if {CType.TENSOR, CType.TENSOR_LIST} & set(types) else []),
         parts["entry points"],
@@ -59,8 +62,4 @@ def aclnn_header(namespace: str, types: Collection[CType], *, draws: bool = Fals
         *([parts["draw"]] if draws else []),
         parts["bottom"],
     ]
-    whole = "\n".join(text).replace("NAMESPACE", namespace) + "\n"
-    if draws:
-        whole = whole.replace(TENSOR_HEADER, f"{GENERATOR_HEADER}\n{TENSOR_HEADER}", 1)
-        whole = whole.replace("#include <memory>\n", "#include <memory>\n#include <mutex>\n", 1)
-    return whole
+    return "\n".join(text).replace("NAMESPACE", namespace) + "\n"

@@ -8,10 +8,16 @@
 // EXEC_NPU_CMD_EXT does the same. They stand here because that header alone takes 8 seconds to compile.
 #pragma once
 
+//@ generator header
+#include <ATen/core/Generator.h>
+//@ headers
 #include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <memory>
+//@ mutex header
+#include <mutex>
+//@ more headers
 #include <optional>
 #include <string>
 #include <tuple>
