@@ -11,11 +11,18 @@ import re
 import tomllib
 from pathlib import Path
 
-from opwright.engine import kernels, table
+from opwright.engine import kernels, prototypes, table
 from opwright.engine.loading import load_kernels
 from opwright.engine.prototypes import of_torchair
-from opwright.twin.coverage.converters import Converter, read_converters
-from opwright.twin.coverage.graphs import Difference, compare, eager_calls, measure_graphs
+from opwright.twin.coverage.converters import Converter, converters, read_converters
+from opwright.twin.coverage.graphs import (
+    SUFFIXES,
+    Difference,
+    compare,
+    eager_calls,
+    measure_graphs,
+)
+from opwright.twin.coverage.needed import needs
 
 LEDGER = Path(__file__).parent / "only_one_way.toml"
 FAMILIES = Path(__file__).parents[2] / "native/opapi/ops"
@@ -58,6 +65,17 @@ def test_operators_run_both_ways_or_the_ledger_says_why() -> None:
         for way, name in sorted(expected - found.keys())
     ]
     assert not unexpected + settled, "\n".join(unexpected + settled)
+
+
+def test_the_table_of_eager_calls_names_functions_of_the_installed_torch_npu() -> None:
+    called = {function for functions in eager_calls().values() for function in functions}
+    assert sorted(called - {need.name for need in needs()}) == []
+
+
+def test_the_table_of_eager_calls_names_operators_that_torchair_converts() -> None:
+    names = {each.operator.split(".")[1] for each in converters(prototypes.types())}
+    names |= {name.removesuffix(suffix) for name in names for suffix in SUFFIXES}
+    assert sorted(eager_calls().keys() - names) == []
 
 
 def test_converters_make_the_types_of_the_functions_that_they_call() -> None:

@@ -11,6 +11,7 @@ import functools
 from collections import defaultdict
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def eager_calls() -> Mapping[str, tuple[str, ...]]:
     """Return which aclnn functions an operator's overloads may call in eager mode."""
     table = files("opwright.twin.coverage").joinpath("eager_calls.tsv").read_text(encoding="utf-8")
     found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
-    for line in table.splitlines()[1:]:
+    rows = (line for line in table.splitlines() if not line.startswith("#"))
+    for line in islice(rows, 1, None):  # behind the names of the columns
         name, functions = line.split("\t")
         found[name] += tuple(f"aclnn{function}" for function in functions.split())
     return found
