@@ -34,7 +34,7 @@ __all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
 Shape: TypeAlias = Literal["direct", "inside", "views", "written", "twice", "copied", "between"]
 
 INDENT = "    "
-# Of a program whose call leaves the values of results open: what returns the others.
+# Name of the function that returns the other results, where a call leaves the values of some open.
 KEEP = "drop_unspecified"
 
 

@@ -119,7 +119,7 @@ WITHOUT_CONVERTER = (
 )
 # What converters of opwright say of an attribute that would be a symbol.
 CONSTANT_ATTRIBUTE = "attributes are constants"
-# What torch_npu says where a call draws seed and offset in a capture.
+# torch_npu's message where a call draws seed and offset in a capture.
 DRAWN_IN_CAPTURE = "philox_engine_inputs during NPU graph capture"
 SAME_DRAWS = (
     "torch_npu draws no seed in a capture: each replay of the graph would compute with the same one"
