@@ -179,16 +179,17 @@ def names_of(facts: OperatorFacts, prototype: Prototype) -> dict[str, str]:
         for argument in facts.schema.arguments
         if argument.type.has_tensors and not argument.is_out
     ]
-    attributes = [a.name for a in prototype.attributes]
-    others = [a.name for a in facts.schema.arguments if a.name not in tensors]
-    plain = others if any(name in attributes for name in others) else attributes
-    named = zip(others, plain, strict=False)
-    outputs = [output.name for output in facts.outputs if output.type.has_tensors]
     drawn = {
         f"{generator.name}.{part}": name
         for generator in facts.schema.generators
         for part, name in zip(("seed", "offset"), drawn_names(generator, facts.schema), strict=True)
     }
+    attributes = [a.name for a in prototype.attributes if a.name not in drawn.values()]
+    apart = {*tensors, *(generator.name for generator in facts.schema.generators)}
+    others = [a.name for a in facts.schema.arguments if a.name not in apart]
+    plain = others if any(name in attributes for name in others) else attributes
+    named = zip(others, plain, strict=False)
+    outputs = [output.name for output in facts.outputs if output.type.has_tensors]
     return {
         **drawn,
         **dict(named),

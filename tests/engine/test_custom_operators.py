@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import opwright as ow
+from opwright.aclnn.prototype import Prototype
+from opwright.derive import derive
+from opwright.engine.custom import names_of, slot_of
 from tests.twin.on_twin import output
 
 PRELUDE = """
@@ -320,3 +324,29 @@ print("equal")
 
 def test_a_kernel_writes_a_tensor_of_a_list_that_its_node_has_no_output_for() -> None:
     assert output(PRELUDE + IN_A_LIST).splitlines()[-1] == "equal"
+
+
+def test_seeds_and_offsets_have_the_attributes_of_their_generators() -> None:
+    ops = ow.OperatorSet("test_custom_operators")
+    schema = "f(Tensor x, int seed, *, Generator? g=None, Generator? h=None, int n) -> Tensor"
+    reg_op = (
+        "REG_OP(F).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL())"
+        ".REQUIRED_ATTR(first, Int).REQUIRED_ATTR(g_seed, Int).REQUIRED_ATTR(g_offset, Int)"
+        ".REQUIRED_ATTR(h_seed, Int).REQUIRED_ATTR(h_offset, Int).REQUIRED_ATTR(last, Int)"
+        ".OP_END_FACTORY_REG(F)"
+    )
+    ops.declare(schema, prototype=reg_op)
+    (facts,) = derive(ops.freeze()).operators
+    assert isinstance(facts.operator.prototype, Prototype)
+    assert facts.call is not None
+    names = names_of(facts, facts.operator.prototype)
+    assert [slot_of(each, names).name for each in facts.call.parameters] == [
+        "x",
+        "first",
+        "g_seed",
+        "g_offset",
+        "h_seed",
+        "h_offset",
+        "last",
+        "y",
+    ]

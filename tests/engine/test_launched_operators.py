@@ -194,6 +194,19 @@ for name in ("faulty", "strange", "unmade", "wrong"):
     assert "[3, 4], but Meta says" in printed
 
 
+# TorchAir gives g++ two minutes for a class, which takes half a minute of processor time: too little on a busy machine.
+PATIENCE = """
+import functools
+import types
+from torchair._ge_concrete_graph import custom_op_compiler as compiler
+
+def run(command, *, timeout, **options):
+    return subprocess.run(command, timeout=10 * timeout, **options)
+
+import subprocess
+compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run})
+"""
+
 ATTENTION = """
 from torch.nn.functional import scaled_dot_product_attention as attend
 
