@@ -194,17 +194,17 @@ for name in ("faulty", "strange", "unmade", "wrong"):
     assert "[3, 4], but Meta says" in printed
 
 
-# TorchAir gives g++ two minutes for a class, which takes half a minute of processor time: too little on a busy machine.
-PATIENCE = """
-import functools
+# TorchAir gives g++ two minutes for a class, which takes half a minute of processor time: on a busy
+# machine that is too little.
+MORE_TIME = """
+import subprocess
 import types
-from torchair._ge_concrete_graph import custom_op_compiler as compiler
+from torchair._ge_concrete_graph import custom_op_compiler
 
-def run(command, *, timeout, **options):
+def run_longer(command, *, timeout, **options):
     return subprocess.run(command, timeout=10 * timeout, **options)
 
-import subprocess
-compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run})
+custom_op_compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run_longer})
 """
 
 ATTENTION = """
@@ -253,7 +253,7 @@ print("gradients")
 @pytest.mark.slow
 def test_fused_attention_answers_in_graphs_what_it_does_in_eager() -> None:
     """TorchAir compiles two classes: those of the operator and of its gradient."""
-    assert len(output(COMPILE + ATTENTION).splitlines()) >= 8
+    assert len(output(COMPILE + MORE_TIME + ATTENTION).splitlines()) >= 8
 
 
 LIBRARY = """
@@ -293,11 +293,10 @@ def test_an_operator_of_a_library_without_a_converter_answers_what_it_does_in_ea
         ],
         check=True,
     )
-    assert output(f"""
-import torchair
+    script = f"""
 torch.ops.load_library({str(library)!r})
 x = torch.randn(3, 4).npu()
 function = lambda x: torch.ops.plain.scale(x, 2.5) + 1
-backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-print(torch.equal(torch.compile(function, backend=backend, dynamic=False)(x), function(x)))
-""").split() == ["True"]
+print(torch.equal(compiled(function)(x), function(x)))
+"""
+    assert output(COMPILE + MORE_TIME + script).split() == ["True"]
