@@ -170,15 +170,16 @@ void note_error(int code, const std::string& message) noexcept {
     if (choice().log_to_stdout) return put(format_error(code, message));
     if (is_answer(code) || on_consumer_thread()) return;  // that thread leaves its errors on streams
     UnreadError error{getpid(), format_error(code, message), body_of(message)};
+    // Before the mutex: both may take the dynamic loader's lock, whose holder may be about to note an error.
+    static const int registered = std::atexit([] { write_all_unread(); });
+    (void)registered;
+    expect_end_of_thread();
     const std::lock_guard<std::mutex> lock(pending().mutex);
     const auto [known, added] = pending().by_thread.try_emplace(thread_id());
     // A call that fails because of another one repeats its text.
     if (!added && !ends_with(error.body, known->second.body)) write_unread(known->second);
     known->second = std::move(error);
     pending().count.store(pending().by_thread.size());
-    static const int registered = std::atexit([] { write_all_unread(); });
-    (void)registered;
-    expect_end_of_thread();
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -194,8 +195,10 @@ void note_error_read() noexcept {
 void write_lost_failure(int code, const std::string& message) noexcept {
   try {
     if (choice().log_level > ACL_ERROR) return;
+    const std::string line = format_error(code, message);
+    if (choice().log_to_stdout) return put(line);
     const std::lock_guard<std::mutex> lock(pending().mutex);
-    write_limited(format_error(code, message));
+    write_limited(line);
   } catch (const std::bad_alloc&) {
     return;
   }

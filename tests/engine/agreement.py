@@ -50,6 +50,19 @@ def error_of(function, runs, dynamic):
 """
 
 # For scripts that compile themselves.
+# TorchAir gives g++ two minutes for a class, which takes half a minute of processor time: on a busy
+# machine that is too little.
+MORE_TIME = """
+import subprocess
+import types
+from torchair._ge_concrete_graph import custom_op_compiler
+
+def run_longer(command, *, timeout, **options):
+    return subprocess.run(command, timeout=10 * timeout, **options)
+
+custom_op_compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run_longer})
+"""
+
 COMPILE = """
 import torchair
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.agreement import COMPILE
+from tests.engine.agreement import COMPILE, MORE_TIME
 from tests.twin.on_twin import output
 
 pytestmark = pytest.mark.build
@@ -193,19 +193,6 @@ for name in ("faulty", "strange", "unmade", "wrong"):
     assert "the class threw something that is no std::exception" in printed
     assert "[3, 4], but Meta says" in printed
 
-
-# TorchAir gives g++ two minutes for a class, which takes half a minute of processor time: on a busy
-# machine that is too little.
-MORE_TIME = """
-import subprocess
-import types
-from torchair._ge_concrete_graph import custom_op_compiler
-
-def run_longer(command, *, timeout, **options):
-    return subprocess.run(command, timeout=10 * timeout, **options)
-
-custom_op_compiler.subprocess = types.SimpleNamespace(**vars(subprocess) | {"run": run_longer})
-"""
 
 ATTENTION = """
 from torch.nn.functional import scaled_dot_product_attention as attend

@@ -191,7 +191,8 @@ SCENARIO(a_dump_beside_the_one_of_exceptions_is_not_ignored) {
 
 SCENARIO(a_default_device_is_a_whole_number) {
   const Folder folder;
-  for (const char* const wrong : {"1e300", "1.7", "-1", "\"3abc\"", "\"\"", "\" 1\"", "\"99999999999\"", "[]"}) {
+  for (const char* const wrong :
+       {"1e300", "1.7", "-1", "\"-1\"", "\"3abc\"", "\"\"", "\" 1\"", "\"99999999999\"", "[]"}) {
     const std::string content = std::string(R"({"defaultDevice": {"default_device": )") + wrong + "}}";
     REFUSED(aclInit(folder.file(content).c_str()), ACL_ERROR_INVALID_PARAM, "default_device");
   }

@@ -79,13 +79,15 @@ def test_a_thread_s_error_is_written_when_it_ends() -> None:
     """Not at the end of the process, by when another thread may have its number."""
     _, stderr = logged(
         """
-        import os, sys, threading
+        import os, sys, threading, time
         def fail(address):
             acl.aclrtFree(ctypes.c_void_p(address))
         for address in (16, 32):
             thread = threading.Thread(target=fail, args=(address,))
             thread.start()
             thread.join()
+            while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+                time.sleep(0.001)  # join returns before the thread's destructors ran
         malloc(0)
         os._exit(0)  # nothing is written any more
         """

@@ -19,6 +19,7 @@
 #include "runtime/data_dump/dump.h"
 #include "runtime/device.h"
 #include "runtime/fault.h"
+#include "runtime/fork.h"
 #include "runtime/json.h"
 #include "runtime/log.h"
 #include "runtime/settings.h"
@@ -43,7 +44,7 @@ std::optional<int> whole_number(const std::string& digits) {
   int value = 0;
   const char* const end = digits.data() + digits.size();
   const auto [rest, error] = std::from_chars(digits.data(), end, value);
-  return error == std::errc() && rest == end ? std::optional<int>(value) : std::nullopt;
+  return error == std::errc() && rest == end && value >= 0 ? std::optional<int>(value) : std::nullopt;
 }
 
 // {"defaultDevice": {"default_device": "0"}}
@@ -111,6 +112,7 @@ aclError aclInit(const char* configPath) {
 
 aclError aclFinalize() {
   return call("aclFinalize", [&] {
+    require_not_forked();
     require(initialized.exchange(false), ACL_ERROR_REPEAT_FINALIZE, "ACL is not initialised");
     events().expect_no_records();  // the thread that was to record one may have ended
     for (size_t id = 0; id < device_count(); ++id) {
