@@ -24,9 +24,13 @@ namespace {
 // A loop around a call that fails would bury everything else.
 constexpr int kMaxReportedErrors = 20;
 
-// Answers that programs act on by the code alone: is there such a feature, and is there memory without freeing any.
+// Answers that programs act on by the code alone: is there such a feature, or counter (torch_npu asks in each profile),
+// and is there memory without freeing any.
 constexpr int kFeatureNotSupported = 207000;
-bool is_answer(int code) { return code == kFeatureNotSupported || code == ACL_ERROR_RT_MEMORY_ALLOCATION; }
+bool is_answer(int code) {
+  return code == kFeatureNotSupported || code == ACL_ERROR_PROF_MODULES_UNSUPPORTED ||
+         code == ACL_ERROR_RT_MEMORY_ALLOCATION;
+}
 
 const Settings& choice() noexcept {
   static const Settings fallback = [] {
