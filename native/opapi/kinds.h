@@ -21,7 +21,7 @@
 
 namespace opwright::opapi {
 
-// What the tensors of a body are: the caller's, or what a dry run puts in their place (dry_run.h).
+// The tensors that a body gets: the caller's, or those that a dry run puts in their place (dry_run.h).
 enum class Operands { kMemory, kNoMemory, kEmpty };
 
 // How tensors are opened in this attempt.

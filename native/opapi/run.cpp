@@ -32,7 +32,7 @@ thread_local std::optional<int64_t> taken_elements;
 // asks for it. With one thread alone the two are the same, so that -1 says nothing more.
 bool is_small(int threads) noexcept { return threads < -1; }
 
-// What the last RunScope of this thread says of its operator, until run_attempts takes it.
+// Whether the operator of this thread's last RunScope is small; run_attempts takes it.
 thread_local bool is_next_small = false;
 
 // While it lives the calling thread computes alone: also where ATen or MKL would divide the work whatever its size

@@ -2,7 +2,7 @@
 // The handles of events. They are numbers, no addresses: a handle is never given out twice, so one that was destroyed
 // cannot come to mean another event.
 //
-// What a destroyed event has recorded counts until it has happened. CANN allows an event to be destroyed before it is
+// The record of a destroyed event counts until it has happened. CANN allows an event to be destroyed before it is
 // complete, and torch_npu has a task queue with a thread of its own for each device: the wait for an event is in the
 // queue of the stream that waits, its destruction in the queue of the stream that recorded it. Nothing orders the two,
 // so the wait can arrive after a destruction that follows it in the program.

@@ -20,7 +20,7 @@ struct Physical;  // virtual_memory.cpp
 // Serial numbers tell memory from other memory that came to lie at the same address later.
 struct Allocation {
   size_t bytes;      // that count against the device's limit
-  size_t reachable;  // what a caller may use: some bytes more, see reachable_bytes
+  size_t reachable;  // bytes that a caller may use, some more than it asked for; see reachable_bytes
   uint64_t serial;
 };
 

@@ -51,7 +51,7 @@ class Written:
 
 
 class Kind(enum.StrEnum):
-    """What the slot of an argument has: JSON, [kind, …]."""
+    """The kind of an argument's slot, which is JSON: [kind, …]."""
 
     TENSOR = enum.auto()
     TENSORS = enum.auto()

@@ -39,7 +39,7 @@ UNDEFINED = 28  # aclDataType: one that ACL has no name for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DumpPlan:
-    """What is dumped of one graph.
+    """The choice of what to dump of one graph.
 
     Parameters
     ----------

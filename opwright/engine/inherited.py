@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["available_options"]
 
-# What the code that TorchAir generates for a graph calls the graph and its options.
+# Names of the graph and its options in the code that TorchAir generates for a graph.
 GENERATED_GRAPH = "ge_graph"
 GENERATED_OPTIONS = "global_compile_options"
 

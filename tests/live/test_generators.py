@@ -1,4 +1,4 @@
-"""What a call draws from a Generator argument: seed and offset of its aclnn function."""
+"""Seed and offset that a call draws from a Generator argument for its aclnn function."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_devices_together_get_what_the_machine_has() -> None:
             pass
         assert len(kept) > 2, len(kept)
 
-        # What is given back can be had again, and the devices still compute.
+        # Freed memory can be allocated again, and the devices still compute.
         del kept[1:]
         torch.npu.empty_cache()
         kept.append(torch.empty(block, dtype=torch.uint8, device="npu:1"))

@@ -58,7 +58,7 @@ struct OpwrightDumpNode {
   const OpwrightDumpTensor* tensors;  // the inputs and then the outputs
 };
 
-// What the configuration asks for a graph that is compiled now, as JSON; empty for nothing. Valid until the calling
+// The part of the configuration for a graph that is compiled now, as JSON; empty for nothing. Valid until the calling
 // thread asks again.
 OPWRIGHT_API const char* opwright_dump_plan(const char* graph);
 // `folder` and a name for the present time, or, with `*failed` set, why it cannot be used. Valid as above.
