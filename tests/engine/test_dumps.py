@@ -152,7 +152,7 @@ def compiled(function, config, dynamic=False):
 def error_text(body):
     try:
         return body()
-    except Exception as error:
+    except RuntimeError as error:
         return str(error)
 
 def step(x, y):
