@@ -1,6 +1,7 @@
 // native/opapi/dry_run.cpp
 #include "opapi/dry_run.h"
 
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/record_function.h>
 #include <c10/core/AutogradState.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,6 +50,29 @@ class AutogradStateGuard {
   c10::AutogradState saved_;
 };
 
+// ATen's batched products take any exception for a failure of oneDNN, also the request for memory, and switch oneDNN off
+// for the whole process. The setting that held before the first of the dry runs under way holds again after the last.
+class OneDnnSetting {
+ public:
+  OneDnnSetting() {
+    const std::lock_guard lock(mutex_);
+    if (dry_runs_++ == 0) enabled_ = at::globalContext().userEnabledMkldnn();
+  }
+  ~OneDnnSetting() {
+    const std::lock_guard lock(mutex_);
+    if (--dry_runs_ == 0 && at::globalContext().userEnabledMkldnn() != enabled_) {
+      at::globalContext().setUserEnabledMkldnn(enabled_);
+    }
+  }
+  OneDnnSetting(const OneDnnSetting&) = delete;
+  OneDnnSetting& operator=(const OneDnnSetting&) = delete;
+
+ private:
+  inline static std::mutex mutex_;
+  inline static int dry_runs_ = 0;
+  inline static bool enabled_ = true;
+};
+
 // The state of a worker's thread, on the caller's: no mode, no autocast, no profiler, no transformation.
 class WorkerState {
  public:
@@ -60,6 +85,7 @@ class WorkerState {
   ResizeWatch watch_;
   c10::WarningUtils::WarningHandlerGuard warnings_;
   RunScope run_;
+  OneDnnSetting onednn_;
 };
 
 // Accepted signatures by the upper bits of their hash; a newer one displaces an older one.

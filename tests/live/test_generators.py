@@ -23,8 +23,8 @@ pytestmark = pytest.mark.twin
 ops = ow.OperatorSet("opwright_drawing")
 
 
-@ops.operator("noisy(Tensor x, float p, *, Generator? generator=None) -> Tensor")
-def noisy(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:
+@ops.operator("add_noise(Tensor x, float p, *, Generator? generator=None) -> Tensor")
+def add_noise(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:
     return x + p * torch.rand(x.shape, generator=generator)
 
 
@@ -46,7 +46,7 @@ def _loaded() -> Iterator[None]:
 
 def draws(generator: torch.Generator | None, count: int = 2) -> list[Tensor]:
     x = torch.zeros(3, 4).to("npu")
-    return [noisy(x, 1.0, generator=generator).cpu() for _ in range(count)]
+    return [add_noise(x, 1.0, generator=generator).cpu() for _ in range(count)]
 
 
 def seeded(seed: int, device: str = "npu") -> torch.Generator:
@@ -95,4 +95,4 @@ def test_a_generator_of_another_device_is_refused() -> None:
 def test_the_cpu_draws_from_its_own_generators() -> None:
     x = torch.zeros(3)
     want = torch.rand(3, generator=seeded(5, "cpu"))
-    assert torch.equal(noisy(x, 1.0, generator=seeded(5, "cpu")), want)
+    assert torch.equal(add_noise(x, 1.0, generator=seeded(5, "cpu")), want)

@@ -326,3 +326,15 @@ def test_profiles_do_not_show_phase_1() -> None:
         "aten::special_erfinv",
         "aten::erfinv",
     ]
+
+
+def test_onednn_stays_as_the_user_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ATen's batched products switch oneDNN off for the process when an operand has no memory."""
+    x, weight = some((5, 2, 16), torch.bfloat16), some((2, 16, 48), torch.bfloat16)
+    on_npu = x.to("npu"), weight.to("npu")
+    assert torch.backends.mkldnn.enabled
+    torch_npu.npu_transpose_batchmatmul(*on_npu, perm_x1=[1, 0, 2])
+    assert torch.backends.mkldnn.enabled
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
+    torch_npu.npu_transpose_batchmatmul(on_npu[0][:4], on_npu[1], perm_x1=[1, 0, 2])
+    assert not torch.backends.mkldnn.enabled
