@@ -332,9 +332,9 @@ def test_onednn_stays_as_the_user_set_it(monkeypatch: pytest.MonkeyPatch) -> Non
     """ATen's batched products switch oneDNN off for the process when an operand has no memory."""
     x, weight = some((5, 2, 16), torch.bfloat16), some((2, 16, 48), torch.bfloat16)
     on_npu = x.to("npu"), weight.to("npu")
-    assert torch.backends.mkldnn.enabled
+    assert torch._C._get_mkldnn_enabled()
     torch_npu.npu_transpose_batchmatmul(*on_npu, perm_x1=[1, 0, 2])
-    assert torch.backends.mkldnn.enabled
+    assert torch._C._get_mkldnn_enabled()
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     torch_npu.npu_transpose_batchmatmul(on_npu[0][:4], on_npu[1], perm_x1=[1, 0, 2])
-    assert not torch.backends.mkldnn.enabled
+    assert not torch._C._get_mkldnn_enabled()
