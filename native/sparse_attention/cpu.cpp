@@ -3,6 +3,9 @@
 
 #include <ATen/Version.h>
 #include <ATen/cpu/Utils.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,19 +21,32 @@ namespace {
 
 constexpr std::string_view kNames[] = {"base", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
 
-bool has(const char* feature) {
-  const auto found = at::cpu::get_cpu_capabilities();
-  const auto entry = found.find(feature);
-  return entry != found.end() && entry->second.isBool() && entry->second.toBool();
+// What libtorch does not report in each of its versions is asked of the processor.
+struct Bfloat16Units {
+  bool vector = false, tiles = false;
+};
+
+Bfloat16Units bfloat16_units() {
+  Bfloat16Units found;
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr unsigned kTiles = 1u << 24, kTilesOfBfloat16 = 1u << 22, kVectorsOfBfloat16 = 1u << 5;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
+    found.tiles = (edx & kTiles) != 0 && (edx & kTilesOfBfloat16) != 0;
+  }
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) found.vector = (eax & kVectorsOfBfloat16) != 0;
+#endif
+  return found;
 }
 
 Isa best() {
   const std::string capability = at::get_cpu_capability();
   if (capability == "AVX2") return Isa::kAvx2;
   if (capability != "AVX512") return Isa::kBase;
-  if (!has("avx512_bf16")) return Isa::kAvx512;
+  const Bfloat16Units units = bfloat16_units();
+  if (!units.vector) return Isa::kAvx512;
   // Tile registers need the system's permission, which ATen asks for.
-  return has("amx_bf16") && at::cpu::init_amx() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
+  return units.tiles && at::cpu::init_amx() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
 }
 
 Isa chosen() {

@@ -136,7 +136,7 @@ Gradients backward(const Problem& problem, const at::Tensor& grad, const at::Ten
   }
   if (problem.sink.defined()) {
     const at::Tensor share = at::sub(per_head(problem.sink), highest).exp_().div_(sum);
-    result.sink = share.mul_(along).sum({0, 2, 3}).neg_();
+    result.sink = share.mul_(along).sum(at::IntArrayRef{0, 2, 3}).neg_();
   }
   by_scores.mul_(problem.scale);
   result.query = product(by_scores, problem.key, groups);

@@ -187,7 +187,7 @@ void convolve_masked_backward(const at::Tensor& grad, const at::Tensor& x, const
   std::vector<at::Tensor> by_weight;
   for (int64_t k = 0; k < width; ++k) {
     by_rows.narrow(0, k, length).addcmul_(by_out, factor.select(0, k));
-    by_weight.push_back(by_out.mul(rows.narrow(0, k, length)).sum({0, 1}));
+    by_weight.push_back(by_out.mul(rows.narrow(0, k, length)).sum(at::IntArrayRef{0, 1}));
   }
   assign(grad_x, by_rows.slice(0, width - 1));
   assign(grad_weight, at::stack(by_weight));

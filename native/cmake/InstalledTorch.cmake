@@ -1,0 +1,33 @@
+# native/cmake/InstalledTorch.cmake
+# The torch of the interpreter that builds, as targets `torch_cpu`, `c10` and `torch_python`. find_package(Torch) is not
+# asked: where torch is a CUDA build it asks for a CUDA toolkit, of which nothing here is used.
+#
+# Sets TORCH_INSTALL_PREFIX, TORCH_INCLUDE_DIRS, Torch_VERSION, and TORCH_OPENMP with GCC.
+find_package(Python3 REQUIRED COMPONENTS Interpreter Development.Module)
+
+# Found without importing it, which would load torch_npu and with it CANN.
+execute_process(
+  COMMAND ${Python3_EXECUTABLE} -c
+    "import importlib.util as u; spec = u.find_spec('torch'); print(spec.submodule_search_locations[0] if spec else '')"
+  OUTPUT_VARIABLE TORCH_INSTALL_PREFIX OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+if(NOT EXISTS ${TORCH_INSTALL_PREFIX}/version.py)
+  message(FATAL_ERROR "${Python3_EXECUTABLE} has no torch: install torch and torch_npu there, or name another "
+                      "interpreter with -DPython3_EXECUTABLE=")
+endif()
+file(STRINGS ${TORCH_INSTALL_PREFIX}/version.py Torch_VERSION REGEX "^__version__ ")
+string(REGEX REPLACE ".*'([0-9]+\\.[0-9]+\\.[0-9]+).*" "\\1" Torch_VERSION "${Torch_VERSION}")
+message(STATUS "Found torch ${Torch_VERSION}: ${TORCH_INSTALL_PREFIX}")
+
+set(TORCH_INCLUDE_DIRS ${TORCH_INSTALL_PREFIX}/include ${TORCH_INSTALL_PREFIX}/include/torch/csrc/api/include)
+foreach(LIBRARY c10 torch_cpu torch_python)
+  find_library(TORCH_${LIBRARY} ${LIBRARY} PATHS ${TORCH_INSTALL_PREFIX}/lib NO_DEFAULT_PATH REQUIRED)
+  add_library(${LIBRARY} SHARED IMPORTED GLOBAL)
+  set_target_properties(${LIBRARY} PROPERTIES IMPORTED_LOCATION ${TORCH_${LIBRARY}})
+endforeach()
+# Its headers declare what its wheels were built with.
+target_compile_definitions(torch_cpu INTERFACE USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE)
+target_link_libraries(torch_cpu INTERFACE c10)
+# The OpenMP that libtorch runs its threads with; other compilers than GCC have calls for another.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  file(GLOB TORCH_OPENMP ${TORCH_INSTALL_PREFIX}/lib/libgomp*)
+endif()
