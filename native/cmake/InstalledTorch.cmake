@@ -5,10 +5,10 @@
 # Sets TORCH_INSTALL_PREFIX, TORCH_INCLUDE_DIRS, Torch_VERSION, and TORCH_OPENMP with GCC.
 find_package(Python3 REQUIRED COMPONENTS Interpreter Development.Module)
 
-# Found without importing it, which would load torch_npu and with it CANN.
+# Found without importing it, which would load torch_npu and with it CANN. pip hides the environment's packages from a
+# build, so its folder is asked as well as the path.
 execute_process(
-  COMMAND ${Python3_EXECUTABLE} -c
-    "import importlib.util as u; spec = u.find_spec('torch'); print(spec.submodule_search_locations[0] if spec else '')"
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/installed_torch.py
   OUTPUT_VARIABLE TORCH_INSTALL_PREFIX OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 if(NOT EXISTS ${TORCH_INSTALL_PREFIX}/version.py)
   message(FATAL_ERROR "${Python3_EXECUTABLE} has no torch: install torch and torch_npu there, or name another "

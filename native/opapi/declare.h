@@ -48,6 +48,8 @@ class OPWRIGHT_API RunScope {
   c10::NoGradGuard no_grad_;
 };
 
+// Phase 1 calls the first before it takes its operands and the second when it has them.
+OPWRIGHT_API void begin_operands() noexcept;
 OPWRIGHT_API int caller_threads() noexcept;
 
 // Runs `attempt(opening)`; if ATen has no kernel for a half-precision dtype, runs it again in float32. Turns ATen's
@@ -64,7 +66,7 @@ class Executor final : public aclOpExecutor {
   using Values = typename Kinds::Values;
   using Indices = std::make_index_sequence<Kinds::kCount>;
 
-  explicit Executor(Stored stored) : threads_(caller_threads()), stored_(std::move(stored)) {}
+  Executor(int threads, Stored stored) : threads_(threads), stored_(std::move(stored)) {}
 
   void run() override {
     const RunScope scope(threads_);
@@ -86,7 +88,7 @@ class Executor final : public aclOpExecutor {
   std::vector<MemoryRange> memory_ranges() override { return ranges(Indices()); }
   const char* capture_obstacle() const noexcept override { return obstacle(Indices()); }
   void expect_replays() override { replayed_ = true; }
-  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Executor>(stored_); }
+  std::unique_ptr<aclOpExecutor> clone() const override { return std::make_unique<Executor>(threads_, stored_); }
   std::vector<std::vector<aclTensor*>> tensors() override { return collect(Indices()); }
   size_t input_count() const override { return count(Indices()); }
 
@@ -231,8 +233,9 @@ class Executor final : public aclOpExecutor {
 // Phase 1.
 template <class Op, size_t... I, class... Args>
 std::unique_ptr<aclOpExecutor> make_executor(std::index_sequence<I...>, const Args&... args) {
-  auto made = std::make_unique<Executor<Op>>(
-      typename Op::Kinds::Stored{Op::Kinds::template At<I>::keep(args, Op::kParams[I])...});
+  begin_operands();
+  typename Op::Kinds::Stored stored{Op::Kinds::template At<I>::keep(args, Op::kParams[I])...};
+  auto made = std::make_unique<Executor<Op>>(caller_threads(), std::move(stored));
   made->examine();
   return made;
 }

@@ -24,8 +24,8 @@ namespace {
 // longer than the work.
 constexpr int64_t kElementsForThreads = 32768;
 
-// The elements of the operands that this thread has taken since it made its last executor.
-thread_local std::optional<int64_t> taken_elements;
+// The elements of the operands that this thread has taken since its phase 1 began.
+thread_local int64_t taken_elements = 0;
 
 // An operator's number of threads goes from the thread that makes its executor to the one that runs it as one number:
 // below zero for an operator that is too small for more than one thread, which still has the caller's number where ATen
@@ -77,13 +77,14 @@ RunScope::RunScope(int threads) {
   is_next_small = is_small(threads);
 }
 
-void note_operand(int64_t elements) noexcept { taken_elements = taken_elements.value_or(0) + elements; }
+void begin_operands() noexcept { taken_elements = 0; }
 
-// As is_small reads it. An operator whose operands are not known, a copy of a repeatable executor, is not small.
+void note_operand(int64_t elements) noexcept { taken_elements += elements; }
+
+// As is_small reads it.
 int caller_threads() noexcept {
-  const auto elements = std::exchange(taken_elements, std::nullopt);
   const int threads = at::get_num_threads();
-  return elements && *elements < kElementsForThreads ? -threads : threads;
+  return taken_elements < kElementsForThreads ? -threads : threads;
 }
 
 namespace {
