@@ -9,7 +9,9 @@
 #   make docs    the site, from docs/ and docstrings, into build/docs
 #   make lint | format | bench | clean
 #
-# On a machine whose package index gives CUDA builds of torch, name one with CPU builds:
+# Each of these takes another pair than the default one, which then has its own tree below build/pairs:
+#   make demo TORCH=2.10.0 PYTHON=python3.12
+# pip may find no CPU build of torch for it: a CUDA build runs as well, but is large. To name an index with CPU builds:
 #   make setup PIP_ARGS="--extra-index-url <index of CPU builds>"
 
 SHELL := bash
@@ -18,8 +20,12 @@ SHELL := bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-# The pair that is tested; pyproject.toml holds the range that is accepted.
-TORCH := 2.13.0
+DEFAULT_TORCH := 2.13.0
+DEFAULT_PYTHON := 3.11
+# opwright/pairs.json has the pairs that there are.
+TORCH ?= $(DEFAULT_TORCH)
+# A release of torch_npu that belongs to it; the newest if it is not given.
+TORCH_NPU ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
 
@@ -27,14 +33,30 @@ VENV := .venv
 BIN := $(abspath $(VENV))/bin
 # Inside the virtual environment, so that removing it starts from the beginning.
 STAMPS := $(VENV)/stamps
-# The first interpreter that is Python 3.11; else python3, so that the preflight check can say what is wrong.
-PYTHON ?= $(shell for p in python3.11 python3; do \
-	$$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
+# python3 where there is no other, so that the preflight check can say what is wrong.
+PYTHON ?= $(shell command -v python$(DEFAULT_PYTHON) || echo python3)
+
+# The tree of another pair; empty for the default pair, and in such a tree itself.
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))')
+PAIR := $(TORCH)$(addprefix -npu-,$(TORCH_NPU))-python-$(PYTHON_VERSION)
+ifneq ($(PAIR),$(DEFAULT_TORCH)-python-$(DEFAULT_PYTHON))
+TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))
+endif
+
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test setup native native-tests conformance docs lint format bench clean
+.PHONY: demo examples test quick setup native native-tests conformance docs lint format bench clean
 .DEFAULT_GOAL := test
+
+ifneq ($(TREE),)
+
+demo examples test quick setup native native-tests conformance bench:
+	@$(PYTHON) tools/preflight.py machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
+	$(PYTHON) tools/pair_tree.py $(TREE)
+	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) PYTHON=$(abspath $(shell command -v $(PYTHON)))
+
+else
 
 demo: setup
 	@echo "[5/5] demo: a custom operator's wheel by hand, then one declared; each built and tested on the twin"
@@ -58,7 +80,8 @@ examples: setup
 	done
 	[[ $${#failed[@]} -eq 0 ]] || { echo "failed: $${failed[*]}"; exit 1; }
 
-test: setup lint native-tests
+# The linters and the libraries without torch are the same for every pair.
+test: setup $(if $(wildcard .sources),,lint) native-tests
 	@echo "[5/5] tests"
 	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
@@ -70,16 +93,18 @@ setup: native $(STAMPS)/package
 
 $(STAMPS)/machine: tools/preflight.py
 	@echo "[1/5] checking this machine"
-	$(PYTHON) tools/preflight.py machine --venv $(VENV)
+	$(PYTHON) tools/preflight.py machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
 	mkdir -p $(@D) && touch $@
 
-$(STAMPS)/python: pyproject.toml | $(STAMPS)/machine
-	@echo "[2/5] Python packages: torch $(TORCH), torch_npu $(TORCH), tools (a few minutes the first time)"
+# torch_npu by itself: releases of it name a torch that no index has, beside the one that they are built for.
+$(STAMPS)/python: pyproject.toml opwright/pairs.json | $(STAMPS)/machine
+	@torch_npu=$$($(PYTHON) tools/preflight.py torch-npu --torch $(TORCH) --torch-npu "$(TORCH_NPU)")
+	echo "[2/5] Python packages: torch $(TORCH), torch_npu $$torch_npu, tools (a few minutes the first time)"
 	[[ -x $(BIN)/python ]] || $(PYTHON) -m venv $(VENV)
 	$(PIP) install $(PIP_ARGS) 'pip>=25.1'  # the first version that reads dependency groups
-	$(BIN)/python tools/preflight.py torch --version $(TORCH) --pip-args='$(PIP_ARGS)'
-	$(PIP) install $(PIP_ARGS) torch==$(TORCH) torch_npu==$(TORCH) --group dev
-	$(BIN)/python tools/preflight.py machine --venv $(VENV)
+	$(BIN)/python tools/preflight.py torch --torch $(TORCH) --pip-args='$(PIP_ARGS)'
+	$(PIP) install $(PIP_ARGS) torch==$(TORCH) --group dev
+	$(PIP) install $(PIP_ARGS) --no-deps torch_npu==$$torch_npu
 	mkdir -p $(@D) && touch $@
 
 # Always asked, because ninja knows better than make what changed; it is quick when nothing did.
@@ -87,8 +112,7 @@ native: $(STAMPS)/python
 	@echo "[3/5] native libraries"
 	[[ -f build/native/build.ninja ]] || PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
 	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" \
-	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
-	  -DCMAKE_PREFIX_PATH="$$($(BIN)/python tools/preflight.py torch-cmake --venv $(VENV))"
+	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
 	$(BIN)/cmake --build build/native --parallel $(JOBS)
 	$(BIN)/cmake --install build/native > build/native/install.log
 
@@ -141,3 +165,5 @@ bench: setup
 clean:
 	@rm -rf build opwright/cann
 	for script in examples/*/run.sh; do bash $$script clean; done
+
+endif

@@ -28,6 +28,7 @@ from opwright.build.toolchain import cores, find_toolchain
 from opwright.derive import derive
 from opwright.emit import EmitOptions
 from opwright.emit.cpp import emit_cpp
+from opwright.pairs import installed_minor
 
 NAMESPACE = "opwright_built_call"
 # The most that a ratio to `by hand` may be, and what a backward may add to it.
@@ -62,12 +63,14 @@ def differentiable(x: torch.Tensor, y: torch.Tensor, *, alpha: float = 1) -> tor
 def build() -> Path:
     """Emit the operators and compile them; what was compiled before is taken from the cache."""
     with tempfile.TemporaryDirectory() as folder:
-        for path, text in emit_cpp(derive(ops.freeze()), EmitOptions(package=NAMESPACE)).items():
+        for path, text in emit_cpp(
+            derive(ops.freeze()), EmitOptions(package=NAMESPACE, torch=installed_minor())
+        ).items():
             file = Path(folder) / path
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
         builder = Builder(
-            toolchain=find_toolchain(os.environ, "2.13"),
+            toolchain=find_toolchain(os.environ, installed_minor()),
             sources=(Path(folder) / "csrc",),
             cache=cache_folder(os.environ),
             stable_abi=False,

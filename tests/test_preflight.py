@@ -6,26 +6,34 @@ import dataclasses
 import json
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tools import preflight
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 GOOD = preflight.Facts(
     system="Linux",
     machine="x86_64",
-    python=(3, 11),
+    torch="2.10.0",
+    torch_npu="2.10.0.post7",
+    python=(3, 12),
     compiler="12.2.0",
     disk=20 << 30,
     memory=8 << 30,
     torch_present=False,
-    torch_cuda=None,
+)
+PAIRS = (
+    preflight.Pair("2.9.0", "2.9.0.post9", ("3.11",)),
+    preflight.Pair("2.10.0", "2.10.0.post7", ("3.11", "3.12")),
 )
 
 
 def test_good_machine_has_no_problem() -> None:
-    assert preflight.problems(GOOD) == []
+    assert preflight.problems(GOOD, PAIRS) == []
 
 
 @pytest.mark.parametrize(
@@ -33,43 +41,50 @@ def test_good_machine_has_no_problem() -> None:
     [
         ({"machine": "aarch64"}, "Linux on aarch64", "x86-64 Linux"),
         ({"system": "Darwin"}, "Darwin", "x86-64 Linux"),
-        ({"python": (3, 13)}, "Python 3.13 was found, Python 3.11 is needed", "make PYTHON="),
+        (
+            {"python": (3, 9)},
+            "no wheel of 2.10.0 for Python 3.9",
+            "TORCH=2.10.0 with Python 3.11, ",
+        ),
+        ({"torch": "2.5.1"}, "torch 2.5.1 is none of the releases", "TORCH=2.9.0 with Python 3.11"),
+        ({"torch_npu": "2.9.0"}, "2.9.0 does not belong to torch 2.10.0", "leave out TORCH_NPU"),
         ({"compiler": None}, "no C++ compiler", "apt-get install g++"),
         ({"compiler": "9.4.0"}, "g++ 9.4.0 is too old", "install g++ 11"),
         ({"compiler": ""}, "unknown version", "install g++ 11"),
         ({"disk": 5 << 30}, "5.0 GiB of disk", "free some space"),
         ({"memory": 3 << 30}, "3.0 GiB of memory", "close other programs"),
-        ({"torch_present": True, "torch_cuda": "12.8"}, "CUDA 12.8", "--extra-index-url"),
     ],
 )
 def test_each_problem_has_its_cure(change: dict[str, object], what: str, cure: str) -> None:
-    (problem,) = preflight.problems(dataclasses.replace(GOOD, **change))  # type: ignore[arg-type]  # a table of fields
+    facts = dataclasses.replace(GOOD, **change)  # type: ignore[arg-type]  # a table of fields
+    (problem,) = preflight.problems(facts, PAIRS)
     assert what in problem.what
     assert cure in problem.cure
 
 
 def test_all_problems_are_told_at_once() -> None:
     bad = dataclasses.replace(GOOD, python=(3, 9), compiler=None, disk=0)
-    assert len(preflight.problems(bad)) == 3
+    assert len(preflight.problems(bad, PAIRS)) == 3
 
 
 def test_an_unpacked_torch_needs_no_room_again() -> None:
-    assert (
-        preflight.problems(dataclasses.replace(GOOD, torch_present=True, disk=(5 << 30) // 2)) == []
-    )
+    facts = dataclasses.replace(GOOD, torch_present=True, disk=(5 << 30) // 2)
+    assert preflight.problems(facts, PAIRS) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "cuda"),
-    [
-        ("__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\n", None),
-        ("__version__ = '2.13.0'\ncuda: Optional[str] = '12.8'\n", "12.8"),
-        ("cuda = '12.8'\n", "12.8"),
-        ("", None),
-    ],
-)
-def test_cuda_version_of_an_installed_torch(text: str, cuda: str | None) -> None:
-    assert preflight.cuda_version(text) == cuda
+def test_every_pair_of_the_table_is_accepted() -> None:
+    for pair in preflight.read_pairs():
+        for python in pair.pythons:
+            major, minor = map(int, python.split("."))
+            facts = dataclasses.replace(
+                GOOD, torch=pair.torch, torch_npu=pair.torch_npu, python=(major, minor)
+            )
+            assert preflight.problems(facts, preflight.read_pairs()) == []
+
+
+def test_each_torch_has_its_release_of_torch_npu() -> None:
+    assert preflight.npu_release("2.10.0", PAIRS) == "2.10.0.post7"
+    assert preflight.npu_release("2.5.1", PAIRS) == "2.5.1"
 
 
 @pytest.mark.parametrize(
@@ -87,14 +102,15 @@ def test_build_that_pip_offers(requirements: list[str], cuda: str | None) -> Non
 
 
 def test_exit_code_and_message(tmp_path: Path) -> None:
-    folder = tmp_path / "venv/lib/python3.11/site-packages/torch"
-    folder.mkdir(parents=True)
-    (folder / "version.py").write_text("cuda: str = '12.8'\n", encoding="utf-8")
-    script = Path(preflight.__file__)
-    command = [sys.executable, str(script), "machine", "--venv", str(tmp_path / "venv")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, preflight.__file__, "machine", "--venv", str(tmp_path / "venv")]
+    done = subprocess.run(
+        [*command, "--torch", "2.10.0", "--torch-npu", "2.9.0"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
-    assert "the virtual environment has torch for CUDA 12.8" in done.stderr
+    assert "torch_npu 2.9.0 does not belong to torch 2.10.0" in done.stderr
     assert "cure:" in done.stderr
 
 

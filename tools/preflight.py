@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Preflight: can this machine build and run opwright? Told before anything is installed.
+"""Preflight: can this machine build and run opwright? Reported before anything is installed.
 
 Uses the standard library only and reads nothing but this machine. Facts are gathered first, then
 judged by a pure function, so that every decision can be tested without the machine that causes it.
 
-    preflight.py machine --venv DIR               compiler, Python, disk, memory, the torch in DIR
-    preflight.py torch --version V --pip-args A   would pip install a CUDA build of torch?
-    preflight.py torch-cmake --venv DIR           print the folder in which CMake finds torch
+    preflight.py machine --venv DIR --torch V     the pair, compiler, Python, disk, memory
+    preflight.py torch --torch V --pip-args A     which build of torch would pip install?
+    preflight.py torch-npu --torch V              print the release of torch_npu that belongs to it
 """
 
 from __future__ import annotations
@@ -23,12 +23,34 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON = (3, 11)  # the version that torch_npu 2.13.0 is tested with here
-COMPILER_MAJOR = 11  # g++; the oldest that torch 2.13's headers are tested with here
+PAIRS_FILE = Path(__file__).parents[1] / "opwright" / "pairs.json"
+COMPILER_MAJOR = 11  # g++; the oldest that torch's headers are tested with here
 # torch, torch_npu and tools unpacked (3), downloads (1), native build and the sample's venv (2)
 DISK_GIB = 6.0
+CUDA_GIB = 8.0  # what a CUDA build of torch and its packages take beyond that, downloads included
 MEMORY_GIB = 4.0  # one compiler on a unit that includes ATen headers (2) while another runs
 GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A release of torch, the newest torch_npu for it, and the versions of Python with wheels."""
+
+    torch: str
+    torch_npu: str
+    pythons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Show it on a line of a list."""
+        return f"TORCH={self.torch} with Python {', '.join(self.pythons)}"
+
+
+def read_pairs(file: Path = PAIRS_FILE) -> tuple[Pair, ...]:
+    """Return the pairs that there are, the oldest first."""
+    table = json.loads(file.read_text(encoding="utf-8"))
+    return tuple(
+        Pair(torch, entry["torch_npu"], tuple(entry["python"])) for torch, entry in table.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -37,12 +59,13 @@ class Facts:
 
     system: str
     machine: str
+    torch: str
+    torch_npu: str  # asked for; the table's if the user names none
     python: tuple[int, int]
     compiler: str | None
     disk: int
     memory: int
     torch_present: bool
-    torch_cuda: str | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +76,7 @@ class Problem:
     cure: str
 
 
-def problems(facts: Facts) -> list[Problem]:
+def problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
     """Judge the facts; an empty list means that set-up can start."""
     found = []
     if (facts.system, facts.machine) != ("Linux", "x86_64"):
@@ -63,14 +86,7 @@ def problems(facts: Facts) -> list[Problem]:
                 "use an x86-64 Linux machine, container or virtual machine",
             )
         )
-    if facts.python != PYTHON:
-        wanted, got = (".".join(map(str, version)) for version in (PYTHON, facts.python))
-        found.append(
-            Problem(
-                f"Python {got} was found, Python {wanted} is needed",
-                f"install Python {wanted} with its venv module, then: make PYTHON=/path/to/python",
-            )
-        )
+    found += pair_problems(facts, pairs)
     found += compiler_problems(facts.compiler)
     # What is already unpacked in the virtual environment needs no room again.
     needed = DISK_GIB / 3 if facts.torch_present else DISK_GIB
@@ -88,9 +104,30 @@ def problems(facts: Facts) -> list[Problem]:
                 "close other programs, raise the container's limit, or add swap",
             )
         )
-    if facts.torch_cuda is not None:
-        found.append(cuda_problem(f"the virtual environment has torch for CUDA {facts.torch_cuda}"))
     return found
+
+
+def pair_problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
+    """Judge whether torch, torch_npu and Python belong together."""
+    python = ".".join(map(str, facts.python))
+    offered = "".join(f"\n             {pair}" for pair in pairs)
+    cure = f"make setup TORCH=... PYTHON=/path/to/python, for one of{offered}"
+    chosen = next((pair for pair in pairs if pair.torch == facts.torch), None)
+    if chosen is None:
+        return [Problem(f"torch {facts.torch} is none of the releases that opwright runs", cure)]
+    found = []
+    if release(facts.torch_npu) != release(chosen.torch_npu):
+        what = f"torch_npu {facts.torch_npu} does not belong to torch {facts.torch}"
+        found.append(Problem(what, f"leave out TORCH_NPU: {chosen.torch_npu} is the newest"))
+    if python not in chosen.pythons:
+        what = f"torch_npu has no wheel of {facts.torch} for Python {python}, which was found"
+        found.append(Problem(what, cure))
+    return found
+
+
+def release(version: str) -> str:
+    """Return a version without what follows its three numbers: 2.10.0.post7 -> 2.10.0."""
+    return ".".join(version.split(".")[:3])
 
 
 def compiler_problems(version: str | None) -> list[Problem]:
@@ -107,41 +144,19 @@ def compiler_problems(version: str | None) -> list[Problem]:
     return []
 
 
-def cuda_problem(what: str) -> Problem:
-    """Tell of a CUDA build of torch, found in the environment or offered by the index."""
-    return Problem(
-        f"{what}; torch_npu refuses to load beside a CUDA build",
-        "remove .venv if it exists, then name a package index with CPU builds of torch, the one "
-        "that PyTorch's installation page shows for the compute platform CPU: "
-        'make setup PIP_ARGS="--extra-index-url URL"',
-    )
-
-
-def gather(venv: Path) -> Facts:
+def gather(venv: Path, pair: tuple[str, str]) -> Facts:
     """Collect the facts about this machine and the virtual environment."""
-    version_file = torch_folder(venv) / "version.py"
-    present = version_file.is_file()
     return Facts(
         system=platform.system(),
         machine=platform.machine(),
+        torch=pair[0],
+        torch_npu=pair[1],
         python=sys.version_info[:2],
         compiler=compiler_version(),
         disk=shutil.disk_usage(venv.parent).free,
         memory=available_memory(),
-        torch_present=present,
-        torch_cuda=cuda_version(version_file.read_text(encoding="utf-8")) if present else None,
+        torch_present=any(venv.glob("lib/python*/site-packages/torch/version.py")),
     )
-
-
-def torch_folder(venv: Path) -> Path:
-    """Where the virtual environment has torch, or would have it."""
-    return venv / "lib" / "python{}.{}".format(*PYTHON) / "site-packages" / "torch"
-
-
-def cuda_version(version_file: str) -> str | None:
-    """Read the CUDA version from the text of torch/version.py; None for a CPU build."""
-    match = re.search(r"^cuda\b[^=\n]*=\s*['\"]([^'\"]+)['\"]", version_file, re.MULTILINE)
-    return match.group(1) if match else None
 
 
 def compiler_version() -> str | None:
@@ -192,7 +207,7 @@ def offered_cuda(report: str) -> str | None:
     return ", ".join(cuda) or None
 
 
-def torch_problems(version: str, pip_args: list[str]) -> list[Problem]:
+def torch_problems(version: str, pip_args: list[str], disk: int) -> list[Problem]:
     """Ask pip which build of torch it would install; nothing but metadata is downloaded."""
     command = [
         sys.executable,
@@ -216,28 +231,43 @@ def torch_problems(version: str, pip_args: list[str]) -> list[Problem]:
         what = f"pip finds no torch {version}:\n{asked.stderr.strip()}"
         return [Problem(what, "check the network and the package index (pip config list)")]
     cuda = offered_cuda(asked.stdout)
-    return (
-        [cuda_problem(f"the package index offers torch {version} for CUDA (it needs {cuda})")]
-        if cuda
-        else []
+    needed = DISK_GIB + CUDA_GIB
+    if cuda is None:
+        return []
+    print(
+        f"      pip has torch {version} for CUDA only (it needs {cuda}): it runs here as well, but "
+        "takes 4 GB of downloads; PIP_ARGS may name an index of CPU builds"
     )
+    if disk < needed * GIB:
+        what = f"{disk / GIB:.1f} GiB of disk are free, a CUDA build of torch needs {needed:.0f}"
+        return [Problem(what, 'make setup PIP_ARGS="--extra-index-url <index of CPU builds>"')]
+    return []
+
+
+def npu_release(torch: str, pairs: tuple[Pair, ...]) -> str:
+    """Return the newest torch_npu for a torch; that release itself where the table has none."""
+    return next((pair.torch_npu for pair in pairs if pair.torch == torch), torch)
 
 
 def main() -> int:
     """Run one check; the exit code is 1 if there is a problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("check", choices=("machine", "torch", "torch-cmake"))
+    parser.add_argument("check", choices=("machine", "torch", "torch-npu"))
     parser.add_argument("--venv", type=Path, default=Path(".venv"))
-    parser.add_argument("--version", default="2.13.0")
+    parser.add_argument("--torch", required=True, help="release, for example 2.10.0")
+    parser.add_argument("--torch-npu", default="", help="release; the newest one if left out")
     parser.add_argument("--pip-args", default="", help="as one word, in the form of a shell")
     options = parser.parse_args()
-    if options.check == "torch-cmake":
-        print(torch_folder(options.venv.absolute()) / "share" / "cmake")
+    pairs, venv = read_pairs(), options.venv.absolute()
+    torch_npu = options.torch_npu or npu_release(options.torch, pairs)
+    if options.check == "torch-npu":
+        print(torch_npu)
         return 0
     if options.check == "torch":
-        found = torch_problems(options.version, shlex.split(options.pip_args))
+        free = shutil.disk_usage(venv.parent).free
+        found = torch_problems(options.torch, shlex.split(options.pip_args), free)
     else:
-        found = problems(gather(options.venv.absolute()))
+        found = problems(gather(venv, (options.torch, torch_npu)), pairs)
     for problem in found:
         print(f"  problem: {problem.what}\n  cure:    {problem.cure}", file=sys.stderr)
     return 1 if found else 0

@@ -1,5 +1,5 @@
 // native/live/npu.cpp
-// The flow is that of EXEC_NPU_CMD_EXT (op_plugin/utils/op_api_common_base.h of torch_npu 2.13) with these differences:
+// The flow is that of EXEC_NPU_CMD_EXT (op_plugin/utils/op_api_common_base.h of torch_npu) with these differences:
 // addresses are looked up once, the cache of executors is not asked, and an object is destroyed even if its task is not
 // run. Phase 1 runs on the calling thread for each value of TASK_QUEUE_ENABLE.
 #include "live/npu.h"
@@ -9,6 +9,8 @@
 
 #include <mutex>
 #include <utility>
+
+#include "live/npu_features.h"
 
 namespace opwright::live::npu {
 namespace {
@@ -115,8 +117,7 @@ std::string recent_error() {
 Phase1::Phase1() {
   if (session().begin != nullptr) session().begin(nullptr, false);
   stream_ = GetAclStream();
-  at_npu::native::ApplyDeterministicLevel(static_cast<int64_t>(c10_npu::GetDeterministicLevel()),
-                                          at::globalContext().deterministicAlgorithms(), /*isOpapi=*/true);
+  features::apply_determinism();
 }
 
 Phase1::~Phase1() {

@@ -22,5 +22,5 @@ class EmitOptions:
     """
 
     package: str
-    torch: str = "2.13"
+    torch: str
     stable_abi: bool = False

@@ -17,6 +17,7 @@ from opwright.emit.python.converters import authored, emit_converters
 from opwright.emit.python.ge import emit_ge
 from opwright.emit.python.prototypes import graph_operators
 from opwright.live import arrival, dispatcher
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +77,7 @@ def register_now(facts: SetFacts, registrations: Registrations) -> None:
     """Register the converters of a set."""
     namespace = facts.declaration.namespace
     package = f"opwright_live_{namespace}"
-    options = EmitOptions(package=package)
+    options = EmitOptions(package=package, torch=installed_minor())
     functions = [each.operator.converter for each in authored(facts)]
     names = {id(function): f"converter_{index}" for index, function in enumerate(functions)}
     texts = {

@@ -15,6 +15,7 @@ from opwright.errors import DiagnosticsError, nearest_first
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
 from opwright.op_plugin.inputs import shown, text_of
 from opwright.op_plugin.keys import ENTRY_SPECIAL, GEN_SPECIAL, check_keys
+from opwright.pairs import installed_minor
 from opwright.sources.derivatives import read_derivatives
 from opwright.sources.errors import EntryError
 from opwright.sources.gen_opapi import inherited, new_outputs
@@ -45,8 +46,8 @@ NO_INPUTS = frozenset({"name", "version", "output_differentiability", "dispatch"
 RESULT = re.compile(r"result\d*")
 # op-plugin registers all its operators there.
 NAMESPACE = "npu"
-# The pair of torch and torch_npu that entries are read for, and that the headers in text/ are for.
-TORCH = "2.13"
+# The pair of torch and torch_npu that entries are read for.
+TORCH = installed_minor()
 # What all_version means in entries alone: op-plugin's oldest version of torch, and later ones.
 VERSIONS = tuple((2, number) for number in range(1, 30))
 TAKEN = ("custom", "symint")

@@ -4,7 +4,7 @@
 [tool.opwright]
 declaration = "operators.py"   # the file with the operator set
 package = "my_ops"             # import name of the package that is made
-torch = "2.13"                 # minor version of torch and torch_npu; may be left out
+torch = "2.13"                 # minor version of torch and torch_npu; the installed one if left out
 stable-abi = false             # may be left out
 ```
 """
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from opwright.declare.operator_set import OperatorSet
 from opwright.emit.options import EmitOptions
 from opwright.errors import OpwrightError, nearest_first
+from opwright.pairs import installed_minor
 from opwright.project.errors import (
     ConfigError,
     DeclarationFileError,
@@ -108,14 +109,13 @@ def read_project(folder: Path) -> Project:
             got=f"no file {section['declaration']!r}",
             fix="name a Python file of the project",
         )
-    options = EmitOptions(package=section["package"])
     return Project(
         root=root,
         declaration=declaration,
         options=EmitOptions(
             package=section["package"],
-            torch=section.get("torch", options.torch),
-            stable_abi=section.get("stable-abi", options.stable_abi),
+            torch=section.get("torch", installed_minor()),
+            stable_abi=section.get("stable-abi", False),
         ),
     )
 
@@ -171,7 +171,7 @@ def check_section(section: Mapping[str, object], *, where: str) -> None:
             )
         if not isinstance(value, kind):
             raise ConfigError(where=f"{where}, {key}", got=repr(value), fix=f"give {TYPES[kind]}")
-    package, torch = str(section["package"]), str(section.get("torch", "2.13"))
+    package, torch = str(section["package"]), str(section.get("torch", installed_minor()))
     fault = name_fault(package)
     if fault is not None:
         raise ConfigError(

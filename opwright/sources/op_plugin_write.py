@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from opwright.declare.backward import BackwardFunction, BackwardReference
 from opwright.declare.rules import Dims, DtypeSet
 from opwright.declare.schema_text import parse_schema
+from opwright.pairs import installed_minor
 from opwright.sources.derivatives import PREFIX, write_derivative
 from opwright.sources.entries import (
     GEN,
@@ -67,7 +68,7 @@ class Draft:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def op_plugin_files(*declarations: Declaration, newest: str = "2.13") -> Written:
+def op_plugin_files(*declarations: Declaration, newest: str | None = None) -> Written:
     """Write declarations as YAML files.
 
     Parameters
@@ -75,15 +76,15 @@ def op_plugin_files(*declarations: Declaration, newest: str = "2.13") -> Written
     declarations
         One, or several with variants of operators for different versions of torch.
     newest
-        The newest version of torch: the end of a specifier without an upper bound, and the only
-        version of a declaration without a specifier.
+        The newest version of torch, the installed one if it is not given: the end of a specifier
+        without an upper bound, and the only version of a declaration without a specifier.
 
     Returns
     -------
     written
         op_plugin_functions.yaml, and derivatives.yaml if an operator has a backward.
     """
-    draft = Draft(known=all_versions(declarations, newest))
+    draft = Draft(known=all_versions(declarations, newest or installed_minor()))
     operators = [operator for declaration in declarations for operator in declaration.operators]
     for operator in operators:
         draft.flat[key_of(operator)] = flat_of(operator, draft.known)

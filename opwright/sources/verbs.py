@@ -13,6 +13,7 @@ from opwright.command_line.output import print_json
 from opwright.declare.reserved import check_namespace
 from opwright.emit.options import EmitOptions
 from opwright.errors import counted
+from opwright.pairs import installed_minor
 from opwright.project.config import Project, load_operators
 from opwright.sources.files import namespace_of, read_file
 from opwright.sources.module_text import declaration_module
@@ -126,7 +127,9 @@ def report(
 def export_file(file: Path, *, output: Path | None, force: bool, as_json: bool) -> bool:
     """Write the YAML of a declaration; return whether it says everything."""
     project = Project(
-        root=file.parent, declaration=file, options=EmitOptions(package=namespace_of(file))
+        root=file.parent,
+        declaration=file,
+        options=EmitOptions(package=namespace_of(file), torch=installed_minor()),
     )
     written = op_plugin_files(load_operators(project).freeze())
     if output is not None:

@@ -39,6 +39,7 @@ from opwright.build.errors import (
 from opwright.build.message import CompilerFailure
 from opwright.build.symbols import check_stable, needed_symbols
 from opwright.build.toolchain import Toolchain, find_toolchain
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +56,7 @@ SOURCES = {
 
 @pytest.fixture(scope="module")
 def toolchain() -> Toolchain:
-    return find_toolchain(os.environ, "2.13")
+    return find_toolchain(os.environ, installed_minor())
 
 
 @pytest.fixture
@@ -273,8 +274,9 @@ import os, sys
 from pathlib import Path
 from opwright.build.compile import Builder, compile_units
 from opwright.build.toolchain import find_toolchain
+from opwright.pairs import installed_minor
 sources = Path(sys.argv[1])
-builder = Builder(toolchain=find_toolchain(os.environ, "2.13"), sources=(sources,),
+builder = Builder(toolchain=find_toolchain(os.environ, installed_minor()), sources=(sources,),
                   cache=Path(sys.argv[2]), stable_abi=True)
 for unit in compile_units(builder, sorted(sources.glob("*.cpp")), 2, lambda _: None):
     print(unit.source.name, unit.from_cache)
@@ -345,7 +347,9 @@ def test_a_full_disk(builder: Builder) -> None:
 
 def test_no_compiler() -> None:
     with pytest.raises(ToolError) as caught:
-        find_toolchain({"CXX": "no-such-compiler -x", "PATH": os.environ["PATH"]}, "2.13")
+        find_toolchain(
+            {"CXX": "no-such-compiler -x", "PATH": os.environ["PATH"]}, installed_minor()
+        )
     assert str(caught.value) == (
         "OPW-B010 a tool of the build is missing\n"
         "  where:   CXX\n"
@@ -357,7 +361,7 @@ def test_no_compiler() -> None:
 @pytest.mark.parametrize("variable", ["CXX", "CXXFLAGS"])
 def test_an_open_quotation_mark(variable: str) -> None:
     with pytest.raises(CommandLineError) as caught:
-        find_toolchain({"PATH": os.environ["PATH"], variable: 'g++ "-DX'}, "2.13")
+        find_toolchain({"PATH": os.environ["PATH"], variable: 'g++ "-DX'}, installed_minor())
     assert str(caught.value) == (
         "OPW-B024 not a command line\n"
         f"  where:   {variable}\n"
@@ -368,7 +372,7 @@ def test_an_open_quotation_mark(variable: str) -> None:
 
 def test_an_empty_compiler_is_the_usual_one() -> None:
     found = find_toolchain(
-        {"PATH": os.environ["PATH"], "CXX": " ", "CXXFLAGS": "-DX='a b'"}, "2.13"
+        {"PATH": os.environ["PATH"], "CXX": " ", "CXXFLAGS": "-DX='a b'"}, installed_minor()
     )
     assert found.compiler[-1] == "g++"
     assert found.flags == ("-DX=a b",)
@@ -389,8 +393,8 @@ def test_ccache_is_used_where_it_is(tmp_path: Path) -> None:
     before = os.environ["PATH"]
     os.environ["PATH"] = path
     try:
-        assert find_toolchain({"PATH": path}, "2.13").compiler == ("ccache", "g++")
-        named = find_toolchain({"PATH": path, "CXX": "ccache g++ -pipe"}, "2.13")
+        assert find_toolchain({"PATH": path}, installed_minor()).compiler == ("ccache", "g++")
+        named = find_toolchain({"PATH": path, "CXX": "ccache g++ -pipe"}, installed_minor())
     finally:
         os.environ["PATH"] = before
     assert named.compiler == ("ccache", "g++", "-pipe")

@@ -19,7 +19,9 @@ __all__ = ["facts_of", "facts_of_text"]
 
 def facts_of(file: Path) -> SetFacts:
     """Return the facts of a declaration."""
-    project = Project(root=file.parent, declaration=file, options=EmitOptions(package=file.stem))
+    project = Project(
+        root=file.parent, declaration=file, options=EmitOptions(package=file.stem, torch="2.13")
+    )
     with lazy_torch():
         return derive(load_operators(project).freeze())
 

@@ -32,6 +32,7 @@ from opwright.derive import derive
 from opwright.emit import EmitOptions
 from opwright.emit.cpp import emit_cpp
 from opwright.live import _aclnn
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -277,7 +278,7 @@ def live() -> Iterator[ow.OperatorSet]:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - torch.ops has no types
     folder = tmp_path_factory.mktemp("checks")
     for path, text in emit_cpp(
-        derive(declaration(BUILT).freeze()), EmitOptions(package="checks")
+        derive(declaration(BUILT).freeze()), EmitOptions(package="checks", torch=installed_minor())
     ).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -287,7 +288,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - to
 def load_built(folder: Path) -> Any:  # noqa: ANN401 - torch.ops has no types
     """Compile emitted C++, load it, and return the namespace."""
     builder = Builder(
-        toolchain=find_toolchain({**os.environ, "CXXFLAGS": "-Werror"}, "2.13"),
+        toolchain=find_toolchain({**os.environ, "CXXFLAGS": "-Werror"}, installed_minor()),
         sources=(folder / "csrc",),
         cache=cache_folder(os.environ),
         stable_abi=False,

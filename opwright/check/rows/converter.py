@@ -33,6 +33,7 @@ from opwright.engine import prototypes
 from opwright.errors import nearest_first
 from opwright.live import dispatcher
 from opwright.live.converters import PLACE
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,7 +148,7 @@ def examine_derived(bench: Bench) -> None:
     # TorchAir is not imported here: the text is what it would register.
     assert bench.subject.of_set is not None
     alone = dataclasses.replace(bench.subject.of_set, operators=(facts,))
-    text = emit_converters(alone, {}, EmitOptions(package="checked"))
+    text = emit_converters(alone, {}, EmitOptions(package="checked", torch=installed_minor()))
     bench.details["converter"] = text
     functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
     wanted = [argument.name for argument in facts.schema.arguments]

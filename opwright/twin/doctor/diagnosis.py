@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from opwright.errors import OpwrightError
+from opwright.pairs import minor_of, read_pairs
 from opwright.twin.settings import (
     GRAPH_COMPILER,
     check_devices,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from opwright.twin.kernels.packages import OperatorPackage
 
 __all__ = ["Finding", "diagnose"]
-
-PYTHON = "3.11"  # what torch_npu 2.13.0 is tested with here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,25 +64,7 @@ def diagnose(facts: Facts) -> tuple[Finding, ...]:
 
 def installation(facts: Facts) -> Iterator[Finding]:
     """Judge Python, torch, torch_npu, the compiler and the toolkit."""
-    if not facts.python.startswith(f"{PYTHON}."):
-        yield problem(
-            f"Python {facts.python} is not {PYTHON}",
-            f"make a virtual environment with Python {PYTHON}",
-        )
-    if facts.torch is None:
-        yield problem("torch is not installed", "pip install torch==2.13.0 (the CPU build)")
-    if facts.torch_cuda is not None:
-        yield problem(
-            f"torch is a build for CUDA {facts.torch_cuda}; torch_npu refuses to load beside it",
-            "pip uninstall torch, then install the CPU build of the same version",
-        )
-    if facts.torch_npu is None:
-        yield problem("torch_npu is not installed", "pip install torch_npu==2.13.0")
-    elif facts.torch is not None and minor(facts.torch) != minor(facts.torch_npu):
-        yield problem(
-            f"torch {facts.torch} and torch_npu {facts.torch_npu} do not belong together",
-            f"pip install torch=={minor(facts.torch_npu)}.*",
-        )
+    yield from pair(facts)
     if facts.missing:
         yield problem(
             f"the toolkit {facts.toolkit} lacks {listed(facts.missing)}",
@@ -96,9 +77,34 @@ def installation(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def minor(version: str) -> str:
-    """Return major and minor of a version: 2.13.0+cpu -> 2.13."""
-    return ".".join(version.split(".")[:2])
+def pair(facts: Facts) -> Iterator[Finding]:
+    """Judge whether Python, torch and torch_npu belong together."""
+    newest = read_pairs()[-1]
+    if facts.torch is None:
+        wanted = minor_of(facts.torch_npu or newest.torch)
+        yield problem("torch is not installed", f"pip install torch=={wanted}.*")
+    if facts.torch_npu is None:
+        wanted = minor_of(facts.torch or newest.torch)
+        yield problem("torch_npu is not installed", f"pip install torch_npu=={wanted}.*")
+    if facts.torch is None or facts.torch_npu is None:
+        return
+    if minor_of(facts.torch) != minor_of(facts.torch_npu):
+        yield problem(
+            f"torch {facts.torch} and torch_npu {facts.torch_npu} do not belong together",
+            f"pip install torch=={minor_of(facts.torch_npu)}.*",
+        )
+    known = {minor_of(each.torch): each for each in read_pairs()}
+    chosen, python = known.get(minor_of(facts.torch)), minor_of(facts.python)
+    if chosen is None:
+        yield note(
+            f"opwright was not run with torch {facts.torch}; it was with {listed(tuple(known))}",
+            "if something fails, try one of these",
+        )
+    elif python not in chosen.pythons:
+        yield problem(
+            f"torch {facts.torch} and torch_npu are not for Python {python}",
+            f"make a virtual environment with Python {listed(chosen.pythons)}",
+        )
 
 
 def environment(facts: Facts) -> Iterator[Finding]:

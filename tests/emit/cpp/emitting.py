@@ -20,7 +20,7 @@ NAMES = ("classic", "stable")
 
 def files_of(name: str) -> Mapping[str, str]:
     """Return the C++ of a declaration of this folder."""
-    options = EmitOptions(package="demo", stable_abi=name == "stable")
+    options = EmitOptions(package="demo", torch="2.13", stable_abi=name == "stable")
     return emit_cpp(facts_of(DECLARATIONS / f"{name}.py"), options)
 
 

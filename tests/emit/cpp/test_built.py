@@ -13,6 +13,7 @@ from opwright.build.cache import cache_folder
 from opwright.build.compile import Builder, compile_units, link
 from opwright.build.symbols import check_stable
 from opwright.build.toolchain import cores, find_toolchain
+from opwright.pairs import installed_minor
 from tests.emit.cpp.emitting import NAMES, files_of, write_files
 
 pytestmark = [pytest.mark.build, pytest.mark.twin]
@@ -29,7 +30,7 @@ def library(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(name)
     write_files(files_of(name), folder)
     builder = Builder(
-        toolchain=find_toolchain({**os.environ, "CXXFLAGS": "-Werror"}, "2.13"),
+        toolchain=find_toolchain({**os.environ, "CXXFLAGS": "-Werror"}, installed_minor()),
         sources=(folder / "csrc",),
         cache=cache_folder(os.environ),
         stable_abi=name == "stable",

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from opwright.errors import OpwrightError
 
 GOLDEN = Path(__file__).parent / "golden"
-OPTIONS = EmitOptions(package="declared")
-STABLE = EmitOptions(package="declared", stable_abi=True)
+OPTIONS = EmitOptions(package="declared", torch="2.13")
+STABLE = EmitOptions(package="declared", torch="2.13", stable_abi=True)
 INCLUDE = re.compile(r"^#include [<\"](.*)[>\"]", re.MULTILINE)
 
 

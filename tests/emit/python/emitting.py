@@ -22,4 +22,4 @@ DECLARATIONS = Path(__file__).parent / "declarations"
 def files_of(name: str) -> Mapping[str, str]:
     """Return the Python files of a declaration of this folder."""
     facts = facts_of(DECLARATIONS / f"{name}.py")
-    return emit_python(facts, EmitOptions(package=name, stable_abi=name in STABLE))
+    return emit_python(facts, EmitOptions(package=name, torch="2.13", stable_abi=name in STABLE))

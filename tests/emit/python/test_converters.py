@@ -16,5 +16,5 @@ def test_an_argument_may_be_called_like_the_result_of_the_node(tmp_path: Path) -
     facts = facts_of_text(
         tmp_path, "ops.declare('f(Tensor result, *, Tensor(a!) out) -> Tensor(a!)')\n"
     )
-    text = emit_converters(facts, {}, EmitOptions(package="declared"))
+    text = emit_converters(facts, {}, EmitOptions(package="declared", torch="2.13"))
     assert "    result_ = ge.f(result)\n    out = assigned(out, result_, result)\n" in text

@@ -14,6 +14,7 @@ import pytest
 from opwright.build.writer import write_tree
 from opwright.emit.all import emit_all
 from opwright.emit.options import EmitOptions
+from opwright.pairs import installed_minor
 from tests.emit.facts import facts_of
 from tests.emit.python.emitting import DECLARATIONS, STABLE
 
@@ -64,7 +65,12 @@ def name(request: pytest.FixtureRequest) -> str:
 def tree(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(f"tree_{name}")
     facts = facts_of(DECLARATIONS / f"{name}.py")
-    write_tree(folder, emit_all(facts, EmitOptions(package=name, stable_abi=name in STABLE)))
+    write_tree(
+        folder,
+        emit_all(
+            facts, EmitOptions(package=name, torch=installed_minor(), stable_abi=name in STABLE)
+        ),
+    )
     return folder
 
 
@@ -307,7 +313,12 @@ def test_gradients_of_what_writes_are_right_or_refused(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, *, is_stable: bool
 ) -> None:
     facts = facts_of(DECLARATIONS / "writes.py")
-    write_tree(tmp_path, emit_all(facts, EmitOptions(package="writes", stable_abi=is_stable)))
+    write_tree(
+        tmp_path,
+        emit_all(
+            facts, EmitOptions(package="writes", torch=installed_minor(), stable_abi=is_stable)
+        ),
+    )
     site = installed(tmp_path, tmp_path_factory, is_stable=is_stable)
     refusal = 'REFUSED = "the gradients of square_ cannot be computed"\n'
     lines = python(site, refusal + WRITES).splitlines()

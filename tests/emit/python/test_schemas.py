@@ -18,11 +18,12 @@ from opwright.derive.facts import OperatorFacts, SetFacts
 from opwright.emit.options import EmitOptions
 from opwright.emit.python.api import emit_api
 from opwright.emit.python.stubs import emit_ops_stub
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from opwright.declare.schema import Schema
 
-OPTIONS = EmitOptions(package="pack")
+OPTIONS = EmitOptions(package="pack", torch=installed_minor())
 # Types with defaults that they can have.
 TYPES = {
     "Tensor": (),

@@ -22,7 +22,7 @@ OPERATOR = '@ops.operator("f(Tensor x) -> Tensor")\n'
 def reference(folder: Path, text: str) -> str:
     """Return what is emitted, without header and imports."""
     facts = facts_of_text(folder, text)
-    return emit_reference(facts, extract(facts), EmitOptions(package="declared"))
+    return emit_reference(facts, extract(facts), EmitOptions(package="declared", torch="2.13"))
 
 
 def functions(text: str) -> dict[str, object]:

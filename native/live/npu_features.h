@@ -1,0 +1,30 @@
+// native/live/npu_features.h
+// What the C++ interface of some releases of torch_npu lacks. Each entry asks for the name itself, by overload
+// resolution: where torch_npu declares a function, it is better than the one here, which takes any arguments.
+#pragma once
+
+#include <op_plugin/utils/op_api_common_base.h>
+
+namespace opwright::live::npu::features {
+
+namespace absent {
+
+struct Any {
+  template <class Value>
+  Any(const Value&) {}  // NOLINT(google-explicit-constructor): the conversion is what makes the other one better
+};
+
+// Releases before the levels of determinism, such as 2.10.0.post4, have a switch.
+inline void ApplyDeterministicLevel(Any, Any, Any) { at_npu::native::SetDeterministic(/*isOpapi=*/true); }
+
+}  // namespace absent
+
+// Hands the user's choice of deterministic algorithms to CANN; to be called before phase 1 of an aclnn function.
+inline void apply_determinism() {
+  using namespace absent;          // NOLINT(google-build-using-namespace)
+  using namespace at_npu::native;  // NOLINT(google-build-using-namespace)
+  ApplyDeterministicLevel(static_cast<int64_t>(c10_npu::GetDeterministicLevel()),
+                          at::globalContext().deterministicAlgorithms(), true);
+}
+
+}  // namespace opwright::live::npu::features

@@ -1,0 +1,51 @@
+"""Which torch, torch_npu and Python belong together, and which torch is installed.
+
+A wheel of torch_npu is for one minor version of torch. `pairs.json` has the pairs that opwright
+runs; the set-up of a clone reads it as well, before anything is installed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+__all__ = ["Pair", "installed_minor", "minor_of", "read_pairs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A release of torch, the newest torch_npu for it, and the versions of Python with wheels."""
+
+    torch: str
+    torch_npu: str
+    pythons: tuple[str, ...]
+
+
+@cache
+def read_pairs() -> tuple[Pair, ...]:
+    """Return the pairs, the oldest first."""
+    table = json.loads(Path(__file__).with_name("pairs.json").read_text(encoding="utf-8"))
+    return tuple(
+        Pair(torch, entry["torch_npu"], tuple(entry["python"])) for torch, entry in table.items()
+    )
+
+
+def minor_of(release: str) -> str:
+    """Return major and minor version of a release.
+
+    >>> minor_of("2.13.0+cpu")
+    '2.13'
+    """
+    return ".".join(release.split(".")[:2])
+
+
+@cache
+def installed_minor() -> str:
+    """Return the minor version of the installed torch; without one, the newest that is known."""
+    try:
+        return minor_of(version("torch"))
+    except PackageNotFoundError:
+        return minor_of(read_pairs()[-1].torch)
