@@ -6,6 +6,7 @@
 #   make examples      everything in examples/ (VERB=test: their tests; EXAMPLES="training torchair": only these)
 #   make setup   only the set-up     make native   only the native libraries
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
+#   make matrix  build and test several pairs of torch and torch_npu, and write docs/versions.md (hours)
 #   make docs    the site, from docs/ and docstrings, into build/docs
 #   make lint | format | bench | clean
 #
@@ -28,6 +29,7 @@ TORCH ?= $(DEFAULT_TORCH)
 TORCH_NPU ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
+PYTEST_ARGS ?=
 
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
@@ -46,7 +48,7 @@ endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test quick setup native native-tests conformance docs lint format bench clean
+.PHONY: demo examples test quick setup native native-tests conformance matrix docs lint format bench clean
 .DEFAULT_GOAL := test
 
 ifneq ($(TREE),)
@@ -83,7 +85,7 @@ examples: setup
 # The linters and the libraries without torch are the same for every pair.
 test: setup $(if $(wildcard .sources),,lint) native-tests
 	@echo "[5/5] tests"
-	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # The inner loop: without what tests/slow.txt names, which is measured (--record-slow).
 quick: setup
@@ -131,6 +133,10 @@ native-tests: $(STAMPS)/python
 	}
 	build asan address,undefined
 	build tsan thread
+
+# PAIRS="2.10.0/3.11 2.14.0/3.13": only these.
+matrix:
+	@$(PYTHON) tools/matrix.py $(PAIRS)
 
 conformance: setup
 	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings
 
+from tests.by_version import expect, is_collected
 from tests.surroundings import settle
 
 if TYPE_CHECKING:
@@ -60,8 +61,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(known))
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the files that are about something that this pair does not have."""
+    return None if is_collected(collection_path) else True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the slow ones."""
+    """Mark what this pair cannot pass, and leave out the slow ones."""
+    expect(items)
     if not config.getoption("--quick"):
         return
     slow = set(SLOW.read_text(encoding="utf-8").splitlines())

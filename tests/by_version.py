@@ -1,0 +1,99 @@
+"""Tests that some pairs of torch and torch_npu cannot pass: tests/by_version.toml, applied.
+
+An entry names tests by path or by path::function, what decides about it, and the reason:
+
+    [[differs]]
+    tests = ["tests/twin/graphs/test_conditions.py"]
+    lacks = "torch_npu.npu._npugraph_conditional_nodes"
+    reason = "torch_npu has no conditional nodes"
+
+`lacks` is a module or `module:attribute` that is not there; `torch` and `python` are ranges of
+versions, for what can only be seen when it runs. A file that an entry with `lacks` names does not
+apply and
+is not collected. All other tests are expected to fail, so that one that passes is an error;
+`ends = true` is for what would end the process and is not run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+__all__ = ["Entry", "entries_here", "expect", "is_collected"]
+
+FILE = Path(__file__).with_name("by_version.toml")
+ROOT = FILE.parents[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Tests that differ, where they do, and why."""
+
+    tests: tuple[str, ...]
+    reason: str
+    lacks: str | None = None
+    torch: str | None = None
+    python: str | None = None
+    ends: bool = False
+
+    def applies(self) -> bool:
+        """Whether this environment is one of those that the entry is about."""
+        ranges = ((self.torch, version("torch")), (self.python, platform.python_version()))
+        fits = [
+            SpecifierSet(text).contains(found.partition("+")[0], prereleases=True)
+            for text, found in ranges
+            if text is not None
+        ]
+        return all(fits) and (self.lacks is None or not has(self.lacks))
+
+
+def has(name: str) -> bool:
+    """Tell whether there is a module, or an attribute of one, without running any code of torch."""
+    module, _, attribute = name.partition(":")
+    folder, *parts = module.split(".")
+    spec = importlib.util.find_spec(folder)
+    if spec is None or spec.origin is None:
+        return False
+    file = Path(spec.origin).parent.joinpath(*parts)
+    source = next(
+        (each for each in (file / "__init__.py", file.with_suffix(".py")) if each.is_file()), None
+    )
+    return source is not None and (not attribute or attribute in source.read_text(encoding="utf-8"))
+
+
+def read(file: Path = FILE) -> tuple[Entry, ...]:
+    """Return all entries."""
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    return tuple(
+        Entry(**{**each, "tests": tuple(each["tests"])}) for each in content.get("differs", ())
+    )
+
+
+@cache
+def entries_here() -> tuple[Entry, ...]:
+    """Return the entries about this environment."""
+    return tuple(entry for entry in read() if entry.applies())
+
+
+def is_collected(path: Path) -> bool:
+    """Tell whether a file's tests apply."""
+    name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
+    return not any(entry.lacks and name in entry.tests for entry in entries_here())
+
+
+def expect(items: list[pytest.Item]) -> None:
+    """Mark the tests that differ here."""
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        names = {item.nodeid, function, function.partition("::")[0]}
+        for entry in entries_here():
+            if names.intersection(entry.tests):
+                item.add_marker(pytest.mark.xfail(reason=entry.reason, run=not entry.ends))

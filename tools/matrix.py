@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Build and test opwright for several pairs, and write the page that says what passes.
+
+    matrix.py                       the pairs of the page, as far as their Python is on this machine
+    matrix.py 2.10.0/3.11 2.14.0/3.13
+    matrix.py --page-only           from the results that are there
+
+Each pair has its own tree (build/pairs), in which `make demo`, all tests and the examples run. The
+results stay there, so that the page can be written again and pairs can be added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ROOT = Path(__file__).resolve().parents[1]
+TREES = ROOT / "build" / "pairs"
+RESULTS = "matrix.json"
+DEFAULT = "2.13.0/3.11"
+# Those that users have: docs/versions.md says who.
+PAIRS = ("2.7.1/3.11", "2.9.0/3.11", "2.10.0/3.11", "2.10.0/3.12", DEFAULT, "2.14.0/3.13")
+STEPS = ("setup", "demo", "test", "examples")
+INTRODUCTION = """\
+# Versions
+
+Written by `make matrix`; do not edit. A wheel of torch_npu is for one minor version of torch, and
+so is a build of opwright. `make demo`, `make test` and `make setup` take `TORCH=2.10.0
+PYTHON=python3.12`; the pair then has a tree of its own below `build/pairs`, and the others stay as
+they are. In an environment that has torch and torch_npu, `pip install .` builds for those.
+"""
+
+
+@dataclass
+class Result:
+    """What one pair did."""
+
+    pair: str
+    torch_npu: str
+    steps: dict[str, bool] = field(default_factory=dict)
+    suites: dict[str, dict[str, int]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+
+def tree_of(pair: str) -> Path:
+    """Return the tree of a pair; the default one is built in the clone itself."""
+    torch, _, python = pair.partition("/")
+    return ROOT if pair == DEFAULT else TREES / f"torch-{torch}-python-{python}"
+
+
+def make(pair: str, goal: str, *variables: str) -> bool:
+    """Run a goal of the Makefile for a pair, with a log; return whether it succeeds."""
+    torch, _, python = pair.partition("/")
+    log = TREES / f"torch-{torch}-python-{python}.{goal}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = ["make", goal, f"TORCH={torch}", f"PYTHON=python{python}", *variables]
+    with log.open("w", encoding="utf-8") as stream:
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT, check=False
+        )
+    print(f"  {goal}: {'ok' if done.returncode == 0 else f'FAILED, see {log}'}", flush=True)
+    return done.returncode == 0
+
+
+def run_pair(pair: str) -> Result:
+    """Set a pair up and run everything for it."""
+    torch = pair.partition("/")[0]
+    table = json.loads((ROOT / "opwright" / "pairs.json").read_text(encoding="utf-8"))
+    result = Result(pair, table[torch]["torch_npu"])
+    report = tree_of(pair) / "build" / "tests.xml"
+    for step in STEPS:
+        variables = {"test": f"PYTEST_ARGS=--junitxml={report}", "examples": "VERB=test"}
+        given = [variables[step]] if step in variables else []
+        result.steps[step] = make(pair, step, *given)
+        if step == "setup" and not result.steps[step]:
+            break
+    if report.is_file():
+        result.suites, result.failures = read_report(report)
+    return result
+
+
+def read_report(file: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """Return the counts of each suite, and the tests that failed."""
+    suites: dict[str, Counter[str]] = {}
+    failures = []
+    for case in ET.parse(file).getroot().iter("testcase"):  # noqa: S314 - pytest wrote it
+        module = case.attrib["classname"].split(".")
+        suite = module[1] if len(module) > 2 else "others"  # noqa: PLR2004 - tests.<suite>.<module>
+        outcome = "passed"
+        if case.find("failure") is not None or case.find("error") is not None:
+            outcome = "failed"
+            failures.append(f"{'.'.join(module)}::{case.attrib['name']}")
+        elif (skipped := case.find("skipped")) is not None:
+            outcome = "differs" if skipped.get("type") == "pytest.xfail" else "skipped"
+        suites.setdefault(suite, Counter())[outcome] += 1
+    return {name: dict(counts) for name, counts in sorted(suites.items())}, sorted(failures)
+
+
+def stored_results() -> list[Result]:
+    """Return what was stored for all pairs, the oldest torch first."""
+    files = [*TREES.glob(f"*/{RESULTS}"), ROOT / "build" / RESULTS]
+    found = [Result(**json.loads(file.read_text("utf-8"))) for file in files if file.is_file()]
+    return sorted(
+        found, key=lambda result: [int(n) for n in result.pair.replace("/", ".").split(".")]
+    )
+
+
+def page(results: list[Result]) -> str:
+    """Return the text of docs/versions.md."""
+    lines = [INTRODUCTION, "| torch, torch_npu | Python | " + " | ".join(STEPS) + " | tests |"]
+    lines.append("|---|---|" + "---|" * len(STEPS) + "--:|")
+    for result in results:
+        torch, _, python = result.pair.partition("/")
+        steps = ["yes" if result.steps.get(step) else "no" for step in STEPS]
+        lines.append(
+            f"| {torch}, {result.torch_npu} | {python} | {' | '.join(steps)} | {share(totals(result))} |"
+        )
+    lines += ["", "## Tests by suite", "", "Passed of those that apply; skipped ones do not.", ""]
+    names = sorted({name for result in results for name in result.suites})
+    lines.append("| suite | " + " | ".join(result.pair for result in results) + " |")
+    lines.append("|---|" + "--:|" * len(results))
+    for name in names:
+        cells = [share(Counter(result.suites.get(name, {}))) for result in results]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", "## What does not pass, and why", ""]
+    lines += [f"* {text}" for text in reasons()] or ["Nothing is known."]
+    unexplained = [(result.pair, name) for result in results for name in result.failures]
+    if unexplained:
+        lines += ["", "Without a reason yet:", ""]
+        lines += [f"* {pair}: `{name}`" for pair, name in unexplained]
+    return "\n".join(lines) + "\n"
+
+
+def totals(result: Result) -> Counter[str]:
+    """Return the counts of all suites together."""
+    return sum((Counter(counts) for counts in result.suites.values()), Counter())
+
+
+def share(counts: Counter[str]) -> str:
+    """Show the tests that passed of those that apply."""
+    apply = counts["passed"] + counts["failed"] + counts["differs"]
+    return f"{counts['passed']} of {apply}, {counts['passed'] / apply:.1%}" if apply else ""
+
+
+def reasons() -> list[str]:
+    """Return the reasons of tests/by_version.toml, with where they hold."""
+    content = tomllib.loads((ROOT / "tests" / "by_version.toml").read_text(encoding="utf-8"))
+    texts = []
+    for entry in content.get("differs", ()):
+        where = [f"{key} {entry[key]}" for key in ("torch", "python") if key in entry]
+        where += [f"without `{entry['lacks']}`"] if "lacks" in entry else []
+        names = ", ".join(f"`{name}`" for name in entry["tests"])
+        texts.append(f"{', '.join(where)}: {entry['reason']} ({names})")
+    return texts
+
+
+def main() -> int:
+    """Run the pairs, store what they did and write the page; 1 if a step fails."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("pairs", nargs="*", metavar="TORCH/PYTHON")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "versions.md")
+    parser.add_argument("--page-only", action="store_true")
+    options = parser.parse_args()
+    failed = False
+    for pair in () if options.page_only else options.pairs or PAIRS:
+        if shutil.which(f"python{pair.partition('/')[2]}", path=os.environ["PATH"]) is None:
+            print(f"{pair}: left out, there is no python{pair.partition('/')[2]} on the PATH")
+            continue
+        print(pair, flush=True)
+        result = run_pair(pair)
+        failed |= not all(result.steps.get(step) for step in STEPS)
+        target = (ROOT / "build" if pair == DEFAULT else tree_of(pair)) / RESULTS
+        target.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
+    options.page.write_text(page(stored_results()), encoding="utf-8")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
