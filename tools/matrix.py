@@ -109,9 +109,12 @@ def stored_results() -> list[Result]:
     """Return what was stored for all pairs, the oldest torch first."""
     files = [*TREES.glob(f"*/{RESULTS}"), ROOT / "build" / RESULTS]
     found = [Result(**json.loads(file.read_text("utf-8"))) for file in files if file.is_file()]
-    return sorted(
-        found, key=lambda result: [int(n) for n in result.pair.replace("/", ".").split(".")]
-    )
+    return sorted(found, key=lambda result: numbers(result.pair))
+
+
+def numbers(pair: str) -> list[int]:
+    """Return the numbers of a pair, which order pairs."""
+    return [int(number) for number in pair.replace("/", ".").split(".")]
 
 
 def page(results: list[Result]) -> str:
@@ -121,9 +124,8 @@ def page(results: list[Result]) -> str:
     for result in results:
         torch, _, python = result.pair.partition("/")
         steps = ["yes" if result.steps.get(step) else "no" for step in STEPS]
-        lines.append(
-            f"| {torch}, {result.torch_npu} | {python} | {' | '.join(steps)} | {share(totals(result))} |"
-        )
+        cells = [f"{torch}, {result.torch_npu}", python, *steps, share(totals(result))]
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "## Tests by suite", "", "Passed of those that apply; skipped ones do not.", ""]
     names = sorted({name for result in results for name in result.suites})
     lines.append("| suite | " + " | ".join(result.pair for result in results) + " |")

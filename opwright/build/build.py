@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from opwright import __version__
 from opwright.build.cache import cache_folder, prune
 from opwright.build.compile import Builder, compile_units, link
-from opwright.build.errors import WheelError
+from opwright.build.errors import StableAbiError, WheelError
 from opwright.build.inside import refuse_link
 from opwright.build.message import CompilerFailure, describe
 from opwright.build.plugin import check_alone, plugin_files
@@ -100,6 +100,24 @@ def default_out(project: Project) -> Path:
     return out
 
 
+def require_stable_abi(toolchain: Toolchain) -> None:
+    """Raise if the stable ABI of the installed torch lacks what emitted code calls.
+
+    Raises
+    ------
+    StableAbiError
+        OPW-B017.
+    """
+    shim = toolchain.torch / "include" / "torch" / "csrc" / "stable" / "c" / "shim.h"
+    called = "torch_stream_native_handle"
+    if not shim.is_file() or called not in shim.read_text(encoding="utf-8"):
+        raise StableAbiError(
+            where="stable-abi",
+            got=f"torch {toolchain.torch_version}, whose stable ABI has no {called}",
+            fix="build with a later torch, or without --stable-abi",
+        )
+
+
 def build_wheel(request: Request, progress: Progress) -> Built:
     """Build a project's wheel.
 
@@ -112,6 +130,8 @@ def build_wheel(request: Request, progress: Progress) -> Built:
     project = request.project
     with progress.step("toolchain", "") as detail:
         toolchain = find_toolchain(os.environ, project.options.torch)
+        if project.options.stable_abi:
+            require_stable_abi(toolchain)
         detail.text = f"{toolchain.compiler_version}, torch {toolchain.torch_version}"
     sources = generate(project, progress)
     builder = Builder(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from opwright.build.errors import StableAbiError
+from opwright.command_line.options import ForTorch  # noqa: TC001 - Typer reads it
 from opwright.command_line.output import Json, print_json
 
 __all__ = ["build"]
@@ -31,6 +32,7 @@ def build(
             show_default=False,
         ),
     ] = None,
+    torch: ForTorch = None,
     plugin: Annotated[
         bool, typer.Option("--plugin", help="No compiler: a Python package that opwright loads.")
     ] = False,
@@ -53,9 +55,9 @@ def build(
 
     from opwright.build.build import Request, build_plugin, build_wheel, default_out  # noqa: PLC0415
     from opwright.build.progress import Progress  # noqa: PLC0415
-    from opwright.project.config import read_project  # noqa: PLC0415
+    from opwright.project.config import for_torch, read_project  # noqa: PLC0415
 
-    project = read_project(folder)
+    project = for_torch(read_project(folder), torch)
     if stable_abi is not None:
         if plugin and stable_abi:
             raise StableAbiError(

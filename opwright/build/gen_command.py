@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from opwright.command_line.options import ForTorch  # noqa: TC001 - Typer reads it
 from opwright.command_line.output import Json, print_json
 from opwright.command_line.waiting import waiting
 
@@ -21,6 +22,7 @@ __all__ = ["gen"]
 def gen(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")] = Path(),
     *,
+    torch: ForTorch = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit code 1 if anything would change.")
     ] = False,
@@ -33,9 +35,9 @@ def gen(
     """
     from opwright.build.sources import read_sources  # noqa: PLC0415 - reads torchgen; --help does not
     from opwright.build.writer import compare_tree, write_tree  # noqa: PLC0415
-    from opwright.project.config import read_project  # noqa: PLC0415
+    from opwright.project.config import for_torch, read_project  # noqa: PLC0415
 
-    project = read_project(folder)
+    project = for_torch(read_project(folder), torch)
     act = compare_tree if check else write_tree
     with waiting("deriving"):
         sources = read_sources(project, project.options)

@@ -18,7 +18,7 @@ import sys
 import tomllib
 import traceback
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from opwright.declare.operator_set import OperatorSet
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GENERATED",
     "Project",
+    "for_torch",
     "is_project",
     "load_operators",
     "operator_sets",
@@ -179,10 +180,21 @@ def check_section(section: Mapping[str, object], *, where: str) -> None:
             got=fault.got,
             fix=fault.fix or "use a letter, then letters, digits and _",
         )
+    require_minor(torch, where=f"{where}, torch")
+
+
+def require_minor(torch: str, *, where: str) -> None:
+    """Raise unless a text is a minor version of torch."""
     if not TORCH.fullmatch(torch):
-        raise ConfigError(
-            where=f"{where}, torch", got=repr(torch), fix='give a minor version: "2.13"'
-        )
+        raise ConfigError(where=where, got=repr(torch), fix='give a minor version: "2.13"')
+
+
+def for_torch(project: Project, torch: str | None) -> Project:
+    """Return a project whose sources are for another minor version of torch, if one is given."""
+    if torch is None:
+        return project
+    require_minor(torch, where="--torch")
+    return replace(project, options=replace(project.options, torch=torch))
 
 
 def load_operators(project: Project) -> OperatorSet:

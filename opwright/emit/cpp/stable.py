@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from opwright.declare.schema import Argument, ValueType
     from opwright.derive.facts import OperatorFacts, SetFacts
 
-__all__ = ["StableLimit", "emit_stable", "stable_limits"]
+__all__ = ["SINCE", "StableLimit", "emit_stable", "stable_limits"]
 
-VERSION = "0x020d000000000000"  # the first with torch_stream_native_handle: 2.13
+# The first torch with torch_stream_native_handle: for requirements, and as headers write it.
+SINCE = "2.13"
+VERSION = "0x020d000000000000"
 SINGLE = {
     Base.TENSOR: "Tensor",
     Base.INT: "int64_t",
@@ -161,7 +163,7 @@ def unit(facts: SetFacts, kernels: Sequence[StableKernel], namespace: str) -> st
     """Return operators.cpp."""
     lines = [
         "// operators.cpp: schemas and NPU kernels on libtorch's stable ABI.",
-        f"#define TORCH_TARGET_VERSION {VERSION}  // 2.13",
+        f"#define TORCH_TARGET_VERSION {VERSION}  // {SINCE}",
         "#include <torch/csrc/stable/library.h>",
     ]
     if kernels:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from opwright.emit.cpp.stable import SINCE
 from opwright.emit.header import FORMAT, with_header
 from opwright.emit.python.names import public_names
 from opwright.emit.python.text import lines, literal
@@ -30,11 +31,7 @@ def requirement(package: str, given: str | None, options: EmitOptions) -> str:
     C++ of torch is compatible within a minor version; the stable ABI is compatible with later ones.
     """
     major, minor = options.torch.split(".")
-    default = (
-        f">={options.torch}"
-        if options.stable_abi
-        else f">={options.torch},<{major}.{int(minor) + 1}"
-    )
+    default = f">={SINCE}" if options.stable_abi else f">={options.torch},<{major}.{int(minor) + 1}"
     return package + (given or default).replace(" ", "")
 
 

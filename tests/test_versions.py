@@ -1,0 +1,80 @@
+"""Pairs of torch and torch_npu: what decides about a test, and the page of the matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opwright.pairs import installed_minor, minor_of, read_pairs
+from tests import by_version
+from tools import matrix
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REPORT = """\
+<testsuites><testsuite>
+<testcase classname="tests.live.test_a" name="test_1"/>
+<testcase classname="tests.live.test_a" name="test_two"><failure message="no"/></testcase>
+<testcase classname="tests.live.test_a" name="test_3"><skipped type="pytest.xfail"/></testcase>
+<testcase classname="tests.twin.ops.test_b" name="test_4"><skipped type="pytest.skip"/></testcase>
+<testcase classname="tests.test_c" name="test_5"/>
+</testsuite></testsuites>
+"""
+
+
+def test_the_installed_torch_is_one_of_the_pairs() -> None:
+    assert installed_minor() in {minor_of(pair.torch) for pair in read_pairs()}
+
+
+def test_every_pair_of_the_matrix_is_a_pair() -> None:
+    known = {f"{pair.torch}/{python}" for pair in read_pairs() for python in pair.pythons}
+    assert known.issuperset(matrix.PAIRS)
+
+
+def test_every_entry_names_tests_that_exist() -> None:
+    for entry in by_version.read():
+        for name in entry.tests:
+            path, _, function = name.partition("::")
+            file = by_version.ROOT / path
+            assert file.is_file(), name
+            assert f"def {function.partition('[')[0]}" in file.read_text(encoding="utf-8"), name
+
+
+def test_features_are_found_without_an_import() -> None:
+    assert by_version.has("json.decoder:JSONDecoder")
+    assert not by_version.has("json.decoder:Absent")
+    assert not by_version.has("json.absent")
+    assert not by_version.has("absent_package.module")
+
+
+def test_an_entry_is_about_ranges_of_versions_and_features() -> None:
+    def entry(**fields: str) -> by_version.Entry:
+        return by_version.Entry(tests=("t",), reason="r", **fields)  # type: ignore[arg-type]  # a table of fields
+
+    assert entry(torch=">=2.7").applies()
+    assert not entry(torch="<2.7").applies()
+    assert entry(python=">=3.10", lacks="json.absent").applies()
+    assert not entry(lacks="json.decoder").applies()
+
+
+def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
+    file = tmp_path / "tests.xml"
+    file.write_text(REPORT, encoding="utf-8")
+    suites, failures = matrix.read_report(file)
+    assert suites == {
+        "live": {"passed": 1, "failed": 1, "differs": 1},
+        "others": {"passed": 1},
+        "twin": {"skipped": 1},
+    }
+    assert failures == ["tests.live.test_a::test_two"]
+
+
+def test_the_page_shows_pairs_suites_and_failures() -> None:
+    steps = dict.fromkeys(matrix.STEPS, True)
+    result = matrix.Result("2.10.0/3.11", "2.10.0.post7", steps)
+    result.suites = {"live": {"passed": 199, "failed": 1, "skipped": 7}}
+    result.failures = ["tests.live.test_a::test_two"]
+    text = matrix.page([result])
+    assert "| 2.10.0, 2.10.0.post7 | 3.11 | yes | yes | yes | yes | 199 of 200, 99.5% |\n" in text
+    assert "| live | 199 of 200, 99.5% |\n" in text
+    assert "* 2.10.0/3.11: `tests.live.test_a::test_two`\n" in text
