@@ -58,6 +58,12 @@ def test_references_stand_on_torch_alone() -> None:
     assert found == {"reference"}
 
 
+def test_the_room_of_private_names_stands_on_torch_alone() -> None:
+    """Whoever looks for what a release of torch changed reads nothing else."""
+    found = {name for file in (PACKAGE / "internals").rglob("*.py") for name in imports_of(file)}
+    assert found == set()
+
+
 def test_nothing_builds_on_the_outer_ring() -> None:
     found = {
         (str(file.relative_to(PACKAGE)), name)

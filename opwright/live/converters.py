@@ -16,6 +16,7 @@ from opwright.emit.python.converter_checks import check_converters
 from opwright.emit.python.converters import authored, emit_converters
 from opwright.emit.python.ge import emit_ge
 from opwright.emit.python.prototypes import graph_operators
+from opwright.internals.modules import GE_CONVERTER
 from opwright.live import arrival, dispatcher
 from opwright.pairs import installed_minor
 
@@ -28,31 +29,28 @@ if TYPE_CHECKING:
 __all__ = ["register_converters"]
 
 TORCHAIR = "torch_npu.dynamo.torchair"
-# Where TorchAir keeps the converter of an operator (torch_npu 2.13.0, fx2ge_converter.py).
-PLACE = "_ge_converter"
 
 
 class Converters:
     """The converters of a set; `remove` takes them from TorchAir."""
 
     def __init__(self, operators: list[Any]) -> None:
-        self.kept = [(operator, getattr(operator, PLACE, None)) for operator in operators]
+        self.kept = [(operator, getattr(operator, GE_CONVERTER, None)) for operator in operators]
 
     def remove(self) -> None:
         """Remove the converters, unless others took their place; a second call does nothing."""
         while self.kept:
             operator, converter = self.kept.pop()
-            if converter is not None and getattr(operator, PLACE, None) is converter:
-                delattr(operator, PLACE)
+            if converter is not None and getattr(operator, GE_CONVERTER, None) is converter:
+                delattr(operator, GE_CONVERTER)
                 supported_samples().pop(operator, None)
 
 
 def supported_samples() -> dict[Any, Any]:
     """Return TorchAir's table of the samples that converters support."""
-    from torchair._ge_concrete_graph import fx2ge_converter  # noqa: PLC0415 - TorchAir is imported by now
+    from opwright.internals.converters import declared_supported_converters  # noqa: PLC0415 - TorchAir is imported by now
 
-    found: dict[Any, Any] = fx2ge_converter._DECLARED_SUPPORTED_CONVERTERS  # noqa: SLF001 - it has no public name
-    return found
+    return declared_supported_converters
 
 
 def register_converters(facts: SetFacts, registrations: Registrations) -> None:

@@ -1,5 +1,4 @@
-"""torch's private names that the live tier needs: what a new version of torch may change."""
-# ruff: noqa: SLF001 - that is what the file is for
+"""What the live tier asks of torch that has no public name: what a new version may change."""
 
 from __future__ import annotations
 
@@ -8,11 +7,24 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
-from torch._library.simple_registry import singleton as fake_registry
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx import node as fx_node
-from torch.fx import operator_schemas
+
+from opwright.internals import functionalization, functorch, jit, library, modules
+from opwright.internals.dispatcher import (
+    AutoDispatchBelowAutograd,
+    DispatchKey,
+    DispatchKeySet,
+    ExcludeDispatchKeyGuard,
+    ForceDispatchKeyGuard,
+    dispatch_find_schema_or_throw,
+    dispatch_get_all_op_names,
+    dispatch_has_kernel_for_dispatch_key,
+    dispatch_key_for_device,
+    dispatch_tls_local_exclude_set,
+    dispatch_tls_local_include_set,
+    get_kernel,
+    op_dk,
+)
+from opwright.internals.fake_tensors import FakeTensorMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +73,7 @@ def packet(namespace: str, name: str) -> Any:  # noqa: ANN401 - torch.ops has no
 def names_in(namespace: str) -> list[str]:
     """Return the operators of a namespace, with it; not what has kernels and no definition."""
     prefix = f"{namespace}::"
-    names = torch._C._dispatch_get_all_op_names()
+    names = dispatch_get_all_op_names()
     return [name for name in names if name.startswith(prefix) and is_defined(name)]
 
 
@@ -69,7 +81,7 @@ def is_defined(name: str) -> bool:
     """Tell whether an operator has a schema; kernels alone may be registered as well."""
     base, _, variant = name.partition(".")
     try:
-        torch._C._dispatch_find_schema_or_throw(base, variant)
+        dispatch_find_schema_or_throw(base, variant)
     except RuntimeError:
         return False
     return True
@@ -77,47 +89,47 @@ def is_defined(name: str) -> bool:
 
 def has_kernel(operator: Any, key: str) -> bool:  # noqa: ANN401 - torch.ops has no types
     """Tell whether an operator has a kernel of a dispatch key."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), key)
+    return dispatch_has_kernel_for_dispatch_key(operator.name(), key)
 
 
 def has_fake(namespace: str, name: str) -> bool:
     """Tell whether an operator has a kernel for fake tensors that torch.library registered."""
-    entry = fake_registry._data.get(f"{namespace}::{name}")
-    return entry is not None and bool(entry.fake_impl.kernels)
+    entry = library.fake_entries.get(f"{namespace}::{name}")
+    return entry is not None and entry.fake_impl.kernel is not None
 
 
 def below_autograd() -> AbstractContextManager[None]:
     """Skip autograd in calls of operators."""
-    return torch._C._AutoDispatchBelowAutograd()
+    return AutoDispatchBelowAutograd()
 
 
 def with_autograd() -> AbstractContextManager[None]:
     """Let autograd record again in a kernel, where it is over."""
-    keys = torch._C.DispatchKey
-    recorders = torch._C.DispatchKeySet(keys.AutogradFunctionality)
+    keys = DispatchKey
+    recorders = DispatchKeySet(keys.AutogradFunctionality)
     for key in (keys.AutogradOther, keys.AutogradNestedTensor, keys.ADInplaceOrView):
-        recorders |= torch._C.DispatchKeySet(key)
-    return torch._C._ForceDispatchKeyGuard(
-        torch._C._dispatch_tls_local_include_set(),
-        torch._C._dispatch_tls_local_exclude_set() - recorders,
+        recorders |= DispatchKeySet(key)
+    return ForceDispatchKeyGuard(
+        dispatch_tls_local_include_set(),
+        dispatch_tls_local_exclude_set() - recorders,
     )
 
 
 def below_key(name: str) -> AbstractContextManager[None]:
     """Skip one dispatch key in calls of operators."""
-    key = getattr(torch._C.DispatchKey, name)
-    return torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key))
+    key = getattr(DispatchKey, name)
+    return ExcludeDispatchKeyGuard(DispatchKeySet(key))
 
 
 def key_of(device: torch.device) -> str:
     """Return the dispatch key of a device's kernels."""
-    key: str = torch._C._dispatch_key_for_device(device.type)
+    key: str = dispatch_key_for_device(device.type)
     return key
 
 
 def call_at(operator: Any, key: str, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - torch.ops has no types
     """Call the kernel of a dispatch key."""
-    return operator._op_dk(getattr(torch._C.DispatchKey, key), *args, **kwargs)
+    return op_dk(operator)(getattr(DispatchKey, key), *args, **kwargs)
 
 
 # Functionalization: a tensor that stands for a value and what was written into it.
@@ -125,25 +137,25 @@ def call_at(operator: Any, key: str, *args: object, **kwargs: object) -> Any:  #
 
 def is_functional(value: torch.Tensor) -> bool:
     """Tell whether functionalization wrapped a tensor."""
-    return torch._is_functional_tensor(value)
+    return functionalization.is_functional_tensor(value)
 
 
 def from_functional(value: torch.Tensor) -> torch.Tensor:
     """Return the value of a wrapped tensor, with all that was written."""
-    torch._functionalize_sync(value)
-    return torch._from_functional_tensor(value)
+    functionalization.functionalize_sync(value)
+    return functionalization.from_functional_tensor(value)
 
 
 def to_functional(value: torch.Tensor) -> torch.Tensor:
     """Wrap a tensor."""
-    return torch._to_functional_tensor(value)
+    return functionalization.to_functional_tensor(value)
 
 
 def replace_functional(wrapped: torch.Tensor, value: torch.Tensor) -> None:
     """Say that a tensor was overwritten with a value."""
-    torch._functionalize_replace(wrapped, value)
-    torch._functionalize_commit_update(wrapped)
-    torch._functionalize_sync(wrapped)
+    functionalization.functionalize_replace(wrapped, value)
+    functionalization.functionalize_commit_update(wrapped)
+    functionalization.functionalize_sync(wrapped)
 
 
 # torch.func's transformations: one interpreter for each, the innermost first.
@@ -151,13 +163,12 @@ def replace_functional(wrapped: torch.Tensor, value: torch.Tensor) -> None:
 
 def is_transformed() -> bool:
     """Tell whether a transformation of torch.func runs."""
-    return torch._C._functorch.peek_interpreter_stack() is not None
+    return functorch.peek_interpreter_stack() is not None
 
 
 @contextmanager
 def one_transformation() -> Iterator[None]:
     """Let autograd record a call at the transformation that runs; the others have their turn."""
-    functorch: Any = torch._C._functorch
     before = functorch.get_single_level_autograd_function_allowed()
     functorch.set_single_level_autograd_function_allowed(True)
     try:
@@ -168,17 +179,17 @@ def one_transformation() -> Iterator[None]:
 
 def outer_interpreter() -> Any:  # noqa: ANN401 - functorch's own class
     """Return the innermost transformation, whose lower() continues with the next one."""
-    return retrieve_current_functorch_interpreter()
+    return functorch.retrieve_current_functorch_interpreter()
 
 
 def without_batch_axis(value: torch.Tensor, level: int) -> tuple[torch.Tensor, int | None]:
     """Return the tensor with its batch as an ordinary axis, and which one that is."""
-    return torch._C._functorch._unwrap_batched(value, level)
+    return functorch.unwrap_batched(value, level)
 
 
 def add_batch_axis(value: torch.Tensor, axis: int, level: int) -> torch.Tensor:
     """Make an axis the batch."""
-    return torch._C._functorch._add_batch_dim(value, axis, level)
+    return functorch.add_batch_dim(value, axis, level)
 
 
 # The dispatcher calls a kernel through a pointer that it read without a lock. Each load
@@ -193,9 +204,13 @@ kept_kernels: list[object] = []
 
 
 def keep_kernel(namespace: str, name: str, key: str) -> None:
-    """Keep a kernel for good: another thread may be in it when it is replaced or removed."""
-    operator = f"{namespace}::{name}"
-    kept_kernels.append(torch.library.get_kernel(operator, RUNTIME_KEYS.get(key, key)))
+    """Keep a kernel for good: another thread may be in it when it is replaced or removed.
+
+    A torch that lets nobody hold a kernel frees it then: there no other thread may call it.
+    """
+    if get_kernel is not None:
+        operator = f"{namespace}::{name}"
+        kept_kernels.append(get_kernel(operator, RUNTIME_KEYS.get(key, key)))
 
 
 # Graphs.
@@ -209,7 +224,7 @@ class SideEffect:
 
     def remove(self) -> None:
         """Let compilers drop such calls again; a second call does nothing."""
-        fx_node._side_effectful_functions.discard(self.operator)
+        library.side_effectful_functions.discard(self.operator)
 
 
 # What torch remembers about operators beside the dispatcher.
@@ -224,10 +239,10 @@ def forget(namespace: str, names: Iterable[str], *, remove_namespace: bool) -> N
     """Remove what torch keeps of operators that are gone."""
     for name in names:
         whole = f"{namespace}::{name}"
-        fake_registry._data.pop(whole, None)
-        torch.library._defs.discard(whole)
+        library.fake_entries.pop(whole, None)
+        library.definitions.discard(whole)
         packet_name, _, variant = whole.partition(".")
-        operator_schemas._SCHEMA_TO_SIGNATURE_CACHE.pop((packet_name, variant), None)
+        library.schema_signatures.pop((packet_name, variant), None)
     if remove_namespace and namespace_exists(namespace):
         delattr(torch.ops, namespace)
 
@@ -239,7 +254,7 @@ def forget_builtins(operators: Iterable[str]) -> None:
     of one, be it a list, would be taken for that operator.
     """
     names = {name.partition(".")[0] for name in operators}
-    table: dict[int, str] = torch.jit._builtins._builtin_table or {}
+    table = library.builtin_table()
     gone = [key for key, name in table.items() if name in names and not has_overloads(name)]
     for key in gone:
         del table[key]
@@ -247,12 +262,12 @@ def forget_builtins(operators: Iterable[str]) -> None:
 
 def has_overloads(packet: str) -> bool:
     """Tell whether operators of a name exist."""
-    return bool(torch._C._jit_get_schemas_for_operator(packet))
+    return bool(jit.jit_get_schemas_for_operator(packet))
 
 
 def clear_caches() -> None:
     """Make torch compute anew what depends on operators that changed."""
     FakeTensorMode.cache_clear()
-    dynamo = sys.modules.get("torch._dynamo")
+    dynamo = sys.modules.get(modules.DYNAMO)
     if dynamo is not None:
         dynamo.reset()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from opwright.internals.library import destroy, impl, op_defs, register_fake
 from opwright.live import dispatcher
 from opwright.live.errors import RegistrationError
 from opwright.shipped.graphs import register_graph_form
@@ -88,12 +89,12 @@ class Registrations:
         with warnings.catch_warnings():
             if self.is_over:
                 warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
-            self.library.impl(name, function, key, allow_override=self.is_over)
+            impl(self.library, name, function, key, allow_override=self.is_over)
         dispatcher.keep_kernel(self.namespace, name, key)
 
     def fake(self, name: str, function: Callable[..., object]) -> None:
         """Register what runs for meta and fake tensors."""
-        self.library._register_fake(name, function)  # noqa: SLF001 - torch.library.register_fake needs a global registry
+        register_fake(self.library, name, function)
         dispatcher.keep_kernel(self.namespace, name, "Meta")
 
     def keep(self, handle: Removable) -> None:
@@ -144,9 +145,6 @@ def new_library(namespace: str) -> Any:  # noqa: ANN401 - torch.library has no t
 
 def end_library(library: Any) -> None:  # noqa: ANN401 - torch.library has no types
     """Undo what was registered with a library."""
-    operators = tuple(library._op_defs)  # noqa: SLF001 - as below
-    library._destroy()  # noqa: SLF001 - a Library has no public end
+    operators = op_defs(library)
+    destroy(library)
     dispatcher.forget_builtins(operators)
-    # What runs when the object itself goes must not touch operators of the same names by then.
-    library._op_defs.clear()  # noqa: SLF001
-    library._op_impls.clear()  # noqa: SLF001

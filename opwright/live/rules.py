@@ -28,6 +28,7 @@ from opwright.declare.rules import (
 from opwright.declare.words import dtype_texts, sentence, texts_of_check
 from opwright.derive.conditions import COMPARISONS
 from opwright.derive.evaluate import evaluate, evaluate_size
+from opwright.internals.fake_tensors import check_value
 from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
 
@@ -200,8 +201,7 @@ class Rules:
 
 def require(condition: Any, message: Callable[[], str]) -> None:  # noqa: ANN401 - a bool or SymBool
     """Raise ValueError unless a condition holds; one on symbolic sizes is kept with the graph."""
-    check: Callable[[Any, Callable[[], str]], None] = torch._check_value  # noqa: SLF001 - documented for Meta functions
-    check(condition, message)
+    check_value(condition, message)
 
 
 def c_name(dtype: torch.dtype) -> str:

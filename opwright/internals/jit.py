@@ -1,0 +1,27 @@
+"""TorchScript's graphs and types: torch.jit makes them of Python's source only."""
+# ruff: noqa: SLF001 - that is what the package is for
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import torch
+
+__all__ = [
+    "Graph",
+    "JitType",
+    "create_function_from_graph",
+    "get_graph_executor_optimize",
+    "jit_get_schemas_for_operator",
+    "parse_schema",
+]
+
+Graph = torch._C.Graph
+JitType: TypeAlias = "torch._C.JitType"  # in torch's stubs alone
+create_function_from_graph = torch._C._create_function_from_graph
+# Sets what it is called after, and returns what was set.
+get_graph_executor_optimize = torch._C._get_graph_executor_optimize
+
+# Schemas: all overloads of a name, and the schema of a text.
+jit_get_schemas_for_operator = torch._C._jit_get_schemas_for_operator
+parse_schema = torch._C.parse_schema

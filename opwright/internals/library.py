@@ -1,0 +1,93 @@
+"""Registrations in Python: torch.library undoes none, and forgets nothing."""
+# ruff: noqa: SLF001, ANN401 - that is what the package is for; torch.library has no types
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._library.simple_registry import singleton as fake_registry
+from torch._library.utils import can_generate_trivial_fake_impl  # who needs no Meta function
+from torch.fx import node, operator_schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "builtin_table",
+    "can_generate_trivial_fake_impl",
+    "definitions",
+    "destroy",
+    "fake_entries",
+    "impl",
+    "op_defs",
+    "register_fake",
+    "schema_signatures",
+    "side_effectful_functions",
+]
+
+# What torch keeps beside the dispatcher of operators that are gone: Meta functions by name,
+fake_entries: dict[str, Any] = fake_registry._data
+# names of torch.library.define,
+definitions: set[str] = torch.library._defs
+# torch.fx.has_side_effect,
+side_effectful_functions: set[Any] = node._side_effectful_functions
+# signatures by which torch.fx binds arguments,
+schema_signatures: dict[tuple[str, str], Any] = operator_schemas._SCHEMA_TO_SIGNATURE_CACHE
+
+
+# and TorchScript's table, which is made at the first use.
+def builtin_table() -> dict[int, str]:
+    """Return what TorchScript knows functions of torch.ops by: id() -> operator."""
+    return torch.jit._builtins._builtin_table or {}
+
+
+# A Library ends with the last reference to it: somebody else's is one as well.
+def destroy(library: Any) -> None:
+    """Undo what was registered with a Library."""
+    library._destroy()
+    # What runs when the object itself goes must not touch operators of the same names by then.
+    library._op_defs.clear()
+    library._op_impls.clear()
+
+
+def op_defs(library: Any) -> tuple[str, ...]:
+    """Return the operators that a Library defined."""
+    return tuple(library._op_defs)
+
+
+def takes(method: Callable[..., object], parameter: str) -> bool:
+    """Tell whether a function has a parameter."""
+    return parameter in inspect.signature(method).parameters
+
+
+# A kernel over another one is asked for where a Library can be asked (since torch 2.8). Before, it
+# refuses one for a key that it has a note of, and so the note goes.
+IMPL_TAKES_OVERRIDE = takes(torch.library.Library.impl, "allow_override")
+
+
+def impl(
+    library: Any, name: str, function: Callable[..., object], key: str, *, allow_override: bool
+) -> None:
+    """Register a kernel, over another one if that is allowed."""
+    if IMPL_TAKES_OVERRIDE:
+        library.impl(name, function, key, allow_override=allow_override)
+        return
+    if allow_override:
+        torch.library._impls.discard(f"{library.ns}/{name}/{key}")
+    library.impl(name, function, key)
+
+
+# torch.library.register_fake wants an operator with a namespace of a global registry, and keeps the
+# registration in a Library of its own. Overriding is a parameter since torch 2.8, and its default
+# since 2.13.
+FAKE_TAKES_OVERRIDE = takes(torch.library.Library._register_fake, "allow_override")
+
+
+def register_fake(library: Any, name: str, function: Callable[..., object]) -> None:
+    """Register what runs for meta and fake tensors, over what is registered."""
+    if FAKE_TAKES_OVERRIDE:
+        library._register_fake(name, function, allow_override=True)
+        return
+    library._register_fake(name, function)

@@ -1,0 +1,7 @@
+"""The tolerances of torch.testing.assert_close: the public function compares, and tells none."""
+
+from __future__ import annotations
+
+from torch.testing._comparison import default_tolerances
+
+__all__ = ["default_tolerances"]
