@@ -30,6 +30,7 @@ from opwright.declare.place import Place
 from opwright.declare.schema_text import parse_schema
 from opwright.derive import derive
 from opwright.errors import OpwrightError, nearest_first
+from opwright.internals.dispatcher import dispatch_dump, dispatch_get_all_op_names
 from opwright.live import dispatcher
 from opwright.project.config import load_operators, operator_sets, read_project, run_file
 from opwright.project.errors import OperatorSetError
@@ -327,13 +328,13 @@ def bare_subject(namespace: str, name: str) -> Subject | tuple[str, str]:
 
 def place_of(name: str) -> Place:
     """Return where an operator's schema was registered, as torch knows it."""
-    found = REGISTERED.search(torch._C._dispatch_dump(name))  # noqa: SLF001 - it has no public name
+    found = REGISTERED.search(dispatch_dump(name))
     return Place("<unknown>") if found is None else Place(found["file"], int(found["line"]))
 
 
 def namespaces() -> set[str]:
     """Return the namespaces that have operators."""
-    return {name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names()}  # noqa: SLF001 - no public name
+    return {name.partition("::")[0] for name in dispatch_get_all_op_names()}
 
 
 def subjects_of_module(module: ModuleType) -> list[Subject]:

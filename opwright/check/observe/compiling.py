@@ -6,15 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import torch
-import torch._dynamo
-from torch._dynamo.backends.common import aot_autograd
-from torch._dynamo.exc import BackendCompilerFailed
-from torch._dynamo.utils import counters
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from opwright.check.observe.watch import quiet
 from opwright.check.subject import flat
+from opwright.internals import dynamo
+from opwright.internals.dynamo import BackendCompilerFailed, aot_autograd, counters
+from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
@@ -42,19 +40,17 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 @contextmanager
 def fresh_compilers() -> Iterator[None]:
     """Compile from nothing, and leave nothing behind."""
-    torch._dynamo.reset()  # noqa: SLF001 - documented
+    dynamo.reset()
     counters.clear()
     try:
         # An operator whose result's size depends on data breaks graphs unless these are set.
         with (
-            torch._dynamo.config.patch(  # noqa: SLF001 - documented
-                capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
-            ),
+            dynamo.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True),
             quiet(),
         ):
             yield
     finally:
-        torch._dynamo.reset()  # noqa: SLF001 - documented
+        dynamo.reset()
         counters.clear()
 
 

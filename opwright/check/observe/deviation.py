@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch.testing._comparison import default_tolerances  # torch.testing's own table
+
+from opwright.internals.testing import default_tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from opwright.check.subject import flat
+from opwright.internals.modes import TorchDispatchMode
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from torch._subclasses.fake_tensor import UnsupportedOperatorException  # it has no public name
-
 from opwright.check.bench import NotApplicableError
+from opwright.internals.fake_tensors import UnsupportedOperatorException
 
 __all__ = ["NO_META", "is_missing_meta", "must_have_meta"]
 

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from opwright.internals.dispatcher import dispatch_dump, dispatch_find_dangling_impls
 from opwright.live import dispatcher
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Registered:
 
 def registered(name: str) -> Registered:
     """Return what is registered for an operator that exists."""
-    return read(torch._C._dispatch_dump(name))  # noqa: SLF001 - as torch.library itself shows it
+    return read(dispatch_dump(name))
 
 
 def read(dump: str) -> Registered:
@@ -80,7 +79,7 @@ def plain(text: str) -> str:
 
 def stale(namespace: str) -> dict[str, Registered]:
     """Return what is registered for operators of a namespace that nobody defined, by name."""
-    dumps = torch._C._dispatch_find_dangling_impls()  # noqa: SLF001 - torch's own test of its operators
+    dumps = dispatch_find_dangling_impls()
     found = {dump.partition("\n")[0].removeprefix("name: "): dump for dump in dumps}
     prefix = f"{namespace}::"
     return {name: read(dump) for name, dump in found.items() if name.startswith(prefix)}

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import sympy  # type: ignore[import-untyped]  # it has no types
 import torch
-from torch._dynamo.source import ConstantSource
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     ShapeEnv,
@@ -17,6 +15,8 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 
 from opwright.declare.schema import Base
+from opwright.internals.dynamo import ConstantSource
+from opwright.internals.fake_tensors import FakeTensorMode, check
 from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Symbolic:
             return size
         if size not in self.unbacked:
             symbol = self.shapes.create_unbacked_symint()
-            torch._check(symbol >= 0)  # type: ignore[no-untyped-call]  # noqa: SLF001 - documented
+            check(symbol >= 0)
             self.unbacked[size] = symbol
         return self.unbacked[size]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 import opwright
+from opwright.internals.modules import LOGGERS
 
 if TYPE_CHECKING:
     import traceback
@@ -39,15 +40,6 @@ HINTS = frozenset(
         "guarding_hint_or_throw",
         "optimization_hint",
     }
-)
-LOGGERS = (
-    "torch._subclasses.fake_tensor",
-    "torch.fx.experimental.symbolic_shapes",
-    "torch._dynamo",
-    "torch._functorch",
-    "torch._export",
-    "torch.export",
-    "torch_npu.npu.graphs.__cudagraphs",
 )
 LINE = re.compile(r'File "([^"]+)", line (\d+)|\((\S+\.py):(\d+) in ')
 SYMBOLIC_MODULES = ("symbolic_shapes.py", "sym_node.py")

@@ -19,6 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from opwright.internals.dispatcher import (
+    dispatch_tls_local_exclude_set,
+    dispatch_tls_local_include_set,
+)
+from opwright.internals.modes import len_torch_dispatch_stack, len_torch_function_stack
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -152,10 +158,10 @@ def modes() -> tuple[object, ...]:
     """Return what torch keeps per thread and only its owner can take back."""
     return (
         torch.is_inference_mode_enabled(),
-        torch._C._len_torch_function_stack(),  # noqa: SLF001 - it has no public name
-        torch._C._len_torch_dispatch_stack(),  # noqa: SLF001
-        torch._C._dispatch_tls_local_include_set().raw_repr(),  # noqa: SLF001
-        torch._C._dispatch_tls_local_exclude_set().raw_repr(),  # noqa: SLF001
+        len_torch_function_stack(),
+        len_torch_dispatch_stack(),
+        dispatch_tls_local_include_set().raw_repr(),
+        dispatch_tls_local_exclude_set().raw_repr(),
     )
 
 

@@ -86,8 +86,8 @@ def import_torch(rows: Sequence[str]) -> dict[str, Any]:
     from opwright.check.run import rows_of  # noqa: PLC0415
 
     if any(each.cost == "high" and (not rows or each.name in rows) for each in ROWS):
-        import torch._dynamo  # noqa: PLC0415
-        import torch._inductor.compile_fx  # noqa: PLC0415
+        import opwright.internals.dynamo  # noqa: PLC0415
+        import opwright.internals.inductor  # noqa: PLC0415
     del opwright
     return {
         "seconds": time.perf_counter() - start,

@@ -20,7 +20,6 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
-import torch
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from opwright.check.as_json import outcome_as_json, sample_as_json
@@ -37,6 +36,7 @@ from opwright.check.run import checked_operators
 from opwright.check.samples import Samples
 from opwright.check.target import Target, read_target
 from opwright.errors import OpwrightError
+from opwright.internals import modules
 
 if TYPE_CHECKING:
     from opwright.check.processes.system import Descriptors
@@ -174,8 +174,9 @@ class Worker:
 
 def forget() -> None:
     """Free what torch keeps of the operator before."""
-    if "torch._dynamo" in sys.modules:
-        torch._dynamo.reset()  # noqa: SLF001 - the module's public name has an underscore
+    dynamo = sys.modules.get(modules.DYNAMO)
+    if dynamo is not None:
+        dynamo.reset()
     gc.collect()
 
 

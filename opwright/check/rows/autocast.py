@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
@@ -21,6 +20,7 @@ from opwright.check.observe.tensors import on_device, replaced, tensor_arguments
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.subject import flat
+from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.live import dispatcher
 from opwright.live.autocast import AUTOCAST_KEYS, is_eligible, target
 

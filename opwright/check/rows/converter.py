@@ -31,8 +31,8 @@ from opwright.emit.python.converters import emit_converters
 from opwright.emit.python.errors import ConverterNodeError, ConverterParametersError
 from opwright.engine import prototypes
 from opwright.errors import nearest_first
+from opwright.internals.modules import GE_CONVERTER
 from opwright.live import dispatcher
-from opwright.live.converters import PLACE
 from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def converter_of(subject: Subject) -> Callable[..., object] | None:
 
 def registered(operator: Any) -> Callable[..., object] | None:  # noqa: ANN401 - torch.ops has no types
     """Return the converter that was registered for an operator, as its author wrote it."""
-    wrapped = vars(operator).get(PLACE)
+    wrapped = vars(operator).get(GE_CONVERTER)
     return None if wrapped is None else inspect.unwrap(wrapped)
 
 
@@ -140,7 +140,7 @@ def examine_derived(bench: Bench) -> None:
         raise NotApplicableError(message)
     form = graph_form(facts) if has_graph_form(facts) else facts
     operator = dispatcher.overload(bench.subject.namespace, form.name)
-    wrapped = vars(operator).get(PLACE)
+    wrapped = vars(operator).get(GE_CONVERTER)
     bench.calls += 1
     if wrapped is not None:
         examine_signature(bench, inspect.unwrap(wrapped), form.schema)

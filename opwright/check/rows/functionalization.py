@@ -27,8 +27,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
-from functorch.compile import nop  # type: ignore[import-untyped]  # it has no types
-from torch._functorch.aot_autograd import aot_function
+from functorch.compile import aot_function, nop  # type: ignore[import-untyped]  # it has no types
 
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind

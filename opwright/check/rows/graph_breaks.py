@@ -25,8 +25,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch._dynamo
-from torch._dynamo.utils import counters, get_compilation_metrics
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
@@ -37,6 +35,8 @@ from opwright.check.observe.program import program_of
 from opwright.check.observe.sizes import has_no_special_size, other_sizes
 from opwright.check.observe.watch import place_in_text
 from opwright.check.row import Row
+from opwright.internals import dynamo
+from opwright.internals.dynamo import counters, get_compilation_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,7 +177,7 @@ def broke(bench: Bench, sample: Sample, program: Program, lines: tuple[str, ...]
 
 def break_reason(bench: Bench, sample: Sample, program: Program) -> str:
     """Return why dynamo breaks the graph: what it raises if it must not."""
-    torch._dynamo.reset()  # noqa: SLF001 - documented
+    dynamo.reset()
     function = program.function(bench.subject.overload)
     try:
         with torch.no_grad():

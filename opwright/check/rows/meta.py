@@ -34,7 +34,6 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from opwright.check.bench import NotApplicableError
@@ -53,6 +52,7 @@ from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
 from opwright.check.samples import ALL
 from opwright.check.subject import flat
+from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.live import dispatcher
 from opwright.live.arguments import map_tensors
 

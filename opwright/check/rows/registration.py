@@ -23,11 +23,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch._library.utils import can_generate_trivial_fake_impl
-
 from opwright.check.finding import Kind
 from opwright.check.observe.registrations import neighbour, registered, stale
 from opwright.check.row import Row
+from opwright.internals.library import can_generate_trivial_fake_impl
 from opwright.live import dispatcher
 
 if TYPE_CHECKING:

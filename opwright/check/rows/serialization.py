@@ -24,6 +24,7 @@ from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.subject import flat
 from opwright.declare.schema import Base
+from opwright.internals import jit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +115,7 @@ def examine_schema(bench: Bench) -> None:
     """Read back the schema that torch prints, unless torch cannot read its own text."""
     schema = bench.subject.overload._schema  # noqa: SLF001 - it has no public name
     try:
-        again = torch._C.parse_schema(str(schema))  # noqa: SLF001 - as above
+        again = jit.parse_schema(str(schema))
     except RuntimeError:
         return
     if again != schema:

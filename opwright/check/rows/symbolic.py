@@ -29,7 +29,6 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
 from opwright.check.bench import EagerCallError, NotApplicableError
@@ -41,6 +40,7 @@ from opwright.check.observe.symbols import Symbolic, sizes_of
 from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
 from opwright.check.subject import flat
+from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.live.arguments import map_tensors
 
 if TYPE_CHECKING:

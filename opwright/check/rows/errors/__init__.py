@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
@@ -32,6 +31,7 @@ from opwright.check.rows.errors.messages import MESSAGE, OTHER, TYPE, examine_er
 from opwright.check.samples import described
 from opwright.check.subject import flat
 from opwright.declare.sample import Sample
+from opwright.internals.fake_tensors import FakeTensorMode
 from opwright.live import dispatcher
 
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from opwright.check.finding import Kind
 from opwright.check.known.released import FILE, read_releases, release_folder
 from opwright.check.observe.registrations import neighbour, registered, schema_text
 from opwright.declare.errors import SchemaError
 from opwright.declare.schema_text import parse_schema
+from opwright.internals import jit
 from opwright.live import dispatcher
 from opwright.live.existing import comparable
 
@@ -144,7 +143,7 @@ def major(version: str) -> int:
 
 def is_compatible(new: str, old: str, subject: Subject) -> bool:
     """Tell whether a schema takes all calls of an older one, by torch's rule."""
-    parse: Any = torch._C.parse_schema  # noqa: SLF001 - it has no public name
+    parse: Any = jit.parse_schema
     now, before = (parse(unnamed(each, subject)) for each in (new, old))
     compatible: bool = now.is_backward_compatible_with(before)
     return compatible
