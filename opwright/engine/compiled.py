@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from opwright.engine.binding import kernel_of
 from opwright.engine.errors import InputError
@@ -20,6 +19,7 @@ from opwright.engine.runner import Runner
 from opwright.engine.settings import Settings
 from opwright.engine.tracing import tracing
 from opwright.engine.variables import Variables
+from opwright.internals.fake_tensors import FakeTensorMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -50,13 +50,13 @@ def inductor(lowered: Lowered) -> Program:
 
 def compile_with_inductor(lowered: Lowered) -> Program:
     """Compile a graph with Inductor on this thread."""
-    from torch._inductor import compile_fx, exc  # noqa: PLC0415 - it takes a second to import
+    from opwright.internals import inductor as torchs  # noqa: PLC0415 - it takes a second to import
 
     examples = [torch.empty(shape, dtype=dtype) for shape, dtype in lowered.specs]
     try:
         with torch.no_grad():
-            compiled = compile_fx.compile_fx(lowered.module, [*examples, *lowered.constants])
-    except (exc.InvalidCxxCompiler, exc.CppCompileError, exc.InductorError) as error:
+            compiled = torchs.compile_fx(lowered.module, [*examples, *lowered.constants])
+    except (torchs.InvalidCxxCompiler, torchs.CppCompileError, torchs.InductorError) as error:
         raise GraphCompilerError(where="the lowered graph", got=str(error).strip()) from error
     return cast("Program", compiled)
 

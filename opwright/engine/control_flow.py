@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import _disable_current_modes
 
 from opwright.engine.errors import GraphFormError, KernelRunError, MetaError
 from opwright.engine.model import INPUTS, GeGraph
 from opwright.engine.specs import Spec, spec_of, spec_text
+from opwright.internals.fake_tensors import FakeTensorMode
+from opwright.internals.modes import disable_current_modes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +83,7 @@ class Control:
                 got=f"a Data node with index {positions[-1]}",
                 allowed=[f"0 to {len(specs) - 1}, which the node passes"],
             )
-        with _disable_current_modes():
+        with disable_current_modes():
             with FakeTensorMode(allow_non_fake_inputs=True):
                 fakes = [torch.empty(specs[i][0], dtype=specs[i][1]) for i in positions]
             return Part(lower(plain, fakes, on_host=[False] * len(fakes)), positions)

@@ -19,6 +19,7 @@ import torch
 
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
 from opwright.engine.errors import GraphFormError
+from opwright.internals.fake_tensors import FakeTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -162,7 +163,7 @@ def inferred_specs(node: Node, inputs: Mapping[str, object]) -> Sequence[Spec | 
 
 def values_of(tensor: torch.Tensor | None) -> Sequence[int] | None:
     """Return the values of a tensor that are known."""
-    if tensor is None or isinstance(tensor, torch._subclasses.FakeTensor):  # noqa: SLF001 - torch's own name for it
+    if tensor is None or isinstance(tensor, FakeTensor):
         return None
     return cast("list[int]", tensor.flatten().tolist())
 

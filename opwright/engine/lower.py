@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from opwright.engine.agreement import check_outputs
@@ -21,6 +20,7 @@ from opwright.engine.simplify import simplify
 from opwright.engine.specs import Spec, spec_of, spec_text
 from opwright.engine.variables import Variables
 from opwright.graph.compiled import observe
+from opwright.internals.fake_tensors import FakeTensor, FakeTensorMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

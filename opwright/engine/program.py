@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from opwright.internals import jit
+from opwright.internals.dispatcher import OpOverload
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -48,7 +51,7 @@ def program_of(lowered: Lowered) -> Program:
         graph = Translation(lowered.module.graph).graph
     except UnsupportedError:
         return cast("Program", lowered.module.forward)
-    return cast("Program", torch._C._create_function_from_graph("graph", graph))  # noqa: SLF001 - the only way to run a graph
+    return cast("Program", jit.create_function_from_graph("graph", graph))
 
 
 class Translation:
@@ -61,7 +64,7 @@ class Translation:
     """
 
     def __init__(self, source: torch.fx.Graph) -> None:
-        self.graph = torch._C.Graph()  # noqa: SLF001 - there is no public constructor
+        self.graph = jit.Graph()
         self.values: dict[Node, torch.Value | tuple[torch.Value, ...]] = {}
         for node in source.nodes:
             self.add(node)
@@ -82,14 +85,14 @@ class Translation:
             self.graph.registerOutput(made.output())
         elif node.target is operator.getitem:
             self.values[node] = self.element(*cast("tuple[Node, int]", node.args))
-        elif isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - what make_fx traces
+        elif isinstance(node.target, OpOverload):
             self.values[node] = self.call(node.target, node.args, node.kwargs)
         else:
             raise UnsupportedError(node)
 
     def call(
         self,
-        function: torch._ops.OpOverload,
+        function: OpOverload,
         args: Sequence[Argument],
         kwargs: Mapping[str, Argument],
     ) -> torch.Value | tuple[torch.Value, ...]:
@@ -132,7 +135,7 @@ class Translation:
             raise UnsupportedError(argument)
         return value
 
-    def argument(self, argument: Argument, formal: torch._C.JitType) -> torch.Value:
+    def argument(self, argument: Argument, formal: jit.JitType) -> torch.Value:
         """Return an argument as its type wants it."""
         if isinstance(argument, torch.fx.Node):
             return self.tensor(argument)
@@ -149,7 +152,7 @@ class Translation:
             return self.constant(CODES.get(argument, argument))
         return self.constant(argument)
 
-    def sequence(self, elements: Sequence[Argument], formal: torch._C.JitType) -> torch.Value:
+    def sequence(self, elements: Sequence[Argument], formal: jit.JitType) -> torch.Value:
         """Return a list."""
         if elements and formal.kind() == "IntType":
             return self.constant([*elements])
@@ -166,6 +169,6 @@ class Translation:
             raise UnsupportedError(value) from error
 
 
-def is_tensor_type(formal: torch._C.JitType) -> bool:
+def is_tensor_type(formal: jit.JitType) -> bool:
     """Whether an argument of this type is a tensor."""
     return formal.isSubtypeOf(torch.OptionalType(torch.TensorType.get()))

@@ -17,6 +17,7 @@ from opwright.engine.dtypes import from_proto
 from opwright.engine.errors import GraphFormError
 from opwright.engine.inference_rule import check_rule, rule_of_shapes
 from opwright.engine.model import INPUTS, VARIABLES, GeGraph, Node, Source, TensorSpec
+from opwright.internals.modules import GE_PROTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_model"]
 
-PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
 LIST_FIELDS = ("s", "i", "f", "b", "dt", "t")
 GRAPHS = object()  # stands for the value of an attribute that holds graphs
 UNKNOWN_RANK = -2
@@ -55,7 +55,7 @@ def read_model(serialized: bytes) -> GeGraph:
     GraphFormError
         OPW-N001: damaged bytes, a node twice, an edge from nowhere, a cycle.
     """
-    proto = importlib.import_module(PROTO)
+    proto = importlib.import_module(GE_PROTO)
     model = proto.ModelDef()
     try:
         model.ParseFromString(serialized)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from opwright.internals.dispatcher import AutoDispatchBelowAutograd
+from opwright.internals.jit import get_graph_executor_optimize
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -112,13 +115,13 @@ class Runner:
                 write(self.program(*binding.tensors), binding)
             return
         # There are no gradients, and nothing is gained by what TorchScript would optimize.
-        below = torch._C._AutoDispatchBelowAutograd()  # noqa: SLF001 - there is no public guard
-        optimize = torch._C._get_graph_executor_optimize(False)  # noqa: SLF001, FBT003
+        below = AutoDispatchBelowAutograd()
+        optimize = get_graph_executor_optimize(False)  # noqa: FBT003 - torch's
         try:
             with torch.no_grad():
                 write(self.program(*binding.tensors), binding)
         finally:
-            torch._C._get_graph_executor_optimize(optimize)  # noqa: SLF001
+            get_graph_executor_optimize(optimize)
             del below
 
     def bind(self, addresses: bytes) -> Binding:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
+from opwright.internals.dispatcher import OpOverload
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -23,7 +25,7 @@ aten = torch.ops.aten
 CONTROL = "opwright_engine::control"
 
 # With a number in place of the second tensor; the results are the same if its dtype is the first's.
-WITH_NUMBER: dict[object, torch._ops.OpOverload] = {
+WITH_NUMBER: dict[object, OpOverload] = {
     aten.add.Tensor: aten.add.Scalar,
     aten.sub.Tensor: aten.sub.Scalar,
     aten.mul.Tensor: aten.mul.Scalar,
@@ -76,7 +78,7 @@ def simplify(module: torch.fx.GraphModule, constants: Sequence[torch.Tensor]) ->
 
 def is_mutable(node: Node) -> bool:
     """Whether a call may write one of its arguments, as the graphs that a node calls may."""
-    if not isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - what make_fx traces
+    if not isinstance(node.target, OpOverload):
         return False
     schema = node.target._schema  # noqa: SLF001 - the only access
     return schema.is_mutable or schema.name == CONTROL
@@ -120,7 +122,7 @@ def without_effect(node: Node) -> Node | None:
 def lies_in_an_input(node: Node) -> bool:
     """Whether a value may be a view of one of the graph's inputs."""
     while node.op == "call_function":
-        if isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - what make_fx traces
+        if isinstance(node.target, OpOverload):
             returns = node.target._schema.returns  # noqa: SLF001 - the only access
             if all(each.alias_info is None for each in returns):
                 return node.target in VIEWS and lies_in_an_input(cast("Node", node.args[0]))

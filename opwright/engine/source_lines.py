@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from opwright.errors import OpwrightError
+from opwright.internals import modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,6 @@ __all__ = ["line_in", "naming_lines"]
 
 NODE = re.compile(r"node '([^']+)'")
 FX_NODE = re.compile(r"FX node '([^']+)'")
-GRAPHS = "torchair.ge._ge_graph"
 
 
 @contextlib.contextmanager
@@ -50,7 +50,7 @@ def add_source_line(error: OpwrightError, graph: str) -> None:
 
 def codes_of(graph: str) -> list[str]:
     """Return the code of TorchAir's graphs of this name, the latest first."""
-    module = sys.modules.get(GRAPHS)
+    module = sys.modules.get(modules.GE_GRAPH)
     if module is None:
         return []
     kind = cast("Any", module).GeGraph

@@ -12,21 +12,22 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import torch
+from opwright.internals import modules
+from opwright.internals.compiler import compile_session_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["tracing"]
 
-DYNAMO = "torch._dynamo.convert_frame"
 own = threading.RLock()
 
 
 @contextmanager
 def tracing() -> Iterator[None]:
     """Keep other threads from tracing; calls of compiled functions go on meanwhile."""
-    dynamo = sys.modules.get(DYNAMO)  # a process that has not imported it traces nothing else
+    # A process that has not imported it traces nothing else.
+    dynamo = sys.modules.get(modules.CONVERT_FRAME)
     lock = own if dynamo is None else dynamo.compile_lock
-    with lock, torch.compiler._compile_session_context():  # noqa: SLF001 - as torch.compile does
+    with lock, compile_session_context():  # as torch.compile does
         yield

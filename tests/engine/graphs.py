@@ -14,8 +14,9 @@ import torch
 from opwright.engine import kernels
 from opwright.engine.compiled import CompiledGraph, Input
 from opwright.engine.loading import load_kernels
-from opwright.engine.read import PROTO, read_model
+from opwright.engine.read import read_model
 from opwright.engine.settings import Settings
+from opwright.internals.modules import GE_PROTO as PROTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
