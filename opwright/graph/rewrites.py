@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from opwright.graph.compiled.fx import source_text, target_text
+from opwright.internals.modules import ACL_GRAPH, ACL_GRAPH_OF_NPUGRAPH_EX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,8 +49,8 @@ TORCHAIR = Compiler(
     of_inputs="config.debug.aclgraph.disable_reinplace_input_mutated_ops_pass = True",
 )
 CAPTURING = {
-    "npugraph_ex._acl_concrete_graph.acl_graph": NPUGRAPH_EX,
-    "torchair._acl_concrete_graph.acl_graph": TORCHAIR,
+    ACL_GRAPH_OF_NPUGRAPH_EX: NPUGRAPH_EX,
+    ACL_GRAPH: TORCHAIR,
 }
 
 

@@ -11,6 +11,7 @@ import keyword
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from opwright.internals.modules import META_REGISTRATIONS
 from opwright.op_plugin.entries import NAMESPACE
 from opwright.op_plugin.errors import PythonFileError
 from opwright.op_plugin.inputs import shown, text_of
@@ -109,7 +110,7 @@ def check_imports(tree: ast.Module, file: Path, torch_npu: Path) -> None:
             continue
         place = torch_npu.joinpath(*rest.split("."))
         if not place.is_dir() and not list(place.parent.glob(f"{place.name}.*")):
-            known = "torch_npu.op_plugin.meta._meta_registrations"
+            known = META_REGISTRATIONS
             fix = f"import it from {known}" if name.endswith("_meta_registrations") else None
             raise PythonFileError(
                 where=f"{shown(file)}:{line}", got=f"{name}, which torch_npu does not have", fix=fix

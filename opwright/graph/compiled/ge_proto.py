@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opwright.internals.modules import GE_PROTO_OF_PROTOC
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -18,21 +20,20 @@ __all__ = ["Message", "generated"]
 
 Message = Any  # generated classes; protobuf ships no types for them
 
-MODULE = "ge_ir_by_protoc_3_19_pb2"
-FOLDER = ("dynamo", "torchair", "_ge_concrete_graph")
+FOLDER = "dynamo"  # of torch_npu, where TorchAir is
 
 
 @cache
 def generated() -> ModuleType:
     """Return TorchAir's generated module."""
-    name = f"torchair._ge_concrete_graph.{MODULE}"
-    if name in sys.modules:
-        return sys.modules[name]
+    if GE_PROTO_OF_PROTOC in sys.modules:
+        return sys.modules[GE_PROTO_OF_PROTOC]
     wheel = importlib.util.find_spec("torch_npu")
     assert wheel is not None
     assert wheel.origin is not None
-    file = Path(wheel.origin).parent.joinpath(*FOLDER, f"{MODULE}.py")
-    spec = importlib.util.spec_from_file_location(MODULE, file)
+    *folders, name = GE_PROTO_OF_PROTOC.split(".")
+    file = Path(wheel.origin).parent.joinpath(FOLDER, *folders, f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.graph.compiled.fx import VERSION, describe, makers, tensors
 from opwright.graph.folder import FOLDER_VARIABLE
+from opwright.internals.modules import GE_CONVERTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,6 @@ __all__ = ["FX_SUFFIX", "TENSORS_SUFFIX", "concrete_graph", "infer", "keep", "ou
 FX_SUFFIX = ".fx.json"
 TENSORS_SUFFIX = ".tensors.json"
 OWNER_ONLY = 0o600
-CONVERTER = "torchair._ge_concrete_graph.fx2ge_converter"
 
 numbers = itertools.count(1)
 kept: dict[str, Path] = {}  # by name of the graph, until its tensors are known
@@ -86,7 +86,7 @@ def write(file: Path, data: bytes) -> None:
 
 def concrete_graph(name: str) -> Any:  # noqa: ANN401 - TorchAir ships no types
     """Return TorchAir's object for a graph that is being compiled; None if it did not make it."""
-    module = sys.modules.get(CONVERTER)
+    module = sys.modules.get(GE_CONVERTERS)
     if module is None:
         return None
     for frame in sys._current_frames().values():  # noqa: SLF001 - documented
