@@ -50,9 +50,13 @@ LOAD_ORDER = (
 )
 
 # Names of CANN's that programs link. Each is a text for the linker, which stands for
-# libascendc_package.
+# libascendc_package or, if it begins with libopapi_, for libopapi.
 LINKER_SCRIPTS = (
     "libgraph_base.so",
+    "libopapi_cv.so",
+    "libopapi_math.so",
+    "libopapi_nn.so",
+    "libopapi_transformer.so",
     "libopp_registry.so",
     "libplatform.so",
     "libregister.so",
