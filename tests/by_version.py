@@ -7,11 +7,11 @@ An entry names tests by path or by path::function, what decides about it, and th
     lacks = "torch_npu.npu._npugraph_conditional_nodes"
     reason = "torch_npu has no conditional nodes"
 
-`lacks` is a module or `module:attribute` that is not there; `torch` and `python` are ranges of
-versions, for what can only be seen when it runs. A file that an entry with `lacks` names does not
-apply and
-is not collected. All other tests are expected to fail, so that one that passes is an error;
-`ends = true` is for what would end the process and is not run.
+`lacks` is a module (`a.b`) or a file of a package (`a/b.h`), with `:name` a name in it, that is not
+there; `torch` and `python` are ranges of versions, for what can only be seen when it runs. A file
+that an entry with `lacks` names does not apply and is not collected. All other tests are expected
+to fail, so that one that passes is an error; `ends = true` is for what would end the process and is
+not run.
 """
 
 from __future__ import annotations
@@ -56,17 +56,16 @@ class Entry:
 
 
 def has(name: str) -> bool:
-    """Tell whether there is a module, or an attribute of one, without running any code of torch."""
-    module, _, attribute = name.partition(":")
-    folder, *parts = module.split(".")
-    spec = importlib.util.find_spec(folder)
+    """Tell whether there is a module, a file or a name in one, without an import of torch."""
+    place, _, wanted = name.partition(":")
+    package, *parts = place.split("/" if "/" in place else ".")
+    spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         return False
-    file = Path(spec.origin).parent.joinpath(*parts)
-    source = next(
-        (each for each in (file / "__init__.py", file.with_suffix(".py")) if each.is_file()), None
-    )
-    return source is not None and (not attribute or attribute in source.read_text(encoding="utf-8"))
+    path = Path(spec.origin).parent.joinpath(*parts)
+    sources = (path, path / "__init__.py", path.with_suffix(".py"))
+    source = next((each for each in sources if each.is_file()), None)
+    return source is not None and wanted in source.read_text(encoding="utf-8")
 
 
 def read(file: Path = FILE) -> tuple[Entry, ...]:

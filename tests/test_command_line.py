@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from opwright.cli import KIT, app
 from opwright.command_line.verbs import VERBS
+from opwright.pairs import installed_minor
 from tools import command_line_page
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ FILES = {
         "def convert(x, meta_outputs=None): ...\n"
     ),
     "tree/op_plugin/config/op_plugin_functions.yaml": (
-        "all_version: [v2.13]\ncustom:\n  - func: npu_o(Tensor x) -> Tensor\n"
+        f"all_version: [v{installed_minor()}]\ncustom:\n  - func: npu_o(Tensor x) -> Tensor\n"
     ),
     "tree/op_plugin/python/meta/_meta_registrations.py": "m = None\n",
     "project/pyproject.toml": '[tool.opwright]\ndeclaration = "d.py"\npackage = "t_ns"\n',

@@ -49,15 +49,25 @@ def minor_version(package: str) -> str:
 
 
 def dynamic_metadata(field: str, settings: dict[str, list[str]]) -> list[str]:
-    """Return the dependencies: those of the settings, and the pair's minor versions.
+    """Return the dependencies: those of the settings, and torch's minor version.
 
-    libopapi links to libtorch's C++ interface, which changes with every minor version, and
-    torch_npu's minor version is always torch's.
+    libopapi links to libtorch's C++ interface, which changes with every minor version. torch_npu,
+    whose minor version is always torch's, is not among them: some of its releases ask for
+    `torch==2.10.0+cpu`, and pip would then install nothing beside another build of that torch.
+    `opwright doctor` says whether the two fit.
+
+    Raises
+    ------
+    LookupError
+        torch or torch_npu is not installed.
     """
     if field != "dependencies":
         raise ValueError(field)
-    pair = [f"{package}=={minor_version(package)}.*" for package in ("torch", "torch_npu")]
-    return [*pair, *settings["packages"]]
+    torch, torch_npu = minor_version("torch"), minor_version("torch_npu")
+    if torch != torch_npu:
+        message = f"torch {torch} and torch_npu {torch_npu} do not belong together: install one pair"
+        raise LookupError(message)
+    return [f"torch=={torch}.*", *settings["packages"]]
 
 
 if __name__ == "__main__":

@@ -12,9 +12,13 @@ import sysconfig
 import time
 import zipfile
 from dataclasses import dataclass
+from importlib.metadata import version as distribution_version
 from pathlib import Path
 
 import pytest
+
+from opwright.emit.cpp.stable import SINCE
+from opwright.pairs import installed_minor
 
 # One worker runs them all: they share what the first one builds.
 pytestmark = [
@@ -26,8 +30,9 @@ pytestmark = [
 LIMIT = 600  # seconds
 CHECK = Path(__file__).parent / "operator_kit" / "check_wheel.py"
 PLATFORM = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+PYTHON = "cp{}{}".format(*sys.version_info)
 FORMS = {
-    "full": ((), f"cp311-cp311-{PLATFORM}"),
+    "full": ((), f"{PYTHON}-{PYTHON}-{PLATFORM}"),
     "stable": (("--stable-abi",), f"py3-none-{PLATFORM}"),
     "plugin": (("--plugin",), "py3-none-any"),
 }
@@ -154,7 +159,8 @@ def test_the_wheel(workshop: Workshop, form: str) -> None:
     schemas = {entry["schema"].partition("(")[0] for entry in metadata["operators"]}
     assert {f"my_ops::{name}" for name in ("attention", "softcap", "ema_", "times")} <= schemas
     assert ("Requires-Dist: opwright" in about) == (form == "plugin")
-    assert "Requires-Dist: torch>=2.13" in about
+    oldest = SINCE if form == "stable" else installed_minor()
+    assert f"Requires-Dist: torch>={oldest}" in about
 
 
 def test_the_record_of_a_build(workshop: Workshop) -> None:
@@ -187,16 +193,18 @@ def test_the_wheel_does_not_need_opwright(workshop: Workshop, form: str) -> None
 
 @pytest.mark.parametrize("form", ["full", "stable"])
 def test_a_wrong_pair_is_one_sentence(workshop: Workshop, form: str) -> None:
-    version = {"full": "2.14.1", "stable": "2.12.1"}[form]
+    version, torch_npu = "2.6.1", distribution_version("torch_npu")
+    wanted = {"full": installed_minor(), "stable": SINCE}[form]
     script = f"import torch; torch.__version__ = {version!r}; import my_ops"
     result = workshop.on_the_twin(workshop.environment(form), "-c", script, kernels=False)
     assert result.returncode == 1
     last = [line for line in result.stderr.splitlines() if line.startswith("ImportError")]
     later = " or later" * (form == "stable")
     sentence = (
-        f"ImportError: my_ops 0.1.0 was built for torch 2.13{later} and torch_npu 2.13{later}, "
-        f"but this environment has torch {version} and torch_npu 2.13.0; install torch==2.13.* "
-        "and torch_npu==2.13.*, or a build of my_ops for these versions"
+        f"ImportError: my_ops 0.1.0 was built for torch {wanted}{later} and torch_npu "
+        f"{wanted}{later}, but this environment has torch {version} and torch_npu {torch_npu}; "
+        f"install torch=={wanted}.* and torch_npu=={wanted}.*, or a build of my_ops for these "
+        "versions"
     )
     assert last == [sentence]
 

@@ -42,12 +42,13 @@ METADATA = Metadata(
 )
 FILES = {"my_ops/__init__.py": b"x = 1\n", "my_ops/libmy_ops.so": b"\x7fELF", "my_ops/a,b.txt": b""}
 PLATFORM = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+PYTHON = "cp{}{}".format(*sys.version_info)
 
 
 @pytest.mark.parametrize(
     ("form", "tag"),
     [
-        ("library", f"cp311-cp311-{PLATFORM}"),
+        ("library", f"{PYTHON}-{PYTHON}-{PLATFORM}"),
         ("stable library", f"py3-none-{PLATFORM}"),
         ("pure", "py3-none-any"),
     ],

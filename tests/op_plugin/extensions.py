@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.pairs import installed_minor
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 FUNCTIONS = """\
-all_version: [v2.1, v2.2, v2.13]
+all_version: [v2.1, v2.2, vNEWEST]
 official:
 custom:
   - func: npu_t_mul(Tensor x, Tensor y, *, float alpha=1.0) -> Tensor
@@ -57,7 +59,7 @@ custom:
         size: x
         dtype: x
       exec: aclnnTAbsent
-"""
+""".replace("NEWEST", installed_minor())
 
 # Gradients that are expressions, and a call with what the operator's schema has by default.
 DERIVATIVES = """\
@@ -106,6 +108,7 @@ std::tuple<at::Tensor, at::Tensor> npu_t_kinds(const at::Tensor& x, int64_t n, a
 
 REFERENCE = """\
 import torch
+from opwright.pairs import installed_minor
 from opwright import twin
 
 

@@ -18,6 +18,7 @@ from opwright.op_plugin.request import Request, check_name
 from opwright.op_plugin.signatures import signature
 from opwright.op_plugin.structured import structured_kernel
 from opwright.op_plugin.units import emit_units
+from opwright.pairs import installed_minor
 from tests.op_plugin.extensions import FUNCTIONS, write
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ TOLD = {
         "- func: npu_t(Tensor x) -> Tensor\n  op_api: v2.1\n",
         (
             "OPW-O005 no entry is for the installed torch\n  where:   f.yaml\n"
-            "  got:     torch 2.13; f.yaml:1: npu_t is left out, not for 2.13\n"
+            f"  got:     torch {installed_minor()}; f.yaml:1: npu_t is left out, not for "
+            f"{installed_minor()}\n"
         ),
     ),
     "the schema": (

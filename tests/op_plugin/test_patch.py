@@ -15,12 +15,13 @@ from opwright.cli import app
 from opwright.errors import OpwrightError
 from opwright.op_plugin.diff import Change, patch_text
 from opwright.op_plugin.patch import make_patch
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FUNCTIONS = """\
-all_version: [v2.1, v2.13]
+all_version: [v2.1, vNEWEST]
 official:
   - func: abs(Tensor self) -> Tensor
     op_api: all_version
@@ -32,7 +33,7 @@ custom:
       exec: aclnnOther
 
 symint:
-"""
+""".replace("NEWEST", installed_minor())
 CUSTOM = "third_party/torchair/torchair/python/torchair/_ge_concrete_graph/ge_converter/custom"
 ENTRY = "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n"
 KERNEL = "namespace op_api {\nat::Tensor npu_t(const at::Tensor& x) { return x; }\n}"

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from opwright.command_line.files import write_atomically
 from opwright.errors import OpwrightError
+from opwright.pairs import installed_minor
 from opwright.sources.command import export, import_
 from opwright.sources.files import namespace_of, read_file
 from tests.sources.test_op_plugin import DERIVATIVES, FUNCTIONS, content
@@ -130,7 +131,7 @@ def test_export_says_what_yaml_cannot(tmp_path: Path) -> None:
     module = tmp_path / "declared.py"
     module.write_text(
         "import opwright as ow\n"
-        'ops = ow.OperatorSet("mine", torch=">=2.12")\n'
+        f'ops = ow.OperatorSet("mine", torch="=={installed_minor()}.*")\n'
         "ops.declare(\"gate(Tensor x, Tensor g, *, str mode='a') -> (Tensor y, Tensor z)\",\n"
         '    shapes={"x": "*b, N", "g": "N", "y": ow.like("x"), "z": "N, 2"},\n'
         '    dtypes={"x": "float16 float32"}, layouts={"x": "contiguous"},\n'
@@ -141,7 +142,7 @@ def test_export_says_what_yaml_cannot(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stdout == (
         "# op_plugin_functions.yaml\n"
-        "all_version: [v2.12, v2.13]\n\n"
+        f"all_version: [v{installed_minor()}]\n\n"
         "official:\n\n"
         "custom:\n"
         "  # not said here: the shape of x: *b, N\n"
@@ -164,7 +165,7 @@ def test_export_says_what_yaml_cannot(tmp_path: Path) -> None:
         "  # is left out: an operator made of others (aclnn=False)\n\n"
         "autograd:\n\nsymint:\n\nquant:\n\n"
         "# derivatives.yaml\n"
-        "all_version: [v2.12, v2.13]\n\n"
+        f"all_version: [v{installed_minor()}]\n\n"
         "backward:\n"
         "- name: gate(Tensor x, Tensor g, *, str mode='a') -> (Tensor y, Tensor z)\n"
         "  version: all_version\n"

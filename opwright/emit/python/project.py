@@ -98,7 +98,7 @@ def emit_metadata(facts: SetFacts, options: EmitOptions, files: Mapping[str, str
         "version": declaration.version,
         "namespace": declaration.namespace,
         "library": library_name(options),
-        "built_for": options.torch,
+        "built_for": SINCE if options.stable_abi else options.torch,
         "stable_abi": options.stable_abi,
         "requires": {
             "torch": requirement("", declaration.torch, options),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ import pytest
 
 from opwright.build.writer import write_tree
 from opwright.emit.all import emit_all
+from opwright.emit.cpp.stable import SINCE
 from opwright.emit.options import EmitOptions
 from opwright.pairs import installed_minor
 from tests.emit.facts import facts_of
@@ -122,15 +124,17 @@ def test_it_runs_without_opwright(name: str, site: Path) -> None:
 def test_another_torch_is_one_clear_sentence(name: str, site: Path) -> None:
     output = python(
         site,
-        "import torch.version\ntorch.__version__ = '2.12.1'\n"
+        "import torch.version\ntorch.__version__ = '2.6.1'\n"
         f"try:\n    import {name}\nexcept ImportError as error:\n    print(error)\n",
     )
     version = json.loads((site / name / "metadata.json").read_text())["version"]
-    wanted = "2.13 or later" if name in STABLE else "2.13"
+    wanted = SINCE if name in STABLE else installed_minor()
+    later = " or later" * (name in STABLE)
+    torch_npu = importlib.metadata.version("torch_npu")
     assert output == (
-        f"{name} {version} was built for torch {wanted} and torch_npu {wanted}, but this "
-        "environment has torch 2.12.1 and torch_npu 2.13.0; install torch==2.13.* and "
-        f"torch_npu==2.13.*, or a build of {name} for these versions\n"
+        f"{name} {version} was built for torch {wanted}{later} and torch_npu {wanted}{later}, but "
+        f"this environment has torch 2.6.1 and torch_npu {torch_npu}; install torch=={wanted}.* "
+        f"and torch_npu=={wanted}.*, or a build of {name} for these versions\n"
     )
 
 
