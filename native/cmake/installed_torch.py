@@ -65,7 +65,7 @@ def dynamic_metadata(field: str, settings: dict[str, list[str]]) -> list[str]:
         raise ValueError(field)
     torch, torch_npu = minor_version("torch"), minor_version("torch_npu")
     if torch != torch_npu:
-        message = f"torch {torch} and torch_npu {torch_npu} do not belong together: install one pair"
+        message = f"torch {torch} and torch_npu {torch_npu} do not belong together"
         raise LookupError(message)
     return [f"torch=={torch}.*", *settings["packages"]]
 
