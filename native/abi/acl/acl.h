@@ -4,6 +4,7 @@
 
 #include "acl/acl_base.h"
 #include "acl/acl_desc.h"
+#include "acl/acl_error_codes.h"
 #include "acl/acl_mdl.h"
 #include "acl/acl_op.h"
 #include "acl/acl_rt.h"
