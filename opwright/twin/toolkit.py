@@ -52,6 +52,7 @@ LOAD_ORDER = (
 # Names of CANN's that programs link. Each is a text for the linker, which stands for
 # libascendc_package or, if it begins with libopapi_, for libopapi.
 LINKER_SCRIPTS = (
+    "libascendalog.so",
     "libgraph_base.so",
     "libopapi_cv.so",
     "libopapi_math.so",

@@ -83,6 +83,10 @@ project(sample LANGUAGES ASC CXX)
 add_library(kernel SHARED kernel.asc)
 target_compile_options(kernel PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=dav-2201>)
 add_executable(program whole.asc)
+add_executable(linked host.cpp)
+set_target_properties(linked PROPERTIES LINKER_LANGUAGE ASC)
+target_include_directories(linked PRIVATE $ENV{ASCEND_HOME_PATH}/include)
+target_link_libraries(linked PRIVATE kernel)
 """
 
 
@@ -161,7 +165,7 @@ def test_cmake_knows_the_language(sources: Path) -> None:
     done(sources, "cmake -B build")
     done(sources, "cmake --build build")
     assert done(sources, "build/program") == "0 2688\n"
-    assert (sources / "build" / "libkernel.so").is_file()
+    assert done(sources, "build/linked") == "0 2688\n"  # finds libkernel.so
 
 
 @pytest.mark.parametrize("options", ["-MD", "-MMD -MF rule.d"])
@@ -243,7 +247,15 @@ int main() {
 
 @pytest.mark.parametrize(
     "name",
-    ["tiling_api", "register", "platform", "graph_base", "unified_dlog", "opp_registry"],
+    [
+        "ascendalog",
+        "tiling_api",
+        "register",
+        "platform",
+        "graph_base",
+        "unified_dlog",
+        "opp_registry",
+    ],
 )
 def test_a_name_of_cann_links_what_the_package_library_has(tmp_path: Path, name: str) -> None:
     (tmp_path / "main.asc").write_text(PLATFORM)
