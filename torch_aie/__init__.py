@@ -9,6 +9,7 @@ from torch_aie._compile import compile, export_engine, finalize, set_device  # n
 from torch_aie._enums import PrecisionPolicy, TensorFormat, dtype
 from torch_aie._import_hook import ImportHook
 from torch_aie._input import Input
+from torch_aie._internals import DYNAMO, register_backend
 
 __all__ = [
     "Input",
@@ -25,16 +26,14 @@ __all__ = [
 
 
 def _register_backend() -> None:
-    from torch._dynamo import register_backend  # noqa: PLC0415 - torch._dynamo takes seconds
-
-    from torch_aie._backend import mindie  # noqa: PLC0415 - as above
+    from torch_aie._backend import mindie  # noqa: PLC0415 - torch.export takes a second
 
     register_backend(mindie, name="mindie")
 
 
 _device.install(_device_module)
-if "torch._dynamo" in sys.modules:
-    if "mindie" not in sys.modules["torch._dynamo"].list_backends():
+if DYNAMO in sys.modules:
+    if "mindie" not in sys.modules[DYNAMO].list_backends():
         _register_backend()
 else:  # torch.compile imports it
-    ImportHook("torch._dynamo", after=_register_backend).put_first()
+    ImportHook(DYNAMO, after=_register_backend).put_first()

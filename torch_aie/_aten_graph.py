@@ -13,6 +13,7 @@ import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from torch_aie import _C
+from torch_aie._internals import Graph, OpOverload, wrap_cpp_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["script_module"]
 
 Value = Any  # torch._C.Value, like all of TorchScript's graphs, has no complete declaration
-_c: Any = torch._C  # noqa: SLF001 - TorchScript's graphs and types are there
+_c: Any = torch  # TorchScript's types are there
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 # The numbers of PyTorch's enums in TorchScript (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
@@ -91,7 +92,7 @@ class _Builder:
         self, program: torch.export.ExportedProgram, weights: dict[str, torch.Tensor]
     ) -> None:
         self.program = program
-        self.graph = _c.Graph()
+        self.graph = Graph()
         self.values: dict[Any, Any] = {}  # a value, or the values of a tuple or list
         self.weights = {**_weights_of(program), **weights}
         self.tensors: list[torch.Tensor] = []
@@ -111,8 +112,7 @@ class _Builder:
                 _refuse(node)
         tensors = [tensor.detach().cpu() for tensor in self.tensors]
         made = _C.module_of(self.graph, tensors)
-        wrapped: torch.jit.ScriptModule
-        wrapped = torch.jit._recursive.wrap_cpp_module(made)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PyTorch has no public way
+        wrapped = wrap_cpp_module(made)
         wrapped.eval()
         return wrapped
 
@@ -132,12 +132,12 @@ class _Builder:
             inputs = [self._value(argument) for argument in node.args]
             name = _INTEGER_OPERATORS[node.target]
             self.values[node] = self._insert(name, inputs, [_c.IntType.get()])[0]
-        elif isinstance(node.target, torch._ops.OpOverload):  # noqa: SLF001 - the type of operators
+        elif isinstance(node.target, OpOverload):
             self._operator(node, node.target)
         else:
             _refuse(node)
 
-    def _operator(self, node: Node, target: torch._ops.OpOverload) -> None:
+    def _operator(self, node: Node, target: OpOverload) -> None:
         name = target._schema.name  # noqa: SLF001 - operators have their schema there
         if name in _CHECKS:
             return
@@ -149,7 +149,7 @@ class _Builder:
         outputs = self._insert(_RENAMED.get(name, name), inputs, types)
         self.values[node] = outputs[0] if len(outputs) == 1 else outputs
 
-    def _expect_constant_weights(self, node: Node, target: torch._ops.OpOverload) -> None:
+    def _expect_constant_weights(self, node: Node, target: OpOverload) -> None:
         for declared, given in _arguments(node, target):
             written = declared.alias_info is not None and declared.alias_info.is_write
             if written and isinstance(given, torch.fx.Node) and given.name in self.weights:
@@ -232,7 +232,7 @@ def _weights_of(program: torch.export.ExportedProgram) -> dict[str, torch.Tensor
     }
 
 
-def _arguments(node: Node, target: torch._ops.OpOverload) -> list[tuple[Any, Any]]:
+def _arguments(node: Node, target: OpOverload) -> list[tuple[Any, Any]]:
     """Pair the operator's declared arguments with what the node gives, or else their defaults."""
     declared = target._schema.arguments  # noqa: SLF001 - operators have their schema there
     pairs = []

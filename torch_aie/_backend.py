@@ -16,6 +16,7 @@ from torch_aie._aten_graph import script_module
 from torch_aie._compile import compiled
 from torch_aie._exported import expect_options
 from torch_aie._input import Input
+from torch_aie._internals import STATIC_INPUT
 from torch_aie._options import checked
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class _Graph:
 
 def _is_weight(given: object) -> bool:
     """Is it of the module? TorchDynamo marks buffers; parameters have their own type."""
-    return isinstance(given, torch.nn.Parameter) or hasattr(given, "_dynamo_static_input_type")
+    return isinstance(given, torch.nn.Parameter) or hasattr(given, STATIC_INPUT)
 
 
 def _signature(given: object) -> object:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from torch_aie import _C, _device
+from torch_aie._internals import c_module, wrap_cpp_module
 from torch_aie._options import checked, profiles_of, rows
 
 if TYPE_CHECKING:
@@ -74,10 +75,8 @@ def compiled(
     options: Mapping[str, object],
 ) -> torch.jit.ScriptModule:
     """Compile TorchScript; the arguments are checked."""
-    made = _C.compile(module._c, rows(profiles), dict(options))  # noqa: SLF001 - the module behind Python's
-    wrap = torch.jit._recursive.wrap_cpp_module  # noqa: SLF001 - PyTorch has no public way
-    wrapped: torch.jit.ScriptModule = wrap(made)  # type: ignore[no-untyped-call]  # torch's
-    return wrapped
+    made = _C.compile(c_module(module), rows(profiles), dict(options))
+    return wrap_cpp_module(made)
 
 
 def export_engine(
@@ -120,7 +119,7 @@ def export_engine(
         script, profiles = _exported.script_of(module, inputs, chosen)
     else:
         script, profiles = _scripted(module), profiles_of(inputs)
-    engine: bytes = _C.export_engine(script._c, method_name, rows(profiles), chosen)  # noqa: SLF001 - as above
+    engine: bytes = _C.export_engine(c_module(script), method_name, rows(profiles), chosen)
     if path is not None:
         Path(path).write_bytes(engine)
     return engine

@@ -16,6 +16,13 @@ from torch.utils import backend_registration
 
 from torch_aie import _C
 from torch_aie._import_hook import ImportHook
+from torch_aie._internals import (
+    GET_ACCELERATOR,
+    REGISTER_DEVICE_MODULE,
+    StorageBase,
+    get_privateuse1_backend_name,
+    register_device_module,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +36,7 @@ _LENT = (  # the classes that get methods
     torch.Tensor,
     torch.nn.Module,
     torch.nn.utils.rnn.PackedSequence,
-    torch.storage._StorageBase,  # noqa: SLF001 - PyTorch gives it the methods
+    StorageBase,
     torch.TypedStorage,
 )
 
@@ -84,14 +91,14 @@ def index_of(device: torch.device | str | int | None) -> int:
 
 def install(module: ModuleType) -> None:
     """Give PyTorch the name, the methods and `module` as torch.npu, unless torch_npu has."""
-    taken = torch._C._get_privateuse1_backend_name() not in ("privateuseone", NAME)  # noqa: SLF001 - PyTorch has no public way
+    taken = get_privateuse1_backend_name() not in ("privateuseone", NAME)
     if taken or "torch_npu" in sys.modules or hasattr(torch, NAME):
         return
     backend_registration.rename_privateuse1_backend(NAME)
-    torch._register_device_module(NAME, module)  # type: ignore[no-untyped-call]  # noqa: SLF001 - PyTorch's own name
+    register_device_module(NAME, module)
     backend_registration.generate_methods_for_privateuse1_backend()
-    _replaced.append((torch, "_register_device_module", _register_device_module))
-    _replaced.append((torch._C, "_get_accelerator", _get_accelerator))  # noqa: SLF001 - as above
+    _replaced.append((*REGISTER_DEVICE_MODULE, _register_device_module))
+    _replaced.append((*GET_ACCELERATOR, _get_accelerator))
     for owner, name, ours in _replaced:
         _original[name] = getattr(owner, name)
         setattr(owner, name, ours)
@@ -104,7 +111,7 @@ _original: dict[str, Callable[..., Any]] = {}
 
 def _register_device_module(device_type: str, module: ModuleType) -> None:
     """Give way to torch_npu, which calls this after its libraries are loaded."""
-    register = _original["_register_device_module"]
+    register = _original[REGISTER_DEVICE_MODULE[1]]
     if torch.device(device_type).type == NAME:
         _take_back()
     register(device_type, module)
@@ -116,7 +123,7 @@ def _get_accelerator(check: bool | None = None) -> torch.device:  # noqa: FBT001
         _expect_not_made()
         return torch.device(NAME)
     ready()
-    accelerator: torch.device = _original["_get_accelerator"](check)
+    accelerator: torch.device = _original[GET_ACCELERATOR[1]](check)
     return accelerator
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, TensorArgument
-from torch.utils import _pytree
 
 from torch_aie._aten_graph import script_module
 from torch_aie._compile import compiled
 from torch_aie._enums import to_torch_dtype
 from torch_aie._input import Input
+from torch_aie._internals import pytree
 from torch_aie._options import DEFAULTS, profiles_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class CompiledProgram(torch.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the exported module
         """Run the program; the arguments are those it was exported with."""
-        given, spec = _pytree.tree_flatten((args, kwargs))
+        given, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._in_spec:
             msg = f"arguments: got {spec}, allowed is {self._in_spec}: as they were exported"
             raise TypeError(msg)
@@ -60,7 +60,7 @@ class CompiledProgram(torch.nn.Module):
         ]
         results = iter(self.script(*tensors))
         flat = [value if constant else next(results) for constant, value in self._outputs]
-        return _pytree.tree_unflatten(flat, self._out_spec)
+        return pytree.tree_unflatten(flat, self._out_spec)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -71,13 +71,13 @@ class CompiledProgram(torch.nn.Module):
         return {
             **state,
             "_modules": modules,
-            "_in_spec": _pytree.treespec_dumps(self._in_spec),
-            "_out_spec": _pytree.treespec_dumps(self._out_spec),
+            "_in_spec": pytree.treespec_dumps(self._in_spec),
+            "_out_spec": pytree.treespec_dumps(self._out_spec),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state["_in_spec"] = _pytree.treespec_loads(state["_in_spec"])
-        state["_out_spec"] = _pytree.treespec_loads(state["_out_spec"])
+        state["_in_spec"] = pytree.treespec_loads(state["_in_spec"])
+        state["_out_spec"] = pytree.treespec_loads(state["_out_spec"])
         script = torch.jit.load(io.BytesIO(state["_modules"]["script"]))  # type: ignore[no-untyped-call]  # torch's
         state["_modules"] = {**state["_modules"], "script": script}
         super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch's

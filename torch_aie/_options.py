@@ -8,6 +8,7 @@ import torch
 
 from torch_aie._enums import PrecisionPolicy
 from torch_aie._input import Input
+from torch_aie._internals import OpOverload, OpOverloadPacket, qualified_op_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,10 +62,10 @@ def _names(operators: object) -> object:
 
 
 def _name(given: object) -> object:
-    if isinstance(given, torch._ops.OpOverload):  # noqa: SLF001 - the type of torch.ops.aten.x.y
+    if isinstance(given, OpOverload):
         return given._schema.name  # noqa: SLF001 - operators have their schema there
-    if isinstance(given, torch._ops.OpOverloadPacket):  # noqa: SLF001 - the type of torch.ops.aten.x
-        return given._qualified_op_name  # noqa: SLF001 - as above
+    if isinstance(given, OpOverloadPacket):
+        return qualified_op_name(given)
     return given
 
 
