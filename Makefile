@@ -55,7 +55,7 @@ ifneq ($(TREE),)
 
 demo examples test quick setup native native-tests conformance bench:
 	@$(PYTHON) tools/preflight.py machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
-	$(PYTHON) tools/pair_tree.py $(TREE)
+	$(PYTHON) -m tools.pair_tree $(TREE)
 	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) PYTHON=$(abspath $(shell command -v $(PYTHON)))
 
 else
@@ -148,7 +148,7 @@ $(STAMPS)/docs: pyproject.toml $(STAMPS)/python
 
 # Warnings are errors: a page that is not in the menu, a dead link or anchor, a name of the reference that is not there.
 docs: $(STAMPS)/docs
-	@$(BIN)/python tools/links.py
+	@$(BIN)/python -m tools.links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	echo "the site is in build/docs: open build/docs/index.html"
 

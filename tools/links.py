@@ -1,6 +1,6 @@
 """Find dead links and anchors in Markdown files, and lists that only some readers show as lists.
 
-    python tools/links.py          # every Markdown file of the repository
+    python -m tools.links          # every Markdown file of the repository
 
 Text is read as CommonMark. A link leads to a file or folder of the repository, or to a heading of a
 Markdown file; addresses of other hosts are not looked up. The site (tools/site_hooks.py) makes the
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,12 +19,13 @@ from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 
+from tools.repository import ROOT, repository_files
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from markdown_it.token import Token
 
-ROOT = Path(__file__).parents[1]
 PARSER = MarkdownIt("commonmark").enable("table")
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 # What a heading's anchor keeps: letters and digits of any script, hyphens, underscores, spaces.
@@ -204,19 +204,6 @@ def page_of(path: str) -> str | None:
     if file.parts[0] == EXAMPLES and file.name == f"{HOME}.md":
         return str(file)
     return None
-
-
-def repository_files(root: Path = ROOT) -> list[str]:
-    """Return all files of the repository, also those that are not committed yet."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=root,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    # One that is removed and not committed is listed still.
-    return [name for name in listed.split("\0") if name and (root / name).is_file()]
 
 
 def repository_problems(root: Path = ROOT) -> list[Problem]:

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Lay the sources of this repository into another folder, for a pair of its own.
 
-    pair_tree.py build/pairs/torch-2.10.0-python-3.12
+    python -m tools.pair_tree build/pairs/torch-2.10.0-python-3.12
 
 The folder gets every file that git tracks, or would track. A file that is there with the same
 content stays as it is, so that make and ninja rebuild what changed alone; sources that are gone
@@ -13,18 +12,9 @@ from __future__ import annotations
 import argparse
 import filecmp
 import shutil
-import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-LIST = ".sources"  # in the folder: the files that came from here
-
-
-def source_files() -> list[str]:
-    """Return the files of the working tree that are not ignored, relative to the root."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return sorted(name for name in done.stdout.split("\0") if name and (ROOT / name).is_file())
+from tools.repository import LIST, ROOT, repository_files
 
 
 def lay(names: list[str], tree: Path) -> None:
@@ -48,7 +38,7 @@ def main() -> None:
     parser.add_argument("tree", type=Path)
     tree = parser.parse_args().tree.absolute()
     tree.mkdir(parents=True, exist_ok=True)
-    lay(source_files(), tree)
+    lay(sorted(repository_files()), tree)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 from tools import links
+from tools.repository import ROOT, repository_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -169,7 +170,7 @@ def titles_of(menu: object) -> Iterator[tuple[str, str]]:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Bring links and anchors into the parser."""
-    names = links.repository_files()
+    names = repository_files()
     pages = {name: page for name in names if (page := links.page_of(name)) is not None}
     STATE["links"] = SiteLinks(pages, names, dict(titles_of(config.nav)))
     config.markdown_extensions.append(Links(STATE["links"]))
@@ -184,8 +185,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages and pictures that lie elsewhere in the repository."""
     for name, page in STATE["links"].pages.items():
         if not name.startswith(f"{links.DOCS}/"):
-            files.append(File.generated(config, page, abs_src_path=str(links.ROOT / name)))
-            folder = links.ROOT / Path(name).parent
+            files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+            folder = ROOT / Path(name).parent
             for picture in sorted(folder.glob("*.svg")):
                 place = PurePosixPath(page).parent / picture.name
                 files.append(File.generated(config, str(place), abs_src_path=str(picture)))

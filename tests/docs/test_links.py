@@ -9,6 +9,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
 from tools import links
+from tools.repository import ROOT, repository_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,9 +104,9 @@ def entries(menu: object) -> Iterator[str]:
 
 
 def test_every_page_is_in_the_menu_once() -> None:
-    settings = yaml.safe_load((links.ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     menu = Counter(entries(settings["nav"]))
-    pages = Counter(page for name in links.repository_files() if (page := links.page_of(name)))
+    pages = Counter(page for name in repository_files() if (page := links.page_of(name)))
     assert {"not in the menu": pages - menu, "no page, or twice": menu - pages} == {
         "not in the menu": Counter(),
         "no page, or twice": Counter(),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools import links
+from tools.repository import ROOT, repository_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 CHINESE = ".zh.md"
 PAGES = [
     name
-    for name in links.repository_files()
+    for name in repository_files()
     if name.endswith(CHINESE) and Path(name).parts[0] in {name, links.DOCS}
 ]
 FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
@@ -109,7 +110,7 @@ def faults(page: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_chinese_page_says_what_the_english_one_says(page: str) -> None:
-    assert list(faults(links.ROOT / page)) == []
+    assert list(faults(ROOT / page)) == []
 
 
 ENGLISH = """# Title
