@@ -62,6 +62,7 @@ def package_files(
     texts = {
         "__init__.py": with_header(init, source=source, comment="#"),
         "_extension.py": shipped("op_plugin", source),
+        "_internals.py": shipped("_internals", source),
         "_loading.py": shipped("loading", source),
         "_runtime.py": shipped("runtime", source),
         "metadata.json": json.dumps(metadata, indent=2, ensure_ascii=False) + "\n",

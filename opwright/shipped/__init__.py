@@ -8,6 +8,7 @@ converting  what converters for TorchAir need
 writing     TorchAir's conversion of mutating operators, where TorchAir has none
 graphs      mutating operators in graphs that are compiled
 loading     checks versions and loads the C++ library; op_plugin: that of op-plugin's operators
+_internals, _internals_of_torchair   what these take of torch and TorchAir without a public name
 support     what the tests of a package share
 setup_script   the package's setup.py
 """

@@ -14,8 +14,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
+
+from ._internals import (
+    AutoDispatchBelowAutograd,
+    DispatchKey,
+    DispatchKeySet,
+    ExcludeDispatchKeyGuard,
+    after_ad_inplace_or_view_keyset,
+    after_autograd_keyset,
+    current_level,
+    enable_single_level_autograd_function,
+    from_functional_tensor,
+    functionalize_commit_update,
+    functionalize_replace,
+    functionalize_sync,
+    is_functional_tensor,
+    set_fwd_grad_enabled,
+    sync,
+    to_functional_tensor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -138,7 +156,7 @@ class Differentiation:
         operator = binder.operator
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            in_forward_mode = forward_ad._current_level >= 0
+            in_forward_mode = current_level() >= 0
             if torch.is_grad_enabled() or in_forward_mode:
                 values = binder.bind(args, kwargs)
                 considered = values if inputs is None else inputs
@@ -148,7 +166,7 @@ class Differentiation:
                     raise NotImplementedError(message)
                 if torch.is_grad_enabled() and any(t.requires_grad for t in given):
                     return slow(values)
-            return operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
+            return operator.redispatch(keys & after_autograd_keyset, *args, **kwargs)
 
         self.library.impl(name, kernel, "Autograd", with_keyset=True)
 
@@ -224,7 +242,7 @@ class Differentiation:
         binder = self.registrar.binder(name)
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            below = keys & torch._C._after_ADInplaceOrView_keyset
+            below = keys & after_ad_inplace_or_view_keyset
             result = binder.operator.redispatch(below, *args, **kwargs)
             values = binder.bind(args, kwargs)
             for each in binder.written:
@@ -238,13 +256,13 @@ class Differentiation:
     def functionalize(self, name: str, twin: str) -> None:
         """Register what calls the functional twin under functionalization."""
         binder, functional = self.registrar.binder(name), self.registrar.binder(twin)
-        keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Functionalize)
+        keys = DispatchKeySet(DispatchKey.Functionalize)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             values = binder.bind(args, kwargs)
             every = [t for value in values.values() for t in tensors(value)]
-            with torch._C._ExcludeDispatchKeyGuard(keys):
-                if not any(map(torch._is_functional_tensor, every)):
+            with ExcludeDispatchKeyGuard(keys):
+                if not any(map(is_functional_tensor, every)):
                     return binder.call(binder.operator, values)
                 inner = {each: mapped(unwrapped, value) for each, value in values.items()}
                 results = as_list(functional.call(functional.operator, inner))
@@ -252,7 +270,7 @@ class Differentiation:
             for each, value in zip(binder.written, results[len(own) :], strict=True):
                 for target, source in zip(tensors(values[each]), tensors(value), strict=True):
                     replace(target, source)
-            new = [mapped(torch._to_functional_tensor, value) for value in own]
+            new = [mapped(to_functional_tensor, value) for value in own]
             return binder.as_results(values, tuple(new) if len(new) != 1 else new[0])
 
         self.library.impl(name, kernel, "Functionalize")
@@ -294,8 +312,8 @@ def make_node(
         context.set_materialize_grads(False)
         # A node's forward runs without gradients, which outer transformations of torch.func need;
         # they also have to see tangents, of which the results would have none.
-        forward_mode = forward_ad._set_fwd_grad_enabled(mode=True)
-        with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad(), forward_mode:
+        forward_mode = set_fwd_grad_enabled(mode=True)
+        with AutoDispatchBelowAutograd(), torch.enable_grad(), forward_mode:
             results = as_list(binder.call(called, call.values))
         named = dict(zip(names, results, strict=True))
         call.outputs = places_of(named)
@@ -441,17 +459,14 @@ def as_list(returned: Any) -> list[Any]:
 
 def unwrapped(tensor: torch.Tensor) -> torch.Tensor:
     """Return the value that a tensor stands for under functionalization."""
-    if not torch._is_functional_tensor(tensor):
+    if not is_functional_tensor(tensor):
         return tensor
-    functions: Any = torch
-    functions._sync(tensor)
-    value: torch.Tensor = functions._from_functional_tensor(tensor)
-    return value
+    sync(tensor)
+    return from_functional_tensor(tensor)
 
 
 def replace(wrapped: torch.Tensor, value: torch.Tensor) -> None:
     """Say that a tensor was overwritten with a value."""
-    functions: Any = torch
-    functions._functionalize_replace(wrapped, value)
-    functions._functionalize_commit_update(wrapped)
-    functions._functionalize_sync(wrapped)
+    functionalize_replace(wrapped, value)
+    functionalize_commit_update(wrapped)
+    functionalize_sync(wrapped)

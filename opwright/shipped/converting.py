@@ -8,14 +8,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torchair._ge_concrete_graph.ge_apis import Assign
-from torchair._ge_concrete_graph.infer_symbol_shape import sympy_to_ge_expr
-from torchair._ge_concrete_graph.utils import dtype_promote
 from torchair.ge import Clone, Const, Tensor
-from torchair.ge._ge_graph import (
+
+from ._internals_of_torchair import (
+    Assign,
     ControlTensor,
     dont_prune_me,
+    dtype_promote,
     get_default_ge_graph,
+    sympy_to_ge_expr,
     torch_type_to_ge_type,
 )
 

@@ -15,8 +15,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
-from torch._subclasses.functional_tensor import FunctionalTensor, FunctionalTensorMode
+
+from ._internals import (
+    FakeTensor,
+    FunctionalTensor,
+    FunctionalTensorMode,
+    register_fake,
+    register_torch_dispatch_rule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,11 +56,11 @@ def register_graph_form(library: Any, operator: Any, results: Sequence[str | Non
     library.define(f"{form}{form_signature(operator, results)}", tags=tags)
     run = without_aliases(operator, results)
     library.impl(form, run, "CompositeExplicitAutograd")
-    library._register_fake(form, run)
+    register_fake(library, form, run)
     packet, _, variant = form.partition(".")
     overload = getattr(getattr(getattr(torch.ops, library.ns), packet), variant or "default")
     rule = functionalization_rule(operator, overload, results)
-    library._register_torch_dispatch_rule(name, FunctionalTensorMode, rule)
+    register_torch_dispatch_rule(library, name, FunctionalTensorMode, rule)
 
 
 def form_name(argument: str) -> str:

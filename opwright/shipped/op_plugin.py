@@ -10,6 +10,8 @@ from typing import Any
 import torch
 import torch_npu
 
+from ._internals import jit_get_schemas_for_operator
+
 __all__ = ["load"]
 
 # torch_npu's name of the module; `import torchair` brings it in.
@@ -55,7 +57,7 @@ def refuse_existing(package: str, operators: list[str]) -> None:
     """Raise if an operator exists already: registering it again would end the process."""
     for operator in operators:
         name, _, overload = operator.partition(".")
-        schemas = torch._C._jit_get_schemas_for_operator(f"npu::{name}")  # noqa: SLF001 - no public name
+        schemas = jit_get_schemas_for_operator(f"npu::{name}")
         if any(schema.overload_name == overload for schema in schemas):
             message = (
                 f"{package}: npu::{operator} exists already, in torch_npu "

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ._internals import check_value
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -48,8 +50,7 @@ def require(condition: Any, texts: Sequence[str], *values: object) -> None:  # n
     texts
         What stands around the values in the message.
     """
-    check: Any = torch._check_value  # noqa: SLF001 - documented for Meta functions
-    check(condition, lambda: sentence(texts, values))
+    check_value(condition, lambda: sentence(texts, values))
 
 
 def sentence(texts: Sequence[str], values: Iterable[object]) -> str:

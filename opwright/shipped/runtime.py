@@ -14,7 +14,15 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+from ._internals import (
+    DispatchKey,
+    DispatchKeySet,
+    ExcludeDispatchKeyGuard,
+    add_batch_dim,
+    retrieve_current_functorch_interpreter,
+    unwrap_batched,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,8 +52,8 @@ def overload(namespace: str, name: str) -> Any:
 
 def below(key: str) -> AbstractContextManager[None]:
     """Skip a dispatch key in calls of operators."""
-    keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
-    return torch._C._ExcludeDispatchKeyGuard(keys)
+    keys = DispatchKeySet(getattr(DispatchKey, key))
+    return ExcludeDispatchKeyGuard(keys)
 
 
 def to_meta(tensor: torch.Tensor) -> torch.Tensor:
@@ -345,7 +353,7 @@ def autocast_kernel(binder: Binder, policy: str, key: str, device: str) -> Calla
 def without_batch(value: Any, level: int) -> tuple[Any, Any]:
     """Return a value with its batch as an ordinary axis, and which one: a list for a list."""
     if isinstance(value, torch.Tensor):
-        return torch._C._functorch._unwrap_batched(value, level)
+        return unwrap_batched(value, level)
     if isinstance(value, list | tuple):
         pairs = [without_batch(item, level) for item in value]
         return [item for item, _ in pairs], [axis for _, axis in pairs]
@@ -359,7 +367,7 @@ def with_batch(value: Any, axis: Any, level: int) -> Any:
         return [with_batch(*pair, level) for pair in zip(value, axes, strict=True)]
     if axis is None or not isinstance(value, torch.Tensor):
         return value
-    return torch._C._functorch._add_batch_dim(value, axis, level)
+    return add_batch_dim(value, axis, level)
 
 
 def has_axis(axis: Any) -> bool:

@@ -6,10 +6,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._C._functorch import is_functorch_wrapped_tensor
-from torch._functorch.eager_transforms import enable_inplace_requires_grad
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from ._internals import (
+    FakeTensor,
+    enable_inplace_requires_grad,
+    is_functorch_wrapped_tensor,
+    is_traceable_wrapper_subclass,
+    saved_tensors_hooks_disable,
+    saved_tensors_hooks_enable,
+    saved_tensors_hooks_get_disabled_error_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,16 +116,15 @@ def saving_copies() -> Iterator[None]:
 
     torch.func forbids hooks for the code that it transforms; a kernel below it is not that code.
     """
-    core: Any = torch._C._autograd  # noqa: SLF001 - there is no public name for this
-    forbidden = core._saved_tensors_hooks_get_disabled_error_message()  # noqa: SLF001
+    forbidden = saved_tensors_hooks_get_disabled_error_message()
     if forbidden is not None:
-        core._saved_tensors_hooks_enable()  # noqa: SLF001
+        saved_tensors_hooks_enable()
     try:
         with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda tensor: tensor):
             yield
     finally:
         if forbidden is not None:
-            core._saved_tensors_hooks_disable(forbidden)  # noqa: SLF001
+            saved_tensors_hooks_disable(forbidden)
 
 
 def is_followed(tensor: torch.Tensor) -> bool:

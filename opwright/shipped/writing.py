@@ -5,20 +5,27 @@ views of one, or a converter adds several nodes that write. torch then has one n
 (auto_functionalized_v2) with the tensors that the views belong to, its bases; the node's results
 are those of the operator, then the bases.
 """
-# ruff: noqa: ANN401, SLF001 - TorchAir has no types; the views' conversions are private to it
-# mypy: disable-error-code="import-not-found, import-untyped"
+# ruff: noqa: ANN401 - TorchAir has no types
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Any
 
-from torch._higher_order_ops import auto_functionalize as functionalized
-from torchair._ge_concrete_graph import auto_functionalized_v2 as torchairs
-from torchair._ge_concrete_graph.fx2ge_converter import get_or_auto_gen_converter
-from torchair._ge_concrete_graph.ge_apis import Identity, TensorMove
-from torchair._ge_concrete_graph.infer_symbol_shape import infer_and_gen_sym_shape_silent
-from torchair.ge._ge_graph import ControlTensor, Tensor, get_default_ge_graph
+from ._internals_of_torchair import (
+    ControlTensor,
+    Identity,
+    Tensor,
+    TensorMove,
+    auto_functionalize,
+    auto_functionalized_v2,
+    get_default_ge_graph,
+    get_or_auto_gen_converter,
+    infer_and_gen_sym_shape_silent,
+    layout_equal,
+    regenerate_view,
+    view_copy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,17 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["mend_torchair"]
 
 NAME = "conveter_auto_functionalize_v2"  # as TorchAir spells it
-VIEWS: dict[Any, Any] = {
-    functionalized.AliasViewInfo: torchairs._regenerate_alias_view,
-    functionalized.AsStridedViewInfo: torchairs._regenerate_as_strided_view,
-    functionalized.NotView: torchairs._regenerate_not_view,
-    functionalized.SliceViewInfo: torchairs._regenerate_slice_view,
-}
 
 
 def mend_torchair() -> None:
     """Let TorchAir convert what it does not; for good, once in a process."""
-    original = getattr(torchairs, NAME)
+    original = getattr(auto_functionalized_v2, NAME)
     if hasattr(original, "opwright_mends"):
         return
 
@@ -48,16 +49,16 @@ def mend_torchair() -> None:
         return converted(operator, kwargs)
 
     vars(convert)["opwright_mends"] = original
-    setattr(torchairs, NAME, convert)
+    setattr(auto_functionalized_v2, NAME, convert)
 
 
 def views_of(operator: Any, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return by written argument its view of a base, and the arguments that are not written."""
-    names, types = functionalized.get_mutable_args(operator)
+    names, types = auto_functionalize.get_mutable_args(operator)
     others = dict(given)
     bases = others.pop("_all_bases", [])
     others.pop("symbol_input_map", None)
-    return functionalized.read_view_information_from_args(names, types, others, bases), others
+    return auto_functionalize.read_view_information_from_args(names, types, others, bases), others
 
 
 def converted(operator: Any, given: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -85,7 +86,7 @@ def seen(view: Any, copies: Sequence[Any], symbols: Mapping[Any, Any]) -> Any:
     """Return what a written argument gets: a tensor, a list of them, or None."""
     if isinstance(view, list):
         return [seen(each, copies, symbols) for each in view]
-    return None if view is None else VIEWS[type(view)](view, copies, symbols)
+    return None if view is None else regenerate_view[type(view)](view, copies, symbols)
 
 
 def flat(views: Any) -> Iterator[Any]:
@@ -105,13 +106,13 @@ def written_bases(views: Sequence[Any], copies: Sequence[Any], nodes: Sequence[A
     bases = list(copies)
     after = [ControlTensor(node) for node in nodes]
     for view in views:
-        whole = isinstance(view, functionalized.NotView) or getattr(view, "_layout_equal", False)
+        whole = isinstance(view, auto_functionalize.NotView) or layout_equal(view)
         place = view.base_index
         if whole:
             written = written_by(nodes, copies[place])
             bases[place] = written or Identity(bases[place], dependencies=after)
         else:
-            bases[place] = torchairs._view_copy(view, bases, dependencies=after)
+            bases[place] = view_copy(view, bases, dependencies=after)
     return bases
 
 

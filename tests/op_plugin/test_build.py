@@ -86,8 +86,8 @@ def test_the_wheel_has_the_package_and_nothing_of_the_build(built: tuple[Built, 
     with zipfile.ZipFile(built[0].wheel) as wheel:
         names = {Path(name) for name in wheel.namelist()}
     assert {path.name for path in names if path.parts[0] == "t_ops"} == {
-        *("__init__.py", "_extension.py", "_graphs.py", "_loading.py", "_runtime.py"),
-        *("build.json", "libt_ops.so", "metadata.json"),
+        *("__init__.py", "_extension.py", "_graphs.py", "_internals.py", "_loading.py"),
+        *("_runtime.py", "build.json", "libt_ops.so", "metadata.json"),
     }
 
 

@@ -56,6 +56,7 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
     package = {
         "__init__.py": emit_init(facts, options, converters=bool(graph or authored(facts))),
         "__init__.pyi": emit_init_stub(facts, options),
+        "_internals.py": shipped("_internals", source),
         "_loading.py": shipped("loading", source),
         "_ops.py": emit_ops(facts, options),
         "_ops.pyi": emit_ops_stub(facts, options),
@@ -82,6 +83,7 @@ def emit_python(facts: SetFacts, options: EmitOptions) -> Mapping[str, str]:
         }
     if graph or authored(facts):
         package["_converting.py"] = shipped("converting", source)
+        package["_internals_of_torchair.py"] = shipped("_internals_of_torchair", source)
         package["ge.py"] = emit_ge(facts, options)
         package["converters.py"] = emit_converters(facts, extracted.names, options)
     if any(each.prototype is not None for each in facts.operators):

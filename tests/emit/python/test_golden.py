@@ -31,8 +31,9 @@ NAMES = ("kit", "odd", "thin")
 ROOT = Path(__file__).resolve().parents[3]
 # The same in every package; they are read where they stand, in opwright/shipped.
 SHIPPED = {
-    *("_autograd.py", "_converting.py", "_graphs.py", "_loading.py", "_rules.py", "_runtime.py"),
-    *("_vjp.py", "_writing.py", "setup.py", "support.py"),
+    *("_autograd.py", "_converting.py", "_graphs.py", "_internals.py", "_internals_of_torchair.py"),
+    *("_loading.py", "_rules.py", "_runtime.py", "_vjp.py", "_writing.py"),
+    *("setup.py", "support.py"),
 }
 
 
