@@ -29,6 +29,7 @@ __all__ = [
     "dispatch_tls_local_include_set",
     "get_kernel",
     "op_dk",
+    "set_fwd_grad_enabled",
 ]
 
 # Keys are text in torch.library; guards want them as numbers.
@@ -39,6 +40,8 @@ DispatchKeySet = torch._C.DispatchKeySet
 AutoDispatchBelowAutograd = torch._C._AutoDispatchBelowAutograd
 ExcludeDispatchKeyGuard = torch._C._ExcludeDispatchKeyGuard
 ForceDispatchKeyGuard = torch._C._ForceDispatchKeyGuard
+# Forward mode has such a guard, too; torch.autograd.forward_ad enters a level.
+set_fwd_grad_enabled: Any = torch.autograd.forward_ad._set_fwd_grad_enabled
 dispatch_tls_local_include_set = torch._C._dispatch_tls_local_include_set
 dispatch_tls_local_exclude_set = torch._C._dispatch_tls_local_exclude_set
 

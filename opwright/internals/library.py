@@ -86,8 +86,18 @@ FAKE_TAKES_OVERRIDE = takes(torch.library.Library._register_fake, "allow_overrid
 
 
 def register_fake(library: Any, name: str, function: Callable[..., object]) -> None:
-    """Register what runs for meta and fake tensors, over what is registered."""
+    """Register what runs for meta and fake tensors, over what is registered.
+
+    torch names the line of the caller: the second frame.
+    """
     if FAKE_TAKES_OVERRIDE:
-        library._register_fake(name, function, allow_override=True)
+        library._register_fake(name, function, _stacklevel=2, allow_override=True)
         return
-    library._register_fake(name, function)
+    entry = fake_registry.find(f"{library.ns}::{name}")
+    held: Any = entry.fake_impl
+    if held.kernel is not None:
+        # One of them has room. That before goes for good, and what ends it later finds it gone.
+        held.lib._destroy()
+        held.lib, held.kernel = None, None
+        entry.fake_impl = type(held)(held.qualname)
+    library._register_fake(name, function, _stacklevel=2)

@@ -16,6 +16,7 @@ import torch
 
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.derive.functional import functional_twin
+from opwright.internals.dispatcher import set_fwd_grad_enabled
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.composite import composite_kernel, is_opaque, mixes_gradients
@@ -37,8 +38,6 @@ from opwright.shipped.autograd import (
     restored,
     zero,
 )
-
-forward_gradients = cast("Any", torch.autograd.forward_ad)._set_fwd_grad_enabled  # noqa: SLF001 - it has no public name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -229,7 +228,7 @@ def below(live: LiveOperator, values: Values) -> list[Any]:
     """Run the operator without autograd of the transformation that runs."""
     # A node's forward runs without gradients, which outer transformations of torch.func need; they
     # also have to see tangents, of which the results would have none.
-    with dispatcher.below_autograd(), torch.enable_grad(), forward_gradients(mode=True):
+    with dispatcher.below_autograd(), torch.enable_grad(), set_fwd_grad_enabled(mode=True):
         return as_list(live.binder.call(live.overload(), values))
 
 
