@@ -65,6 +65,11 @@ bool Completion::wait(Stream::Timeout timeout) const {
   return true;
 }
 
+void Completion::wait_in_task() const {
+  std::unique_lock<std::mutex> lock(mutex_);
+  wait_unless_aborted(changed_, lock, "the record of an event", [&] { return finished_; });
+}
+
 double Completion::time() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return time_;
@@ -143,37 +148,45 @@ void Event::make_wait(const std::shared_ptr<Stream>& stream) {
   if (completion == nullptr || completion->succeeded()) return;
   if (completion->stream() == stream) return;  // its own order already holds
   stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [completion = std::move(completion)] {
-    completion->wait(std::nullopt);
+    completion->wait_in_task();
     completion->require_success();
   }));
 }
 
 void Event::make_wait_for_coming_record(const std::shared_ptr<Stream>& stream) {
-  if (external() || !waits_for_first_record() || capture_of(*stream) != nullptr) return make_wait(stream);
-  stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [self = shared_from_this()] {
-    self->wait_for_first_record();
+  const auto endings = begin_wait_for_first_record();
+  if (external() || !endings || capture_of(*stream) != nullptr) return make_wait(stream);
+  stream->submit(make_bookkeeping("aclrtStreamWaitEvent", [self = shared_from_this(), endings = *endings] {
+    self->wait_for_first_record(endings);
     self->require_not_captured("a stream that is not captured cannot wait for");
     const auto completion = self->last();
-    if (completion == nullptr) return;  // destroyed without a record
-    completion->wait(std::nullopt);
+    if (completion == nullptr) return;  // the wait has ended without a record
+    completion->wait_in_task();
     completion->require_success();
   }));
 }
 
-bool Event::waits_for_first_record() const {
+std::optional<uint64_t> Event::begin_wait_for_first_record() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return !recorded_or_destroyed();
+  if (recorded_or_destroyed()) return std::nullopt;
+  return endings_;
 }
 
-void Event::wait_for_first_record() const {
+void Event::wait_for_first_record(uint64_t endings) const {
   std::unique_lock<std::mutex> lock(mutex_);
   wait_long(first_record_, lock, text("the first record of event ", static_cast<const void*>(this)),
-            [&] { return recorded_or_destroyed(); });
+            [&] { return recorded_or_destroyed() || endings_ != endings; });
 }
 
 void Event::note_destruction() {
   const std::lock_guard<std::mutex> lock(mutex_);
   destroyed_ = true;
+  first_record_.notify_all();
+}
+
+void Event::end_waits() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++endings_;
   first_record_.notify_all();
 }
 

@@ -31,6 +31,8 @@ class OPWRIGHT_API Completion {
   void require_success() const;
   // False when the timeout passed first. Gives the GIL up.
   bool wait(Stream::Timeout timeout) const;
+  // For a task that waits for another stream's record. Ends early, by throwing, if the task's stream is aborted.
+  void wait_in_task() const;
   // Microseconds on the steady clock; 0 before it has finished.
   double time() const;
   // The stream it was recorded on, if that still exists.
@@ -83,6 +85,8 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   bool pending() const;
   // Nothing will be recorded any more: ends waits for a first record.
   void note_destruction();
+  // Ends the waits for a first record that have been made so far.
+  void end_waits();
   // For calls that look at the event from outside. Throws 107028 if its last record is part of a capture.
   void require_not_captured(const char* why) const;
 
@@ -96,8 +100,9 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   // one.
   std::optional<std::shared_ptr<Capture>> recording_capture(size_t& point) const;
 
-  bool waits_for_first_record() const;
-  void wait_for_first_record() const;
+  // How many times waits had been ended, if a wait would begin now; nullopt if there is nothing to wait for.
+  std::optional<uint64_t> begin_wait_for_first_record() const;
+  void wait_for_first_record(uint64_t endings) const;
   // The caller holds the mutex.
   bool recorded_or_destroyed() const { return last_ != nullptr || captured_.has_value() || destroyed_; }
 
@@ -108,6 +113,7 @@ class OPWRIGHT_API Event : public std::enable_shared_from_this<Event> {
   std::shared_ptr<Completion> last_;
   std::optional<CapturedRecord> captured_;
   bool destroyed_ = false;
+  uint64_t endings_ = 0;
 };
 
 }  // namespace opwright

@@ -57,9 +57,9 @@ void EventHandles::destroy(const void* handle) {
   if (destroyed_.size() >= prune_threshold_) forget_finished();
 }
 
-void EventHandles::expect_no_records() {
+void EventHandles::end_waits() {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
-  for (const auto& [handle, event] : live_) event->note_destruction();
+  for (const auto& [handle, event] : live_) event->end_waits();
 }
 
 // The caller holds the mutex. Looking at all of them costs each destruction the same on average, because there are

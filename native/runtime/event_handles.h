@@ -31,8 +31,9 @@ class EventHandles {
   // Throws as `find` does.
   void destroy(const void* handle);
 
-  // ACL ends, and nobody records any more: streams do not wait for first records of events any longer.
-  void expect_no_records();
+  // ACL ends, and nobody records any more: ends the waits for first records that have been made so far. The events
+  // live on, and can be recorded when ACL has begun again.
+  void end_waits();
 
  private:
   static constexpr size_t kLeastThreshold = 64;

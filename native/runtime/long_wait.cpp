@@ -29,7 +29,12 @@ void tell_of_long_wait(const std::string& what) {
 
 void require_not_aborted(const std::string& what) {
   require(!Stream::is_current_task_aborted(), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, what,
-          " had not happened when the stream that waits for it was destroyed");
+          " had not happened when the stream that waits for it was aborted");
+}
+
+void wait_unless_aborted(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
+                         const std::function<bool()>& done) {
+  while (!changed.wait_for(lock, kAbortInterval, done)) require_not_aborted(what);
 }
 
 void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,

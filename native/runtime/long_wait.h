@@ -1,6 +1,9 @@
 // native/runtime/long_wait.h
-// A task that waits for what somebody else may never do: external events and values in device memory. Captured graphs
-// wait so for their updates.
+// Tasks that wait for what somebody else does. Whoever aborts a stream joins its worker, and may be the one whom a task
+// of the stream waits for, so each of these waits ends when its stream is aborted.
+//
+// What others may never do is told after a while: records of external events and values in device memory, for which
+// captured graphs wait until they are updated.
 #pragma once
 
 #include <chrono>
@@ -19,11 +22,15 @@ void require_wait_can_end(const std::string& what);
 // Says once on standard error that a stream still waits, after kLongWait.
 void tell_of_long_wait(const std::string& what);
 
-// For the task that waits: throws 507047 if its stream has been aborted. Whoever aborts a stream joins its worker, and
-// may be the one whom the task waits for. Nothing that follows the wait in its task may run.
+// For the task that waits: throws 507047 if its stream has been aborted. Nothing that follows the wait in its task may
+// run.
 void require_not_aborted(const std::string& what);
 
 // Waits until `done`, which `lock` guards and `changed` tells of. Throws as `require_not_aborted` does.
+void wait_unless_aborted(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
+                         const std::function<bool()>& done);
+
+// The same, and tells of a long wait.
 void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
                const std::function<bool()>& done);
 

@@ -158,14 +158,10 @@ void Stream::execute(Task& task) noexcept {
   try {
     task.run();
   } catch (const Inherited& inherited) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!failure_) failure_ = inherited.failure;
-    failed_.store(true);
+    note_failure(inherited.failure);
   } catch (...) {
     const int code = record_current_exception(task.name());
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!failure_) failure_ = Failure{code, take_recent_message()};
-    failed_.store(true);
+    note_failure(Failure{code, take_recent_message()});
   }
   running_task = outer;
   running_on = outer_stream;
@@ -177,6 +173,14 @@ void Stream::execute(Task& task) noexcept {
     const std::string args = task.trace_args();
     trace::write("task", task.name(), begin, end, text("\"stream\":", id_, args.empty() ? "" : ",", args));
   }
+}
+
+void Stream::note_failure(Failure failure) noexcept {
+  // Waits of an aborted stream end by throwing. Such a task is dropped like those behind it.
+  if (is_current_task_aborted()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  failed_.store(true);
 }
 
 void Stream::finish_one() noexcept {

@@ -314,6 +314,65 @@ SCENARIO(acl_ends_while_a_stream_waits_for_a_first_record) {
   OK(aclFinalize());
 }
 
+SCENARIO(an_event_that_acl_has_outlived_can_still_be_waited_for) {
+  start();
+  const aclrtEvent event = new_event();
+  OK(aclFinalize());
+  start();
+  const aclrtStream waiting = new_stream();
+  const aclrtStream recording = new_stream();
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "acl_thread");  // as above
+    OK(aclrtSetDevice(0));
+    OK(aclrtStreamWaitEvent(waiting, event));
+  }).join();
+  static std::atomic<bool> recorded{false};
+  static std::atomic<bool> ran_after{false};
+  OK(aclrtLaunchHostFunc(waiting, [](void*) { ran_after = recorded.load(); }, nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // time to run too early
+  recorded = true;
+  OK(aclrtRecordEvent(event, recording));
+  OK(aclrtSynchronizeStream(waiting));
+  CHECK(ran_after);
+  OK(aclrtDestroyEvent(event));
+  OK(aclrtDestroyStream(waiting));
+  OK(aclrtDestroyStream(recording));
+}
+
+SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_a_stream_that_its_owner_holds) {
+  start();
+  const aclrtStream held = new_stream();
+  const aclrtStream waiting = new_stream();
+  const aclrtEvent event = new_event();
+  Gate gate;
+  gate.close_on(held);
+  OK(aclrtRecordEvent(event, held));
+  OK(aclrtStreamWaitEvent(waiting, event));
+  static std::atomic<bool> ran{false};
+  OK(aclrtLaunchHostFunc(waiting, [](void*) { ran = true; }, nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as above
+  OK(aclrtDestroyStreamForce(waiting));
+  CHECK(!ran);
+  gate.open();
+  OK(aclrtDestroyStream(held));
+  OK(aclrtDestroyEvent(event));
+}
+
+SCENARIO(a_wait_that_a_device_abort_ends_is_no_failure) {
+  start();
+  const aclrtStream waiting = new_stream();
+  const aclrtEvent event = new_event(ACL_EVENT_EXTERNAL);
+  OK(aclrtStreamWaitEvent(waiting, event));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as above
+  OK(aclrtDeviceTaskAbort(0, 300000));
+  static std::atomic<bool> ran{false};
+  OK(aclrtLaunchHostFunc(waiting, [](void*) { ran = true; }, nullptr));
+  OK(aclrtSynchronizeStream(waiting));
+  CHECK(ran);
+  OK(aclrtDestroyStream(waiting));
+  OK(aclrtDestroyEvent(event));
+}
+
 SCENARIO(a_stream_can_be_destroyed_while_it_waits_for_an_external_event) {
   start();
   const aclrtStream waiting = new_stream();

@@ -114,7 +114,7 @@ aclError aclFinalize() {
   return call("aclFinalize", [&] {
     require_not_forked();
     require(initialized.exchange(false), ACL_ERROR_REPEAT_FINALIZE, "ACL is not initialised");
-    events().expect_no_records();  // the thread that was to record one may have ended
+    events().end_waits();  // the thread that was to record one may have ended
     for (size_t id = 0; id < device_count(); ++id) {
       if (device_at(static_cast<int>(id)).active()) device_at(static_cast<int>(id)).reset();
     }
