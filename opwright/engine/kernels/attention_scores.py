@@ -174,7 +174,10 @@ class Result:
 def attend(problem: Problem) -> Result:
     """Return softmax(scores) @ value."""
     scores = problem.scores()
-    highest = scores.amax(-1, keepdim=True)
+    if scores.shape[-1]:
+        highest = scores.amax(-1, keepdim=True)
+    else:  # there are no keys
+        highest = scores.new_full((*scores.shape[:-1], 1), -torch.inf)
     blind = highest == -torch.inf
     highest = highest.masked_fill(blind, 0)
     weights = (scores - highest).exp()
