@@ -68,6 +68,17 @@ void divide_rounding(at::Tensor& out, const at::Tensor& self, const at::Tensor& 
   });
 }
 
+// function over all tensors of a list, one after the other.
+template <class Function>
+void fold(at::Tensor& out, at::TensorList tensors, Function function) {
+  require(!tensors.empty(), ACLNN_ERR_PARAM_INVALID, "parameter 'tensors' has no tensors");
+  at::Tensor result = tensors[0];
+  for (size_t i = 1; i < tensors.size(); ++i) result = function(result, tensors[i]);
+  assign(out, result);
+}
+
+at::Tensor add(const at::Tensor& self, const at::Tensor& other) { return at::add(self, other); }
+
 }  // namespace
 
 // out = function(self, other): NAME, and NAME ## s with a scalar operand.
@@ -152,6 +163,11 @@ BINARY(Atan2, at::atan2_out)
 ACLNN(InplaceAtan2, (Ref, selfRef)(In, other), selfRef.atan2_(other))
 BINARY(Maximum, at::maximum_out)
 BINARY(Minimum, at::minimum_out)
+#define FOLD(NAME, FUNCTION) ACLNN(NAME, (TensorList, tensors)(Out, out), fold(out, tensors, FUNCTION))
+FOLD(Sum, add)
+FOLD(AddN, add)
+FOLD(MaxN, at::maximum)
+FOLD(MinN, at::minimum)
 BINARY(Gcd, at::gcd_out)
 BINARY(LogAddExp, at::logaddexp_out)
 BINARY(LogAddExp2, at::logaddexp2_out)
@@ -159,6 +175,7 @@ BINARY(LogAddExp2, at::logaddexp2_out)
 BINARY(XLogYTensor, at::xlogy_out)
 BINARY_SCALAR(XLogYScalarOther, at::xlogy_out)
 ACLNN(XLogYScalarSelf, (Operand, self)(In, other)(Out, out), at::xlogy_out(out, self.beside(other), other))
+ACLNN(InplaceXLogYTensor, (Ref, selfRef)(In, other), selfRef.xlogy_(other))
 ACLNN(InplaceXLogYScalarOther, (Ref, selfRef)(Operand, other), selfRef.xlogy_(other.beside(selfRef)))
 
 ACLNN(LeftShift, (In, self)(In, shiftBits)(Out, out), at::bitwise_left_shift_out(out, self, shiftBits))

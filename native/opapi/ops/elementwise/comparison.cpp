@@ -38,9 +38,11 @@ ACLNN(Equal, (In, self)(In, other)(Out, out), out.fill_(at::equal(self, other)))
 ACLNN(IsClose, (In, self)(In, other)(Double, rtol)(Double, atol)(Bool, equalNan)(Out, out),
       assign(out, at::isclose(self, other, rtol, atol, equalNan)))
 ACLNN(IsFinite, (In, self)(Out, out), is_finite(out, self))
+ACLNN(IsInf, (In, x)(Out, out), at::isinf_out(out, x))
 ACLNN(IsNegInf, (In, self)(Out, out), at::isneginf_out(out, self))
 ACLNN(IsPosInf, (In, self)(Out, out), at::isposinf_out(out, self))
+// ATen's out= form of isin resizes an output without dims on its way, with a warning.
 ACLNN(IsInScalarTensor, (Scalar, element)(In, testElements)(Bool, assumeUnique)(Bool, invert)(Out, out),
-      at::isin_out(out, element, testElements, assumeUnique, invert))
+      assign(out, at::isin(element, testElements, assumeUnique, invert)))
 ACLNN(IsInTensorScalar, (In, element)(Scalar, testElement)(Bool, assumeUnique)(Bool, invert)(Out, out),
       at::isin_out(out, element, testElement, assumeUnique, invert))

@@ -44,13 +44,13 @@ void polar(at::Tensor& out, const at::Tensor& abs, const at::Tensor& angle) {
 #define BOTH(NAME, FUNCTION) UNARY(NAME, FUNCTION) IN_PLACE(NAME, FUNCTION)
 
 UNARY(Abs, abs)
-UNARY(Neg, neg)
+BOTH(Neg, neg)
 UNARY(Sign, sgn)  // the same for real numbers; torch_npu also runs sgn of complex numbers with it
 BOTH(Reciprocal, reciprocal)
 BOTH(Ceil, ceil)
 BOTH(Floor, floor)
-UNARY(Round, round)
-UNARY(Trunc, trunc)
+BOTH(Round, round)
+BOTH(Trunc, trunc)
 BOTH(Frac, frac)
 ACLNN(RoundDecimals, (In, self)(Int, decimals)(Out, out), round_decimals(out, self, decimals))
 ACLNN(InplaceRoundDecimals, (Ref, selfRef)(Int, decimals), round_decimals(selfRef, selfRef, decimals))
@@ -80,6 +80,9 @@ BOTH(Acosh, acosh)
 BOTH(Atanh, atanh)
 BOTH(Sinc, sinc)
 
+UNARY(Digamma, digamma)
+UNARY(Lgamma, lgamma)
+
 BOTH(Sigmoid, sigmoid)
 BOTH(Erf, erf)
 BOTH(Erfc, erfc)
@@ -104,6 +107,7 @@ ACLNN(ClampMaxTensor, (In, self)(In, max)(Out, out), at::clamp_max_out(out, self
 ACLNN(InplaceClampMax, (Ref, selfRef)(Scalar, clipValueMax), selfRef.clamp_max_(clipValueMax))
 ACLNN(InplaceClampMaxTensor, (Ref, selfRef)(In, max), selfRef.clamp_max_(max))
 
+ACLNN(Real, (In, self)(Out, out), assign(out, at::real(self)))
 ACLNN(AngleV2, (In, x)(Out, out), at::angle_out(out, x))
 ACLNN(Complex, (In, real)(In, imag)(Out, out), at::complex_out(out, real.to(part_of(out)), imag.to(part_of(out))))
 ACLNN(Polar, (In, input)(In, angle)(Out, out), polar(out, input, angle))

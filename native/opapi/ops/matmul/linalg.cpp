@@ -1,5 +1,5 @@
 // native/opapi/ops/matmul/linalg.cpp
-// Decompositions, solvers, determinants, distances, renormalisation.
+// Decompositions, solvers, determinants, distances, outer products, renormalisation.
 #include <limits>
 
 #include "opapi/ops/common/precision.h"
@@ -42,6 +42,9 @@ ACLNN(LinalgCross, (In, self)(In, other)(Int, dim)(Out, out),
       rounded_once(out, [&](at::Tensor& target) { at::linalg_cross_out(target, widened(self), widened(other), dim); }))
 ACLNN(LinalgQr, (In, self)(Int, mode)(Out, Q)(Out, R), assign(Q, R, at::linalg_qr(self, qr_mode(mode))))
 ACLNN(Slogdet, (In, self)(Out, signOut)(Out, logOut), assign(signOut, logOut, at::linalg_slogdet(self)))
+ACLNN(Ger, (In, self)(In, vec2)(Out, out), at::outer_out(out, self, vec2))
+ACLNN(Logdet, (In, self)(Out, out), assign(out, at::logdet(self)))
+ACLNN(Qr, (In, self)(Bool, some)(Out, Q)(Out, R), assign(Q, R, at::linalg_qr(self, some ? "reduced" : "complete")))
 ACLNN(Svd, (In, input)(Bool, fullMatrices)(Bool, computeUV)(Out, sigma)(OptOut, u)(OptOut, v),
       svd(input, fullMatrices, computeUV, sigma, u, v))
 ACLNN(TriangularSolve, (In, self)(In, A)(Bool, upper)(Bool, transpose)(Bool, unitriangular)(Out, xOut)(Out, mOut),

@@ -3,8 +3,18 @@
 #include <ATen/ExpandUtils.h>
 
 #include "opapi/ops/common/precision.h"
+#include "opapi/ops/reduction/total.h"
 
 namespace {
+
+void kl_div(const at::Tensor& self, const at::Tensor& target, int64_t reduction, bool log_target, at::Tensor& out) {
+  const at::Tensor loss = at::kl_div(self, target, reduction, log_target);
+  if (reduction == at::Reduction::None) {
+    assign(out, loss);
+  } else {
+    write_total(out, [&](at::Tensor& to) { assign(to, loss); });
+  }
+}
 
 // The incoming gradient per element: a mean passes each element its share.
 at::Tensor share(const at::Tensor& grad, int64_t reduction, int64_t elements) {
@@ -90,7 +100,7 @@ ACLNN(L1Loss, (In, self)(In, target)(Int, reduction)(Out, out), assign(out, at::
 ACLNN(L1LossBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, gradInput),
       l1_loss_backward(gradOutput, self, target, reduction, gradInput))
 ACLNN(KlDiv, (In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, out),
-      assign(out, at::kl_div(self, target, reduction, logTarget)))
+      kl_div(self, target, reduction, logTarget, out))
 ACLNN(KlDivBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, out),
       kl_div_backward(gradOutput, self, target, reduction, logTarget, out))
 ACLNN(KlDivTargetBackward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Bool, logTarget)(Out, gradTarget),

@@ -1,6 +1,9 @@
 // native/opapi/ops/reduction/reduction.cpp
 // Sums, products, extremes, order statistics, moments, norms, counts. No dims stand for all dims.
+#include <numeric>
+
 #include "opapi/ops/common/precision.h"
+#include "opapi/ops/reduction/total.h"
 
 namespace {
 
@@ -38,23 +41,68 @@ void histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at
   into(out, dtype, [&](at::Tensor& target) { at::histc_out(target, self.to(dtype), bins, min, max); });
 }
 
+// write(out), for a reduction of these dims.
+template <class Write>
+void write_reduced(at::Tensor& out, const at::Tensor& self, Dims dims, bool keepdim, Write write) {
+  const bool is_total = !keepdim && (dims.empty() || dims.size() == static_cast<size_t>(self.dim()));
+  if (is_total) {
+    write_total(out, write);
+  } else {
+    write(out);
+  }
+}
+
+void aminmax_total(const at::Tensor& self, at::Tensor& min, at::Tensor& max) {
+  write_total(min, [&](at::Tensor& min_to) {
+    write_total(max, [&](at::Tensor& max_to) { aminmax(self, {}, false, min_to, max_to); });
+  });
+}
+
+// function(to, self), unless no dims stand for none of them.
+template <class Function>
+void reduce_or_copy(at::Tensor& out, const at::Tensor& self, Dims dims, bool keepdim, bool noop_without_dims,
+                    Function function) {
+  if (dims.empty() && noop_without_dims) {
+    assign(out, self);
+  } else {
+    write_reduced(out, self, dims, keepdim, function);
+  }
+}
+
+// All dims behind batch and channels.
+std::vector<int64_t> places(const at::Tensor& self) {
+  require(self.dim() > 2, ACLNN_ERR_PARAM_INVALID, "parameter 'self' has ", self.dim(),
+          " dims, but must have 3 or more");
+  std::vector<int64_t> dims(self.dim() - 2);
+  std::iota(dims.begin(), dims.end(), 2);
+  return dims;
+}
+
 }  // namespace
 
 ACLNN(All, (In, self)(Ints, dim)(Bool, keepdim)(Out, out), at::all_out(out, self, or_all(dim), keepdim))
-ACLNN(Any, (In, self)(Ints, dim)(Bool, keepdim)(Out, out), at::any_out(out, self, or_all(dim), keepdim))
+ACLNN(Any, (In, self)(Ints, dim)(Bool, keepdim)(Out, out),
+      write_reduced(out, self, dim, keepdim, [&](at::Tensor& to) { at::any_out(to, self, or_all(dim), keepdim); }))
 
 ACLNN(Amax, (In, self)(Ints, dim)(Bool, keepDim)(Out, out), at::amax_out(out, self, dim, keepDim))
 ACLNN(Amin, (In, self)(Ints, dim)(Bool, keepDim)(Out, out), at::amin_out(out, self, dim, keepDim))
-ACLNN(Max, (In, self)(Out, out), at::max_out(out, self))
-ACLNN(Min, (In, self)(Out, out), at::min_out(out, self))
+ACLNN(Max, (In, self)(Out, out), write_total(out, [&](at::Tensor& to) { at::max_out(to, self); }))
+ACLNN(MaxV2, (In, self)(Ints, dims)(Bool, keepDims)(Bool, noopWithEmptyDims)(Out, out),
+      reduce_or_copy(out, self, dims, keepDims, noopWithEmptyDims,
+                     [&](at::Tensor& to) { at::amax_out(to, self, dims, keepDims); }))
+ACLNN(Min, (In, self)(Out, out), write_total(out, [&](at::Tensor& to) { at::min_out(to, self); }))
+ACLNN(GlobalMaxPool, (In, self)(Out, out), at::amax_out(out, self, places(self), /*keepdim=*/true))
+ACLNN(GlobalAveragePool, (In, self)(Out, out), at::mean_out(out, self, places(self), /*keepdim=*/true))
 ACLNN(Aminmax, (In, self)(Ints, dim)(Bool, keepDim)(Out, minOut)(Out, maxOut),
       aminmax(self, dim, keepDim, minOut, maxOut))
-ACLNN(AminmaxAll, (In, self)(Out, minOut)(Out, maxOut), aminmax(self, {}, false, minOut, maxOut))
+ACLNN(AminmaxAll, (In, self)(Out, minOut)(Out, maxOut), aminmax_total(self, minOut, maxOut))
 ACLNN(AminmaxDim, (In, self)(Int, dim)(Bool, keepDim)(Out, minOut)(Out, maxOut),
       aminmax(self, dim, keepDim, minOut, maxOut))
 
-ACLNN(ArgMax, (In, self)(Int, dim)(Bool, keepdim)(OutIndex, out), at::argmax_out(out, self, dim, keepdim))
-ACLNN(ArgMin, (In, self)(Int, dim)(Bool, keepdim)(OutIndex, out), at::argmin_out(out, self, dim, keepdim))
+ACLNN(ArgMax, (In, self)(Int, dim)(Bool, keepdim)(OutIndex, out),
+      write_reduced(out, self, dim, keepdim, [&](at::Tensor& to) { at::argmax_out(to, self, dim, keepdim); }))
+ACLNN(ArgMin, (In, self)(Int, dim)(Bool, keepdim)(OutIndex, out),
+      write_reduced(out, self, dim, keepdim, [&](at::Tensor& to) { at::argmin_out(to, self, dim, keepdim); }))
 
 #define VALUE_AND_INDEX(NAME, FUNCTION)                                         \
   ACLNN(NAME, (In, self)(Int, dim)(Bool, keepdim)(Out, out)(OutIndex, indices), \
@@ -68,21 +116,32 @@ ACLNN(Kthvalue, (In, self)(Int, k)(Int, dim)(Bool, keepdim)(Out, valuesOut)(OutI
 ACLNN(Median, (In, self)(Out, valuesOut), assign(valuesOut, at::median(self)))
 ACLNN(NanMedian, (In, self)(Out, out), assign(out, at::nanmedian(self)))
 
-#define TOTAL(NAME, FUNCTION)                                                 \
-  ACLNN(NAME, (In, self)(Ints, dims)(Bool, keepDims)(Dtype, dtype)(Out, out), \
-        into(out, dtype, [&](at::Tensor& target) { at::FUNCTION##_out(target, self, dims, keepDims, dtype); }))
+#define TOTAL(NAME, FUNCTION)                                                                                    \
+  ACLNN(NAME, (In, self)(Ints, dims)(Bool, keepDims)(Dtype, dtype)(Out, out),                                    \
+        write_reduced(out, self, dims, keepDims, [&](at::Tensor& to) {                                           \
+          into(to, dtype, [&](at::Tensor& target) { at::FUNCTION##_out(target, self, dims, keepDims, dtype); }); \
+        }))
 TOTAL(Mean, mean)
+ACLNN(MeanV2, (In, self)(Ints, dim)(Bool, keepDim)(Bool, noopWithEmptyAxes)(Out, out),
+      reduce_or_copy(out, self, dim, keepDim, noopWithEmptyAxes,
+                     [&](at::Tensor& to) { at::mean_out(to, self, dim, keepDim); }))
 TOTAL(ReduceSum, sum)
 TOTAL(ReduceNansum, nansum)
-ACLNN(Prod, (In, self)(Dtype, dtype)(Out, out), assign(out, at::prod(self, computed_in(dtype))))
+ACLNN(Prod, (In, self)(Dtype, dtype)(Out, out),
+      write_total(out, [&](at::Tensor& to) { assign(to, at::prod(self, computed_in(dtype))); }))
 ACLNN(ProdDim, (In, self)(Int, dim)(Bool, keepDim)(Dtype, dtype)(Out, out),
       into(out, computed_in(dtype),
            [&](at::Tensor& target) { at::prod_out(target, self, dim, keepDim, computed_in(dtype)); }))
 ACLNN(LogSumExp, (In, self)(Ints, dim)(Bool, keepDim)(Out, out), at::logsumexp_out(out, self, dim, keepDim))
+ACLNN(ReduceLogSum, (In, data)(Ints, axes)(Bool, keepDims)(Bool, noopWithEmptyAxes)(Out, reduce),
+      reduce_or_copy(reduce, data, axes, keepDims, noopWithEmptyAxes,
+                     [&](at::Tensor& to) { at::sum_out(to, data, axes, keepDims).log_(); }))
 ACLNN(Trace, (In, self)(Out, out), assign(out, at::trace(self)))
 
 ACLNN(Std, (In, self)(Ints, dim)(Int, correction)(Bool, keepdim)(Out, out),
       at::std_out(out, self, dim, at::Scalar(correction), keepdim))
+ACLNN(Var, (In, self)(OptInts, dim)(Bool, unbiased)(Bool, keepdim)(Out, out),
+      at::var_out(out, self, dim, at::Scalar(unbiased ? 1 : 0), keepdim))
 ACLNN(VarCorrection, (In, self)(Ints, dim)(Int, correction)(Bool, keepdim)(Out, out),
       at::var_out(out, self, dim, at::Scalar(correction), keepdim))
 ACLNN(StdMeanCorrection, (In, self)(Ints, dim)(Int, correction)(Bool, keepdim)(Out, stdOut)(Out, meanOut),

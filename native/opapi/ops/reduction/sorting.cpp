@@ -23,6 +23,9 @@ ACLNN(Sort, (In, self)(Bool, stable)(Int, dim)(Bool, descending)(Out, valuesOut)
 ACLNN(Topk, (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Out, valuesOut)(OutIndex, indicesOut),
       at::topk_out(valuesOut, indicesOut, self, k, dim, largest, sorted))
 
+ACLNN(Argsort, (In, self)(Int, dim)(Bool, descending)(OutIndex, out),
+      assign(out, at::argsort(self, /*stable=*/true, dim, descending)))
+
 // sortPolicy is a hint about speed.
 ACLNN(TopkV2,
       (In, self)(Int, k)(Int, dim)(Bool, largest)(Bool, sorted)(Int, sortPolicy)(Out, valuesOut)(OutIndex, indicesOut),

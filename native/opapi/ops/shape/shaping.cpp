@@ -87,12 +87,47 @@ void channel_shuffle(const at::Tensor& self, int64_t groups, at::Tensor& out) {
   out.unflatten(1, {channels, groups}).copy_(self.unflatten(1, {groups, channels}).transpose(1, 2));
 }
 
+// The dims before `axis` are one dim of the result, the others the second one.
+void flatten(const at::Tensor& self, int64_t axis, at::Tensor& out) {
+  require(-self.dim() <= axis && axis <= self.dim(), ACLNN_ERR_PARAM_INVALID, "parameter 'axis' is ", axis,
+          ", but must be from ", -self.dim(), " to ", self.dim());
+  const at::IntArrayRef sizes = self.sizes();
+  const auto middle = sizes.begin() + (axis < 0 ? axis + self.dim() : axis);
+  assign(out,
+         self.reshape({c10::multiply_integers(sizes.begin(), middle), c10::multiply_integers(middle, sizes.end())}));
+}
+
+void slice(const at::Tensor& self, at::IntArrayRef starts, at::IntArrayRef ends, at::IntArrayRef axes,
+           at::IntArrayRef steps, at::Tensor& out) {
+  require(starts.size() == axes.size() && ends.size() == axes.size() && steps.size() == axes.size(),
+          ACLNN_ERR_PARAM_INVALID, "there are ", axes.size(), " axes for ", starts.size(), " starts, ", ends.size(),
+          " ends and ", steps.size(), " steps");
+  at::Tensor part = self;
+  for (size_t i = 0; i < axes.size(); ++i) part = part.slice(axes[i], starts[i], ends[i], steps[i]);
+  assign(out, part);
+}
+
+void split(const at::Tensor& self, uint64_t size, int64_t dim, at::TensorList out) {
+  const std::vector<at::Tensor> parts = self.split(static_cast<int64_t>(size), dim);
+  require(out.size() == parts.size(), ACLNN_ERR_PARAM_INVALID, "parameter 'out' has ", out.size(),
+          " tensors, but the operator produces ", parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    at::Tensor target = out[i];
+    assign(target, parts[i]);
+  }
+}
+
 }  // namespace
 
 ACLNN(Cat, (TensorList, tensors)(Int, dim)(Out, out), at::cat_out(out, tensors, dim))
 ACLNN(Stack, (TensorList, tensors)(Int, dim)(Out, out), at::stack_out(out, tensors, dim))
 ACLNN(SplitWithSize, (In, self)(Ints, splitSize)(Int, dim)(OutList, out),
       at::split_with_sizes_copy_out(out, self, splitSize, dim))
+ACLNN(SplitTensor, (In, self)(UInt64, splitSections)(Int, dim)(OutList, out), split(self, splitSections, dim, out))
+ACLNN(Slice, (In, self)(Int, dim)(Int, start)(Int, end)(Int, step)(Out, out),
+      assign(out, self.slice(dim, start, end, step)))
+ACLNN(SliceV2, (In, self)(Ints, starts)(Ints, ends)(Ints, axes)(Ints, steps)(Out, out),
+      slice(self, starts, ends, axes, steps, out))
 ACLNN(ChunkCat, (TensorList, tensors)(Int, dim)(Int, numChunks)(Out, out),
       assign(out, at::_chunk_cat(tensors, dim, numChunks)))
 
@@ -109,6 +144,10 @@ PAD(ReplicationPad2d, replication_pad2d)
 PAD(ReplicationPad3d, replication_pad3d)
 
 ACLNN(Repeat, (In, self)(Ints, repeats)(Out, out), repeat(self, repeats, out))
+ACLNN(Expand, (In, self)(Ints, size)(Out, out), assign(out, self.expand(size)))
+ACLNN(Permute, (In, self)(Ints, dims)(Out, out), assign(out, self.permute(dims)))
+ACLNN(Flatten, (In, self)(Int, axis)(Out, out), flatten(self, axis, out))
+ACLNN(DiagFlat, (In, self)(Int, diagonal)(Out, out), assign(out, at::diagflat(self, diagonal)))
 ACLNN(Roll, (In, x)(Ints, shifts)(Ints, dims)(Out, out), roll(x, shifts, dims, out))
 ACLNN(Flip, (In, self)(Ints, dims)(Out, out), assign(out, at::flip(self, dims)))
 ACLNN(ChannelShuffle, (In, self)(Int, groups)(Out, out), channel_shuffle(self, groups, out))
