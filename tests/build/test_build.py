@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +14,10 @@ from typer.testing import CliRunner
 from opwright.build.build import write_log
 from opwright.build.command import build
 from opwright.build.compile import Compiled, Library
-from opwright.build.errors import LeavesFolderError
+from opwright.build.errors import LeavesFolderError, StableAbiError, VersionPairError
 from opwright.build.message import CompilerFailure
+from opwright.build.toolchain import find_toolchain
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +53,26 @@ def run(*arguments: str) -> Result:
     app = typer.Typer(add_completion=False)
     app.command()(build)
     return CliRunner().invoke(app, arguments)
+
+
+def test_a_wheel_for_another_torch_needs_that_torch(project: Path) -> None:
+    error = run(str(project), "--torch", "2.6").exception
+    assert isinstance(error, VersionPairError)
+    assert error.allowed == ("torch 2.6.*",)
+
+
+def test_a_stable_wheel_needs_a_stable_abi_that_has_what_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    shim = tmp_path / "torch" / "include" / "torch" / "csrc" / "stable" / "c" / "shim.h"
+    shim.parent.mkdir(parents=True)
+    shim.write_text("AOTITorchError torch_call_dispatcher();\n")
+    toolchain = find_toolchain(os.environ, installed_minor())
+    older = dataclasses.replace(toolchain, torch=tmp_path / "torch")
+    monkeypatch.setattr("opwright.build.build.find_toolchain", lambda *_: older)
+    error = run(str(project), "--stable-abi").exception
+    assert isinstance(error, StableAbiError)
+    assert "has no torch_stream_native_handle" in error.got
 
 
 def test_a_linked_dist_is_not_followed(project: Path, tmp_path: Path) -> None:

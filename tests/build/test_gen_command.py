@@ -52,6 +52,13 @@ def test_everything_is_written_once(project: Path) -> None:
     assert lines[0].startswith("0 of ")
 
 
+def test_sources_can_be_for_another_torch(project: Path) -> None:
+    assert run(str(project), "--torch", "2.10").exit_code == 0
+    text = (project / "generated" / "pyproject.toml").read_text()
+    assert '"torch>=2.10,<2.11"' in text
+    assert '"torch_npu>=2.10,<2.11"' in text
+
+
 def test_check_writes_nothing_and_tells_what_would_change(project: Path) -> None:
     first = run(str(project), "--check")
     assert first.exit_code == 1

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.declare.reserved import RESERVED_NAMESPACES
-from opwright.project.config import load_operators, read_project
+from opwright.pairs import installed_minor
+from opwright.project.config import for_torch, load_operators, read_project
 from opwright.project.errors import (
     ConfigError,
     DeclarationFileError,
@@ -56,6 +57,17 @@ def test_a_project_has_a_declaration_and_options(root: Path) -> None:
     assert project.options.torch == "2.12"
     assert project.options.stable_abi
     assert project.generated == root / "generated"
+
+
+def test_without_a_version_the_sources_are_for_the_installed_torch(root: Path) -> None:
+    assert read_project(root).options.torch == installed_minor()
+    assert for_torch(read_project(root), None) == read_project(root)
+
+
+def test_a_project_can_be_for_another_torch(root: Path) -> None:
+    assert for_torch(read_project(root), "2.10").options.torch == "2.10"
+    with pytest.raises(ConfigError, match=r"--torch\n.*2\.10\.0"):
+        for_torch(read_project(root), "2.10.0")
 
 
 def test_the_operator_set_is_loaded_and_no_module_stays(root: Path) -> None:
