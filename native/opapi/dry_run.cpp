@@ -50,8 +50,9 @@ class AutogradStateGuard {
   c10::AutogradState saved_;
 };
 
-// ATen's batched products take any exception for a failure of oneDNN, also the request for memory, and switch oneDNN off
-// for the whole process. The setting that held before the first of the dry runs under way holds again after the last.
+// ATen's batched products take any exception for a failure of oneDNN, also the request for memory, and switch oneDNN
+// off for the whole process. The setting that held before the first of the dry runs under way holds again after the
+// last.
 class OneDnnSetting {
  public:
   OneDnnSetting() {

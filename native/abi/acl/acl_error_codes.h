@@ -1,6 +1,6 @@
 // native/abi/acl/acl_error_codes.h
-// CANN's error codes that the twin does not return (those that it returns are in acl_base.h): programs compare with them,
-// and use them for errors of their own.
+// CANN's error codes that the twin does not return (those that it returns are in acl_base.h): programs compare with
+// them, and use them for errors of their own.
 #pragma once
 
 enum : int {

@@ -76,7 +76,8 @@ void compress_backward(const at::Tensor& grad, const at::Tensor& input, const at
         for (int64_t i = 0; i < blocks.size; ++i) {  // blocks overlap, so one of their tokens at a time
           target.select(3, i).addcmul_(by_out, columns.select(1, i));
         }
-        by_weight.add_(blocks_of(tokens, start, length, blocks).mul(by_out.unsqueeze(3)).sum(at::IntArrayRef{0, 2}).t());
+        by_weight.add_(
+            blocks_of(tokens, start, length, blocks).mul(by_out.unsqueeze(3)).sum(at::IntArrayRef{0, 2}).t());
       });
   assign(grad_input, by_input);
   assign(grad_weight, by_weight);
