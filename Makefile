@@ -89,7 +89,7 @@ test: setup $(if $(wildcard .sources),,lint) native-tests
 
 # The inner loop: without what tests/slow.txt names, which is measured (--record-slow).
 quick: setup
-	@PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --quick
+	@PATH="$(BIN):$$PATH" $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --quick $(PYTEST_ARGS)
 
 setup: native $(STAMPS)/package
 

@@ -71,7 +71,7 @@ def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
 
 def test_the_page_shows_pairs_suites_and_failures() -> None:
     steps = dict.fromkeys(matrix.STEPS, True)
-    result = matrix.Result("2.10.0/3.11", "2.10.0.post7", steps)
+    result = matrix.Result("2.10.0/3.11", "2.10.0.post7", steps=steps)
     result.suites = {"live": {"passed": 199, "failed": 1, "skipped": 7}}
     result.failures = ["tests.live.test_a::test_two"]
     text = matrix.page([result])
