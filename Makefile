@@ -35,8 +35,10 @@ VENV := .venv
 BIN := $(abspath $(VENV))/bin
 # Inside the virtual environment, so that removing it starts from the beginning.
 STAMPS := $(VENV)/stamps
-# python3 where there is no other, so that the preflight check can say what is wrong.
-PYTHON ?= $(shell command -v python$(DEFAULT_PYTHON) || echo python3)
+# The first interpreter of the default version; else python3, so that the preflight check can say what is wrong.
+PYTHON ?= $(shell for p in python$(DEFAULT_PYTHON) python3; do \
+	$$p -c 'import sys; sys.exit("{}.{}".format(*sys.version_info) != "$(DEFAULT_PYTHON)")' 2>/dev/null \
+	  && { echo $$p; exit; }; done; echo python3)
 
 # The tree of another pair; empty for the default pair, and in such a tree itself.
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))')
