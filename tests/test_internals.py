@@ -49,6 +49,7 @@ OPERATORS = re.compile(r"(torch\.ops\.)?aten\.\w+(\.\w+)?")
 
 # Who asks for a version of a library or of Python, or reads ranges of them, and what for.
 VERSIONS = {
+    "opwright/pairs.py": "the one module that knows which versions belong together",
     "opwright/build/build.py": "notes what a library was made with",
     "opwright/build/versions.py": "an operator's own range, as its author declared it",
     "opwright/check/processes/server.py": "tells in a report what was run",
