@@ -21,32 +21,24 @@ namespace {
 
 constexpr std::string_view kNames[] = {"base", "avx2", "avx512", "avx512_bf16", "amx_bf16"};
 
-// What libtorch does not report in each of its versions is asked of the processor.
-struct Bfloat16Units {
-  bool vector = false, tiles = false;
-};
-
-Bfloat16Units bfloat16_units() {
-  Bfloat16Units found;
+// libtorch does not report it in each of its versions.
+bool has_vector_products_of_bfloat16() {
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  constexpr unsigned kTiles = 1u << 24, kTilesOfBfloat16 = 1u << 22, kVectorsOfBfloat16 = 1u << 5;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
-    found.tiles = (edx & kTiles) != 0 && (edx & kTilesOfBfloat16) != 0;
-  }
-  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) found.vector = (eax & kVectorsOfBfloat16) != 0;
+  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & kAvx512Bf16) != 0;
+#else
+  return false;
 #endif
-  return found;
 }
 
 Isa best() {
   const std::string capability = at::get_cpu_capability();
   if (capability == "AVX2") return Isa::kAvx2;
   if (capability != "AVX512") return Isa::kBase;
-  const Bfloat16Units units = bfloat16_units();
-  if (!units.vector) return Isa::kAvx512;
-  // Tile registers need the system's permission, which ATen asks for.
-  return units.tiles && at::cpu::init_amx() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
+  if (!has_vector_products_of_bfloat16()) return Isa::kAvx512;
+  // ATen asks for the system's permission to use tile registers, if there are any; all that there are multiply bfloat16.
+  return at::cpu::init_amx() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
 }
 
 Isa chosen() {
