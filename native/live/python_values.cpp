@@ -1,6 +1,7 @@
 // native/live/python_values.cpp
 #include "live/python_values.h"
 
+#include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/Export.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -20,7 +21,9 @@ py::object enumeration(const c10::IValue& value, c10::TypeKind kind) {
     case c10::TypeKind::ScalarTypeType:
       return py::cast(static_cast<at::ScalarType>(code));
     case c10::TypeKind::LayoutType:
-      return py::cast(static_cast<at::Layout>(code));
+      // Some versions of torch have no conversion for pybind11.
+      return py::reinterpret_borrow<py::object>(
+          reinterpret_cast<PyObject*>(torch::getTHPLayout(static_cast<at::Layout>(code))));
     default:
       return py::cast(static_cast<at::MemoryFormat>(code));
   }

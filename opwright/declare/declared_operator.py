@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, cast
 
 from opwright.declare.backward import BackwardFunction
-from opwright.declare.loading import load_in_trace
+from opwright.declare.loading import loader_in_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,10 +46,11 @@ class DeclaredOperator(Generic[Parameters, Result]):
         self.__doc__ = reference.__doc__
         self.__name__ = name
         self.__wrapped__ = reference
+        self._load_in_trace = loader_in_trace(owner)
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Call the operator through PyTorch's dispatcher."""
-        load_in_trace(self.owner)
+        self._load_in_trace()
         loaded = self.owner.load()
         return cast("Result", loaded.overload(self.name)(*args, **kwargs))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opwright.declare.operator_set import OperatorSet
     from opwright.live.loading import Loaded
 
-__all__ = ["load_again", "load_in_trace"]
+__all__ = ["load_again", "loader_in_trace"]
 
 
 def load_again(ops: OperatorSet) -> Loaded:
@@ -21,22 +23,31 @@ def load_again(ops: OperatorSet) -> Loaded:
     return loaded
 
 
-def load_in_trace(ops: OperatorSet) -> None:
-    """Load a set unless its namespace is loaded; torch.compile calls this while it traces.
+def loader_in_trace(ops: OperatorSet) -> Callable[[], None]:
+    """Return a function that loads a set; torch.compile calls it while it traces.
 
-    It cannot load again there: it would forget what it has compiled, while it compiles.
+    It has no parameter, because torch.compile of some versions takes only constants for one.
     """
-    if ops.loaded is None or ops.loaded.is_removed:
-        from opwright.live.loading import is_loaded  # noqa: PLC0415 - imports torch
 
-        if not is_loaded(ops.namespace):
-            load_again(ops)
+    def load_in_trace() -> None:
+        """Load the set unless its namespace is loaded.
+
+        It cannot load again there: it would forget what it has compiled, while it compiles.
+        """
+        if ops.loaded is None or ops.loaded.is_removed:
+            from opwright.live.loading import is_loaded  # noqa: PLC0415 - imports torch
+
+            if not is_loaded(ops.namespace):
+                load_again(ops)
+
+    # What torch.compiler.assume_constant_result sets, without importing torch.
+    vars(load_in_trace).update(_dynamo_marked_constant=True)
+    return load_in_trace
 
 
-# What torch.compiler.disable and assume_constant_result set (torch 2.13), without importing torch.
+# What torch.compiler.disable sets, without importing torch.
 vars(load_again).update(
     _torchdynamo_disable=True,
     _torchdynamo_disable_msg="an operator set that changed cannot be loaded while torch.compile "
     "traces: call its load() before",
 )
-vars(load_in_trace).update(_dynamo_marked_constant=True)

@@ -77,12 +77,15 @@ def complete_operator(live: LiveOperator, registrations: Registrations) -> Opera
 
 
 def is_functionalized(operator: Any) -> bool:  # noqa: ANN401 - torch.ops has no types
-    """Tell whether graphs are right without us: by a kernel, or by what torch does itself."""
+    """Tell whether graphs are right without us: by a kernel, or by what torch does itself.
+
+    torch does it for operators with its tag, if it is a torch that has the tag.
+    """
     returned = any(result.alias_info is not None for result in operator._schema.returns)  # noqa: SLF001 - it has no public name
     return (
         dispatcher.has_kernel(operator, "Functionalize")
         or not returned
-        or torch.Tag.inplace in operator.tags
+        or getattr(torch.Tag, "inplace", None) in operator.tags
     )
 
 

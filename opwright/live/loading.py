@@ -254,9 +254,10 @@ def registered(
 
 
 def tags(facts: OperatorFacts) -> Iterator[torch.Tag]:
-    """Return the tags of an operator."""
+    """Return the tags of an operator that this torch knows; the others tell it nothing."""
     for name in facts.tags:
-        yield getattr(torch.Tag, name)
+        if hasattr(torch.Tag, name):
+            yield getattr(torch.Tag, name)
 
 
 def register(live: LiveOperator, registrations: Registrations) -> None:
