@@ -37,7 +37,8 @@ Isa best() {
   if (capability == "AVX2") return Isa::kAvx2;
   if (capability != "AVX512") return Isa::kBase;
   if (!has_vector_products_of_bfloat16()) return Isa::kAvx512;
-  // ATen asks for the system's permission to use tile registers, if there are any; all that there are multiply bfloat16.
+  // ATen asks for the system's permission to use tile registers, if there are any; all that there are multiply
+  // bfloat16.
   return at::cpu::init_amx() ? Isa::kAmxBf16 : Isa::kAvx512Bf16;
 }
 
