@@ -25,7 +25,7 @@ DEFAULT_TORCH := 2.13.0
 DEFAULT_PYTHON := 3.11
 # opwright/pairs.json has the pairs that there are.
 TORCH ?= $(DEFAULT_TORCH)
-# A release of torch_npu that belongs to it; the newest if it is not given.
+# A release of torch_npu that belongs to it; that of the table if it is not given.
 TORCH_NPU ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
@@ -138,7 +138,7 @@ native-tests: $(STAMPS)/python
 
 # PAIRS="2.10.0/3.11 2.14.0/3.13": only these.
 matrix:
-	@$(PYTHON) tools/matrix.py $(PAIRS)
+	@$(PYTHON) -m tools.matrix $(PAIRS)
 
 conformance: setup
 	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv

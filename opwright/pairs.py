@@ -17,7 +17,7 @@ __all__ = ["Pair", "installed_minor", "minor_of", "read_pairs"]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A release of torch, the newest torch_npu for it, and the versions of Python with wheels."""
+    """A release of torch, the torch_npu beside it, and the versions of Python with wheels."""
 
     torch: str
     torch_npu: str

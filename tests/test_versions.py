@@ -74,7 +74,9 @@ def test_the_page_shows_pairs_suites_and_failures() -> None:
     result = matrix.Result("2.10.0/3.11", "2.10.0.post7", steps=steps)
     result.suites = {"live": {"passed": 199, "failed": 1, "skipped": 7}}
     result.failures = ["tests.live.test_a::test_two"]
+    result.left_out = ["tests/twin/graphs"]
     text = matrix.page([result])
     assert "| 2.10.0, 2.10.0.post7 | 3.11 | yes | yes | yes | yes | 199 of 200, 99.5% |\n" in text
+    assert "Left out with 2.10.0/3.11: `tests/twin/graphs`.\n" in text
     assert "| live | 199 of 200, 99.5% |\n" in text
     assert "* 2.10.0/3.11: `tests.live.test_a::test_two`\n" in text

@@ -1,10 +1,10 @@
-#!/usr/bin/env python3
 """Build and test opwright for several pairs, and write the page that says what passes.
 
-    matrix.py                       the pairs of the page, as far as their Python is on this machine
-    matrix.py 2.10.0/3.11 2.14.0/3.13
-    matrix.py --quick 2.10.0/3.11   without the tests that take long, and without the examples
-    matrix.py --page-only           from the results that are there
+    python -m tools.matrix                       PAIRS, as far as their Python is on this machine
+    python -m tools.matrix 2.10.0/3.11 2.14.0/3.13
+    python -m tools.matrix --quick 2.10.0/3.11   without the slow tests and the examples
+    python -m tools.matrix --without tests/twin/graphs 2.10.0/3.11
+    python -m tools.matrix --page-only           from the results that are there
 
 Each pair has its own tree (build/pairs), in which `make demo`, all tests and the examples run. The
 results stay there, so that the page can be written again and pairs can be added.
@@ -24,11 +24,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.preflight import npu_release, read_pairs
+from tools.repository import ROOT
+
 TREES = ROOT / "build" / "pairs"
 RESULTS = "matrix.json"
 DEFAULT = "2.13.0/3.11"
-# Those that users have: docs/versions.md says who.
+# Those that well-known projects on Ascend pin, the default and the newest.
 PAIRS = ("2.7.1/3.11", "2.9.0/3.11", "2.10.0/3.11", "2.10.0/3.12", DEFAULT, "2.14.0/3.13")
 STEPS = ("setup", "demo", "test", "examples")
 STATES = {True: "yes", False: "no", None: "not run"}
@@ -41,9 +43,9 @@ PYTHON=python3.12`; the pair then has a tree of its own below `build/pairs`, and
 they are. In an environment that has torch and torch_npu, `pip install .` builds for those.
 
 `test` says whether no test failed, `tests` how many passed of those that apply; "quick" leaves out
-those that take longer than two seconds. The release of torch_npu is the newest that loads beside
-both kinds of torch: 2.10.0.post7 ends the process beside a CUDA build, because both register a key
-of the allocator's configuration.
+those that take longer than two seconds. For torch 2.10.0 the release of torch_npu is not the
+newest: 2.10.0.post7 ends the process beside a CUDA build, because both register a key of the
+allocator's configuration.
 """
 
 
@@ -54,6 +56,7 @@ class Result:
     pair: str
     torch_npu: str
     quick: bool = False  # the slow tests and the examples were left out
+    left_out: list[str] = field(default_factory=list)  # files and folders of tests
     steps: dict[str, bool] = field(default_factory=dict)
     suites: dict[str, dict[str, int]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -79,17 +82,17 @@ def make(pair: str, goal: str, *variables: str) -> bool:
     return done.returncode == 0
 
 
-def run_pair(pair: str, *, quick: bool) -> Result:
+def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
     """Set a pair up and run everything for it."""
     torch = pair.partition("/")[0]
-    table = json.loads((ROOT / "opwright" / "pairs.json").read_text(encoding="utf-8"))
-    result = Result(pair, table[torch]["torch_npu"], quick=quick)
+    result = Result(pair, npu_release(torch, read_pairs()), quick=quick, left_out=left_out)
     report = tree_of(pair) / "build" / "tests.xml"
     report.unlink(missing_ok=True)
-    variables = {"test": [f"PYTEST_ARGS=--junitxml={report}"], "examples": ["VERB=test"]}
+    arguments = [f"--junitxml={report}", *(f"--ignore={path}" for path in left_out)]
+    variables = {"test": f"PYTEST_ARGS={' '.join(arguments)}", "examples": "VERB=test"}
     for step in STEPS[:3] if quick else STEPS:
         goal = "quick" if quick and step == "test" else step
-        result.steps[step] = make(pair, goal, *variables.get(step, ()))
+        result.steps[step] = make(pair, goal, *([variables[step]] if step in variables else []))
         if step == "setup" and not result.steps[step]:
             break
     if report.is_file():
@@ -136,6 +139,10 @@ def page(results: list[Result]) -> str:
         tests = share(totals(result)) + " (quick)" * result.quick
         cells = [f"{torch}, {result.torch_npu}", python, *steps, tests]
         lines.append(f"| {' | '.join(cells)} |")
+    for result in results:
+        if result.left_out:
+            paths = ", ".join(f"`{path}`" for path in result.left_out)
+            lines += ["", f"Left out with {result.pair}: {paths}."]
     lines += ["", "## Tests by suite", "", "Passed of those that apply; skipped ones do not.", ""]
     names = sorted({name for result in results for name in result.suites})
     lines.append("| suite | " + " | ".join(result.pair for result in results) + " |")
@@ -181,6 +188,7 @@ def main() -> int:
     parser.add_argument("pairs", nargs="*", metavar="TORCH/PYTHON")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "versions.md")
     parser.add_argument("--quick", action="store_true", help="leave out the slow tests, examples")
+    parser.add_argument("--without", action="append", default=[], metavar="PATH", help="of tests")
     parser.add_argument("--page-only", action="store_true")
     options = parser.parse_args()
     failed = False
@@ -189,7 +197,7 @@ def main() -> int:
             print(f"{pair}: left out, there is no python{pair.partition('/')[2]} on the PATH")
             continue
         print(pair, flush=True)
-        result = run_pair(pair, quick=options.quick)
+        result = run_pair(pair, quick=options.quick, left_out=options.without)
         failed |= not all(result.steps.values())
         target = (ROOT / "build" if pair == DEFAULT else tree_of(pair)) / RESULTS
         target.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")

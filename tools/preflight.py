@@ -34,7 +34,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Pair:
-    """A release of torch, the newest torch_npu for it, and the versions of Python with wheels."""
+    """A release of torch, the torch_npu beside it, and the versions of Python with wheels."""
 
     torch: str
     torch_npu: str
@@ -118,7 +118,7 @@ def pair_problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
     found = []
     if release(facts.torch_npu) != release(chosen.torch_npu):
         what = f"torch_npu {facts.torch_npu} does not belong to torch {facts.torch}"
-        found.append(Problem(what, f"leave out TORCH_NPU: {chosen.torch_npu} is the newest"))
+        found.append(Problem(what, f"leave out TORCH_NPU: {chosen.torch_npu} is installed then"))
     if python not in chosen.pythons:
         what = f"torch_npu has no wheel of {facts.torch} for Python {python}, which was found"
         found.append(Problem(what, cure))
@@ -245,7 +245,7 @@ def torch_problems(version: str, pip_args: list[str], disk: int) -> list[Problem
 
 
 def npu_release(torch: str, pairs: tuple[Pair, ...]) -> str:
-    """Return the newest torch_npu for a torch; that release itself where the table has none."""
+    """Return the torch_npu for a torch; that release itself where the table has none."""
     return next((pair.torch_npu for pair in pairs if pair.torch == torch), torch)
 
 
@@ -255,7 +255,7 @@ def main() -> int:
     parser.add_argument("check", choices=("machine", "torch", "torch-npu"))
     parser.add_argument("--venv", type=Path, default=Path(".venv"))
     parser.add_argument("--torch", required=True, help="release, for example 2.10.0")
-    parser.add_argument("--torch-npu", default="", help="release; the newest one if left out")
+    parser.add_argument("--torch-npu", default="", help="release; that of the table if left out")
     parser.add_argument("--pip-args", default="", help="as one word, in the form of a shell")
     options = parser.parse_args()
     pairs, venv = read_pairs(), options.venv.absolute()

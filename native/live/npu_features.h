@@ -1,6 +1,6 @@
 // native/live/npu_features.h
-// What the C++ interface of some releases of torch_npu lacks. Each entry asks for the name itself, by overload
-// resolution: where torch_npu declares a function, it is better than the one here, which takes any arguments.
+// Functions that the C++ interface of some releases of torch_npu lacks. Each entry asks for the name itself, by
+// overload resolution: where torch_npu declares a function, it is better than the one here, which takes any arguments.
 #pragma once
 
 #include <acl/acl_rt.h>

@@ -2,8 +2,8 @@
 // Tasks that wait for what somebody else does. Whoever aborts a stream joins its worker, and may be the one whom a task
 // of the stream waits for, so each of these waits ends when its stream is aborted.
 //
-// What others may never do is told after a while: records of external events and values in device memory, for which
-// captured graphs wait until they are updated.
+// A wait for something that may never happen is reported after a while: for the record of an external event, or for a
+// value in device memory, for which captured graphs wait until they are updated.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-"""What the kit and the twin take from torch and TorchAir without a public name: here alone.
+"""Names of torch and TorchAir that are not public and that the kit and the twin use: here alone.
 
 Each module is a list of names, with the reason why no public name will do. Names are torch's, less
 the underscore in front. Where releases differ, the module asks what there is (an attribute, a

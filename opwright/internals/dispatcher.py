@@ -45,7 +45,7 @@ set_fwd_grad_enabled: Any = torch.autograd.forward_ad._set_fwd_grad_enabled
 dispatch_tls_local_include_set = torch._C._dispatch_tls_local_include_set
 dispatch_tls_local_exclude_set = torch._C._dispatch_tls_local_exclude_set
 
-# What is registered: torch.ops has the operators that somebody has called already.
+# All that is registered; torch.ops has only the operators that somebody has called already.
 dispatch_dump = torch._C._dispatch_dump
 dispatch_find_dangling_impls = torch._C._dispatch_find_dangling_impls
 dispatch_find_schema_or_throw = torch._C._dispatch_find_schema_or_throw

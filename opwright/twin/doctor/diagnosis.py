@@ -97,8 +97,8 @@ def pair(facts: Facts) -> Iterator[Finding]:
     chosen, python = known.get(minor_of(facts.torch)), minor_of(facts.python)
     if chosen is None:
         yield note(
-            f"opwright was not run with torch {facts.torch}; it was with {listed(tuple(known))}",
-            "if something fails, try one of these",
+            f"torch {facts.torch} is none of the versions that opwright accepts",
+            f"if something fails, try one of {listed(tuple(known))}",
         )
     elif python not in chosen.pythons:
         yield problem(
