@@ -137,8 +137,8 @@ native-tests: $(STAMPS)/python
 	build tsan thread
 
 # PAIRS="2.10.0/3.11 2.14.0/3.13": only these.
-matrix:
-	@$(PYTHON) -m tools.matrix $(PAIRS)
+matrix: $(STAMPS)/python
+	@$(BIN)/python -m tools.matrix $(PAIRS)
 
 conformance: setup
 	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv

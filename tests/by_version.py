@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import importlib.util
 import platform
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import tomli
 from packaging.specifiers import SpecifierSet
 
 __all__ = ["Entry", "entries_here", "expect", "is_collected"]
@@ -70,7 +70,7 @@ def has(name: str) -> bool:
 
 def read(file: Path = FILE) -> tuple[Entry, ...]:
     """Return all entries."""
-    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    content = tomli.loads(file.read_text(encoding="utf-8"))
     return tuple(
         Entry(**{**each, "tests": tuple(each["tests"])}) for each in content.get("differs", ())
     )

@@ -18,11 +18,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
+
+import tomli
 
 from tools.preflight import npu_release, read_pairs
 from tools.repository import ROOT
@@ -172,7 +173,7 @@ def share(counts: Counter[str]) -> str:
 
 def reasons() -> list[str]:
     """Return the reasons of tests/by_version.toml, with where they hold."""
-    content = tomllib.loads((ROOT / "tests" / "by_version.toml").read_text(encoding="utf-8"))
+    content = tomli.loads((ROOT / "tests" / "by_version.toml").read_text(encoding="utf-8"))
     texts = []
     for entry in content.get("differs", ()):
         where = [f"{key} {entry[key]}" for key in ("torch", "python") if key in entry]

@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 import platform
-import tomllib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import tomli
 
 from opwright import __version__
 from opwright.build.cache import cache_folder, prune
@@ -290,7 +291,7 @@ def build_record(name: str, content: bytes, toolchain: Toolchain, builder: Build
 
 def metadata_of(pyproject: str) -> Metadata:
     """Return a wheel's metadata from the emitted pyproject.toml."""
-    project = tomllib.loads(pyproject)["project"]
+    project = tomli.loads(pyproject)["project"]
     fields = [("Summary", project["description"]), ("Requires-Python", project["requires-python"])]
     fields += [("Requires-Dist", each) for each in project["dependencies"]]
     return Metadata(name=project["name"], version=project["version"], fields=tuple(fields))

@@ -103,8 +103,7 @@ def state(file: Path) -> Literal["whole", "damaged", "missing"]:
 
 def sha256(file: Path) -> bytes:
     """Return a file's SHA-256."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest().encode()
+    return hashlib.sha256(file.read_bytes()).hexdigest().encode()
 
 
 def publish(private: Path, place: Path) -> None:

@@ -75,7 +75,7 @@ build-backend = "setuptools.build_meta"
 name = {name}
 version = {version}
 description = {description}
-requires-python = ">=3.11"
+requires-python = ">=3.10"
 dependencies = [
 {dependencies}
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
+from typing_extensions import Self
 
 from opwright.check.processes.pool import Finished
 from opwright.check.report.marks import BAD

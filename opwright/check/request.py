@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
+
+from typing_extensions import Self
 
 __all__ = ["Request"]
 

@@ -8,7 +8,9 @@ with these names: `"*batch, N, ceildiv(D, 16)"`.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
 
 from opwright.declare import shape
 from opwright.declare.checks import RankCheck, SizeCheck, SpanCheck

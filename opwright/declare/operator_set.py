@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import tokenize
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from typing_extensions import Unpack
 
 from opwright.declare.declared_operator import DeclaredOperator
 from opwright.declare.errors import DuplicateOperatorError, FieldError

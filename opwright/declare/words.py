@@ -6,7 +6,9 @@ is the first text, the first value, the second text, and so on; the last text ma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias
+
+from typing_extensions import assert_never
 
 from opwright.declare.checks import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
 

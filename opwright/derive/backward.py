@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
 
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference
 from opwright.declare.schema import Argument, Base, Result, Schema, ValueType

@@ -6,7 +6,9 @@ for the rest. Nothing here compares sizes but broadcasting, which symbolic sizes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Protocol
+
+from typing_extensions import assert_never
 
 from opwright.declare.shape import (
     Argument,

@@ -6,7 +6,9 @@ once, when the operator is registered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import assert_never
 
 from opwright.declare.checks import (
     MemberCheck,

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from typing_extensions import assert_never
 
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.derive.functional import functional_twin

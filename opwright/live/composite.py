@@ -12,9 +12,10 @@ import ast
 import functools
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 import torch
+from typing_extensions import assert_never
 
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in

@@ -11,9 +11,10 @@ import sys
 import threading
 import warnings
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import torch
+from typing_extensions import Self
 
 from opwright.derive import derive
 from opwright.derive.functional import has_graph_form, only_observes

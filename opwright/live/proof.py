@@ -142,7 +142,9 @@ class Run:
         try:
             return reference(*(self.arguments[name] for name in positional), **keywords)
         except Exception as error:
-            error.add_note(f"raised by the reference: {self.where}")
+            # BaseException.add_note, in the words of PEP 678: CPython 3.10 has only the attribute.
+            notes = vars(error).setdefault("__notes__", [])
+            notes.append(f"raised by the reference: {self.where}")
             raise
 
     def results(self, returned: object) -> list[tuple[Result, object]]:

@@ -6,7 +6,7 @@ import csv
 import json
 import shutil
 import tempfile
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 from opwright.msprof.recording import Recording, read
@@ -41,7 +41,7 @@ def export(profile: Path) -> Path:
 def write(recording: Recording, folder: Path) -> None:
     """Write the timeline and the tables."""
     # CANN's time stamp; torch_npu knows the files by it.
-    stamp = datetime.now(tz=UTC).strftime("%Y%m%d%H%M%S")
+    stamp = datetime.now(tz=timezone.utc).strftime("%Y%m%d%H%M%S")
     (folder / f"msprof_{stamp}.json").write_text(json.dumps(timeline(recording)), encoding="utf-8")
     for name, (header, rows) in tables(recording).items():
         with (folder / f"{name}_{stamp}.csv").open("w", encoding="utf-8", newline="") as file:

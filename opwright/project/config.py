@@ -15,11 +15,12 @@ import importlib.util
 import os
 import re
 import sys
-import tomllib
 import traceback
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import tomli
 
 from opwright.declare.operator_set import OperatorSet
 from opwright.emit.options import EmitOptions
@@ -134,8 +135,8 @@ def read_section(root: Path, *, where: str) -> dict[str, Any]:
         got = "a folder without pyproject.toml" if root.is_dir() else "no such folder"
         raise NoProjectError(where=where, got=got)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = tomli.loads(file.read_text(encoding="utf-8"))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(where=str(file), got=str(error)) from error
     section = content.get("tool", {}).get("opwright")
     if not isinstance(section, dict):

@@ -7,7 +7,9 @@ declared with `ops.declare(...)`; with one, the same call is the decorator `@ops
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
 
 from opwright.aclnn.reg_op import parse_reg_op, write_reg_op
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference

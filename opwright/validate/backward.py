@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
 
 from opwright.declare.backward import BackwardCall, BackwardFunction, BackwardReference, Formula
 from opwright.declare.errors import FieldError, UnknownNameError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
+import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -287,4 +287,4 @@ def test_a_new_ledger_is_made(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_is_quoted_as_toml_has_it(text: str) -> None:
-    assert tomllib.loads(f"x = {quoted(text)}") == {"x": text}
+    assert tomli.loads(f"x = {quoted(text)}") == {"x": text}

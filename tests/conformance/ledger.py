@@ -14,11 +14,12 @@ not pass has to be matched.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import tomli
 
 if TYPE_CHECKING:
     from tests.conformance.case import Case
@@ -64,7 +65,7 @@ def read(path: Path = LEDGER) -> list[Expected]:
     ValueError
         For a reason that is none.
     """
-    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("expected", [])
+    entries = tomli.loads(path.read_text(encoding="utf-8")).get("expected", [])
     for entry in entries:
         if entry["reason"] not in get_args(Reason):
             allowed = ", ".join(get_args(Reason))

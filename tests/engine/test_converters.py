@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomli
 
 from tests.twin.on_twin import output
 
@@ -25,7 +25,7 @@ PARTS = 16
 WHOLE = bool(os.environ.get("CONFORMANCE"))
 REASONS: dict[str, str] = {
     name: group["reason"]
-    for group in tomllib.loads((HERE / "converters.toml").read_text(encoding="utf-8"))["expected"]
+    for group in tomli.loads((HERE / "converters.toml").read_text(encoding="utf-8"))["expected"]
     for name in group["samples"]
 }
 

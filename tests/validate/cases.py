@@ -19,7 +19,8 @@ from opwright.declare.rules import DtypeSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Unpack
+
+    from typing_extensions import Unpack
 
     from opwright.declare.fields import OperatorFields
     from opwright.declare.operator import Autocast, Vmap

@@ -16,12 +16,12 @@ A known failure does not fail a run. An entry for what a run found to pass does:
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tomli
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -170,8 +170,8 @@ def read_ledger(
 def entries_of(text: str, *, where: str, lenient: bool = False) -> tuple[Entry, ...]:
     """Read the entries of a ledger's text; the same errors as `read_ledger`."""
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        content = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         raise LedgerFileError(where=where, got=str(error)) from error
     known = content.pop("known", [])
     if content:
@@ -195,7 +195,7 @@ def entries_of(text: str, *, where: str, lenient: bool = False) -> tuple[Entry, 
 def lines_of(text: str, count: int) -> list[int]:
     """Return the lines of the headers of `count` entries; 0 for those that cannot be told.
 
-    tomllib does not tell lines.
+    tomli does not tell lines.
     """
     lines = text.splitlines(keepends=True)
     found = [at for at, line in enumerate(lines) if re.match(r"\s*\[\[\s*known\s*\]\]", line)]
@@ -208,8 +208,8 @@ def lines_of(text: str, count: int) -> list[int]:
 def is_toml(text: str) -> bool:
     """Tell whether a text is TOML."""
     try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        tomli.loads(text)
+    except tomli.TOMLDecodeError:
         return False
     return True
 

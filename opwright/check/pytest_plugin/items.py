@@ -13,9 +13,10 @@ import os
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from typing_extensions import Self
 
 from opwright import __version__
 from opwright.check.as_json import outcome_as_json, outcome_from_json

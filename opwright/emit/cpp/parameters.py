@@ -6,7 +6,9 @@ a double where C has float is garbage. So numbers are cast even where that seems
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
 
 from opwright.aclnn.signature import CType
 from opwright.declare.schema import Base

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Literal
+
+from typing_extensions import assert_never
 
 from opwright.declare.dtypes import SCALAR_TYPES
 from opwright.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype, ShapeFunction

@@ -5,7 +5,9 @@ Its C++ has no symbolic sizes. Checks, shapes and dtypes are those of the C++ ke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
 
 from opwright.declare.checks import (
     MemberCheck,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
+
+from typing_extensions import Self
 
 from opwright.errors import OpwrightError
 from opwright.twin.kernels import process
@@ -157,8 +159,9 @@ registry = Registry()
 
 def same_place(one: Callable[..., object], other: Callable[..., object]) -> bool:
     """Tell whether two functions come from the same lines of the same file."""
-    first, second = inspect.unwrap(one).__code__, inspect.unwrap(other).__code__
-    return (first.co_filename, first.co_qualname) == (second.co_filename, second.co_qualname)
+    first, second = inspect.unwrap(one), inspect.unwrap(other)
+    names = (first.__qualname__, second.__qualname__)
+    return names[0] == names[1] and first.__code__.co_filename == second.__code__.co_filename
 
 
 def kernel(

@@ -9,11 +9,11 @@ import ast
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import tomli
 
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.emit.header import is_edited
@@ -89,7 +89,7 @@ def test_every_module_is_python(files: Mapping[str, str]) -> None:
 
 
 def test_the_build_configuration_is_toml(name: str, files: Mapping[str, str]) -> None:
-    content = tomllib.loads(files["pyproject.toml"])
+    content = tomli.loads(files["pyproject.toml"])
     assert content["project"]["name"] == name
     both = ["torch>=2.13,<2.14", "torch_npu>=2.13,<2.14"]
     assert content["project"]["dependencies"] == (["torch>=2.13"] if name in STABLE else both)
