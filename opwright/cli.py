@@ -117,9 +117,13 @@ def add_examples(command: Command, path: str) -> None:
 
 
 def say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it
-    """Print the version and end."""
+    """Print the version, which torch it was built for and what is installed, and end."""
     if wanted:
-        typer.echo(__version__)
+        from opwright.pairs import built_for, installed
+
+        typer.echo(f"opwright {__version__}, built for torch {built_for() or 'unknown'}")
+        for package in ("torch", "torch_npu"):
+            typer.echo(f"{package} {installed(package) or 'is not installed'}")
         raise typer.Exit
 
 
@@ -208,6 +212,32 @@ def doctor(*, as_json: Json = False) -> None:
     findings = diagnose(facts)
     typer.echo(to_json(facts, findings) if as_json else to_text(facts, findings))
     raise typer.Exit(any(finding.is_problem for finding in findings))
+
+
+@app.command()
+def enable(
+    *,
+    prefer: Annotated[
+        bool, typer.Option("--prefer", help="Also where the environment names a real CANN.")
+    ] = False,
+) -> None:
+    """Make the twin the CANN of this Python environment: plain `python` runs on it from now on."""
+    from opwright.twin import enabling
+
+    folder = enabling.site_packages()
+    enabling.enable(folder, prefer=prefer)
+    where = "always" if prefer else "where no CANN is"
+    typer.echo(f"torch_npu runs on the twin, {where}, in the environment of {folder}")
+
+
+@app.command()
+def disable() -> None:
+    """Take back what `opwright enable` did."""
+    from opwright.twin import enabling
+
+    folder = enabling.site_packages()
+    change = "no longer runs" if enabling.disable(folder) else "did not run"
+    typer.echo(f"torch_npu {change} on the twin by itself in the environment of {folder}")
 
 
 @twin_app.command()

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-__all__ = ["Pair", "installed_minor", "minor_of", "read_pairs"]
+__all__ = ["Pair", "built_for", "installed", "installed_minor", "minor_of", "read_pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,29 @@ def minor_of(release: str) -> str:
     return ".".join(release.split(".")[:2])
 
 
+def built_for() -> str | None:
+    """Return the minor version of torch whose interface the native libraries follow.
+
+    The build enters it as a requirement of the package (native/cmake/installed_torch.py). None
+    where opwright is not installed, but runs from its sources.
+    """
+    try:
+        wanted = requires("opwright") or ()
+    except PackageNotFoundError:
+        return None
+    torch = next((each for each in wanted if each.startswith("torch==")), None)
+    return torch and torch.removeprefix("torch==").removesuffix(".*")
+
+
+def installed(package: str) -> str | None:
+    """Return the installed version of a package; None without it."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 @cache
 def installed_minor() -> str:
     """Return the minor version of the installed torch; without one, the newest that is known."""
-    try:
-        return minor_of(version("torch"))
-    except PackageNotFoundError:
-        return minor_of(read_pairs()[-1].torch)
+    return minor_of(installed("torch") or read_pairs()[-1].torch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import resource
 import shlex
 import signal
@@ -317,6 +318,16 @@ def test_a_full_disk_is_told(place: Path) -> None:
     assert "OPW-S009" in done.stderr
     assert "File too large" in done.stderr
     assert not (place / "new.py").exists()
+
+
+def test_the_version_names_the_pair() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+    assert re.fullmatch(
+        r"opwright \d+\.\d+\.\d+, built for torch (\d+\.\d+)\n"
+        r"torch \1\.\S+\n"
+        r"torch_npu \1\.\S+\n",
+        done.output,
+    )
 
 
 @pytest.mark.parametrize("words", ["kernels show good.h", "--help", "--version"])

@@ -18,6 +18,7 @@ environment   settings -> environment variables (pure)
 autoload      torch without its back ends
 activation    the twin in this process
 hardware      is there a real CANN with a real NPU?
+enabling      the twin as the CANN of a Python environment; site_module: what it lays there
 launch        the command line of `opwright run` -> the process to start
 options       options of verbs that run on the twin; text: what they show
 guard         guarded memory of this process

@@ -36,6 +36,7 @@ GOOD = Facts(
     dead_paths=(),
     shadowing=(),
     packages=(),
+    by_itself="disabled",
     trial=Trial(passed=True, output="2 x Ascend910B4"),
 )
 LIBRARY = Path("/p/op_api/lib/libcust_opapi.so")

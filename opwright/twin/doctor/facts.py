@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright.pairs import installed
+from opwright.twin.enabling import site_packages, state
 from opwright.twin.environment import twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.kernels.library import compiler
@@ -23,6 +24,7 @@ from opwright.twin.toolkit import default_toolkit, missing_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from opwright.twin.enabling import State
     from opwright.twin.toolkit import Toolkit
 
 __all__ = ["Facts", "Trial", "gather"]
@@ -79,6 +81,8 @@ class Facts:
         Variables of one folder that name none.
     shadowing
         Folders in LD_LIBRARY_PATH with another libascendcl.so before the twin's.
+    by_itself
+        Whether plain `python` runs on the twin (`opwright enable`).
     trial
         None if it could not be made, because something it needs is missing.
     """
@@ -96,6 +100,7 @@ class Facts:
     dead_paths: tuple[str, ...]
     shadowing: tuple[str, ...]
     packages: tuple[OperatorPackage, ...]
+    by_itself: State
     trial: Trial | None
 
 
@@ -103,10 +108,10 @@ def gather(environ: Mapping[str, str]) -> Facts:
     """Look at this machine, this Python environment and the variables."""
     toolkit = default_toolkit()
     missing = missing_parts(toolkit)
-    torch, torch_npu = version("torch"), version("torch_npu")
+    torch, torch_npu = installed("torch"), installed("torch_npu")
     cuda = cuda_build() if torch else None
     homes = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH")
-    ready = torch and torch_npu and not cuda and not missing
+    ready = torch and torch_npu and not missing
     return Facts(
         python=platform.python_version(),
         torch=torch,
@@ -123,16 +128,9 @@ def gather(environ: Mapping[str, str]) -> Facts:
         ),
         shadowing=tuple(shadowing(environ.get("LD_LIBRARY_PATH", ""), toolkit)),
         packages=tuple(operator_packages(environ)),
+        by_itself=state(site_packages()),
         trial=try_twin(environ, toolkit) if ready else None,
     )
-
-
-def version(package: str) -> str | None:
-    """Return the installed version of a distribution."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def cuda_build() -> str | None:

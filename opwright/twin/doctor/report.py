@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
     from opwright.twin.doctor.diagnosis import Finding
     from opwright.twin.doctor.facts import Facts
+    from opwright.twin.enabling import State
 
 __all__ = ["to_json", "to_text"]
+
+
+# Whether torch_npu finds the twin in a program that nobody starts with `opwright run`.
+PLAIN: dict[State, str] = {
+    "disabled": "not on the twin; `opwright enable` changes that",
+    "enabled": "on the twin where no CANN is (`opwright enable`)",
+    "preferred": "on the twin always (`opwright enable --prefer`)",
+}
 
 
 def to_text(facts: Facts, findings: Sequence[Finding]) -> str:
@@ -64,6 +73,7 @@ def summary(facts: Facts) -> dict[str, str]:
         "npu": ", ".join(facts.hardware.npus) or "none",
         "cann": facts.hardware.cann or "none but the twin",
         "runs on": "the real NPU" if facts.hardware.usable else "the twin",
+        "plain python": PLAIN[facts.by_itself],
         "trial": ran,
     }
 
