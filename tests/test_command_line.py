@@ -133,7 +133,7 @@ def on_a_terminal(words: str, folder: Path, **variables: str) -> tuple[str, str]
 
 
 def test_the_verbs_are_these() -> None:
-    assert [*KIT, "run", "doctor", "twin", "kernels"] == NAMES
+    assert [*KIT, "run", "doctor", "enable", "disable", "twin", "kernels"] == NAMES
     assert list(VERBS) == list(COMMANDS)
 
 

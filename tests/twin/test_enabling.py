@@ -45,7 +45,12 @@ class Environment:
         plain = {k: v for k, v in os.environ.items() if not k.startswith(CHOICES)}
         command = [self.root / "bin" / "python", *arguments]
         return subprocess.run(
-            command, env=plain | variables, capture_output=True, text=True, check=False
+            command,
+            cwd=self.root,  # not in the checkout, whose packages would be found there
+            env=plain | variables,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def printed(self, *arguments: str, **variables: str) -> str:
