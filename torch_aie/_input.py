@@ -23,7 +23,7 @@ _FORMATS = {
 }
 
 
-class ShapeMode(enum.StrEnum):
+class ShapeMode(str, enum.Enum):
     """What an Input declares: one shape, or a range of shapes."""
 
     STATIC = "static"

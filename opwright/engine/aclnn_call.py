@@ -50,14 +50,14 @@ class Written:
     tensor: torch.Tensor
 
 
-class Kind(enum.StrEnum):
+class Kind(str, enum.Enum):
     """The kind of an argument's slot, which is JSON: [kind, …]."""
 
-    TENSOR = enum.auto()
-    TENSORS = enum.auto()
-    COPIED = enum.auto()
-    NEW = enum.auto()
-    VALUE = enum.auto()
+    TENSOR = "tensor"
+    TENSORS = "tensors"
+    COPIED = "copied"
+    NEW = "new"
+    VALUE = "value"
 
 
 Slot = list[Any]

@@ -59,8 +59,14 @@ class TensorSpec:
     shape: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
-class Node:
+class Referable:
+    """Has room for weak references in a class with slots (`weakref_slot` of newer dataclasses)."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(Referable):
     """One operator of a graph.
 
     Parameters

@@ -1,7 +1,8 @@
 # NPU kernels of the live tier: native/live/aclnn_module.cpp. Import torch_npu first.
 
 from collections.abc import Mapping
-from typing import Self
+
+from typing_extensions import Self
 
 class Handle:
     def remove(self) -> None: ...

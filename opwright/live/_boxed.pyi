@@ -1,7 +1,8 @@
 # Boxed kernels of the live tier that need torch only: native/live/boxed_module.cpp.
 
 from collections.abc import Callable, Sequence
-from typing import Self
+
+from typing_extensions import Self
 
 class Handle:
     def remove(self) -> None: ...

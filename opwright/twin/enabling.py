@@ -8,7 +8,6 @@ uninstalling opwright removes them too.
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import sysconfig
 from pathlib import Path
 from typing import Literal
@@ -99,7 +98,7 @@ def record(lines: dict[str, str], folder: Path) -> None:
         listed = next((each for each in package.files or () if each.name == "RECORD"), None)
         if listed is None:  # a package of the system has no list of pip's
             continue
-        file = Path(os.fspath(package.locate_file(listed)))
+        file = Path(str(package.locate_file(listed)))
         kept = [
             each
             for each in file.read_text("utf-8").splitlines(keepends=True)

@@ -22,7 +22,7 @@ class Mode(enum.Enum):
     FAST = 1
 
 
-class Words(enum.StrEnum):
+class Words(str, enum.Enum):
     SUM = "sum"
 
 

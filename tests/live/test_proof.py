@@ -216,7 +216,7 @@ def test_an_exception_of_the_reference_says_which_sample() -> None:
     )
     with pytest.raises(TypeError) as raised:
         prove_aliasing(operator, namespace="my_ops")
-    assert raised.value.__notes__ == [
+    assert vars(raised.value)["__notes__"] == [
         "raised by the reference: my_ops.py:7, operator my_ops::f, samples[0]"
     ]
 

@@ -43,7 +43,7 @@ class Environment:
 
     def python(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         plain = {k: v for k, v in os.environ.items() if not k.startswith(CHOICES)}
-        command = [self.root / "bin" / "python", *arguments]
+        command = [str(self.root / "bin" / "python"), *arguments]
         return subprocess.run(
             command,
             cwd=self.root,  # not in the checkout, whose packages would be found there
@@ -61,7 +61,7 @@ class Environment:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
-    command = [sys.executable, "-m", "venv", "--without-pip", tmp_path / "environment"]
+    command = [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "environment")]
     subprocess.run(command, check=True)
     made = Environment(tmp_path / "environment")
     made.see(sysconfig.get_path("purelib"), ROOT)

@@ -160,8 +160,8 @@ registry = Registry()
 def same_place(one: Callable[..., object], other: Callable[..., object]) -> bool:
     """Tell whether two functions come from the same lines of the same file."""
     first, second = inspect.unwrap(one), inspect.unwrap(other)
-    names = (first.__qualname__, second.__qualname__)
-    return names[0] == names[1] and first.__code__.co_filename == second.__code__.co_filename
+    places = [(each.__code__.co_filename, each.__qualname__) for each in (first, second)]
+    return places[0] == places[1]
 
 
 def kernel(
