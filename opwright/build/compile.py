@@ -40,9 +40,10 @@ COMPILE_FLAGS = (
 )
 LINK_FLAGS = ("-shared", "-Wl,--strip-all", "-Wl,--build-id=none")
 # Where the names of a library come from. torch and torch_npu are loaded before it, so that it
-# needs no path to them.
-LIBRARIES = ("-lc10", "-ltorch", "-ltorch_cpu", "-ltorch_npu")
-STABLE_LIBRARIES = ("-ltorch", "-ltorch_cpu")
+# needs no path to them. libstdc++ comes first: some builds of torch export functions of it, which
+# the linker would take from torch, bound to no version.
+LIBRARIES = ("-lstdc++", "-lc10", "-ltorch", "-ltorch_cpu", "-ltorch_npu")
+STABLE_LIBRARIES = ("-lstdc++", "-ltorch", "-ltorch_cpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

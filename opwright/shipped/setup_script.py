@@ -27,9 +27,10 @@ COMPILE = (
     *("-DAT_PER_OPERATOR_HEADERS", "-Wall", "-Wextra"),
 )
 LINK = ("-shared", "-Wl,--strip-all", "-Wl,--build-id=none")
-# torch and torch_npu are loaded before the library, so it needs no path to them.
-CLASSIC = ("-lc10", "-ltorch", "-ltorch_cpu", "-ltorch_npu")
-STABLE = ("-ltorch", "-ltorch_cpu")
+# torch and torch_npu are loaded before the library, so it needs no path to them. libstdc++ comes
+# first: some builds of torch export functions of it, bound to no version.
+CLASSIC = ("-lstdc++", "-lc10", "-ltorch", "-ltorch_cpu", "-ltorch_npu")
+STABLE = ("-lstdc++", "-ltorch", "-ltorch_cpu")
 
 # The archive's times.
 os.environ.setdefault("SOURCE_DATE_EPOCH", "315532800")
