@@ -56,7 +56,7 @@ CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.
 ifneq ($(TREE),)
 
 demo examples test quick setup native native-tests conformance bench:
-	@$(PYTHON) tools/preflight.py machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
+	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
 	$(PYTHON) -m tools.pair_tree $(TREE)
 	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) PYTHON=$(abspath $(shell command -v $(PYTHON)))
 
@@ -95,18 +95,18 @@ quick: setup
 
 setup: native $(STAMPS)/package
 
-$(STAMPS)/machine: tools/preflight.py
+$(STAMPS)/machine: tools/preflight.py opwright/pairs.py opwright/pairs.json
 	@echo "[1/5] checking this machine"
-	$(PYTHON) tools/preflight.py machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
+	$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
 	mkdir -p $(@D) && touch $@
 
 # torch_npu by itself: releases of it name a torch that no index has, beside the one that they are built for.
 $(STAMPS)/python: pyproject.toml opwright/pairs.json | $(STAMPS)/machine
-	@torch_npu=$$($(PYTHON) tools/preflight.py torch-npu --torch $(TORCH) --torch-npu "$(TORCH_NPU)")
+	@torch_npu=$$($(PYTHON) -m tools.preflight torch-npu --torch $(TORCH) --torch-npu "$(TORCH_NPU)")
 	echo "[2/5] Python packages: torch $(TORCH), torch_npu $$torch_npu, tools (a few minutes the first time)"
 	[[ -x $(BIN)/python ]] || $(PYTHON) -m venv $(VENV)
 	$(PIP) install $(PIP_ARGS) 'pip>=25.1'  # the first version that reads dependency groups
-	$(BIN)/python tools/preflight.py torch --torch $(TORCH) --pip-args='$(PIP_ARGS)'
+	$(BIN)/python -m tools.preflight torch --torch $(TORCH) --pip-args='$(PIP_ARGS)'
 	$(PIP) install $(PIP_ARGS) torch==$(TORCH) --group dev
 	$(PIP) install $(PIP_ARGS) --no-deps torch_npu==$$torch_npu
 	mkdir -p $(@D) && touch $@

@@ -1,21 +1,21 @@
 """Which torch, torch_npu and Python belong together, and which torch is installed.
 
 A wheel of torch_npu is for one minor version of torch. `pairs.json` has the pairs that opwright
-runs; the set-up of a clone reads it as well, before anything is installed.
+runs. tools/preflight.py imports this module before anything is installed, with whatever Python the
+machine has: it uses nothing that Python 3.8 lacks, such as slots of dataclasses.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 __all__ = ["Pair", "built_for", "installed", "installed_minor", "minor_of", "read_pairs"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pair:
     """A release of torch, the torch_npu beside it, and the versions of Python with wheels."""
 
@@ -24,7 +24,6 @@ class Pair:
     pythons: tuple[str, ...]
 
 
-@cache
 def read_pairs() -> tuple[Pair, ...]:
     """Return the pairs, the oldest first."""
     table = json.loads(Path(__file__).with_name("pairs.json").read_text(encoding="utf-8"))
@@ -64,7 +63,6 @@ def installed(package: str) -> str | None:
         return None
 
 
-@cache
 def installed_minor() -> str:
     """Return the minor version of the installed torch; without one, the newest that is known."""
     return minor_of(installed("torch") or read_pairs()[-1].torch)

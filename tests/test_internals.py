@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tools.repository import repository_files
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -52,11 +54,28 @@ VERSIONS = {
     "opwright/pairs.py": "the one module that knows which versions belong together",
     "opwright/build/build.py": "notes what a library was made with",
     "opwright/build/versions.py": "an operator's own range, as its author declared it",
-    "opwright/check/processes/server.py": "tells in a report what was run",
+    "opwright/check/processes/server.py": "names in a report what was run",
     "opwright/shipped/loading.py": "a wheel loads with the torch that it was built for",
     "opwright/shipped/op_plugin.py": "names torch_npu in an error",
-    "opwright/twin/doctor/facts.py": "tells what is installed",
+    "opwright/twin/doctor/facts.py": "reports what is installed",
     "opwright/validate/metadata.py": "an operator's own range, as its author declared it",
+}
+
+# A release of a library by name: "torch 2.13", "Python 3.11", "(2.13.0)", "of 2.13.0". Forms of
+# versions, which guides and errors show as examples, are not meant.
+RELEASE = re.compile(
+    r"\b(?:torch(?:_npu|air)?|pytorch|c?python)(?:'s)?[ ,(=]{1,3}v?[23]\.\d"
+    r"|(?:\(|\bof )v?2\.(?:[5-9]|1\d)\b",
+    re.IGNORECASE,
+)
+# Folders of sources. Data (tables, JSON) has the release that it was made from.
+SOURCES = (*PACKAGES, "native", "tools")
+DATA = (".tsv", ".json")
+# Who names a release, and what for.
+RELEASES = {
+    "opwright/pairs.py": "the oldest Python that set-up starts with",
+    "tools/matrix.py": "the pairs that it tests",
+    "torch_aie/prefix.py": "the Python of the guide's projects, whose folders have its name",
 }
 
 
@@ -201,6 +220,35 @@ def test_private_attributes_of_objects_are_known(modules: list[tuple[str, ast.Mo
 def test_no_version_is_compared(modules: list[tuple[str, ast.Module]]) -> None:
     found = {each.file for path, tree in modules for each in versions(path, tree)}
     assert found == VERSIONS.keys()
+
+
+def test_no_source_names_a_release() -> None:
+    """A comment says which feature decides: that stays true with the next release."""
+    paths = [name for name in repository_files() if name.startswith(tuple(f"{f}/" for f in SOURCES))]
+    found = {
+        f"{path}:{number}: {line.strip()}": path
+        for path in paths
+        if not path.endswith(DATA)
+        for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").splitlines(), 1)
+        if RELEASE.search(line)
+    }
+    assert [line for line, path in found.items() if path not in RELEASES] == []
+    assert set(found.values()) == RELEASES.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("# since torch 2.13 it is there", True),
+        ("// torch_npu/csrc/file.h (2.13.0)", True),
+        ("# what CPython 3.11 does, torch_npu's (2.9)", True),
+        ("torch==2.10.0 of a user", True),
+        ('a minor version, for example "2.13", or >=2.13,<2.14', False),
+        ("torch takes 2.5 s of it", False),
+    ],
+)
+def test_a_release_is_told_from_the_form_of_a_version(text: str, *, names: bool) -> None:
+    assert (RELEASE.search(text) is not None) == names
 
 
 def test_every_name_of_a_room_is_used(modules: list[tuple[str, ast.Module]]) -> None:

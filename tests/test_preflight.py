@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from opwright.pairs import Pair, read_pairs
 from tools import preflight
+from tools.repository import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +29,8 @@ GOOD = preflight.Facts(
     torch_present=False,
 )
 PAIRS = (
-    preflight.Pair("2.9.0", "2.9.0.post9", ("3.11",)),
-    preflight.Pair("2.10.0", "2.10.0.post7", ("3.11", "3.12")),
+    Pair("2.9.0", "2.9.0.post9", ("3.11",)),
+    Pair("2.10.0", "2.10.0.post7", ("3.11", "3.12")),
 )
 
 
@@ -73,13 +75,13 @@ def test_an_unpacked_torch_needs_no_room_again() -> None:
 
 
 def test_every_pair_of_the_table_is_accepted() -> None:
-    for pair in preflight.read_pairs():
+    for pair in read_pairs():
         for python in pair.pythons:
             major, minor = map(int, python.split("."))
             facts = dataclasses.replace(
                 GOOD, torch=pair.torch, torch_npu=pair.torch_npu, python=(major, minor)
             )
-            assert preflight.problems(facts, preflight.read_pairs()) == []
+            assert preflight.problems(facts, read_pairs()) == []
 
 
 def test_each_torch_has_its_release_of_torch_npu() -> None:
@@ -102,9 +104,10 @@ def test_build_that_pip_offers(requirements: list[str], cuda: str | None) -> Non
 
 
 def test_exit_code_and_message(tmp_path: Path) -> None:
-    command = [sys.executable, preflight.__file__, "machine", "--venv", str(tmp_path / "venv")]
+    command = [sys.executable, "-m", "tools.preflight", "machine", "--venv", str(tmp_path / "venv")]
     done = subprocess.run(
         [*command, "--torch", "2.10.0", "--torch-npu", "2.9.0"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -25,7 +25,8 @@ from xml.etree import ElementTree as ET
 
 import tomli
 
-from tools.preflight import npu_release, read_pairs
+from opwright.pairs import read_pairs
+from tools.preflight import npu_release
 from tools.repository import ROOT
 
 TREES = ROOT / "build" / "pairs"

@@ -1,12 +1,11 @@
-#!/usr/bin/env python3
 """Preflight: can this machine build and run opwright? Reported before anything is installed.
 
-Uses the standard library only and reads nothing but this machine. Facts are gathered first, then
+Uses the standard library and opwright.pairs, and reads nothing but this machine. Facts are gathered first, then
 judged by a pure function, so that every decision can be tested without the machine that causes it.
 
-    preflight.py machine --venv DIR --torch V     the pair, compiler, Python, disk, memory
-    preflight.py torch --torch V --pip-args A     which build of torch would pip install?
-    preflight.py torch-npu --torch V              print the release of torch_npu that belongs to it
+    python -m tools.preflight machine --venv DIR --torch V   the pair, compiler, disk, memory
+    python -m tools.preflight torch --torch V --pip-args A   which torch would pip install?
+    python -m tools.preflight torch-npu --torch V            print the torch_npu that belongs to it
 """
 
 from __future__ import annotations
@@ -23,39 +22,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PAIRS_FILE = Path(__file__).parents[1] / "opwright" / "pairs.json"
-COMPILER_MAJOR = 11  # g++; the oldest that torch's headers are tested with here
+from opwright.pairs import Pair, read_pairs
+
+COMPILER_MAJOR = 11  # of g++: the oldest that torch's headers were tried with
 # torch, torch_npu and tools unpacked (3), downloads (1), native build and the sample's venv (2)
 DISK_GIB = 6.0
-CUDA_GIB = 8.0  # what a CUDA build of torch and its packages take beyond that, downloads included
+CUDA_GIB = 8.0  # taken beyond that by a CUDA build of torch and its packages, with downloads
 MEMORY_GIB = 4.0  # one compiler on a unit that includes ATen headers (2) while another runs
 GIB = 1 << 30
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A release of torch, the torch_npu beside it, and the versions of Python with wheels."""
-
-    torch: str
-    torch_npu: str
-    pythons: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Show it on a line of a list."""
-        return f"TORCH={self.torch} with Python {', '.join(self.pythons)}"
-
-
-def read_pairs(file: Path = PAIRS_FILE) -> tuple[Pair, ...]:
-    """Return the pairs that there are, the oldest first."""
-    table = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(
-        Pair(torch, entry["torch_npu"], tuple(entry["python"])) for torch, entry in table.items()
-    )
-
-
-@dataclass(frozen=True)
 class Facts:
-    """What the checks look at."""
+    """The request and the machine, as far as the checks judge them."""
 
     system: str
     machine: str
@@ -70,7 +49,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong and how to mend it."""
+    """A reason why set-up would fail, and how to mend it."""
 
     what: str
     cure: str
@@ -88,7 +67,7 @@ def problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
         )
     found += pair_problems(facts, pairs)
     found += compiler_problems(facts.compiler)
-    # What is already unpacked in the virtual environment needs no room again.
+    # A torch that is unpacked in the virtual environment needs no room again.
     needed = DISK_GIB / 3 if facts.torch_present else DISK_GIB
     if facts.disk < needed * GIB:
         found.append(
@@ -110,7 +89,7 @@ def problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
 def pair_problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
     """Judge whether torch, torch_npu and Python belong together."""
     python = ".".join(map(str, facts.python))
-    offered = "".join(f"\n             {pair}" for pair in pairs)
+    offered = "".join(f"\n             {request_for(pair)}" for pair in pairs)
     cure = f"make setup TORCH=... PYTHON=/path/to/python, for one of{offered}"
     chosen = next((pair for pair in pairs if pair.torch == facts.torch), None)
     if chosen is None:
@@ -125,8 +104,13 @@ def pair_problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
     return found
 
 
+def request_for(pair: Pair) -> str:
+    """Return the variable of make and the versions of Python that ask for a pair."""
+    return f"TORCH={pair.torch} with Python {', '.join(pair.pythons)}"
+
+
 def release(version: str) -> str:
-    """Return a version without what follows its three numbers: 2.10.0.post7 -> 2.10.0."""
+    """Return a version without what follows its three numbers, such as `.post7`."""
     return ".".join(version.split(".")[:3])
 
 

@@ -52,8 +52,8 @@ def dynamic_metadata(field: str, settings: dict[str, list[str]]) -> list[str]:
     """Return the dependencies: those of the settings, and torch's minor version.
 
     libopapi links to libtorch's C++ interface, which changes with every minor version. torch_npu,
-    whose minor version is always torch's, is not among them: some of its releases ask for
-    `torch==2.10.0+cpu`, and pip would then install nothing beside another build of that torch.
+    whose minor version is always torch's, is not among them: some of its releases ask for torch's
+    CPU build by name, and pip would then install nothing beside another build of that torch.
     `opwright doctor` says whether the two fit.
 
     Raises

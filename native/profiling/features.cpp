@@ -10,7 +10,7 @@ using namespace opwright;
 
 namespace {
 
-// torch_npu's layout (torch_npu/csrc/profiler/feature_mgr.h of 2.13.0): both have a virtual destructor.
+// torch_npu's layout (torch_npu/csrc/profiler/feature_mgr.h): both have a virtual destructor.
 struct Info {
   char compatibility[16] = "1";
   char feature_version[16] = "1";

@@ -11,7 +11,7 @@
 namespace opwright {
 namespace {
 
-// What torch_npu 2.13.0 calls the thread, before its first call (NPUAffinityController.cpp, ACL_THREAD).
+// The name that torch_npu gives the thread before its first call (NPUAffinityController.cpp, ACL_THREAD).
 constexpr char kConsumer[] = "acl_thread";
 
 bool is_consumer() noexcept {

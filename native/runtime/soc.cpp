@@ -1,5 +1,5 @@
 // native/runtime/soc.cpp
-// Names are those that torch_npu 2.13.0 accepts (c10_npu SocVersion table); any other name stops its initialisation.
+// Names are those that torch_npu accepts (c10_npu SocVersion table); any other name stops its initialisation.
 // Core counts and memory sizes are the published ones of each chip; they are reported, they do not limit the kernels.
 #include "runtime/soc.h"
 

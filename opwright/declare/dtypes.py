@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["DTYPES", "SCALAR_TYPES"]
 
 # The dtypes of torch that an aclTensor can have -> enumerators of at::ScalarType (c10's
-# core/ScalarType.h, torch 2.13), in the order of the documentation's tables.
+# core/ScalarType.h), in the order of the documentation's tables.
 SCALAR_TYPES = {
     "float32": "Float",
     "float16": "Half",

@@ -27,7 +27,7 @@ __all__ = ["parse_schema", "split"]
 BASES = {base.value: base for base in Base}
 
 ALIAS = re.compile(r"^(?P<base>\w+)\((?P<name>\w+)(?P<rest>[^)]*)\)")
-# In PyTorch's grammar, but unknown to torchgen of torch 2.13; each is read as an int in its place.
+# In PyTorch's grammar, but unknown to torchgen; each is read as an int in its place.
 UNKNOWN_TO_TORCHGEN = re.compile(r"\A(?:Dimname|complex|SymFloat)\b")
 PARTS = re.compile(
     r"(?P<name>[A-Za-z_]\w*)(?:\.(?P<overload>\w+))?\((?P<arguments>.*)\)\s*->\s*(?P<results>.+)",

@@ -1,4 +1,4 @@
-"""What torch.compile and who traces beside it share. No compiler is imported."""
+"""Names that torch.compile shares with a tracer beside it. No compiler is imported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_session_context"]
 
-# Marks a thread as one that compiles. It came with torch 2.13; before, torch.compile does nothing
-# of the kind, and so there is nothing to do beside it.
+# Marks a thread as one that compiles. Where torch lacks it, torch.compile marks no thread either, and
+# so there is nothing to do beside it.
 compile_session_context: Callable[[], AbstractContextManager[Any]] = getattr(
     torch.compiler, "_compile_session_context", nullcontext
 )

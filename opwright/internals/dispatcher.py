@@ -1,4 +1,4 @@
-"""The dispatcher: torch.library registers kernels, and tells nothing about them."""
+"""The dispatcher: torch.library registers kernels, and returns nothing about them."""
 # ruff: noqa: SLF001 - that is what the package is for
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ dispatch_get_all_op_names = torch._C._dispatch_get_all_op_names
 dispatch_has_kernel_for_dispatch_key = torch._C._dispatch_has_kernel_for_dispatch_key
 dispatch_key_for_device = torch._C._dispatch_key_for_device
 
-# It is public, but not there before torch 2.9, where nothing in Python holds a kernel.
+# It is public; where torch lacks it, nothing in Python holds a kernel.
 get_kernel: Callable[[str, str], object] | None = getattr(torch.library, "get_kernel", None)
 
 # An operator calls the kernel that its arguments ask for; this one, that of a key.

@@ -62,8 +62,8 @@ def takes(method: Callable[..., object], parameter: str) -> bool:
     return parameter in inspect.signature(method).parameters
 
 
-# A kernel over another one is asked for where a Library can be asked (since torch 2.8). Before, it
-# refuses one for a key that it has a note of, and so the note goes.
+# Library.impl has a parameter for a kernel that replaces another one. Where it lacks the parameter, it
+# refuses a kernel for a key that it has noted, and so the note is removed.
 IMPL_TAKES_OVERRIDE = takes(torch.library.Library.impl, "allow_override")
 
 
@@ -80,8 +80,8 @@ def impl(
 
 
 # torch.library.register_fake wants an operator with a namespace of a global registry, and keeps the
-# registration in a Library of its own. Overriding is a parameter since torch 2.8, and its default
-# since 2.13.
+# registration in a Library of its own. Overriding is a parameter where torch has one, and in some
+# releases its default.
 FAKE_TAKES_OVERRIDE = takes(torch.library.Library._register_fake, "allow_override")
 
 

@@ -34,7 +34,7 @@ class Binder:
     @classmethod
     @lru_cache(maxsize=1024)  # not without bound: tests make schemas without end
     def of(cls, schema: Schema) -> Binder:
-        """Return the binder of a schema, kept: CPython 3.11 cannot parse in several threads."""
+        """Return the binder of a schema, kept: CPython cannot parse in several threads."""
         return cls(
             positional=tuple(a.name for a in schema.arguments if not a.keyword_only),
             keyword_only=tuple(a.name for a in schema.arguments if a.keyword_only),

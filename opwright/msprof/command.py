@@ -20,7 +20,7 @@ The twin's msprof. FOLDER is a PROF_... folder that torch_npu.profiler wrote on 
   --export=on    write timeline and tables to FOLDER/mindstudio_profiler_output
   --analyze=on   nothing to do: there are no links between chips to analyse
 """
-# torch_npu's analysis (2.13.0) looks for the results ten times a second while msprof runs, and
+# torch_npu's analysis looks for the results ten times a second while msprof runs, and
 # gives up when it has ended before the next look, which CANN's slower one does not.
 LINGER = 0.5  # seconds
 

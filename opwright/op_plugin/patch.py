@@ -9,7 +9,7 @@ Where each file goes in a checkout of op-plugin, and in one of torch_npu, whose 
 * converters to TorchAir's ge_converter/custom, which imports all that is in it. Only torch_npu's
   tree has TorchAir.
 
-Source: op-plugin 517f2e7, torch_npu's setup.py (2.13), TorchAir fced884.
+Source: op-plugin 517f2e7, torch_npu's setup.py, TorchAir fced884.
 """
 
 from __future__ import annotations

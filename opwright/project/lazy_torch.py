@@ -24,7 +24,7 @@ __all__ = ["lazy_torch"]
 class DelayedModule(ModuleType):
     """A module that runs its file when it is asked for something that it does not have yet.
 
-    importlib.util.LazyLoader is not enough: an `import` of what it prepared runs it (Python 3.11).
+    importlib.util.LazyLoader is not enough: an `import` of what it prepared runs it.
     """
 
     def __getattr__(self, name: str) -> object:

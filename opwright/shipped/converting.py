@@ -119,7 +119,7 @@ def assigned(target: Any, value: Any, *inputs: Any) -> Any:
 def say_sizes(value: Any, meta: torch.Tensor, inputs: Sequence[Any]) -> None:
     """Note at a node the sizes and dtype of an output, by those of its inputs.
 
-    TorchAir does so for what an operator returns (infer_symbol_shape.py, torch_npu 2.13.0).
+    TorchAir does so for what an operator returns (infer_symbol_shape.py).
     """
     node, count = value.node, len(value.node.output_desc)
     known = json.loads(node.attr[RULE].s) if RULE in node.attr else None

@@ -32,8 +32,8 @@ __all__ = ["register_graph_form"]
 # Tags that promise something about results which the graph form does not have.
 OF_RESULTS = frozenset({"inplace", "inplace_view", "out"})
 PLAIN = (torch.Tensor, FunctionalTensor)
-# Parameters of torch's own functions that get an operator's arguments by their names (torch 2.13,
-# auto_functionalize.py, _ops.py, post_grad.py): the graph form has other names for these.
+# Parameters of torch's own functions that get an operator's arguments by their names
+# (auto_functionalize.py, _ops.py, post_grad.py): the graph form has other names for these.
 TAKEN_NAMES = frozenset({"ctx", "dispatch_key", "interpreter", "match", "mode"})
 QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
 

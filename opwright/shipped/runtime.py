@@ -119,7 +119,7 @@ class Binder:
 def results_of(schema: str) -> list[str | None]:
     """Return for each result the written argument that it is; None for others.
 
-    From the text, because alias_info of a list of tensors has no names (torch 2.13).
+    From the text, because alias_info of a list of tensors has no names.
 
     >>> results_of("f(Tensor x, *, Tensor(a!)[] y) -> (Tensor(a!)[], Tensor z)")
     ['y', None]

@@ -1,4 +1,4 @@
-"""TorchAir's conversion of calls that write, also where TorchAir of torch_npu 2.13.0 fails.
+"""TorchAir's conversion of calls that write, also where TorchAir's own fails.
 
 That is where a written list is passed, a written tensor is not there, several written tensors are
 views of one, or a converter adds several nodes that write. torch then has one node

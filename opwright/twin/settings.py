@@ -38,7 +38,7 @@ __all__ = [
     "parse_memory",
 ]
 
-# The names that torch_npu 2.13.0 accepts from aclrtGetSocName, and every name that starts with
+# The names that torch_npu accepts from aclrtGetSocName, and every name that starts with
 # OPEN_FAMILY.
 SOC_NAMES = (
     *("Ascend910PremiumA", "Ascend910ProA", "Ascend910A", "Ascend910ProB", "Ascend910B"),

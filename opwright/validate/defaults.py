@@ -1,4 +1,4 @@
-"""Rules for types and defaults: what the parser of PyTorch's dispatcher reads (torch 2.13).
+"""Rules for types and defaults: those that the parser of PyTorch's dispatcher reads.
 
 That is less than what torchgen reads: inf, Sum and channels_last are refused when the operator is
 registered (torch/csrc/jit/frontend/function_schema_parser.cpp, verified by registering each).
@@ -33,7 +33,7 @@ DTYPE_WORDS = (
     *("float16", "float32", "float64", "bfloat16", "half", "float", "double"),
     *("complex32", "complex64", "complex128", "cfloat", "cdouble", "bool"),
 )
-# Neither is known to torch.library of torch 2.13.
+# Neither is known to torch.library.
 UNREGISTRABLE = frozenset({Base.DIMNAME, Base.SYMFLOAT})
 # Words that are values, by type.
 WORDS: dict[Base, tuple[str, ...]] = {

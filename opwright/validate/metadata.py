@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "SET_RULES", "TAGS"]
 
-# torch.Tag of torch 2.13 (aten/src/ATen/native/tags.yaml); a test compares it.
+# torch.Tag of the newest torch (aten/src/ATen/native/tags.yaml); a test compares it.
 TAGS = frozenset(
     {"core", "cudagraph_unsafe", "data_dependent_output", "dynamic_output_shape"}
     | {"flexible_layout", "generated", "inplace", "inplace_view", "maybe_aliasing_or_mutating"}

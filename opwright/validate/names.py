@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "SET_RULES"]
 
-# Attributes that torch.ops.<namespace>.<operator> has itself, beside its overloads (torch 2.13).
+# Attributes that torch.ops.<namespace>.<operator> has itself, beside its overloads.
 RESERVED_OVERLOADS = frozenset({"default", "op", "op_overloads", "overloads"})
 # Parameters of torch's auto_functionalized operators, which take an operator's arguments by name.
 RESERVED_ARGUMENTS = frozenset({"_mutable_op", "_all_bases", "_op_schema"})

@@ -1,6 +1,6 @@
 // native/abi/ge/codes.h
-// The codes of data types and formats: X(name, code). Facts of the ABI (CANN headers of the torch_npu 2.13.0 wheel; the
-// last three formats are those of later ones).
+// The codes of data types and formats: X(name, code). Facts of the ABI, from the headers of CANN in
+// torch_npu's wheel; the last three formats are in newer headers only.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ __all__ = [
 
 DIFFERENT_EACH_TIME = "two eager calls differ: see row determinism"
 LONGEST = 8  # exceptions in a chain
-# What torch 2.13 says of a schema whose result is an argument.
+# torch's words about a schema whose result is an argument.
 ALIASED_RESULT = "whose output has alias annotations"
 LOOKED_AT = 24  # samples among which those of another form are looked for
 

@@ -265,7 +265,7 @@ class Writer:
         """Return the statement that calls the operator, and what it calls the new results.
 
         Results that are arguments are left out: those are looked at themselves, and torch_npu
-        2.13.0 loses count of the memory of a written input that a captured graph returns.
+        loses count of the memory of a written input that a captured graph returns.
         """
         results = [self.subject.schema.results[index] for index in self.kept]
         if all(each.alias is None for each in results):

@@ -53,7 +53,7 @@ class WatchedShapes(ShapeEnv):
         self.numbers: list[Frozen] = []
 
     def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
-        """Note the replacement of a symbol (torch 2.13 makes all of them here).
+        """Note the replacement of a symbol; torch makes all of them here.
 
         One value that is left in a range is none that anybody asked for: a size of 2 that is not
         larger than 2, as no size is 0 or 1.

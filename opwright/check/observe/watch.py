@@ -29,7 +29,7 @@ __all__ = ["Seen", "is_authors", "place_in_stack", "place_in_text", "quiet", "wa
 
 # Methods of a tensor that read what it holds.
 READERS = frozenset({"item", "tolist", "numpy", "data_ptr", "__dlpack__", "_local_scalar_dense"})
-# Functions of torch that tell a size's value without a guard (torch 2.13).
+# Functions of torch that return a size's value without a guard.
 HINTS = frozenset(
     {
         "hint",

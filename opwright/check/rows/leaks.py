@@ -82,7 +82,7 @@ LEAST = 2  # of anything in a block
 LEAST_TOLD = 400  # calls of the blocks that confirm a leak of memory or objects
 MOST_SAMPLES = 4
 # Calls with a result that fill torch_npu's queues once; until then each call touches new pages
-# (torch_npu 2.13.0: two rings, of 4,096 and 8,192 entries).
+# (two rings, of 4,096 and 8,192 entries).
 QUEUE = 8400
 # Seconds for what other threads free, and between looks whether they still do.
 PATIENCE = 0.5

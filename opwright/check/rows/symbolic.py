@@ -86,7 +86,7 @@ BRANCHES = Kind(
     "or guard_or_false in place of if",
 )
 
-AS_INT = "Could not extract specialized integer"  # what torch 2.13 says of int() and range()
+AS_INT = "Could not extract specialized integer"  # torch's words about int() and range()
 TO_INT = frozenset({"guard_int", "__int__", "__index__"})
 
 

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SINCE", "StableLimit", "emit_stable", "stable_limits"]
 
-# The first torch with torch_stream_native_handle: for requirements, and as headers write it.
+# The first torch with torch_stream_native_handle.
 SINCE = "2.13"
-VERSION = "0x020d000000000000"
 SINGLE = {
     Base.TENSOR: "Tensor",
     Base.INT: "int64_t",
@@ -159,11 +158,21 @@ def emit_stable(facts: SetFacts) -> Mapping[str, str]:
     }
 
 
+def target_version(torch: str) -> str:
+    """Return a minor version of torch in the form of torch's headers.
+
+    >>> target_version("2.13")
+    '0x020d000000000000'
+    """
+    major, minor = map(int, torch.split("."))
+    return f"0x{major:02x}{minor:02x}{0:012x}"
+
+
 def unit(facts: SetFacts, kernels: Sequence[StableKernel], namespace: str) -> str:
     """Return operators.cpp."""
     lines = [
         "// operators.cpp: schemas and NPU kernels on libtorch's stable ABI.",
-        f"#define TORCH_TARGET_VERSION {VERSION}  // {SINCE}",
+        f"#define TORCH_TARGET_VERSION {target_version(SINCE)}  // {SINCE}",
         "#include <torch/csrc/stable/library.h>",
     ]
     if kernels:

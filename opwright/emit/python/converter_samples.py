@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSES", "declared_samples"]
 
-# Classes of TorchAir's supported_declaration.py (torch_npu 2.13.0), by dtype.
+# Classes of TorchAir's supported_declaration.py, by dtype.
 CLASSES = {
     "bfloat16": "BF16",
     "bool": "BOOL",

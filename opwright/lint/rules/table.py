@@ -23,8 +23,8 @@ RULES = (
         id="missing-meta-void",
         severity=NOTE,
         title="an operator that only writes has no Meta",
-        why="torch 2.5 and later make an empty Meta for it under FakeTensorMode; older ones, and "
-        "tensors on the meta device, do not.",
+        why="torch makes an empty Meta for it under FakeTensorMode, but not for tensors on the meta "
+        "device.",
         fix="register a function for the Meta key that returns nothing",
         run=registration.missing_meta_void,
     ),

@@ -66,8 +66,8 @@ FAMILIES = (
     (r"(mem|str|v?snprintf)\w*_s", "libc_sec"),
 )
 
-# Strings of torch_npu 2.13.0 that look like functions and are none: labels of log messages, op and
-# test names.
+# Strings of torch_npu that look like functions and are none: labels of log messages, op and test
+# names.
 LABELS = re.compile(
     r"acl(Profiling\w+|QueryEvent(Recorded|Wait)Status|StressDetect)|\w+Face|aclnnNotFound\w*"
     r"|Hccl(All(gather|reduce)\w*|\w+_SendRecv|ReduceScatterBase|CommList)"

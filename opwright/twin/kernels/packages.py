@@ -31,7 +31,7 @@ class OperatorPackage:
 
 
 def operator_packages(environ: Mapping[str, str]) -> Iterator[OperatorPackage]:
-    """Return where torch_npu 2.13.0 looks for user operators, in its order (op_api_common.h)."""
+    """Return where torch_npu looks for user operators, in its order (op_api_common.h)."""
     for entry in filter(None, environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)):
         yield operator_package("ASCEND_CUSTOM_OPP_PATH", Path(entry))
     if environ.get("ASCEND_OPP_PATH"):

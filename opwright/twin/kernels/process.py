@@ -1,11 +1,10 @@
 """The package of this process, where torch_npu finds the kernels that the process itself declares.
 
 torch_npu reads ASCEND_CUSTOM_OPP_PATH once, when it is loaded, but resolves and opens the library
-of each entry again whenever it looks a function up (GetOpApiFuncAddr; verified with torch_npu
-2.13.0). So the activation of the twin puts one folder into the path, which need not exist, and each
-declaration makes its library a link to a cached one with all functions declared so far. What a call
-site has looked up, also without success, it never looks up again: declare a kernel before the first
-call of its operator.
+of each entry again whenever it looks a function up (GetOpApiFuncAddr). So the activation of the
+twin puts one folder into the path, which need not exist, and each declaration makes its library a
+link to a cached one with all functions declared so far. A call site never looks up again what it
+has looked up, also without success: declare a kernel before the first call of its operator.
 """
 
 from __future__ import annotations

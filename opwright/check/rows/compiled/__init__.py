@@ -108,7 +108,7 @@ ENGINE = Kind(
     "and attributes",
 )
 
-# What TorchAir says of an operator that it has no converter for (torch_npu 2.13.0).
+# TorchAir's words about an operator that it has no converter for.
 WITHOUT_CONVERTER = (
     "No AscendIR",
     "find optype",

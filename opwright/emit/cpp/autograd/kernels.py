@@ -254,7 +254,7 @@ def for_tensors(argument: Argument, statement: str) -> list[str]:
 def unimplemented(code: OperatorCode) -> list[str]:
     """Return the autograd kernel of a mutating operator without backward.
 
-    autogradNotImplementedFallback would skip ADInplaceOrView (torch 2.13): writes were not counted.
+    autogradNotImplementedFallback would skip ADInplaceOrView: writes were not counted.
     """
     names = Locals(code.facts.schema)
     keys, below, graph = names.fresh("keys"), names.fresh("below"), names.fresh("node")

@@ -4,7 +4,7 @@
 //@ top
 // aclnn_call.h: calls an aclnn function on the current stream, through torch_npu's task queue.
 //
-// The declarations are those of torch_npu's op_plugin/utils/op_api_common_base.h (2.13), whose macro
+// The declarations are those of torch_npu's op_plugin/utils/op_api_common_base.h, whose macro
 // EXEC_NPU_CMD_EXT does the same. They stand here because that header alone takes 8 seconds to compile.
 #pragma once
 
@@ -195,7 +195,7 @@ void call(const Function& function, const Parameters&... parameters) {
 }  // namespace NAMESPACE::aclnn
 //@ declared generator
 
-// torch_npu's generator of random numbers, as far as it is called here: torch_npu/csrc/aten/NPUGeneratorImpl.h (2.13).
+// torch_npu's generator of random numbers, as far as it is called here: torch_npu/csrc/aten/NPUGeneratorImpl.h.
 namespace at_npu {
 struct NPUGeneratorImpl : c10::GeneratorImpl {
   std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment);
