@@ -111,7 +111,7 @@ def add_examples(command: Command, path: str) -> None:
         for name, each in command.commands.items():
             add_examples(each, f"{path} {name}")
     elif path in VERBS:
-        # What is in brackets is no markup.
+        # Text in brackets is no markup.
         lines = [each.replace("[", r"\[") for each in VERBS[path].examples]
         command.epilog = "\n  ".join(["Examples:", *lines])
 

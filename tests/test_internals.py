@@ -247,7 +247,7 @@ def test_no_source_names_a_release() -> None:
         ("torch takes 2.5 s of it", False),
     ],
 )
-def test_a_release_is_told_from_the_form_of_a_version(text: str, *, names: bool) -> None:
+def test_a_release_is_not_the_form_of_a_version(text: str, *, names: bool) -> None:
     assert (RELEASE.search(text) is not None) == names
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PARSER = MarkdownIt("commonmark").enable("table")
 SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-# What a heading's anchor keeps: letters and digits of any script, hyphens, underscores, spaces.
+# Characters that an anchor drops: all but letters and digits of any script, - and _ and spaces.
 DROPPED = re.compile(r"[^\w\- ]")
 # In HTML that stands in Markdown.
 ID = re.compile(r'\b(?:id|name)="([^"]+)"')
@@ -60,7 +60,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a Markdown file offers to links, and where its own lead to."""
+    """A Markdown file's targets for links, and where its own links lead."""
 
     anchors: frozenset[str]
     targets: tuple[tuple[int, str], ...]

@@ -53,7 +53,7 @@ allocator's configuration.
 
 @dataclass
 class Result:
-    """What one pair did."""
+    """The outcome of one pair."""
 
     pair: str
     torch_npu: str

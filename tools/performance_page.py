@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-# What the scripts import; they measure nothing themselves.
+# Modules that the scripts import; they measure nothing themselves.
 PARTS = {"machine", "process_memory", "timing"}
 
 HEAD = """# Performance

@@ -1,11 +1,11 @@
-"""What the site (mkdocs.yml) shows besides the pages of docs/, and how their links lead there.
+"""Additions of the site (mkdocs.yml) to the pages of docs/, and where their links lead there.
 
 * README.md is its first page, and each README.md in examples/ is a page.
 * A link to such a file, or to one in docs/, leads to the page; if its text is the file's name, it
   gets the page's title in the menu. A link to another file of the repository becomes the file's
   path, since the site does not have it. `--strict` fails where there is no such file.
 * A heading's anchor is that of tools/links.py.
-* What is built loads nothing from other hosts: it is read without a network.
+* The site loads nothing from other hosts: it is read without a network.
 """
 
 from __future__ import annotations

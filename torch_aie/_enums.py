@@ -10,7 +10,7 @@ __all__ = ["PrecisionPolicy", "TensorFormat", "dtype", "of_torch_dtype", "to_tor
 
 
 class PrecisionPolicy(enum.IntEnum):
-    """What an engine computes in; a graph's inputs and outputs keep their types."""
+    """The precision that an engine computes in; a graph's inputs and outputs keep their types."""
 
     FP16 = 0
     FP32 = 1

@@ -41,7 +41,7 @@ class CompiledProgram(torch.nn.Module):
             for spec in signature.input_specs
             if spec.kind == InputKind.USER_INPUT
         ]
-        # What an output is that is no tensor.
+        # Whether an output is no tensor, and its value then.
         self._outputs = [
             (isinstance(spec.arg, ConstantArgument), getattr(spec.arg, "value", None))
             for spec in signature.output_specs

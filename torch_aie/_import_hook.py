@@ -1,4 +1,4 @@
-"""What is run before or after a module that others may import later."""
+"""Functions that run before or after a module that others may import later."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _FORMATS = {
 
 
 class ShapeMode(str, enum.Enum):
-    """What an Input declares: one shape, or a range of shapes."""
+    """The shapes that an Input declares: one, or a range."""
 
     STATIC = "static"
     DYNAMIC = "dynamic"

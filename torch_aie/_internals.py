@@ -1,4 +1,4 @@
-"""What torch_aie takes from PyTorch without a public name, and why: here alone.
+"""Names without a public form that torch_aie takes from PyTorch, and why: here alone.
 
 Names are PyTorch's, less the underscore in front.
 """
@@ -47,7 +47,7 @@ StorageBase = torch.storage._StorageBase
 get_privateuse1_backend_name = torch._C._get_privateuse1_backend_name
 # Documented by this name.
 register_device_module: Callable[[str, object], None] = torch._register_device_module
-# What torch_npu calls when it makes a device of its own, and who PyTorch asks for one: owner, name.
+# torch_npu's call when it makes a device of its own, and PyTorch's for one: owner, name.
 REGISTER_DEVICE_MODULE = (torch, "_register_device_module")
 GET_ACCELERATOR = (torch._C, "_get_accelerator")
 

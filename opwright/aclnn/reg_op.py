@@ -339,7 +339,7 @@ def attribute_text(attribute: Attribute) -> str:
     return f"ATTR({attribute.name}, {kind}, {value})"
 
 
-# What stands for a default that is none, or no literal.
+# Default of a parameter whose own is none, or no literal.
 EMPTY = {
     "Int": "0",
     "Float": "0.0",

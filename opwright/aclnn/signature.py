@@ -98,7 +98,7 @@ class Parameter:
 
     @property
     def role(self) -> Role:
-        """What the operator does with it; a ref is read and written."""
+        """The operator's use of it; a ref is read and written."""
         if not self.ctype.is_tensor:
             return "attribute"
         if self.name.removesuffix("Optional").endswith("Ref"):

@@ -102,7 +102,7 @@ def compile_one(compilation: Compilation) -> bool:
         )
     made.replace(compilation.output)
     read = [*compilation.inputs, *files_read(includes)]
-    # What was saved while the compiler ran may be newer than what it has read.
+    # A file that was saved while the compiler ran may be newer than the text that it read.
     if not any(path.exists() and path.stat().st_ctime_ns > begun for path in read):
         stamp.write_text(digest(command, read), encoding="utf-8")
     return True

@@ -1,4 +1,4 @@
-"""What the host code of a project defines, read from its library."""
+"""The definitions in the host code of a project, read from its library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong when Ascend C is compiled, packed and run."""
+"""Errors of compiling, packing and running Ascend C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels in Ascend C can do wrong while they run.
+"""Errors of kernels in Ascend C while they run.
 
 The runtime (native/ascendc/runtime) finds these and writes their texts: the place in the kernel's
 source, the block, the call and its operand. The classes state what holds for all of a kind, for
@@ -122,7 +122,7 @@ class GlobalRaceError(OpwrightError):
 
 
 class UnwrittenMemoryError(OpwrightError):
-    """What leaves the core, or what scalar code reads, comes from bytes that nobody has written."""
+    """Bytes that nobody has written leave the core, or are read by scalar code."""
 
     id = "OPW-X012"
     title = "local memory is read that nothing has written"

@@ -1,4 +1,4 @@
-"""What the kernel of a new project computes until its author writes something else.
+"""The computation in the kernel of a new project, until its author writes another one.
 
 It copies the first input to the first output, and converts where their dtypes differ.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["CMAKE", "HOST", "KERNEL", "README", "TILING"]
 
 TILING = """\
-// What tiling tells the kernel of @op_type@.
+// The data that tiling passes to the kernel of @op_type@.
 #ifndef @guard@
 #define @guard@
 
@@ -134,7 +134,7 @@ class @op_type@Kernel {
   __aicore__ inline void Compute(uint32_t count) {
     LocalTensor<In> input = inputs_.template DeQue<In>();
     LocalTensor<Out> output = outputs_.template AllocTensor<Out>();
-    // What the operator computes stands here, for example Exp(output, input, count).
+    // Replace this with the operator's computation, for example Exp(output, input, count).
 @compute@
     outputs_.EnQue(output);
     inputs_.FreeTensor(input);

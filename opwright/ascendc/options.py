@@ -23,7 +23,7 @@ SOCS = {"ascend910b": "dav-2201", "ascend910_93": "dav-2201"}
 
 
 class Language(Enum):
-    """What a source is compiled as; the value is the word behind -x."""
+    """The language that a source is compiled as; the value is the word behind -x."""
 
     ASCEND_C = "asc"
     CPP = "c++"
@@ -31,7 +31,7 @@ class Language(Enum):
 
 
 class Output(Enum):
-    """What is made."""
+    """The output of a compilation."""
 
     PREPROCESSED = "-E"
     OBJECT = "-c"

@@ -1,4 +1,4 @@
-"""What can go wrong when an operator project is built."""
+"""Errors of building an operator project."""
 
 from __future__ import annotations
 

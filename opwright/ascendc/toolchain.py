@@ -19,7 +19,7 @@ __all__ = [
     "linking",
 ]
 
-# What kernels see as __NPU_ARCH__ unless a command line says otherwise: Ascend910B.
+# __NPU_ARCH__ in kernels unless a command line says otherwise: Ascend910B.
 DEFAULT_ARCHITECTURE = 2201
 
 COMPILING = (

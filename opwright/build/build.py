@@ -54,13 +54,13 @@ BUILD_RECORD = "build.json"
 # The folder of the project with the plugin's package.
 PLUGIN = "plugin"
 LOG = "build/compile.log"
-# What of an emitted package is shipped.
+# Files of an emitted package that are shipped.
 SHIPPED = (".py", ".pyi", ".json", ".h", "py.typed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be built.
+    """A request for a build.
 
     Parameters
     ----------

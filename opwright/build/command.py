@@ -50,7 +50,7 @@ def build(
     and torch_npu where it is installed, but not opwright (a plugin does). The exit code is 2 if
     something is wrong; the message says what.
     """
-    # What they import takes a moment; --help of the other verbs does not wait for it.
+    # These imports take a moment; --help of the other verbs does not wait for them.
     from rich.console import Console  # noqa: PLC0415
 
     from opwright.build.build import Request, build_plugin, build_wheel, default_out  # noqa: PLC0415

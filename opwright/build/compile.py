@@ -48,7 +48,7 @@ STABLE_LIBRARIES = ("-lstdc++", "-ltorch", "-ltorch_cpu")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
-    """What all units of a build share.
+    """Settings that all units of a build share.
 
     Parameters
     ----------

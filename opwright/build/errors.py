@@ -1,4 +1,4 @@
-"""What can go wrong when emitted files are written."""
+"""Errors of writing emitted files and of building them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class PluginError(OpwrightError):
 
 
 class StableAbiLimitsError(DiagnosticsError):
-    """What of a declaration cannot be built for the stable ABI: all of it."""
+    """All parts of a declaration that cannot be built for the stable ABI."""
 
     id = "OPW-B021"
     title = "the declaration needs more than libtorch's stable ABI"

@@ -21,7 +21,7 @@ FROM = re.compile(
     r"(?:In file included from|\s+from) (?P<file>[^:\n]+):(?P<line>\d+)"
     r"|(?P<file2>[^:\n]+):(?P<line2>\d+):\d+:\s+(?:required|in .*expansion)"
 )
-# What the machine caused, and how to mend it.
+# Failures whose cause is the machine, and how to mend them.
 CAUSES = {
     re.compile(
         "No space left on device"
@@ -98,7 +98,7 @@ def user_place(
     lines: Sequence[str], error: int, sources: Sequence[Path], folder: Path
 ) -> tuple[Path, int] | None:
     """Return the place in the project's sources that led to an error elsewhere."""
-    # What led there stands in the lines before it, up to the message before; "required from here"
+    # The way there stands in the lines before it, up to the message before; "required from here"
     # of a macro stands behind it.
     before = list(reversed(lines[:error]))
     for line in [*before, *lines[error + 1 :]]:

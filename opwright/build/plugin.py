@@ -48,7 +48,7 @@ loaded = declared.load()
 ops = torch.ops.{namespace}
 '''
 REGISTRATION = '''\
-"""What the package registers: all of it is opwright's."""
+"""The operators that the package registers: all of it is opwright's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build shows while it runs: a line per finished step, and on a terminal the running one."""
+"""The progress of a build: a line per finished step, and on a terminal the running one."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Detail:
-    """What a step says about itself when it is finished."""
+    """The text of a step when it is finished."""
 
     text: str
     from_cache: bool = False

@@ -36,7 +36,7 @@ SUFFIXES = frozenset({".cpp", ".h", ".hpp", ".inc"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What a project's declaration becomes.
+    """The sources that a project's declaration becomes.
 
     Parameters
     ----------

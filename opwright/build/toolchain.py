@@ -1,4 +1,4 @@
-"""What a build runs and links to: the compiler; torch and torch_npu, which are not imported."""
+"""The tools of a build: the compiler; torch and torch_npu, which are not imported."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ TEMPORARY = ".opwright-new"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What a wheel says about itself: fields of core metadata, in order, and the readme."""
+    """A wheel's core metadata: its fields in order, and the readme."""
 
     name: str
     version: str
@@ -54,7 +54,7 @@ Form = Literal["library", "stable library", "pure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """What a wheel can be installed on."""
+    """The platforms that a wheel can be installed on."""
 
     python: str
     abi: str

@@ -28,13 +28,13 @@ __all__ = ["MANIFEST", "Changes", "compare_tree", "write_tree"]
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
-# What a killed process may leave behind ends with this.
+# The end of the name of a file that a killed process may leave behind.
 TEMPORARY = ".opwright-new"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What was done, or what would be: paths relative to the folder, sorted."""
+    """The files that were written, or would be: paths relative to the folder, sorted."""
 
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ __all__ = [
     "sample_from_json",
 ]
 
-# What json.loads returns; a document is checked by what reads it.
+# The result of json.loads; a document is checked by its reader.
 Json: TypeAlias = Any
 
 FORMAT = "opwright check"

@@ -1,4 +1,4 @@
-"""What a row works with: the operator, its samples, counted calls, and where it reports."""
+"""A row's tools: the operator, its samples, counted calls, and where it reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can keep `opwright check` from its work."""
+"""Errors that end `opwright check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a cell of the matrix: a row and a column for one operator."""
+"""The outcome of a cell of the matrix: a row and a column for one operator."""
 
 from __future__ import annotations
 

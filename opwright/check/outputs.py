@@ -1,4 +1,4 @@
-"""What a run writes: a file or stream that cannot take it is told, and keeps no other from it."""
+"""Outputs of a run. A failure to write one is reported and does not stop the others."""
 
 from __future__ import annotations
 

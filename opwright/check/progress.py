@@ -1,4 +1,4 @@
-"""What is going on while a run lasts: a line that changes on a terminal, lines otherwise."""
+"""The progress of a run: a line that changes on a terminal, lines otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be checked, as the command line says it and as worker processes get it."""
+"""A request for checks, as the command line states it and worker processes get it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Request"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be checked.
+    """A request for checks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a row is.
+"""A row of the matrix.
 
 A row stands in a file of `rows` as the constant ROW; its module's docstring says what it proves and
 how, and is the text of its page.

@@ -86,7 +86,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """What is to be run, and of what.
+    """The plan of a run: rows and operators.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a user names -> the operators to check: one function for each kind of target.
+"""A user's target -> the operators to check: one function for each kind of target.
 
 Everything here runs user code, so the command leaves it to a worker process.
 """
@@ -59,7 +59,7 @@ MOST_NAMES = 8  # of nearest names in a message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What was found.
+    """The operators of a target.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the verbs share: their table, JSON for programs, files they write, what is shown meanwhile.
+"""Parts that verbs share: their table, JSON for programs, files they write, progress.
 
 Nothing here imports torch, so that every layer's verbs can use it.
 """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 __all__ = ["EXIT_CODES", "VERBS", "Verb"]
 
-# What an exit code means, whatever the verb.
+# Meanings of exit codes, whatever the verb.
 EXIT_CODES = {
     0: "all is well",
     1: "the verb did its work and found something: the table says what",
@@ -20,7 +20,7 @@ EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """What is said of a verb beside its options.
+    """The description of a verb beside its options.
 
     Parameters
     ----------

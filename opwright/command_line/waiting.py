@@ -1,4 +1,4 @@
-"""What is shown on a terminal while something takes its time."""
+"""A sign on a terminal that something takes its time."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class DrawnFrom:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actual:
-    """What is passed for one C parameter; the type is None where it follows from the rest."""
+    """The value for one C parameter; the type is None where it follows from the rest."""
 
     source: Named | DtypeOf | DrawnFrom | Literal
     ctype: CType | None = None

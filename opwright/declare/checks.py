@@ -1,4 +1,4 @@
-"""What has to hold for the arguments of a call, as data: ranks, sizes and values."""
+"""Conditions on the arguments of a call, as data: ranks, sizes and values."""
 
 from __future__ import annotations
 

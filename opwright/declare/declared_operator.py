@@ -1,4 +1,4 @@
-"""What the decorator of an operator set leaves in place of the reference function."""
+"""The object that the decorator of an operator set leaves in place of the reference function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 
 
 class DeclaredOperator(Generic[Parameters, Result]):
-    """What the decorator leaves in place of the reference function.
+    """The object that the decorator leaves in place of the reference function.
 
     Calling it calls the operator, and loads the set if it is not loaded.
 

@@ -1,4 +1,4 @@
-"""What a person can get wrong in one line of a declaration, found when the line runs.
+"""Mistakes in one line of a declaration, found when the line runs.
 
 What concerns several fields or operators is found by `opwright.validate`.
 """

@@ -40,12 +40,12 @@ def loader_in_trace(ops: OperatorSet) -> Callable[[], None]:
             if not is_loaded(ops.namespace):
                 load_again(ops)
 
-    # What torch.compiler.assume_constant_result sets, without importing torch.
+    # As torch.compiler.assume_constant_result does, without importing torch.
     vars(load_in_trace).update(_dynamo_marked_constant=True)
     return load_in_trace
 
 
-# What torch.compiler.disable sets, without importing torch.
+# As torch.compiler.disable does, without importing torch.
 vars(load_again).update(
     _torchdynamo_disable=True,
     _torchdynamo_disable_msg="an operator set that changed cannot be loaded while torch.compile "

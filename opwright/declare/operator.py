@@ -27,9 +27,9 @@ __all__ = [
     "Vmap",
 ]
 
-# What the aclnn function asks of a tensor's memory; the adapter copies where it is not so.
+# The aclnn function's demand on a tensor's memory; the adapter copies where it is not met.
 Layout: TypeAlias = Literal["any", "contiguous"]
-# What autocast does with floating-point tensors: a dtype, the widest of them, or nothing.
+# autocast's treatment of floating-point tensors: a dtype, the widest of them, or nothing.
 Autocast: TypeAlias = Literal["bfloat16", "float16", "float32", "promote", "autocast dtype"]
 # How a batch is run: one call per element, or one call with the batch as first axis.
 Vmap: TypeAlias = Literal["loop", "batch first"]
@@ -45,7 +45,7 @@ class Deprecation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """What a declaration in another format said that has no field here, kept for writing it back.
+    """Text of a declaration in another format that has no field here, kept for writing it back.
 
     Parameters
     ----------

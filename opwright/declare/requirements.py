@@ -33,7 +33,7 @@ COMPARISONS: dict[type[ast.cmpop], Comparison] = {
 }
 
 
-# What a membership may be about, with the types of the values.
+# Types that a membership may be about, with the types of the values.
 PLAIN: dict[Base, type[int | float | str]] = {
     Base.INT: int,
     Base.SYMINT: int,
@@ -42,7 +42,7 @@ PLAIN: dict[Base, type[int | float | str]] = {
 }
 
 
-# What holds the numbers in C++.
+# Types that hold the numbers in C++.
 HOLDERS: dict[type[int | float | str], str] = {int: "int64", float: "double"}
 
 

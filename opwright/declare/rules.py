@@ -56,7 +56,7 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class BroadcastOf:
-    """What the shapes of tensor arguments become together by PyTorch's broadcasting."""
+    """The shape that tensor arguments have together by PyTorch's broadcasting."""
 
     tensors: tuple[str, ...]
 

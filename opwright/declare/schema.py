@@ -12,7 +12,7 @@ __all__ = ["Alias", "Argument", "Base", "Result", "Schema", "ValueType"]
 
 
 class Base(Enum):
-    """What a value is, apart from being optional or a list; the value is its name in a schema."""
+    """A type, apart from being optional or a list; the value is its name in a schema."""
 
     TENSOR = "Tensor"
     INT = "int"

@@ -1,4 +1,4 @@
-"""What a rule may name: the operator's arguments, and the dimensions that they bind."""
+"""Names that a rule may use: the operator's arguments, and the dimensions that they bind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Scope", "list_name", "named", "tensor_name", "tensors_name"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a rule may name.
+    """Names that a rule may use.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """What shapes become together by PyTorch's broadcasting."""
+    """The shape that shapes have together by PyTorch's broadcasting."""
 
     shapes: tuple[tuple[Item, ...], ...]
 

@@ -34,7 +34,7 @@ FLOATING = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Produced:
-    """What an operator produces: a new value, or an argument (`argument` is its name).
+    """A result of an operator: a new value, or an argument (`argument` is its name).
 
     Parameters
     ----------

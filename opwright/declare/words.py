@@ -1,4 +1,4 @@
-"""What a failed check says: one wording for the live tier, the native kernels and the emitted C++.
+"""Messages of failed checks: one wording for the live tier, native kernels and emitted C++.
 
 A sentence is given as the fixed texts around its values. Behind the operator's name and a colon it
 is the first text, the first value, the second text, and so on; the last text may be empty.

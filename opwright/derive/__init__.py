@@ -1,4 +1,4 @@
-"""What follows from a declaration, computed once and read by every deliverable. Torch-free, pure.
+"""Consequences of a declaration, computed once, read by every deliverable. Torch-free, pure.
 
 derive       a valid declaration -> `SetFacts`
 facts        the records

@@ -33,7 +33,7 @@ __all__ = ["Symbolic", "evaluate", "evaluate_size"]
 
 
 class Symbolic(Protocol):
-    """What handles symbolic sizes without deciding what they are: parts of torch."""
+    """Parts of torch that handle symbolic sizes without deciding their values."""
 
     def sym_min(self, a: Any, b: Any, /) -> Any:  # noqa: ANN401 - an int or a SymInt
         """Return the smaller one."""

@@ -1,4 +1,4 @@
-"""What follows from a declaration: one record per operator, in the terms of the deliverables.
+"""Consequences of a declaration: one record per operator, in the terms of the deliverables.
 
 Emitters and the live tier read these records and nothing else. A derived record never depends on
 the machine, on torch, or on the order in which things were derived.

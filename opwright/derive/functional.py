@@ -1,4 +1,4 @@
-"""What a mutating operator is for those that functionalize: its functional twin and graph form.
+"""A mutating operator for functionalization: its functional twin and its graph form.
 
 The functional twin returns what the operator would have written: its kernel clones the written
 arguments and calls the same aclnn function. The graph form writes, but returns no alias.

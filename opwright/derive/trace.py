@@ -218,5 +218,5 @@ def lower(rule: ShapeFunction, scope: Scope) -> Shape | None:
     try:
         return items(rule.function(**arguments))
     except (TypeError, AttributeError):
-        # What stands for other arguments is None: a function that uses one ends with one of these.
+        # Other arguments are None: a function that uses one ends with one of these.
         return None

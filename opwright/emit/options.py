@@ -1,4 +1,4 @@
-"""What the emitted text depends on besides the declaration."""
+"""Inputs of the emitted text besides the declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What converters wrote into a node, compared with its prototype and with what is computed."""
+"""A node as its converter wrote it, compared with its prototype and with the computed outputs."""
 
 from __future__ import annotations
 

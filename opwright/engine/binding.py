@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "bind", "kernel_of"]
 
-# What converters and GE note at a node beside its prototype's attributes.
+# Notes of converters and GE at a node beside its prototype's attributes.
 NOTES = {
     "format_for_int",
     "input_layout_info",

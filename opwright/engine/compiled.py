@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledGraph", "Input"]
 
-# What TorchAir notes at a graph of where each input lies.
+# TorchAir's note at a graph of where each input lies.
 PLACEMENTS = "_input_placements"
 ON_HOST = 0
 SIZES = (torch.int32, torch.int64)
@@ -57,7 +57,7 @@ class Input:
 
     @property
     def key(self) -> object:
-        """What the compiled graph depends on."""
+        """The properties that decide which compiled graph fits."""
         return (
             self.shape,
             self.dtype,

@@ -1,4 +1,4 @@
-"""What turns a lowered graph into a program, as the user chooses with OPWRIGHT_GRAPH_COMPILER."""
+"""Compilers of a lowered graph, as the user chooses with OPWRIGHT_GRAPH_COMPILER."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ LISTS = {CType.TENSOR_LIST, CType.SCALAR_LIST}
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a parameter of the reference function gets.
+    """An argument for a parameter of the reference function.
 
     Parameters
     ----------

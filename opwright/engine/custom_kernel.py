@@ -32,7 +32,7 @@ NAMES: Mapping[str, torch.dtype] = {
     for name, number in DTYPE_NUMBERS.items()
     if number in FROM_RUNTIME
 }
-# What stands for an attribute without a value and without a default.
+# Values for an attribute without a value and without a default.
 NOTHING: Mapping[str, object] = {"Int": 0, "Float": 0.0, "Bool": False}
 # Python types of the values of an attribute type.
 TYPES: Mapping[str, tuple[type, ...]] = {

@@ -1,4 +1,4 @@
-"""What libraries of C++ that this process has loaded declare of operator types.
+"""Operator types that loaded C++ libraries of this process declare.
 
 Their static objects register with libge_runner (native/graph/custom): prototypes (REG_OP), and
 classes that launch their work themselves (REG_AUTO_MAPPING_OP).

@@ -1,4 +1,4 @@
-"""What the engine refuses. CANN's code of the error is part of its text."""
+"""The engine's refusals. CANN's code of the error is part of its text."""
 
 from __future__ import annotations
 

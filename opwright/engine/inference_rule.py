@@ -127,7 +127,7 @@ def infer(
         parts = parsed(rule)
         named, outputs, codes = parts["shape"]["inputs"], parts["shape"]["outputs"], parts["dtype"]
         known = names(named, shapes, values)
-        # What Meta says may have sizes that only other nodes have names for.
+        # Sizes from Meta may be ones that only other nodes have names for.
         partial = parts.get("from") == "meta"
         return [
             None

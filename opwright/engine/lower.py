@@ -232,7 +232,7 @@ def outputs_of(graph: GeGraph) -> tuple[Source, ...]:
 
 
 class Walk:
-    """What is known of a graph's tensors so far."""
+    """The tensors of a graph that are known so far."""
 
     def __init__(self, mode: FakeTensorMode) -> None:
         self.mode = mode

@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorSpec:
-    """What a descriptor says of a tensor.
+    """A descriptor of a tensor.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ __all__ = ["OPTIONS", "Effect", "Option", "check_options", "indices", "pairs", "
 
 
 class Effect(enum.Enum):
-    """What the engine does with an option."""
+    """The engine's treatment of an option."""
 
     HONOURED = "honoured"
     RECORDED = "checked and recorded"

@@ -35,7 +35,7 @@ READ = ("_fx_tensor_name", "_inference_rule", "_meta")
 
 
 class Message(Protocol):
-    """What protobuf's generated classes have."""
+    """The interface of protobuf's generated classes."""
 
     def ParseFromString(self, data: bytes) -> int:  # noqa: N802 - protobuf's name
         """Fill the message."""

@@ -59,7 +59,7 @@ class OutputSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCall:
-    """What the kernel of a node gets, but for the tensors themselves.
+    """Arguments for the kernel of a node, but for the tensors themselves.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the options of a graph change."""
+"""Settings that the options of a graph change."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Gears:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the options of one graph change.
+    """Settings of one graph, from its options.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ Function = typing.TypeVar("Function", bound="Callable[..., object]")
 
 
 class Takes(enum.Enum):
-    """What a kernel gets for an input."""
+    """The form in which a kernel gets an input."""
 
     TENSOR = "a tensor"
     TENSORS = "tensors"

@@ -1,4 +1,4 @@
-"""What NPU graphs hold, printed or drawn.
+"""NPU graphs, printed or drawn.
 
 captured         what NPUGraph captured: launches, streams, event edges, memory
 compiled         what TorchAir compiled: the GE graph beside its FX graph

@@ -1,4 +1,4 @@
-"""What drawings are made of: elements, texts and coordinates of SVG."""
+"""Parts of drawings: elements, texts and coordinates of SVG."""
 
 from __future__ import annotations
 

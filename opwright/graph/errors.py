@@ -1,4 +1,4 @@
-"""What can go wrong when a graph is shown."""
+"""Errors of showing a graph."""
 
 from __future__ import annotations
 

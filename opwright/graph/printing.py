@@ -1,4 +1,4 @@
-"""What reports are made of: parts printed with rich, tables in which repetitions are shown once."""
+"""Parts of reports, printed with rich; tables show repetitions once."""
 
 from __future__ import annotations
 

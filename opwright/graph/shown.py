@@ -1,4 +1,4 @@
-"""What is shown of a graph, whether it was captured or compiled."""
+"""A graph as it is shown, whether it was captured or compiled."""
 
 from __future__ import annotations
 

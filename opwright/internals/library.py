@@ -27,7 +27,7 @@ __all__ = [
     "side_effectful_functions",
 ]
 
-# What torch keeps beside the dispatcher of operators that are gone: Meta functions by name,
+# torch's notes beside the dispatcher about operators that are gone: Meta functions by name,
 fake_entries: dict[str, Any] = fake_registry._data
 # names of torch.library.define,
 definitions: set[str] = torch.library._defs
@@ -47,7 +47,7 @@ def builtin_table() -> dict[int, str]:
 def destroy(library: Any) -> None:
     """Undo what was registered with a Library."""
     library._destroy()
-    # What runs when the object itself goes must not touch operators of the same names by then.
+    # The finalizer of the object must not touch operators of the same names later.
     library._op_defs.clear()
     library._op_impls.clear()
 

@@ -1,4 +1,4 @@
-"""What sees or changes each operator of a thread."""
+"""Modes, which see or change each operator of a thread."""
 # ruff: noqa: SLF001 - that is what the package is for
 
 from __future__ import annotations

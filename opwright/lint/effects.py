@@ -1,4 +1,4 @@
-"""What a function does to an argument, through all functions of the sources that it calls."""
+"""A function's effect on an argument, through all functions of the sources that it calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEEPEST = 5  # calls from a kernel to a function that writes
 
 
 class Verdict(Enum):
-    """What is known of an argument."""
+    """Facts about an argument."""
 
     WRITTEN = "written"
     READ = "read"

@@ -1,4 +1,4 @@
-"""What keeps `opwright lint` from its work."""
+"""Errors that end `opwright lint`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sources say of operators: definitions, implementations, functions, converters."""
+"""Operators in sources: definitions, implementations, functions, converters."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """What is registered: a function by its name, or one that stands in the place itself."""
+    """A registered function: by its name, or one that stands in the place itself."""
 
     name: str | None
     function: Function | None = None
@@ -154,7 +154,7 @@ class Parameter:
 
 
 class UseKind(Enum):
-    """What a function does with a parameter in one place."""
+    """A function's use of a parameter in one place."""
 
     WRITE = "write"
     READ = "read"

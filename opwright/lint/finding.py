@@ -1,4 +1,4 @@
-"""What a rule reports, and what a rule is."""
+"""Findings and rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What a rule yields: where, of which operator, and what is wrong there."""
+    """A report of a rule: where, of which operator, and what is wrong there."""
 
     place: Place
     operator: str

@@ -34,7 +34,7 @@ IS_LIBRARY = re.compile(rb"\bLibrary\(")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What was found.
+    """The findings of a run.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ def through_twin(live: LiveOperator, twin: str) -> Callable[..., object]:
 
     def run(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)
-        # What autograd saves are these copies, which nobody writes.
+        # autograd saves these copies, which nobody writes.
         given = {name: map_tensors(torch.clone, values[name]) for name in overwritten}
         results = as_list(live.binder.call(call, values | given))
         own = results[: len(results) - len(written)]

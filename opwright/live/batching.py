@@ -32,7 +32,7 @@ Axes = dict[str, Any]
 
 
 class BatchInfo(NamedTuple):
-    """What a batching rule gets first; the fields are those of torch's VmapInfo."""
+    """The first argument of a batching rule; the fields are those of torch's VmapInfo."""
 
     batch_size: int
     randomness: str

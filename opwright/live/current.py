@@ -1,4 +1,4 @@
-"""What is loaded now, for a graph that autograd recorded with operators that may be gone."""
+"""The loaded sets, for a graph that autograd recorded with operators that may be gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the live tier asks of torch that has no public name: what a new version may change."""
+"""The live tier's questions to torch that have no public answer: a new version may change them."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ class SideEffect:
         library.side_effectful_functions.discard(self.operator)
 
 
-# What torch remembers about operators beside the dispatcher.
+# torch's memory of operators beside the dispatcher.
 
 
 def namespace_exists(namespace: str) -> bool:

@@ -1,4 +1,4 @@
-"""What can go wrong when operators are loaded, and when their Python parts run."""
+"""Errors of loading operators, and of running their Python parts."""
 
 from __future__ import annotations
 

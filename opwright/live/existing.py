@@ -60,7 +60,7 @@ def complete(
 def complete_operator(live: LiveOperator, registrations: Registrations) -> OperatorFacts:
     """Register what one operator lacks; return what it is for converters."""
     operator = existing_operator(live)
-    # What is loaded again has the Meta of the declaration before.
+    # A set that is loaded again has the Meta of the declaration before.
     is_ours = registrations.is_over and dispatcher.has_fake(live.namespace, live.facts.name)
     lacks_meta = is_ours or not dispatcher.has_kernel(operator, "Meta")
     lacks_graph_form = has_graph_form(live.facts) and not is_functionalized(operator)

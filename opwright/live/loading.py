@@ -69,7 +69,7 @@ class Loaded:
 
     @property
     def declaration(self) -> Declaration:
-        """What was declared."""
+        """The declaration."""
         return self.facts.declaration
 
     @property

@@ -1,4 +1,4 @@
-"""What only running the reference shows: whether it aliases and writes what the schema says.
+"""Facts that only running the reference shows: whether it aliases and writes as the schema says.
 
 The reference runs on CPU tensors made from the declared samples. Nothing is registered.
 """

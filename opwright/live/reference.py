@@ -46,7 +46,7 @@ def cpu_kernel(live: LiveOperator) -> Callable[..., object] | None:
         values |= {name: cloned(values[name]) for name in live.facts.clones}
         assert operator.reference is not None
         before = versions(operator, values)
-        # What the reference calls is not under autocast: the operator itself was, if it has a rule.
+        # Calls by the reference are not under autocast: the operator itself was, if it has a rule.
         with dispatcher.below_key("AutocastCPU"):
             returned = of_reference.call(operator.reference, values)
         check_unwritten(before, where=live.where)

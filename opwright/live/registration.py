@@ -1,4 +1,4 @@
-"""What is registered for a set, and how all of it is undone."""
+"""The registrations of a set, and how all of them are undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong when a profile is exported."""
+"""Errors of exporting a profile."""
 
 from __future__ import annotations
 

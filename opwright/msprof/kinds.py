@@ -1,4 +1,4 @@
-"""What a task would have been on the chip: its unit, its name, its operands."""
+"""A task as the chip would have run it: its unit, its name, its operands."""
 
 from __future__ import annotations
 

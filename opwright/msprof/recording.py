@@ -1,4 +1,4 @@
-"""What native/profiling wrote between aclprofStart and aclprofStop.
+"""Files that native/profiling wrote between aclprofStart and aclprofStop.
 
 Recorded times are on the steady clock. torch_npu's records are on the raw one, and its analysis
 puts them on the clock of the day by host/start_info; all times here are there as well. The two
@@ -43,7 +43,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a stream ran.
+    """The tasks of a stream.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ Table = tuple[tuple[str, ...], list[Row]]
 
 NO_MODEL = "4294967295"
 NOTHING = "N/A"
-# What CANN writes behind a time, so that spreadsheets take it as text; torch_npu compares such
+# CANN writes it behind a time, so that spreadsheets take it as text; torch_npu compares such
 # texts.
 TAB = "\t"
 

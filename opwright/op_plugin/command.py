@@ -54,7 +54,7 @@ def build(
     Generated sources are in build/NAME. The exit code is 2 if something is wrong; the message says
     what.
     """
-    # What they import takes a moment; --help does not wait for it.
+    # These imports take a moment; --help does not wait for them.
     from rich.console import Console  # noqa: PLC0415
 
     from opwright.build.progress import Progress  # noqa: PLC0415

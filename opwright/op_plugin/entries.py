@@ -48,7 +48,7 @@ RESULT = re.compile(r"result\d*")
 NAMESPACE = "npu"
 # The pair of torch and torch_npu that entries are read for.
 TORCH = installed_minor()
-# What all_version means in entries alone: op-plugin's oldest version of torch, and later ones.
+# The meaning of all_version in entries alone: op-plugin's oldest version of torch, and later ones.
 VERSIONS = tuple((2, number) for number in range(1, 30))
 TAKEN = ("custom", "symint")
 DISPATCH = (
@@ -56,7 +56,7 @@ DISPATCH = (
     *("CompositeExplicitAutograd", "CompositeImplicitAutograd"),
 )
 UNKNOWN = Cpp("")
-# What op-plugin may leave to another file, and what it may do in its own namespace.
+# Faults that op-plugin may leave to another file, and liberties in its own namespace.
 PERMITTED = frozenset({"OPW-D008", "OPW-D030"})
 
 Kernels = Literal["op_api", "acl_op"]

@@ -1,4 +1,4 @@
-"""What can be wrong in op-plugin's files, or in what they are to become."""
+"""Faults of op-plugin's files, and of what is made of them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Module", "read_module"]
 
 TORCHAIR = ("torchair", "torch_npu.dynamo.torchair")
-# What registers a function for an operator that its first or second argument names.
+# Functions that register another one for an operator that their first or second argument names.
 REGISTERING = frozenset({"impl", "register_fake", "impl_abstract", "register_kernel"})
 RESERVED = frozenset({"__init__"})
 

@@ -1,4 +1,4 @@
-"""What is to be built."""
+"""Requests for a build."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Request", "check_name"]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?", re.ASCII)
-# What a program that imports the package has: pip would replace it, or the package hide it.
+# Names that a program that imports the package has: pip would replace it, or the package hide it.
 TAKEN = frozenset({"torch", "torch_npu", "torchair", "torchgen", "functorch", "numpy", "opwright"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be built.
+    """A request for a build.
 
     Parameters
     ----------

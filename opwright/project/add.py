@@ -50,7 +50,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """What a declaration file calls what a new operator needs.
+    """Names in a declaration file of the things that a new operator needs.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ class Case:
     def backward(self, function: Callable[..., Any], device: str) -> list[torch.Tensor | None]:
         """Call a function and its backward, with gradients that are always the same."""
         leaves = self.arguments(device, gradients=True)
-        # What is written must not be a leaf.
+        # A written argument must not be a leaf.
         copies = {name: map_tensors(torch.clone, value) for name, value in leaves.items()}
         assert self.facts.autograd is not None, self.facts.name
         produced = self.produced(function, copies)

@@ -1,4 +1,4 @@
-"""What a project's pyproject.toml says, and its declaration.
+"""A project's pyproject.toml, and its declaration.
 
 ```toml
 [tool.opwright]

@@ -1,4 +1,4 @@
-"""What can be wrong with a project's folder, its configuration and its declaration file."""
+"""Faults of a project's folder, its configuration and its declaration file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What references refuse."""
+"""Refusals of references."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ Span = tuple[int, int]  # the first token, and how many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operands:
-    """What says where tokens lie.
+    """The arguments that say where tokens lie.
 
     Parameters
     ----------

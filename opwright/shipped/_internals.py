@@ -1,4 +1,4 @@
-"""What the modules of a package take from torch without a public name, and why: here alone.
+"""Names without a public form that the modules of a package take from torch, and why: here alone.
 
 Names are torch's, less the underscore in front. Where releases differ, this asks what there is,
 not which release it is.

@@ -1,4 +1,4 @@
-"""What converters take from TorchAir without a public name, and why: here alone.
+"""Names without a public form that converters take from TorchAir, and why: here alone.
 
 torchair.ge has the functions that add nodes, and not the graph that they are added to.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# What torch.compile makes of a write. The node is torch's, its views have no public classes.
+# A write, as torch.compile turns it into a node of torch's. Its views have no public classes.
 from torch._higher_order_ops import auto_functionalize
 from torchair._ge_concrete_graph import auto_functionalized_v2
 from torchair._ge_concrete_graph.auto_functionalized_v2 import (

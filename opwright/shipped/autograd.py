@@ -194,7 +194,7 @@ class Differentiation:
                 else ()
             )
             written = binder.written
-            # What the backward needs as it was are these copies, which nobody writes.
+            # The backward gets these copies of what it needs as it was; nobody writes them.
             copies = {n: mapped(torch.clone, values[n]) for n in written if n in saved}
             results = as_list(functional.call(functional.operator, values | copies))
             own = results[: len(results) - len(written)]

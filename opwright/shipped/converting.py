@@ -1,4 +1,4 @@
-"""What converters for TorchAir need: values of a schema -> inputs and attributes of a node."""
+"""Tools of converters for TorchAir: values of a schema -> inputs and attributes of a node."""
 # ruff: noqa: ANN401 - TorchAir has no types
 # mypy: disable-error-code="import-not-found, import-untyped"
 

@@ -81,5 +81,5 @@ def register_graph_forms(package: str, operators: list[str]) -> None:
         graphs.register_graph_form(library, operator, runtime.Binder(operator).results)
 
 
-# What Python registered stays as long as these do.
+# Registrations in Python stay as long as these do.
 libraries: list[Any] = []

@@ -22,7 +22,7 @@ __all__ = [
     "tensors_in",
 ]
 
-# What C++ calls dtypes, as in messages of the other kernels.
+# Names of dtypes in C++, as in messages of the other kernels.
 C_NAMES = {
     "float32": "Float",
     "float16": "Half",

@@ -62,7 +62,7 @@ def to_meta(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class BatchInfo(NamedTuple):
-    """What a batching rule gets first; the fields are those of torch's VmapInfo."""
+    """The first argument of a batching rule; the fields are those of torch's VmapInfo."""
 
     batch_size: int
     randomness: str

@@ -1,4 +1,4 @@
-"""What the tests of a package share: tensors from their descriptions, calls, comparison."""
+"""Tools that the tests of a package share: tensors from their descriptions, calls, comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong in a file that declarations are read from, or cannot be said in one."""
+"""Faults of a file that declarations are read from, and limits of one that they are written to."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ __all__ = ["Gen", "inherited", "new_outputs", "output_keys", "read_gen", "write_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gen:
-    """What `gen_opapi` says.
+    """The content of `gen_opapi`.
 
     Parameters
     ----------

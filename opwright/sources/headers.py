@@ -34,7 +34,7 @@ EXACT = {
     **dict.fromkeys(("REQUIRED_ATTR", "DATATYPE"), 2),
     **dict.fromkeys(("GRAPH", "DYNAMIC_GRAPH", "REG_OP", "OP_END_FACTORY_REG"), 1),
 }
-# What each name is that must not be given twice.
+# Kinds of names that must not be given twice.
 NAMESPACES = {
     **dict.fromkeys(("INPUT", "OPTIONAL_INPUT", "DYNAMIC_INPUT"), "input"),
     **dict.fromkeys(("OUTPUT", "OPTIONAL_OUTPUT", "DYNAMIC_OUTPUT"), "output"),
@@ -58,7 +58,7 @@ EXAMPLES = {
     "ListType": "{DT_FLOAT, DT_INT8}",
     "ListListInt": "{{1, 2}, {3}}",
 }
-# What C++ makes of a default that is not written: T().
+# C++'s value of a default that is not written: T().
 ZEROS: Mapping[str, Default] = {
     "Int": 0,
     "Float": 0.0,
@@ -67,7 +67,7 @@ ZEROS: Mapping[str, Default] = {
     "AscendString": "",
     "Type": "DT_FLOAT",
 }
-# What tells headers with prototypes from operator_reg.h and others, which are included.
+# The mark of headers with prototypes; operator_reg.h and others, which are included, lack it.
 BEGIN = re.compile(r"^[ \t]*REG_OP[ \t]*\(", re.MULTILINE)
 MOST_SHOWN = 80  # characters of a default in a message
 INT64 = range(-(2**63), 2**63)
@@ -88,7 +88,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headers:
-    """What headers declare.
+    """The declarations of headers.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def read_headers(paths: Sequence[Path]) -> Headers:
 
 def with_includes(path: Path, read: dict[Path, None]) -> Iterator[Path]:
     """Yield the files that a header includes, then the header; each once."""
-    # What is to be done, the next one last: a file to open, or one whose includes are done.
+    # The work to do, the next one last: a file to open, or one whose includes are done.
     pending = [(path, False)]
     while pending:
         file, is_done = pending.pop()

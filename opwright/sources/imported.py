@@ -1,4 +1,4 @@
-"""What was read from a file: declarations, and what could not be said in them."""
+"""Declarations read from a file, and what could not be said in them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Written:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What is collected while operators are written."""
+    """The text collected while operators are written."""
 
     known: tuple[Minor, ...]
     flat: dict[str, dict[str, Value]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What `opwright import` and `opwright export` do; `command` reads their options."""
+"""The work of `opwright import` and `opwright export`; `command` reads their options."""
 
 from __future__ import annotations
 

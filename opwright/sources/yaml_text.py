@@ -32,11 +32,11 @@ TAGS = VALUES | {f"tag:yaml.org,2002:{name}" for name in ("timestamp", "value", 
 # Of one file, aliases resolved; op-plugin's own has 8,000 values in four levels.
 MOST_NODES = 1_000_000
 MOST_DEPTH = 50
-# What needs no quotes in any place, and is read as text.
+# Text that needs no quotes in any place.
 PLAIN = re.compile(r"[A-Za-z_][\w.<>/+-]*(?: [\w.<>/+-]+)*")
-# What needs none as the value of a key in block style.
+# Text that needs none as the value of a key in block style.
 PLAIN_LINE = re.compile(r'[A-Za-z_(][ -"$-~]*[!"$-9;-~]|[A-Za-z_]')
-# What YAML does not take as it is, and what it takes for the end of a line.
+# Characters that YAML does not take as they are, or takes for the end of a line.
 UNPRINTABLE = re.compile(r"[\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 

@@ -43,7 +43,7 @@ PROCESS_PACKAGE = "opwright-kernels-"
 # Of a process with guarded memory.
 GUARDED: dict[str, str] = {
     GUARD: "1",
-    # What malloc gives is filled only without the caches that glibc has for each thread. glibc
+    # Memory from malloc is filled only without the caches that glibc has for each thread. glibc
     # reads it when a program starts: it has no effect on a fork.
     "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
 }

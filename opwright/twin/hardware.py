@@ -16,7 +16,7 @@ __all__ = ["Hardware", "find_hardware"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """What of a real Ascend installation is present.
+    """The parts of a real Ascend installation that are present.
 
     Parameters
     ----------

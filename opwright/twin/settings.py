@@ -1,4 +1,4 @@
-"""What a user can choose about the twin, and the rules for each value.
+"""A user's choices about the twin, and the rules for each value.
 
 The native side (native/runtime/settings.cpp) reads the same values from the environment and checks
 them again, because a C++ program has no Python before it. Here they are checked before a process is

@@ -43,7 +43,7 @@ INTEGERS = (
     *(CType.UINT64, CType.UINT32, CType.UINT16, CType.UINT8),
 )
 REALS = (CType.DOUBLE, CType.FLOAT)
-# What a value can be passed as, the usual type first.
+# Types that a value can be passed as, the usual one first.
 PASSED = {
     Base.TENSOR: (CType.TENSOR,),
     Base.INT: (*INTEGERS, *REALS, CType.BOOL, CType.SCALAR, CType.INT_ARRAY),
@@ -61,7 +61,7 @@ LISTS = {
     Base.SCALAR: (CType.SCALAR_LIST,),
 }
 SYMBOLIC = {Base.SYMINT: Base.INT, Base.SYMFLOAT: Base.FLOAT, Base.SYMBOOL: Base.BOOL}
-# What a constant can be passed as.
+# Types that a constant can be passed as.
 CONSTANTS: dict[type, tuple[CType, ...]] = {
     bool: (CType.BOOL, *INTEGERS, CType.SCALAR),
     int: (*INTEGERS, *REALS, CType.SCALAR),

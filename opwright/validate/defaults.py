@@ -43,7 +43,7 @@ WORDS: dict[Base, tuple[str, ...]] = {
     Base.LAYOUT: ("strided",),
     Base.MEMORY_FORMAT: ("contiguous_format",),
 }
-# What a value of a type looks like, for messages.
+# The form of a type's values, for messages.
 FORMS = {
     **dict.fromkeys(INTEGERS, "whole numbers"),
     **dict.fromkeys(FLOATS, "finite numbers"),

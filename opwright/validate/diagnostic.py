@@ -1,4 +1,4 @@
-"""What is found in a declaration, and the group that is raised."""
+"""Findings in a declaration, and the group that is raised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Diagnostic:
 
 
 class InvalidDeclarationError(DiagnosticsError):
-    """What is wrong in a declaration: all of it, in the order of the file."""
+    """All faults of a declaration, in the order of the file."""
 
     id = "OPW-D010"
     title = "the declaration has errors"

@@ -1,4 +1,4 @@
-"""What a person can get wrong across several fields or operators of a declaration.
+"""Mistakes across several fields or operators of a declaration.
 
 Identifiers are never reused. What one line shows to be wrong is in `opwright.declare.errors`; what
 only running the reference shows is in `opwright.live.errors`.

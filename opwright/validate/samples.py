@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-# What a value of each type is in Python.
+# Python types of the values of each type.
 PYTHON: dict[Base, tuple[type, ...]] = {
     Base.TENSOR: (TensorSpec,),
     Base.INT: (int,),

@@ -1,4 +1,4 @@
-"""What is known before a run: failures with their reasons, and the schemas of the last release."""
+"""Knowledge from before a run: failures with reasons, and the schemas of the last release."""
 
 from __future__ import annotations
 

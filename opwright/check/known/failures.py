@@ -1,4 +1,4 @@
-"""What fails a run: findings, and cells that ended otherwise; and which of that is known."""
+"""The failures of a run: findings, cells that ended otherwise, and which of them are known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDINGS", "Failure", "failures", "is_passed", "kind_of_status", "new_failures"]
 
-# What a ledger writes as row/kind for a cell without a finding.
+# Endings that a ledger writes as row/kind for a cell without a finding.
 ENDINGS = ("crashed", "hung", "out-of-memory", "error", "blocked")
 
 

@@ -62,7 +62,7 @@ __all__ = [
 FILE = "check.toml"
 KEYS = ("operator", "row", "column", "reason", "issue", "version")
 REQUIRED = ("operator", "row")
-# What a version can be of.
+# Packages that a version can be of.
 PACKAGES = ("opwright", "torch", "torch_npu")
 
 
@@ -115,7 +115,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a ledger says of outcomes: the known failures, and what passes against an entry."""
+    """A ledger's verdict on outcomes: the known failures, and the entries whose cells pass."""
 
     known: tuple[KnownFailure, ...]
     unexpected: tuple[str, ...]

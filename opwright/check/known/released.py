@@ -46,7 +46,7 @@ class ReleasedSchemasError(OpwrightError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """What was released of a namespace.
+    """The released schemas of a namespace.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What rows look with: runs of an operator in other ways, and what can be seen of tensors."""
+"""Observations for rows: an operator run in other ways, and what can be seen of tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call computed, beside what the reference computes."""
+"""Comparison of a call's results with those of the reference."""
 
 from __future__ import annotations
 

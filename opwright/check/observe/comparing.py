@@ -97,7 +97,7 @@ def gradients(
         for (name, index), value in zip(program.parameters, given, strict=True)
         if isinstance(value, torch.Tensor) and value.is_floating_point()
     }
-    # What the operator writes cannot be a leaf.
+    # A tensor that the operator writes cannot be a leaf.
     taken = [each.clone() if isinstance(each, torch.Tensor) else each for each in given]
     torch.manual_seed(0)
     bench.calls += 1

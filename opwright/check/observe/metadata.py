@@ -1,4 +1,4 @@
-"""What is known of a call's tensors without their values, and how two calls differ in it."""
+"""Facts about a call's tensors without their values, and how two calls differ in them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What is known of the tensors of a call after it.
+    """Facts about the tensors of a call after it.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def plain_differences(
         yield Difference(name, "shape", shown(one.shape), shown(other.shape))
     if one.dtype != other.dtype:
         yield Difference(name, "dtype", shown(one.dtype), shown(other.dtype))
-    # What the operator returns on the host is on the host for meta tensors, or meta.
+    # A result on the host is on the host for meta tensors too, or meta.
     wanted = {str(one.device)} if device is None else {device}
     if device is not None and one.device.type == "cpu":
         wanted.add("cpu")

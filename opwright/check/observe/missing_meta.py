@@ -8,7 +8,7 @@ from opwright.internals.fake_tensors import UnsupportedOperatorException
 __all__ = ["NO_META", "is_missing_meta", "must_have_meta"]
 
 NO_META = "the operator has no Meta function: see row meta"
-# What dynamo and AOTAutograd leave of an error may be its text alone.
+# Dynamo and AOTAutograd may keep nothing of an error but its text.
 TEXTS = (
     "does not support running with fake tensors",
     "no fake impl",

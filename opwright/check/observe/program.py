@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
 
-# What the function does.
+# Forms of the function.
 # direct   calls the operator with what it is given
 # inside   calls it with what the function made itself, too, and returns that
 # views    as inside, but what is written is a part of a larger tensor that is returned as well
@@ -90,7 +90,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run of a program left behind: the tensors it returned, and its arguments after it."""
+    """The outcome of a run of a program: the tensors it returned, and its arguments after it."""
 
     returned: Mapping[str, torch.Tensor]
     arguments: Mapping[str, torch.Tensor]

@@ -1,4 +1,4 @@
-"""What the dispatcher has of an operator: kernels by dispatch key, and where each comes from."""
+"""An operator's entries in the dispatcher: kernels by key, and where each comes from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACE = re.compile(r"registered at (?P<place>.+)")
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What the dispatcher has of an operator.
+    """An operator's entries in the dispatcher.
 
     Parameters
     ----------

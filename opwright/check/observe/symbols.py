@@ -64,7 +64,7 @@ class WatchedShapes(ShapeEnv):
         super()._set_replacement(a, tgt, msg)
 
 
-# What a symbol stands for: the argument, and in it: the element of a list, the axis.
+# The place that a symbol stands for: the argument, the element of a list in it, the axis.
 Size = tuple[str, int | None, int | None]
 
 

@@ -1,4 +1,4 @@
-"""What rows do with tensors: compare bits, make other values, call with some arguments replaced."""
+"""Work on tensors for rows: compare bits, make other values, call with other arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python runs inside of a call: the author's function, and who reads data or hints."""
+"""Python that runs inside of a call: the author's function, and readers of data or hints."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SYMBOLIC_MODULES = ("symbolic_shapes.py", "sym_node.py")
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen while something ran.
+    """Observations of a piece of code while it ran.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ CLOSE_TIME = 2.0  # seconds for the server to end by itself
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """What the server tells when it is there: how long the import took, versions, all rows."""
+    """The server's greeting: how long the import took, versions, all rows."""
 
     seconds: float
     versions: Mapping[str, str]
@@ -151,7 +151,7 @@ class Server:
     def start(self) -> None:
         """Start the process."""
         self.folder = tempfile.mkdtemp(prefix="opwright-check-")
-        # Whatever the processes leave there goes with it; not what they cache.
+        # The processes' files there go with it, but not their caches.
         cache = Path(tempfile.gettempdir()) / f"torchinductor_{os.getuid()}"
         own = {"TMPDIR": self.folder, "PYTHONUNBUFFERED": "1"}
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -1,4 +1,4 @@
-"""What became of a cell whose process did not survive it."""
+"""The outcome of a cell whose process did not survive it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INTERNAL = re.compile(
     rf"^<|^{re.escape(str(Path(opwright.__file__).parent))}/|/lib/python3\.\d+/(?!site-packages/)"
     r"|/site-packages/(?:torch|torch_npu|torchgen|functorch|hypothesis)/"
 )
-# What torch_npu says in each process.
+# torch_npu's message in each process.
 CHATTER = re.compile(r"^\[W\d+ .*NPUCachingAllocator")
 KINDS: dict[Status, Kind] = {
     "crashed": Kind(
@@ -96,7 +96,7 @@ def sample_of(note: str) -> Sample | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traces:
-    """What a process left behind.
+    """The remains of a process.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a worker is at: text in memory that it shares with the command, and that outlives it.
+"""A worker's present task: text in memory that it shares with the command, and that outlives it.
 
 Writing costs about a microsecond, so that it is done before each call of an operator.
 """

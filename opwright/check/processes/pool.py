@@ -48,7 +48,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a cell may take.
+    """Limits of a cell.
 
     Parameters
     ----------

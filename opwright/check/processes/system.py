@@ -1,4 +1,4 @@
-"""What processes agree on, and what Linux offers to one and Python does not."""
+"""The protocol between processes, and services of Linux that Python does not offer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Descriptors:
-    """What a worker is given."""
+    """Descriptors that a worker is given."""
 
     channel: int
     output: int

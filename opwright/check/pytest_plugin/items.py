@@ -45,7 +45,7 @@ __all__ = ["CheckItem", "ChecksPlugin"]
 LIMITS = Limits(seconds=120.0, memory=4 << 30)
 MEMORY = 2 << 30  # bytes of a device, so that an operator that allocates without end meets its end
 NO_COMPILER = "schema"  # a row that needs none
-# What a report carries from the process that ran it to the one that tells the result.
+# The key in a report from the process that ran it to the one that reports the result.
 CARRIED = "opwright_check"
 
 

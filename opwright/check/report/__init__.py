@@ -1,4 +1,4 @@
-"""What a person reads of a run: text in a terminal, a page in a browser."""
+"""Reports of a run for people: text in a terminal, a page in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong with the documents and files of a run of `opwright check`."""
+"""Errors of the documents and files of a run of `opwright check`."""
 
 from __future__ import annotations
 

@@ -17,5 +17,5 @@ MARKS = {
     "passed": ".",
     "not applicable": "-",
 }
-# What a reader wants to see.
+# Outcomes that a reader wants to see.
 BAD = ORDER[: ORDER.index("passed")]

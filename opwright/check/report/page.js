@@ -13,7 +13,7 @@
   let opened = null;
   let current = buttons.find((button) => BAD.has(data.cells[numberOf(button)].status)) || buttons[0];
 
-  // What is shown is text: nothing of a run is ever read as markup.
+  // All content is text: nothing of a run is ever read as markup.
   function make(tag, content, name) {
     const element = document.createElement(tag);
     if (name) element.className = name;

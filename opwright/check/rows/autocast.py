@@ -142,7 +142,7 @@ def knows(subject: Subject) -> bool:
         return True
     if subject.facts is None or subject.is_foreign:
         return False
-    # What is made of other operators does what these do.
+    # An operator made of others does as these do.
     return subject.operator.call is not False
 
 

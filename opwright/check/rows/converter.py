@@ -71,7 +71,7 @@ NEVER = Kind(
     "register it for the overload: torch.ops.my_ops.f.default",
 )
 
-# What a node cannot take: where and how memory is allocated.
+# Arguments that a node cannot take: where and how memory is allocated.
 ALLOCATION = {Base.DEVICE, Base.LAYOUT, Base.MEMORY_FORMAT, Base.GENERATOR, Base.SCALAR_TYPE}
 
 

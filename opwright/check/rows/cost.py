@@ -1,4 +1,4 @@
-"""What a call costs the thread that makes it stays within the declared budget.
+"""A call costs the thread that makes it no more than the declared budget.
 
 The operator is called with its smallest sample, and `torch.add` with two tensors of one element on
 the same device, in blocks that take turns. Measured is the processor time of the calling thread, up

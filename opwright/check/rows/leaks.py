@@ -1,4 +1,4 @@
-"""What a call takes, it gives back: no use of memory, objects, threads or files that grows.
+"""A call gives back all that it takes: no use of memory, objects, threads or files grows.
 
 The operator is called 1,000 times with a few samples in turn, in blocks: a first one to warm up,
 then others after each of which the process is looked at:
@@ -89,7 +89,7 @@ PATIENCE = 0.5
 PAUSE = 0.002
 NOISE = {"objects": 16, "malloc": 1024, "pages": 1 << 30}  # looks that differ by less are the same
 
-# What is looked at: kind, unit, and how much for each call is no noise any more.
+# Quantities: kind, unit, and the growth for each call that is no noise any more.
 LOOKS: dict[str, tuple[Kind, str, float]] = {
     "threads": (THREADS, "threads", 0.02),
     "files": (FILES, "file descriptors", 0.02),

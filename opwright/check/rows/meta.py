@@ -142,7 +142,7 @@ BOUNDS = Kind(
     "correct min= and max= of new_dynamic_size()",
 )
 
-# What of a result an operator that is made of others does not decide.
+# Properties of a result that an operator made of others does not decide.
 IN_MEMORY = ("strides", "offset")
 NOTE = "Accessing the data pointer of FakeTensor"
 

@@ -64,7 +64,7 @@ SCHEMA = Kind(
     "write defaults as literals that are read back to the same value",
 )
 
-# What TorchScript says of types that it does not have.
+# TorchScript's words about types that it does not have.
 UNSUPPORTED = re.compile(
     "Tracing a list of .* not supported|Tracer cannot|Unknown type name|beforeSets|"
     "unsupported input list type"

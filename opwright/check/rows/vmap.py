@@ -64,7 +64,7 @@ SIZE = 2
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is mapped.
+    """The mapped arguments of a call.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def mapped(
         results = whole(*batch.values())
     bench.synchronize()
     found = dict(zip(names, results, strict=False))
-    # What is written is in the caller's tensor.
+    # A written argument is in the caller's tensor.
     written = {argument.name for argument in subject.schema.mutated}
     return {
         name: batch[name].movedim(case.axis, 0)

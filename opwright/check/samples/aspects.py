@@ -1,4 +1,4 @@
-"""What can differ between the samples of an operator."""
+"""Aspects in which the samples of an operator can differ."""
 
 from __future__ import annotations
 

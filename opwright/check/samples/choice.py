@@ -52,7 +52,7 @@ class Asked:
 
     @property
     def others(self) -> tuple[Any, ...]:
-        """What it could have been."""
+        """The options that were not taken."""
         return tuple(each for each in self.options if not same(each, self.taken))
 
 
@@ -104,7 +104,7 @@ class Fixed:
         return None
 
 
-# What a search for a sample changes: rules contradict each other in nothing else.
+# Aspects that a search for a sample changes: rules contradict each other in nothing else.
 SEARCHED = frozenset({"size", "rank", "value", "length"})
 
 

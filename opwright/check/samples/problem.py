@@ -1,4 +1,4 @@
-"""What is to be solved: the shapes of an operator's tensors with named axes, and known values.
+"""The problem to solve: shapes of an operator's tensors with named axes, and known values.
 
 The names are those of the declaration. Where it has no pattern for a tensor, an explicit sample
 shows one: axes of equal sizes have one name. Without a sample all such tensors have one shape.
@@ -66,7 +66,7 @@ Pattern: TypeAlias = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is to be solved.
+    """The problem to solve.
 
     Parameters
     ----------

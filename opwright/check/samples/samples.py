@@ -126,7 +126,7 @@ class Samples:
 
     @cached_property
     def roots(self) -> list[Solution]:
-        """What varies: the bases, made smaller where they are large, as the solver makes them."""
+        """The bases to vary, made smaller where they are large, as the solver makes them."""
         roots = []
         for base in self.bases:
             solution = base if base.trail else found(base.problem, {})

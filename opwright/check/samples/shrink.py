@@ -21,7 +21,7 @@ __all__ = ["smallest"]
 
 SECONDS = 2.0
 CALLS = 80
-# What is made simple first: it says the most about a fault.
+# The order of simplification: the first says the most about a fault.
 ORDER = ("layout", "presence", "length", "rank", "dtype", "value", "size")
 
 

@@ -79,7 +79,7 @@ class Solving:
         self.open: set[str] = set()  # what is being solved, for rules that go in circles
         self.peeking = False
 
-    # What rules ask for: arguments by name.
+    # The demands of rules: arguments by name.
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - an argument
         argument = self.schema.argument(name)

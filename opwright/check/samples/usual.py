@@ -1,4 +1,4 @@
-"""What sizes, ranks, lengths and dtypes are tried."""
+"""The usual sizes, ranks, lengths and dtypes."""
 
 from __future__ import annotations
 

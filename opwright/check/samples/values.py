@@ -1,4 +1,4 @@
-"""What arguments that are no tensors can be."""
+"""Values of arguments that are no tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS", "UNMADE", "is_default", "options_of"]
 
 SEEDS = tuple(range(64))
-# What no sample can give: they are left out, or the operator has no samples.
+# Types that no sample can give: they are left out, or the operator has no samples.
 UNMADE = frozenset(
     {
         Base.GENERATOR,

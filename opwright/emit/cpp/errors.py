@@ -1,4 +1,4 @@
-"""What the built tier cannot express."""
+"""Limits of the built tier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is passed for each parameter of an aclnn function, in exactly the C type that it takes.
+"""Arguments for the parameters of an aclnn function, in exactly the C type that each takes.
 
 The caller's C++ type decides what the function receives, and nothing compares it with the function:
 a double where C has float is garbage. So numbers are cast even where that seems to change nothing.
@@ -47,7 +47,7 @@ NUMBERS = {
     CType.BOOL: "bool",
 }
 INTEGERS = frozenset(NUMBERS) - {CType.DOUBLE, CType.FLOAT, CType.BOOL}
-# What already has the type.
+# Values that already have the type.
 SAME = {(Base.INT, CType.INT64), (Base.FLOAT, CType.DOUBLE), (Base.BOOL, CType.BOOL)}
 OBJECTS = {
     CType.TENSOR: "aclTensor",

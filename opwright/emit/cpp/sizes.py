@@ -37,7 +37,7 @@ __all__ = ["Scope", "Value", "dtype", "shape", "size", "span", "tensor_member"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What rules may name, and whether sizes may be symbolic: c10::SymInt instead of int64_t."""
+    """Names for rules, and whether sizes may be symbolic: c10::SymInt instead of int64_t."""
 
     schema: Schema
     symbolic: bool = True

@@ -50,7 +50,7 @@ BY_VALUE = frozenset({"int64_t", "double", "bool", "ScalarType"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StableLimit:
-    """What of an operator a stable package cannot have in C++.
+    """A part of an operator that a stable package cannot have in C++.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class StableKernel:
 
     @property
     def result(self) -> str:
-        """What the kernel returns."""
+        """The type that the kernel returns."""
         types = [plain_type(result.type) for result in self.facts.schema.results]
         if len(types) == 1:
             return types[0]

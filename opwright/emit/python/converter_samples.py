@@ -1,4 +1,4 @@
-"""What a converter says that it supports: the samples, as TorchAir's `declare_supported` has them.
+"""Samples that a converter says it supports, as TorchAir's `declare_supported` has them.
 
 TorchAir keeps them with the converter, for whoever tests converters or asks what they accept.
 """

@@ -1,4 +1,4 @@
-"""What keeps a declaration's Python from being shipped."""
+"""Reasons why a declaration's Python cannot be shipped."""
 
 from __future__ import annotations
 

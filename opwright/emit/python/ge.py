@@ -22,7 +22,7 @@ __all__ = ["emit_ge", "node_names"]
 
 # Methods of an IR definition, by how an input is present.
 WORDS = {"required": "input", "optional": "optional_input", "dynamic": "dynamic_input"}
-# What stands for a default that is none, or no literal; lists are empty.
+# Values for a default that is none, or no literal; lists are empty.
 NOTHING = {"Bool": False, "DataType": DTYPE_NUMBERS["UNDEFINED"], "Float": 0.0, "Int": 0, "Str": ""}
 
 

@@ -1,4 +1,4 @@
-"""What things are called in the emitted package."""
+"""Names in the emitted package."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ DEFORMED = frozenset(
         *("Placeholder", "PlaceholderV2", "PlaceholderWithDefault"),
     }
 )
-# What stands for a default that a prototype does not state; of a list, no elements.
+# Values for a default that a prototype does not state; of a list, no elements.
 NOTHING: Mapping[str, Default] = {
     "Int": 0,
     "Float": 0.0,

@@ -35,7 +35,7 @@ OPS = "_ops"  # how the module calls torch.ops.<namespace>
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What was taken from the file.
+    """The functions taken from the file.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What attention answers, and the statistics of its softmax.
+    """The result of attention, and the statistics of its softmax.
 
     A row that sees no key has the result zero, the maximum 0 and the sum 1.
     """

@@ -28,7 +28,7 @@ ZEROS_5 = (0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What all convolutions have in common.
+    """Settings that all convolutions have in common.
 
     Parameters
     ----------

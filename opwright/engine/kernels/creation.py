@@ -31,7 +31,7 @@ def fill_v2(dims: list[int], *, value: float = 0.0) -> torch.Tensor:
     return torch.full(dims, value, dtype=torch.float32)
 
 
-# What memory holds is not defined, so zeros are as good: results do not change from run to run.
+# The content of memory is not defined, so zeros are as good: results do not vary between runs.
 @kernel("Empty")
 def empty(shape: list[int], *, dtype: int = INT32, init: bool = False) -> torch.Tensor:
     """Answer a tensor without defined values, or zeros if `init`."""

@@ -13,7 +13,7 @@ from opwright.engine.table import kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What FusedMatMul does to the product and its third operand.
+# FusedMatMul's operation on the product and its third operand.
 FUSIONS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "add": torch.add,
     "mul": torch.mul,

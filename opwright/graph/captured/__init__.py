@@ -1,4 +1,4 @@
-"""What a captured graph holds: launches, streams, event edges, memory.
+"""Captured graphs: launches, streams, event edges, memory.
 
 `read` turns the JSON of a capture into the values of `model`; `edges`, `memory` and `facts` are
 pure functions on them, `layout` places what is drawn; `text` has what `report` and `svg` both say,

@@ -23,7 +23,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """What a launch waits for besides the launch before it on its stream.
+    """The waits of a launch besides the one for the launch before it on its stream.
 
     Parameters
     ----------

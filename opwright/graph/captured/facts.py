@@ -1,4 +1,4 @@
-"""What is counted and measured about one graph: the same for the report, the drawing and JSON."""
+"""Counts and measures of one graph: the same for the report, the drawing and JSON."""
 
 from __future__ import annotations
 

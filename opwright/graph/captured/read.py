@@ -109,7 +109,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Found:
-    """What a file has about one model."""
+    """A file's content about one model."""
 
     entries: list[Entry] = field(default_factory=list)
     device: int | None = None

@@ -1,4 +1,4 @@
-"""What a captured graph has, as people write it: the same in the report and in the drawing."""
+"""A captured graph's properties in words: the same in the report and in the drawing."""
 
 from __future__ import annotations
 

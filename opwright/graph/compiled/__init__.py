@@ -1,4 +1,4 @@
-"""What a compiled graph holds: the GE graph that TorchAir built, beside its FX graph.
+"""Compiled graphs: the GE graph that TorchAir built, beside its FX graph.
 
 `observe` runs in the process that compiles, when a folder for dumps is set; everything else is
 `opwright graph`. `messages`, with `ge_proto` and `tensorboard`, reads files; `vertices` and `fx`

@@ -90,7 +90,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """What stands behind a row, or behind a section that repeats."""
+    """The text behind a row, or behind a section that repeats."""
 
     y: float
     height: float

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MARKS", "fx_targets", "read_attributes", "read_vertices"]
 
-# What scopes of TorchAir note at a node -> what it says.
+# Notes that scopes of TorchAir leave at a node -> their meaning.
 MARKS = {
     "_user_stream_label": "stream",
     "_user_stream_priority": "stream priority",
@@ -29,7 +29,7 @@ MARKS = {
     "_op_exec_never_timeout": "never times out",
     "_enable_inner_parallel": "inner parallel",
 }
-# What TorchAir keeps for itself: names of inputs and outputs a second time, and the FX tensor,
+# Notes for TorchAir itself: names of inputs and outputs a second time, and the FX tensor,
 # which the drawing shows in its own way.
 HIDDEN = {
     "_input_name_key",
@@ -49,7 +49,7 @@ READABLE = "_readable_value"  # what TorchAir notes of a constant
 UNKNOWN_RANK = -2
 MOST_ELEMENTS = 8  # of a list that is shown
 MOST_CHARACTERS = 200
-# What TorchAir notes of Meta's tensor: "Tensor(dtype=torch.float32, shape=torch.Size([2, s0])".
+# TorchAir's note of Meta's tensor: "Tensor(dtype=torch.float32, shape=torch.Size([2, s0])".
 META_TENSOR = re.compile(r"Tensor\(dtype=torch\.(\w+), shape=(?:torch\.Size\()?\[(.*?)\]")
 META_NUMBER = re.compile(r"<class 'torch\.Sym(\w+)'>\((.*)\)")
 META_LIST = re.compile(r"<class 'list'>\((\[.*\])\)")

@@ -1,4 +1,4 @@
-"""What a C++ expression does with a value: read, write, return it, or hand it on."""
+"""The use of a value by a C++ expression: read, write, return it, or hand it on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VIEWS = frozenset(
         *("value", "value_or", "operator*", "get", "at", "toTensor", "index"),
     }
 )
-# What a conversion may or may not copy: nothing is said of its result.
+# Conversions that may or may not copy: nothing is said of their results.
 MAYBE_VIEWS = frozenset(
     {"reshape", "contiguous", "flatten", "to", "type_as", "ravel", "reshape_as", "cpu", "npu"}
 )
@@ -61,7 +61,7 @@ PASSING = frozenset(
     }
 )
 
-# What is done with a value, with the call that gets it, and where.
+# A use of a value, with the call that gets it, and where.
 Found = tuple[UseKind | None, Call | None, "Node"]
 
 

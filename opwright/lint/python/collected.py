@@ -1,4 +1,4 @@
-"""What a Python file registers, and the functions that it registers."""
+"""Registrations of a Python file, and the functions that it registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of Python registrations before they are read: imports, registrars, conditions."""
+"""Facts before Python registrations are read: imports, registrars, conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names and constants of a Python file stand for."""
+"""Meanings of names and constants of a Python file."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["converter_arguments", "converter_defaults", "converter_extra", "converter_unused"]
 
-# What TorchAir adds to the arguments of the operator.
+# TorchAir's additions to the arguments of the operator.
 ADDED = frozenset({"meta_outputs", "meta_output"})
 
 

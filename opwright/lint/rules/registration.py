@@ -25,7 +25,7 @@ __all__ = [
     "stale_meta",
 ]
 
-# What a kernel cannot do with a fake tensor: it has no memory, no stream, no storage format.
+# Names that a kernel cannot use with a fake tensor: it has no memory, stream or storage format.
 DEVICE_NAMES = frozenset(
     {
         *("NPUStorageDesc", "NPUBridge", "NPUNativeFunctions", "OpCommand", "getCurrentNPUStream"),
@@ -161,7 +161,7 @@ def undefined(project: Project) -> Iterator[tuple[Library, Operator]]:
         for operator in library.operators.values():
             if operator.definitions:
                 continue
-            # What only Python defines, C++ that is not here may add to; a near name tells.
+            # C++ that is not here may add to what only Python defines; a near name shows a mistake.
             near = library.is_whole_in_python and hint(operator, library, [*library.operators])
             if library.is_whole or near:
                 yield library, operator

@@ -274,7 +274,7 @@ RULES = (
     ),
 )
 
-# What the suppressions themselves can have.
+# Faults of the suppressions themselves.
 SUPPRESSION_RULES = (
     Rule(
         id="suppression",

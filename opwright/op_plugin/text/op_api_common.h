@@ -63,7 +63,7 @@ inline bool is_available(const char* function) {
          GetOpApiFuncAddr((std::string(function) + "GetWorkspaceSize").c_str()) != nullptr;
 }
 
-// What a call keeps of a parameter: the queue may read it after the kernel has returned.
+// A parameter's value as a call keeps it: the queue may read it after the kernel has returned.
 inline std::optional<std::string> kept(const char* text) {
   return text == nullptr ? std::nullopt : std::optional<std::string>(text);
 }

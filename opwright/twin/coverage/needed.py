@@ -1,4 +1,4 @@
-"""What torch_npu needs from CANN: the symbols its libraries link to, and the names they look up.
+"""torch_npu's needs of CANN: the symbols its libraries link to, and the names they look up.
 
 Linked symbols are exact: what the libraries leave undefined and neither torch, Python nor the C
 library defines. Names that are looked up at run time are string constants of the libraries. A

@@ -67,7 +67,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is there.
+    """The state of this environment.
 
     Parameters
     ----------

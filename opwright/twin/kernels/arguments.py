@@ -1,4 +1,4 @@
-"""What the native side hands over -> torch tensors and Python values.
+"""Arguments from the native side -> torch tensors and Python values.
 
 The structures have the layout of native/user_kernel/view.h.
 """

@@ -113,7 +113,7 @@ def cached_package(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a package is made from."""
+    """The source of a package."""
 
     signatures: tuple[AclnnSignature, ...]
     sources: tuple[Path, ...]

@@ -1,4 +1,4 @@
-"""What `kernel` was given -> the operator's interface."""
+"""The arguments of `kernel` -> the operator's interface."""
 
 from __future__ import annotations
 

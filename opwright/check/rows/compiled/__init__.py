@@ -117,7 +117,7 @@ WITHOUT_CONVERTER = (
     # A node of CANN has the operator's name and other inputs: Fills, Constant.
     "Failed to auto-generated converter",
 )
-# What converters of opwright say of an attribute that would be a symbol.
+# The words of opwright's converters about an attribute that would be a symbol.
 CONSTANT_ATTRIBUTE = "attributes are constants"
 # torch_npu's message where a call draws seed and offset in a capture.
 DRAWN_IN_CAPTURE = "philox_engine_inputs during NPU graph capture"

@@ -1,4 +1,4 @@
-"""What the operator must refuse is refused alike by the NPU kernel, the CPU kernel and Meta.
+"""Arguments that the operator must refuse are refused alike by NPU kernel, CPU kernel and Meta.
 
 The declared error samples, and others that are derived: a sample is changed in one place (another
 dtype, an axis more or less, another size, a number or word outside of what `requires` allows, a

@@ -1,4 +1,4 @@
-"""What an error tells the caller of an operator that refuses arguments."""
+"""The message of an error to the caller of an operator that refuses arguments."""
 
 from __future__ import annotations
 

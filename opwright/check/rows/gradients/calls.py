@@ -51,7 +51,7 @@ class UnjudgedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with the gradient of one input."""
+    """A fault in the gradient of one input."""
 
     kind: Kind
     place: str

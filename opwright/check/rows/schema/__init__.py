@@ -76,7 +76,7 @@ TAG = Kind(
     "remove the tag, or correct the schema",
 )
 
-# What a default may be, by the name of torch's type.
+# Types that a default may have, by the name of torch's type.
 NUMBERS: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "SymInt": (int,),

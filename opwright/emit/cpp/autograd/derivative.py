@@ -1,4 +1,4 @@
-"""What the derivative of an operator is in C++: the operator, its backward, the values it keeps."""
+"""An operator's derivative in C++: the operator, its backward, the values it keeps."""
 
 from __future__ import annotations
 

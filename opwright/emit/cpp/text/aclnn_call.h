@@ -93,7 +93,7 @@ auto to_c(const Value& value) -> decltype(ConvertType(value)) {
   return ConvertType(value);
 }
 
-// What travels to the thread of the task queue in its place: torch_npu's copy, or else the value itself.
+// The object that travels to the task queue's thread in its place: torch_npu's copy, or else the value itself.
 template <typename Value, std::enable_if_t<!is_plain<Value>, int> = 0>
 auto copy(const Value& value, int /*preferred*/) -> decltype(CopyTypeV2(value)) {
   return CopyTypeV2(value);
