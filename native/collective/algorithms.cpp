@@ -21,7 +21,7 @@ void for_peers(const Exchange& exchange, Visit visit) {
   for (uint32_t step = 1; step < exchange.size(); ++step) visit((exchange.rank() + step) % exchange.size());
 }
 
-// What every rank has sent of one piece, in the order of the ranks, and the memory for it.
+// The parts of one piece that the ranks have sent, in the order of the ranks, and the memory for them.
 class Contributions {
  public:
   Contributions(const Exchange& exchange, const void* own, size_t bytes)

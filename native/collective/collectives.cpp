@@ -18,7 +18,7 @@ namespace {
 
 constexpr int32_t kNone = Agreement::kNone;
 
-// What a call is made of before it becomes an operation.
+// The parts of a call before it becomes an operation.
 class Builder {
  public:
   Builder(const char* function, HcclComm comm, Call call, HcclDataType type, int32_t op = kNone,

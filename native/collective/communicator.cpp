@@ -143,7 +143,7 @@ void Exchange::finish() {
       fail(HCCL_E_TIMEOUT, "rank ", waiting_for(), " did not take part within ", communicator_.limit_->count(),
            " s (HCCL_EXEC_TIMEOUT): it is stuck, or does not make this call");
     }
-    if (!told_ && std::chrono::steady_clock::now() - start > kLongWait) tell_of_long_wait();
+    if (!reported_ && std::chrono::steady_clock::now() - start > kLongWait) report_long_wait();
     poll(entries.data(), entries.size(), deadline_.left(kSlice));
   }
 }
@@ -156,8 +156,8 @@ std::string Exchange::waiting_for() const {
   return list;
 }
 
-void Exchange::tell_of_long_wait() {
-  told_ = true;
+void Exchange::report_long_wait() {
+  reported_ = true;
   const std::string line = text("opwright: rank ", rank(), " of communicator '", communicator_.name(), "' has waited ",
                                 kLongWait.count(), " s for rank ", waiting_for(), " in ", agreement_.shown(), "\n");
   (void)!write(STDERR_FILENO, line.data(), line.size());

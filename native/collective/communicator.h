@@ -2,7 +2,7 @@
 // A communicator: this rank's links to the others. One call at a time uses them; which one is decided when it starts on
 // its stream, so all ranks have to enqueue the calls of one communicator in the same order, as HCCL asks for.
 //
-// The first error breaks a communicator: the others are told why, and every later call fails with the same reason.
+// The first error breaks a communicator: the others learn why, and every later call fails with the same reason.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class Exchange;
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  // `identity` is the same on all ranks and tells this communicator from all others of the machine.
+  // `identity` is the same on all ranks and distinguishes this communicator from all others of the machine.
   Communicator(std::string identity, std::string name, uint32_t rank, Links links, Limit limit);
   ~Communicator();
 
@@ -44,7 +44,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::optional<Error> failure() const;
   void require_usable() const;
 
-  // Waits a little for the streams that use it, tells the other ranks, and ends what still runs.
+  // Waits a little for the streams that use it, notifies the other ranks, and ends what still runs.
   void destroy();
 
   // Ranges that a caller has announced for transfers without copies. They change nothing on the twin.
@@ -100,12 +100,12 @@ class Exchange {
 
  private:
   std::string waiting_for() const;
-  void tell_of_long_wait();
+  void report_long_wait();
 
   Communicator& communicator_;
   const Agreement agreement_;
   const Deadline deadline_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 template <class Body>

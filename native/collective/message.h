@@ -1,5 +1,5 @@
 // native/collective/message.h
-// What two ranks write to each other: a header, then `bytes` of data. The header says which call the data belongs to,
+// Messages between two ranks: a header, then `bytes` of data. The header says which call the data belongs to,
 // so that ranks that disagree about the next collective get an error that names both, instead of each other's data.
 #pragma once
 
@@ -31,7 +31,7 @@ constexpr bool exists(Call call) { return call >= Call::kAllGather && call <= Ca
 // The function's name without "Hccl".
 const char* name_of(Call call);
 
-// What all ranks of one collective, or both sides of a send, have to agree on.
+// Properties on which all ranks of one collective, or both sides of a send, have to agree.
 struct Agreement {
   Call call;
   HcclDataType type;

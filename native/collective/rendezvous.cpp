@@ -153,7 +153,7 @@ void host(Fd listener) {
 std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank) {
   const Join request{kMagic, ranks, rank};
   const Limit limit = connect_limit();
-  const Deadline deadline(limit ? Limit(*limit + kReply) : Limit());  // the host's own deadline tells more
+  const Deadline deadline(limit ? Limit(*limit + kReply) : Limit());  // the host's own deadline says more
   if (!write_all(fd, &request, sizeof(request), deadline)) return std::nullopt;
   Links links(ranks);
   for (uint32_t peer = 0; peer < ranks; ++peer) {
@@ -213,7 +213,7 @@ Links meet_at_known_name(const std::string& name, uint32_t ranks, uint32_t rank)
     }
     require(!deadline.passed(), HCCL_E_TIMEOUT, "the ", ranks, " ranks did not meet at '", name,
             "' within HCCL_CONNECT_TIMEOUT");
-    std::this_thread::sleep_for(kRetry);  // nothing tells when an abstract name is free, or has a listener
+    std::this_thread::sleep_for(kRetry);  // nothing shows when an abstract name is free, or has a listener
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr int kBacklog = 256;
 constexpr int kSlice = 1000;  // milliseconds
 // Milliseconds until descriptors that are on their way may have arrived: a user may have as many of them as a process
-// may have open (ETOOMANYREFS), and nothing tells when there are fewer.
+// may have open (ETOOMANYREFS), and nothing shows when there are fewer.
 constexpr int kDelivery = 5;
 
 struct Address {

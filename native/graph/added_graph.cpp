@@ -9,7 +9,7 @@
 namespace opwright::graph {
 namespace {
 
-// What the summary asks the caller to provide. Kernels allocate what they need by themselves.
+// Memory that the summary asks the caller to provide. Kernels allocate what they need by themselves.
 constexpr size_t kNominalMemory = 512;
 constexpr size_t kMostPrograms = 64;  // that are kept for one graph
 

@@ -50,7 +50,7 @@ class AddedGraph {
   // Takes the options of the first run.
   void load(const std::string& options);
   std::shared_ptr<ge::SummaryData> summary() const;
-  // What compiling found out.
+  // The findings of compiling.
   const Answer& compiled() const;
 
  private:

@@ -1,5 +1,5 @@
 // native/graph/graph_data.h
-// What stands behind ge::Graph and ge::GNode, for the parts of the twin that look inside.
+// The data behind ge::Graph and ge::GNode, for the parts of the twin that look inside.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // native/graph/report.cpp
-// What is known of a compiled graph, for callers that look these functions up by their plain names: the graph as JSON
+// Facts about a compiled graph, for callers that look these functions up by their plain names: the graph as JSON
 // (TorchAir's deadlock check), and the streams that its scopes ask for (TorchAir's log).
 #include <map>
 #include <sstream>

@@ -29,7 +29,7 @@ class Wanted {
 // Runs a graph at once, on the calling thread. The outputs come in host memory.
 void run(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs);
 
-// Enqueues a run on a stream. Outputs in host memory are there when this returns, as nobody could tell when they are
+// Enqueues a run on a stream. Outputs in host memory are there when this returns, as nobody would know when they are
 // otherwise. A graph whose operators launch their work on the stream themselves runs at once: as a task of the stream
 // it would wait for tasks behind it.
 void start(void* stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,

@@ -27,7 +27,7 @@ class RunTensors {
   size_t size() const noexcept { return views_.size(); }
   const EngineTensor* views();
   void append_addresses(std::vector<void*>& addresses);
-  // What a program depends on: types, shapes, and the values on the host if there are any when it is made.
+  // The properties that a program depends on: types, shapes, and values on the host if there are any when it is made.
   std::string key(bool with_values) const;
 
  private:

@@ -1,5 +1,5 @@
 // native/graph/session_data.h
-// What stands behind ge::Session: its graphs and the allocators that callers registered.
+// The data behind ge::Session: its graphs and the allocators that callers registered.
 #pragma once
 
 #include <cstdint>

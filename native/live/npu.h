@@ -1,5 +1,5 @@
 // native/live/npu.h
-// What the live tier needs of torch_npu. npu.cpp alone includes its headers, which take ten seconds.
+// The live tier's needs of torch_npu. npu.cpp alone includes its headers, which take ten seconds.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -1,5 +1,5 @@
 // native/live/plan.h
-// What a kernel does, as data: opwright.live derives it from the declaration, native/live/plan_reader.cpp reads it.
+// The steps of a kernel, as data: opwright.live derives it from the declaration, native/live/plan_reader.cpp reads it.
 // Arguments are positions in the schema. native/live/README.md has the form in Python.
 #pragma once
 
@@ -113,7 +113,7 @@ struct Return {
 
 enum class Comparison : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
 
-// What has to hold for the arguments.
+// A condition on the arguments.
 struct Check {
   enum class Kind : uint8_t { kDtype, kDtypeRule, kRank, kSize, kSpan, kValue, kMember };
   Kind kind = Kind::kRank;

@@ -14,7 +14,7 @@ TORCH_PYTHON_API IValue toIValue(py::handle obj, const c10::TypePtr& type, std::
 namespace opwright::live {
 namespace {
 
-// Enumerations of torch are integers on the stack; only the schema tells what they mean.
+// Enumerations of torch are integers on the stack; only the schema says what they mean.
 py::object enumeration(const c10::IValue& value, c10::TypeKind kind) {
   const int64_t code = value.toInt();
   switch (kind) {

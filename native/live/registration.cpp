@@ -8,7 +8,7 @@
 namespace opwright::live {
 namespace {
 
-// What the dispatcher holds. It is never freed: the dispatcher calls it through a pointer that it read without a lock,
+// The dispatcher's object. It is never freed: the dispatcher calls it through a pointer that it read without a lock,
 // so that a removal on another thread could free it in between. What is behind `kernel_` is freed.
 class Shell final : public c10::OperatorKernel {
  public:

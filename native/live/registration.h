@@ -12,7 +12,7 @@
 
 namespace opwright::live {
 
-// What a kernel does; implementations are immutable, so that any number of threads can run them.
+// The work of a kernel; implementations are immutable, so that any number of threads can run them.
 class Kernel {
  public:
   Kernel() = default;

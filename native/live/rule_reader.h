@@ -16,7 +16,7 @@ namespace opwright::live {
 
 namespace py = pybind11;
 
-// What of a schema type matters here; a bit each.
+// The properties of a schema type that matter here; a bit each.
 enum : unsigned {
   kTensorType = 1u << 0,
   kTensorsType = 1u << 1,  // Tensor[], Tensor?[]
@@ -45,7 +45,7 @@ class RuleReader {
  public:
   explicit RuleReader(const c10::OperatorHandle& op) : schema_(op.schema()), name_(c10::toString(op.operator_name())) {}
 
-  // What is compared in a check may be a float, the size of an output may not.
+  // An operand of a check may be a float, the size of an output may not.
   Size size(const std::string& place, const py::handle& value, bool may_be_real = false) const;
   Shape shape(const std::string& place, const py::handle& value) const;
   DtypeRule dtype(const std::string& place, const py::handle& value) const;

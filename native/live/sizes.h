@@ -19,7 +19,7 @@ using Arguments = c10::ArrayRef<c10::IValue>;
 int64_t as_int(const c10::IValue& value);  // int, bool, SymInt
 
 int64_t evaluate(const Plan& plan, const Size& size, Arguments arguments);
-// What a check compares; floats divide as Python's do.
+// An operand of a check; floats divide as Python's do.
 using Number = std::variant<int64_t, double>;
 Number evaluate_number(const Plan& plan, const Size& size, Arguments arguments);
 Sizes evaluate(const Plan& plan, const Shape& shape, Arguments arguments);

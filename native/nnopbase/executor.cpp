@@ -50,7 +50,7 @@ Untaken& untaken() {
   return *instance;
 }
 
-// What a failed phase 1 leaves.
+// The executor that a failed phase 1 leaves.
 class FailedExecutor final : public aclOpExecutor {
  public:
   FailedExecutor(const char* function, Error error) : function_(function), error_(std::move(error)) {}

@@ -1,5 +1,5 @@
 // native/nnopbase/executor.h
-// What phase 1 of an aclnn function makes and phase 2 runs.
+// The executor that phase 1 of an aclnn function makes and phase 2 runs.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // native/nnopbase/validate.h
-// What phase 1 of every aclnn function checks about a tensor, and how a tensor appears in the trace.
+// Checks of a tensor in phase 1 of every aclnn function, and how a tensor appears in the trace.
 #pragma once
 
 #include <string>

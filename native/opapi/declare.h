@@ -223,7 +223,7 @@ class Executor final : public aclOpExecutor {
     return (size_t{0} + ... + size_t{Kinds::template At<I>::kRole == kind::Role::kInput});
   }
 
-  // What replays use stands together at the front: large graphs do not fit into a cache.
+  // Members that replays use stand together at the front: large graphs do not fit into a cache.
   int threads_;
   bool replayed_ = false;
   std::optional<Values> ready_;  // opened by the run before

@@ -1,7 +1,7 @@
 // native/opapi/dry_run.h
 // Phase 1 runs the body of a function on operands without memory, on the caller's thread. What the body refuses before
 // it asks for an element follows from dtypes, shapes and attributes; the caller gets the error at the call. A body that
-// asks for an element has accepted the rest, and what only values tell is left to the task.
+// asks for an element has accepted the rest, and what only values show is left to the task.
 //
 // Meta tensors would not do: they would dispatch to ATen's Meta functions, which users replace from Python and which
 // know nothing of the limits of CPU kernels.

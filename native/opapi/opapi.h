@@ -1,5 +1,5 @@
 // native/opapi/opapi.h
-// What every table of aclnn functions includes; precompiled. Helpers here serve several tables.
+// Included by every table of aclnn functions; precompiled. Helpers here serve several tables.
 #pragma once
 
 #include <ATen/Functions.h>

@@ -36,7 +36,7 @@
 #define OPWRIGHT_C_A_END
 #define OPWRIGHT_C_B_END
 
-// What the body sees: const at::Tensor& self, at::Tensor& out
+// The parameters that the body sees: const at::Tensor& self, at::Tensor& out
 #define OPWRIGHT_BODY_PARAMS(SEQ) OPWRIGHT_DROP_FIRST(OPWRIGHT_END(OPWRIGHT_BODY_A SEQ))
 #define OPWRIGHT_BODY_A(KIND, NAME) , [[maybe_unused]] ::opwright::opapi::kind::KIND::Body NAME OPWRIGHT_BODY_B
 #define OPWRIGHT_BODY_B(KIND, NAME) , [[maybe_unused]] ::opwright::opapi::kind::KIND::Body NAME OPWRIGHT_BODY_A

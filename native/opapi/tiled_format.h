@@ -21,7 +21,7 @@ constexpr auto kNzC0Of8 = static_cast<aclFormat>(54);
 // NC1HWC0, FRACTAL_Z, FRACTAL_NZ (also with a given C0), NDC1HWC0, FRACTAL_Z_3D.
 bool is_tiled(aclFormat format) noexcept;
 
-// What the storage of a tensor with these sizes of the base format looks like. `c0`: the last dimension, elements.
+// The sizes of the storage of a tensor with these sizes of the base format. `c0`: the last dimension, elements.
 // Throws 161002 if the format has no place for a tensor of this rank.
 std::vector<int64_t> tiled_sizes(aclFormat format, at::IntArrayRef sizes, int64_t c0);
 

@@ -1,5 +1,5 @@
 // native/profiling/config.h
-// What a caller wants profiled.
+// A caller's choice of what to profile.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ std::string at(const char* key, double microseconds) {
 
 std::string lane(int device, int32_t stream) { return text(",\"device\":", device, ",\"stream\":", stream); }
 
-// What it does to memory, by parameter; the arguments in the trace do not tell inputs from outputs.
+// The task's effect on memory, by parameter; the arguments in the trace do not distinguish inputs from outputs.
 std::string body(Task& task, double begin, double end) {
   std::string written;
   for (const MemoryRange& range : task.memory_ranges()) {
@@ -38,7 +38,7 @@ std::string body(Task& task, double begin, double end) {
               task.trace_args(), "}}");
 }
 
-// A profile that cannot go on ends, without memory or because a task cannot tell what it does; the program goes on.
+// A profile that cannot go on ends, without memory or because a task cannot describe itself; the program goes on.
 template <class Line>
 void add(const Line& line) noexcept {
   if (!recording()) return;

@@ -1,5 +1,5 @@
 // native/profiling/recorder.h
-// What happens between aclprofStart and aclprofStop: host calls, launches and tasks, one JSON object per line of a
+// Events between aclprofStart and aclprofStop: host calls, launches and tasks, one JSON object per line of a
 // file. opwright/msprof makes CANN's result files of it.
 //
 // A launch and its task are tied together by the device, the stream and the task's number on that stream.

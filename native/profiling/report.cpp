@@ -1,6 +1,6 @@
 // native/profiling/report.cpp
 // Msprof*: registration, clock and hash are real. Reports are dropped: a module may report only after its callback was
-// told that profiling has started, which never happens here; CANN too drops what arrives while profiling is off and
+// notified that profiling has started, which never happens here; CANN too drops what arrives while profiling is off and
 // returns 0.
 #include "profiling/report.h"
 

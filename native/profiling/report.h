@@ -1,5 +1,5 @@
 // native/profiling/report.h
-// The modules that want to be told when profiling starts and stops.
+// The modules that want to know when profiling starts and stops.
 #pragma once
 
 #include <cstdint>

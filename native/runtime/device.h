@@ -30,7 +30,7 @@ class ResourceLimits {
 // The cores of the reported SoC by aclrtDevResLimitType.
 std::array<uint32_t, 2> all_cores();
 
-// What holds for a stream: its own limit, or its device's.
+// The limit that holds for a stream: its own, or its device's.
 uint32_t limit_of(const Stream& stream, aclrtDevResLimitType type);
 
 class OPWRIGHT_API Device {
@@ -59,7 +59,7 @@ OPWRIGHT_API size_t device_count();
 OPWRIGHT_API Device& device_at(int id);
 // The device of the calling thread: the one it has set, else the default device; 107002 when there is neither.
 OPWRIGHT_API Device& current_device();
-// What threads use that have set none, as the file given to aclInit says.
+// The device of threads that have set none, as the file given to aclInit says.
 void set_default_device(int id);
 OPWRIGHT_API void set_current_device(int id);
 // nullptr when none was set.
@@ -86,7 +86,7 @@ void synchronize_device(int device, Stream::Timeout timeout);
 void write_if_lost(const std::optional<Failure>& failure) noexcept;
 // Throws the failure of an asynchronous task that a synchronizing call of this thread has to report.
 [[noreturn]] void report(Failure failure);
-// What `report` has thrown on this thread, as long as nobody has read the message and no other error came after it.
+// The error that `report` has thrown on this thread, unless its message was read or another error came after it.
 // Answered once. A copy that follows reports it again: what it would copy is not what the operator should have left,
 // and torch_npu shows the text of the failed copy, but not that of the failed synchronization before it.
 std::optional<Failure> take_unread_failure();

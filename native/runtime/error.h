@@ -13,7 +13,7 @@
 
 namespace opwright {
 
-// What went wrong (text) and the code that CANN documents for it. Thrown inside the libraries, never across a C
+// An error's text, and the code that CANN documents for it. Thrown inside the libraries, never across a C
 // function.
 class OPWRIGHT_API Error : public std::exception {
  public:

@@ -1,5 +1,5 @@
 // native/runtime/fork.h
-// What a forked child may do: nothing that reaches memory, a stream or an operator. The streams' worker threads do not
+// Limits of a forked child: it reaches no memory, stream or operator. The streams' worker threads do not
 // survive a fork, and whoever waited for one would wait for ever.
 #pragma once
 

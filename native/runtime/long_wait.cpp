@@ -10,7 +10,7 @@
 namespace opwright {
 namespace {
 
-// Nobody tells a waiting worker that its stream was aborted.
+// Nobody notifies a waiting worker that its stream was aborted.
 constexpr std::chrono::milliseconds kAbortInterval(20);
 
 }  // namespace
@@ -21,7 +21,7 @@ void require_wait_can_end(const std::string& what) {
           "the replay, or leave sync mode");
 }
 
-void tell_of_long_wait(const std::string& what) {
+void report_long_wait(const std::string& what) {
   const std::string line = text("opwright: a stream has been waiting for ", kLongWait.count(), " s: ", what,
                                 " has not happened; a captured graph waits until its update has recorded the event\n");
   (void)!write(STDERR_FILENO, line.data(), line.size());
@@ -40,12 +40,12 @@ void wait_unless_aborted(std::condition_variable& changed, std::unique_lock<std:
 void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
                const std::function<bool()>& done) {
   const auto begin = std::chrono::steady_clock::now();
-  bool told = false;
+  bool reported = false;
   while (!changed.wait_for(lock, kAbortInterval, done)) {
     require_not_aborted(what);
-    if (told || std::chrono::steady_clock::now() - begin < kLongWait) continue;
-    tell_of_long_wait(what);
-    told = true;
+    if (reported || std::chrono::steady_clock::now() - begin < kLongWait) continue;
+    report_long_wait(what);
+    reported = true;
   }
 }
 

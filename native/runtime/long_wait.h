@@ -20,17 +20,17 @@ constexpr std::chrono::seconds kLongWait(10);
 void require_wait_can_end(const std::string& what);
 
 // Says once on standard error that a stream still waits, after kLongWait.
-void tell_of_long_wait(const std::string& what);
+void report_long_wait(const std::string& what);
 
 // For the task that waits: throws 507047 if its stream has been aborted. Nothing that follows the wait in its task may
 // run.
 void require_not_aborted(const std::string& what);
 
-// Waits until `done`, which `lock` guards and `changed` tells of. Throws as `require_not_aborted` does.
+// Waits until `done`, which `lock` guards and `changed` announces. Throws as `require_not_aborted` does.
 void wait_unless_aborted(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
                          const std::function<bool()>& done);
 
-// The same, and tells of a long wait.
+// The same, and reports a long wait.
 void wait_long(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, const std::string& what,
                const std::function<bool()>& done);
 

@@ -17,7 +17,7 @@ namespace opwright::memory {
 
 struct Physical;  // virtual_memory.cpp
 
-// Serial numbers tell memory from other memory that came to lie at the same address later.
+// Serial numbers distinguish memory from other memory that came to lie at the same address later.
 struct Allocation {
   size_t bytes;      // that count against the device's limit
   size_t reachable;  // bytes that a caller may use, some more than it asked for; see reachable_bytes
@@ -103,7 +103,7 @@ inline Space& space() {
   return *instance;
 }
 
-// What an allocation takes of the heap: no page is part of two, so that one of them can be shared or given back.
+// The unit of allocations in the heap: no page is part of two, so that one of them can be shared or given back.
 inline size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 inline size_t whole_pages(size_t bytes) { return round_up(bytes, page_bytes()); }
 

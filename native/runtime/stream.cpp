@@ -210,7 +210,7 @@ void Stream::work() {
     while (!batch.empty()) {
       TaskPtr task = batch.pop();
       if (++number > aborted_.load()) execute(*task);
-      task.reset();  // releases what the task owns before anyone is told that it has finished
+      task.reset();  // releases what the task owns before anyone learns that it has finished
       finish_one();
     }
   }

@@ -36,13 +36,13 @@ class OPWRIGHT_API Task {
   // Inside of a JSON object for the trace.
   virtual std::string trace_args() const { return std::string(); }
 
-  // What it touches; empty for tasks that touch no memory of a caller.
+  // The memory it touches; empty for tasks that touch no memory of a caller.
   virtual std::vector<MemoryRange> memory_ranges() { return {}; }
 
   // Why the task cannot be part of a captured graph, or nullptr.
   virtual const char* capture_obstacle() const noexcept { return nullptr; }
 
-  // Told once to a task of a captured graph: it will run many times, with the same arguments, never twice at once.
+  // Called once for a task of a captured graph: it will run many times, with the same arguments, never twice at once.
   virtual void expect_replays() {}
 
   // Bookkeeping (event records, waits, callbacks) runs even after a task failed; work is skipped then.

@@ -11,7 +11,7 @@
 //   index weights = x w_idx_proj
 //   out           = attention of the query to the 2048 tokens with the highest scores, those of the caches and the new
 //
-// Weights marked NZ have the bytes of FRACTAL_NZ, [N / 16, K, 16], under the shape [K, N]; nothing in the tensor tells.
+// Weights marked NZ have the bytes of FRACTAL_NZ, [N / 16, K, 16], under the shape [K, N]; the tensor does not say it.
 #pragma once
 
 #include <ATen/core/Tensor.h>

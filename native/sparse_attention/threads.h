@@ -12,7 +12,7 @@ namespace opwright::sparse {
 
 // Calls work(index, worker) for each index below `count`, in any order, on at most `threads` threads: each takes the
 // next item when it is done with one, so that a long one delays little. A worker is what make() returns for a thread.
-// What work throws is thrown here.
+// An exception of the work is thrown here.
 template <class Make, class Work>
 void on_threads(int64_t threads, int64_t count, const Make& make, const Work& work) {
   std::atomic<int64_t> next{0};

@@ -28,7 +28,7 @@ struct acltdtDataset {
 
 namespace opwright::tdt {
 
-// What a channel carries: items that own their bytes, and the name that the sender gave.
+// A message of a channel: items that own their bytes, and the name that the sender gave.
 struct Message {
   std::string name;
   std::vector<std::unique_ptr<acltdtDataItem>> items;

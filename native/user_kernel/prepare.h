@@ -11,7 +11,7 @@
 
 namespace opwright::user_kernel {
 
-// What an argument is; native/user_kernel/view.h says how the reference function gets it.
+// The kind of an argument; native/user_kernel/view.h says how the reference function gets it.
 enum class Kind : int32_t {
   kTensor,
   kTensorList,

@@ -22,7 +22,7 @@ struct SummaryAccess;
 
 using Options = std::map<AscendString, AscendString>;
 
-// What compiling a graph has found out.
+// Findings of compiling a graph.
 class CompiledGraphSummary {
  public:
   explicit CompiledGraphSummary(std::shared_ptr<SummaryData> data);

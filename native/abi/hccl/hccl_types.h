@@ -67,7 +67,7 @@ typedef struct HcclRootInfoDef {
   char internal[HCCL_ROOT_INFO_BYTES];
 } HcclRootInfo;
 
-// A caller that was built with older headers has fewer fields: `size` tells how many bytes there are.
+// A caller that was built with older headers has fewer fields: `size` is the number of bytes that there are.
 typedef struct HcclCommConfigDef {
   size_t size;
   uint32_t magicWord;
@@ -95,7 +95,7 @@ static_assert(offsetof(HcclCommConfig, hcclCommName) == 32 && offsetof(HcclCommC
                   offsetof(HcclCommConfig, hcclQos) == 2228 && sizeof(HcclCommConfig) == 2240,
               "HcclCommConfig has CANN's layout");
 
-// What HcclGetCommConfigCapability counts: the fields of HcclCommConfig that the library reads.
+// The count of HcclGetCommConfigCapability: the fields of HcclCommConfig that the library reads.
 constexpr uint32_t HCCL_COMM_CONFIG_RESERVED = 12;
 
 typedef enum : int32_t { HCCL_SEND = 0, HCCL_RECV = 1 } HcclSendRecvType;

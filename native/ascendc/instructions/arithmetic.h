@@ -1,5 +1,5 @@
 // native/ascendc/instructions/arithmetic.h
-// What each operation does with the numbers of one lane.
+// Each operation on the numbers of one lane.
 #pragma once
 
 #include <cstring>

@@ -37,7 +37,7 @@ void touch_run(Instruction& instruction, const Operand& operand, uint32_t first,
   const int64_t repeat_stride = int64_t{operand.repeat_stride} * kBlockBytes;
   const int64_t block_stride = int64_t{operand.block_stride} * kBlockBytes;
   const auto* base = static_cast<const std::byte*>(operand.base) + repeat * repeat_stride;
-  const auto tell = [&](uint32_t lane, uint32_t lanes, uint32_t blocks) {
+  const auto note = [&](uint32_t lane, uint32_t lanes, uint32_t blocks) {
     const void* from = base + lane / per_block * block_stride + lane % per_block * operand.bits / 8;
     const Region region{from,          (lanes * operand.bits + 7) / 8, blocks, block_stride, repeats, repeat_stride,
                         operand.buffer};
@@ -45,12 +45,12 @@ void touch_run(Instruction& instruction, const Operand& operand, uint32_t first,
   };
   if (const uint32_t head = first % per_block; head != 0 || count < per_block) {
     const uint32_t lanes = std::min(count, per_block - head);
-    tell(first, lanes, 1);
+    note(first, lanes, 1);
     first += lanes;
     count -= lanes;
   }
   if (const uint32_t blocks = count / per_block; blocks != 0) {
-    tell(first, per_block, blocks);
+    note(first, per_block, blocks);
     first += blocks * per_block;
     count -= blocks * per_block;
   }

@@ -46,7 +46,7 @@ struct Extent {
 // The lanes of a call. In counter mode a mask counts elements and the number of repeats follows from it.
 Extent resolve(const Lanes& lanes, uint32_t per_repeat);
 
-// Refuses an operand that does not lie in local memory, and tells the checks what is read or written.
+// Refuses an operand that does not lie in local memory, and reports to the checks what is read or written.
 void touch(Instruction& instruction, const char* api, const Operand& operand, const Extent& extent, bool write);
 
 // The same for `bytes` bytes at an address.

@@ -34,7 +34,7 @@ void check_source(const char* api, const Side& src, uint32_t runs, uint64_t byte
   }
 }
 
-void tell(Instruction& instruction, const Side& side, uint32_t runs, uint32_t bytes, bool write) {
+void note_access(Instruction& instruction, const Side& side, uint32_t runs, uint32_t bytes, bool write) {
   if (!instruction.active()) return;
   if (!side.global) instruction.aligned(side.name, side.base, kBlockBytes);
   const Region region{side.base, bytes, runs, side.stride, 1, 0, side.buffer};
@@ -56,8 +56,8 @@ void move(Pipe pipe, const char* api, const Side& dst, const Side& src, uint32_t
   if (runs == 0 || bytes == 0) return;
   check_source(api, src, runs, bytes);
   check(api, dst, runs, bytes);
-  tell(instruction, src, runs, bytes, false);
-  tell(instruction, dst, runs, bytes, true);
+  note_access(instruction, src, runs, bytes, false);
+  note_access(instruction, dst, runs, bytes, true);
   if (src.stride == bytes && dst.stride == bytes) {
     put(api, dst.global, run_of(dst, 0), run_of(src, 0), runs * bytes);
     return;
@@ -107,7 +107,7 @@ void move_padded(Pipe pipe, const char* api, const Side& dst, const Side& src, u
   const uint32_t filled = (left + bytes + right + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   check_source(api, src, runs, bytes);
   check(api, dst, runs, filled);
-  tell(instruction, src, runs, bytes, false);
+  note_access(instruction, src, runs, bytes, false);
   // Without a padding value only the data counts as written: the rest is left to chance on the device.
   const bool all = padding.given || !asked;
   Side written = dst;
@@ -146,7 +146,7 @@ void rows_to_parts(Pipe pipe, const Side& dst, const Side& src, uint32_t element
                   dst_part, dst.global, dst.buffer};
     check(kApi, from, shape.nValue, row_bytes);
     check(kApi, to, parts, static_cast<uint64_t>((shape.nValue - 1) * dst_row) + kBlockBytes);
-    tell(instruction, from, shape.nValue, row_bytes, false);
+    note_access(instruction, from, shape.nValue, row_bytes, false);
     if (instruction.active()) {
       instruction.aligned(to.name, to.base, kBlockBytes);
       instruction.writes(to.name, Region{to.base, kBlockBytes, shape.nValue, dst_row, parts, dst_part, to.buffer});
@@ -181,8 +181,8 @@ void parts_to_rows(Pipe pipe, const Side& dst, const Side& src, uint32_t element
                   dst_row, dst.global, dst.buffer};
     check(kApi, from, parts, shape.nValue * part_bytes);
     check(kApi, to, shape.nValue, shape.dValue * element_bytes);
-    tell(instruction, from, parts, shape.nValue * part_bytes, false);
-    tell(instruction, to, shape.nValue, shape.dValue * element_bytes, true);
+    note_access(instruction, from, parts, shape.nValue * part_bytes, false);
+    note_access(instruction, to, shape.nValue, shape.dValue * element_bytes, true);
     for (uint32_t row = 0; row < shape.nValue; row++) {
       for (uint32_t part = 0; part < parts; part++) {
         put(kApi, dst.global, run_of(to, row) + part * part_bytes, run_of(from, part) + row * part_bytes, part_bytes);
@@ -197,8 +197,8 @@ void widen_bias(const Side& dst, const Side& src, uint32_t runs, uint32_t count)
   if (runs == 0 || count == 0) return;
   check(kApi, src, runs, count * sizeof(half));
   check(kApi, dst, runs, count * sizeof(float));
-  tell(instruction, src, runs, count * sizeof(half), false);
-  tell(instruction, dst, runs, count * sizeof(float), true);
+  note_access(instruction, src, runs, count * sizeof(half), false);
+  note_access(instruction, dst, runs, count * sizeof(float), true);
   for (uint32_t run = 0; run < runs; run++) {
     const auto* from = reinterpret_cast<const half*>(run_of(src, run));
     auto* to = reinterpret_cast<float*>(run_of(dst, run));

@@ -243,7 +243,7 @@ void reduce_pairs(Instruction& instruction, const Reduction& reduction, void* ds
 
 namespace {
 
-// What the device keeps in the temporary buffer: a sum per repeat, or an extreme value and its index per repeat.
+// The device's use of the temporary buffer: a sum per repeat, or an extreme value and its index per repeat.
 void touch_shared(Instruction& instruction, const Reduction& reduction, const Operand& shared, const Lanes& lanes,
                   const Extent& extent) {
   const bool sum = reduction.type == ReduceType::SUM;

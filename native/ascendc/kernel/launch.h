@@ -13,7 +13,7 @@
 #include "core/entry.h"
 #include "core/machine.h"
 
-// What stands between <<< and >>>. The second value is the L2 control of old sources, null or 0.
+// The values between <<< and >>>. The second one is the L2 control of old sources, null or 0.
 struct OpwrightConfiguration {
   uint32_t blocks;
   aclrtStream stream = nullptr;

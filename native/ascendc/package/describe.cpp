@@ -1,5 +1,5 @@
 // native/ascendc/package/describe.cpp
-// What a library of host code defines, as JSON: `opwright ascendc build` derives the rest of a package from it.
+// The definitions in a library of host code, as JSON: `opwright ascendc build` derives the rest of a package from it.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

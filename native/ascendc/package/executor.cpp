@@ -1,5 +1,5 @@
 // native/ascendc/package/executor.cpp
-// What phase 1 of an operator package's function makes, and how it runs the kernel.
+// The executor that phase 1 of an operator package's function makes, and how it runs the kernel.
 #include "nnopbase/executor.h"
 
 #include <cstdlib>
@@ -19,7 +19,7 @@
 namespace opwright::ascendc {
 namespace {
 
-// What tiling has decided; the same for all clones of an executor.
+// The decisions of tiling; the same for all clones of an executor.
 struct Plan {
   const KernelCode* kernel;
   size_t entry;  // of the lists in the definition
@@ -34,7 +34,7 @@ struct Plan {
 // The memory in which a kernel finds one run's operands.
 class Memory {
  public:
-  // The address that the kernel gets for a port. `placed(operand, address)` is told where each tensor lies.
+  // The address that the kernel gets for a port. `placed(operand, address)` is called with the place of each tensor.
   template <class Placed>
   const void* address_of(const PortOperands& port, bool ignore_contiguous, const Placed& placed) {
     if (port.instances.empty() && !port.is_list) return nullptr;
@@ -51,7 +51,7 @@ class Memory {
     note(begin, bytes);
     return begin;
   }
-  // What one run is given of something that others are given too: the kernel may write it.
+  // One run's copy of shared data: the kernel may write it.
   const void* copy(const std::vector<uint64_t>& words) {
     uint8_t* const begin = fresh(words.size() * sizeof(uint64_t));
     std::memcpy(begin, words.data(), words.size() * sizeof(uint64_t));

@@ -31,7 +31,7 @@ class InstalledOperator {
   const Operator& definition() const { return op_; }
   // Loads the kernel on first use. Throws 561003.
   const KernelCode& kernel(const Column& column);
-  // What TilingParse made, once. Throws 561002.
+  // The object that TilingParse made, once. Throws 561002.
   const void* compile_info();
 
  private:

@@ -1,5 +1,5 @@
 // native/ascendc/package/library.h
-// What a library of host code (op_host/*.cpp of a project) has registered.
+// Registrations of a library of host code (op_host/*.cpp of a project).
 #pragma once
 
 #include <map>

@@ -84,7 +84,7 @@ std::string describe(const Operator& op, const Operands& operands) {
        soc().short_name, " has ", allowed);
 }
 
-// What is not contiguous must be allowed to be: the package then makes a copy, or the kernel knows strides.
+// A tensor may be non-contiguous only if that is allowed: the package then makes a copy, or the kernel knows strides.
 void check_contiguous(const Operator& op, const Operands& operands) {
   for (size_t i = 0; i < op.port_count(); ++i) {
     if (op.port(i).ignore_contiguous) continue;

@@ -55,7 +55,7 @@ Operand array_operand(ge::DataType dtype, size_t count) {
   return result;
 }
 
-// What an argument that is not null stands for.
+// The operands that an argument that is not null stands for.
 std::vector<Operand> instances_of(const Argument& argument) {
   const char* const name = argument.name;
   std::vector<Operand> result;

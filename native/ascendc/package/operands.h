@@ -26,7 +26,7 @@ struct Operand {
   size_t count() const { return reals.empty() ? integers.size() : reals.size(); }
 };
 
-// What was passed for a port of the definition: nothing, one tensor, or those of a list.
+// The operands for a port of the definition: nothing, one tensor, or those of a list.
 struct PortOperands {
   const char* name = "";  // of the parameter
   bool is_list = false;

@@ -42,7 +42,7 @@ fe::PlatFormInfos facts_of(const Soc& soc) {
   return result;
 }
 
-// What the stream or the device allows this thread; all, where no device is in use.
+// The limit of the stream or the device for this thread; all, where no device is in use.
 uint32_t limit_of(aclrtDevResLimitType type, uint32_t all) {
   uint32_t limit = 0;
   return aclrtGetResInCurrentThread(type, &limit) == ACL_SUCCESS ? limit : all;

@@ -10,7 +10,7 @@
 
 namespace opwright::ascendc {
 
-// What the functions see of a call.
+// Fills in a call as the functions see it.
 void fill_node(const Operator& op, const Operands& operands, std::initializer_list<Bound> arguments, Node& node);
 
 // Runs shape and dtype inference and compares with the outputs that were passed, as graphs do. Throws 561001.

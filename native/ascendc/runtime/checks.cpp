@@ -73,11 +73,11 @@ std::string Checks::findings() const {
 
 void Checks::release(uint32_t core, std::pair<uint64_t, uint64_t> key) {
   CoreClock& clock = cores_[core]->clock();
-  join(told_[key], clock);
-  // What follows is new to those who hear of this. Epochs begin at 1, so that 0 is known to nobody.
+  join(published_[key], clock);
+  // The instructions that follow are new to those who learn of this. Epochs begin at 1, so that 0 is known to nobody.
   ++clock[core];
 }
 
-void Checks::acquire(uint32_t core, std::pair<uint64_t, uint64_t> key) { join(cores_[core]->clock(), told_[key]); }
+void Checks::acquire(uint32_t core, std::pair<uint64_t, uint64_t> key) { join(cores_[core]->clock(), published_[key]); }
 
 }  // namespace AscendC::machine

@@ -1,5 +1,5 @@
 // native/ascendc/runtime/checks.h
-// What is checked while a kernel runs with OPWRIGHT_KERNEL_CHECKS, of one launch. Each core has a CoreChecks; here is
+// The checks of one launch while a kernel runs with OPWRIGHT_KERNEL_CHECKS. Each core has a CoreChecks; here is
 // what they share.
 #pragma once
 
@@ -37,19 +37,19 @@ class Checks {
 
   // ---- order between cores: called with the launch's mutex held
 
-  // The core tells a meeting, flag or counter of itself.
+  // The core publishes its clock at a meeting, flag or counter.
   void release(uint32_t core, std::pair<uint64_t, uint64_t> key);
-  // The core learns what others have told.
+  // The core learns what others have published.
   void acquire(uint32_t core, std::pair<uint64_t, uint64_t> key);
 
  private:
-  static constexpr size_t kMost = 16;  // findings that are told
+  static constexpr size_t kMost = 16;  // findings that are reported
 
   std::vector<std::unique_ptr<CoreChecks>> cores_;
-  std::map<std::pair<uint64_t, uint64_t>, CoreClock> told_;
+  std::map<std::pair<uint64_t, uint64_t>, CoreClock> published_;
   GlobalShadow global_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // of the members below
   std::map<std::string, bool> known_;
   std::vector<std::string> texts_;
   size_t more_ = 0;

@@ -22,7 +22,7 @@ uint64_t number_of(uint32_t block, CoreKind kind, uint32_t sub_block) {
   return uint64_t{block} * 4 + (kind == CoreKind::kCube ? 3 : sub_block);
 }
 
-// The checks' part of telling others and of learning from them; called with the launch's mutex held.
+// The checks' part of publishing to others and of learning from them; called with the launch's mutex held.
 void release(Launch& launch, std::pair<uint64_t, uint64_t> key) {
   if (launch.checks() != nullptr) launch.checks()->release(current_index(), key);
 }

@@ -1,5 +1,5 @@
 // native/ascendc/runtime/debug.cpp
-// What kernels print.
+// The output of kernels.
 #include "core/debug.h"
 
 #include <cstdlib>

@@ -69,7 +69,7 @@ bool leave_kernel(int number, const siginfo_t* info, const void* context) {
   fault_frame = nullptr;
   frame->number = number;
   frame->address = reinterpret_cast<uintptr_t>(info->si_addr);
-  frame->address_known = info->si_code != SI_KERNEL;  // the processor tells none that has too many bits
+  frame->address_known = info->si_code != SI_KERNEL;  // the processor reports none that has too many bits
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
   const auto code = static_cast<uintptr_t>(machine.gregs[REG_RIP]);

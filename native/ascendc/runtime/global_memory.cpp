@@ -25,7 +25,7 @@ struct Span {
   }
 };
 
-// What this thread found last in this launch: a kernel uses few allocations. Frees are rare while a kernel runs.
+// The allocation that this thread found last in this launch: a kernel uses few. Frees are rare while a kernel runs.
 struct Cache {
   static constexpr size_t kSpans = 8;
   Span spans[kSpans];
@@ -35,7 +35,7 @@ struct Cache {
 };
 thread_local Cache cache;
 
-// What a device keeps in global memory for a kernel: its constants and its stack.
+// The device's own data in global memory for a kernel: its constants and its stack.
 bool is_own(const void* address) {
   Dl_info info = {};
   return on_stack(address) || dladdr(address, &info) != 0;

@@ -7,7 +7,7 @@
 
 namespace AscendC::machine {
 
-// What an address is: which local memory, which allocation, or none.
+// The meaning of an address: which local memory, which allocation, or none.
 std::string describe_address(const void* address);
 
 }  // namespace AscendC::machine

@@ -52,7 +52,7 @@ Shape shape_of(KernelKind kind) {
   }
 }
 
-// A local array of a kernel that is overrun reaches the gap before the frames of those who tell it.
+// A local array of a kernel that is overrun reaches the gap before the frames of those who report it.
 [[gnu::noinline]] void behind_a_gap(const std::function<void()>& body) {
   unsigned char gap[64 * 1024];
   asm volatile("" : : "r"(gap) : "memory");  // it is there

@@ -19,7 +19,7 @@ namespace AscendC::machine {
 
 class Checks;
 
-// What is launched; lives as long as the task.
+// The launched program; lives as long as the task.
 struct Program {
   Program(const opwright_ascendc_launch_t& launch, bool takes_host_memory);
 

@@ -87,7 +87,7 @@ std::vector<Line> lines_of(const Module& module) {
   return lines;
 }
 
-// What the API does in its own functions is the place of its caller.
+// Work in the API's own functions has the place of its caller.
 bool is_ours(const Line& line) {
   return line.place.find("/ascendc/kernel/") != std::string::npos || line.function.compare(0, 11, "_ZN7AscendC") == 0 ||
          line.function.compare(0, 12, "_ZNK7AscendC") == 0;

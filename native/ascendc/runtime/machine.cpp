@@ -14,7 +14,7 @@ void refuse_text(const char* api, const std::string& text) {
       describe({"OPW-X001", "the core cannot do this", api, text, "", here(__builtin_frame_address(0)), ""}));
 }
 
-// ---- what the checks are told; nothing without them
+// ---- reports to the checks; nothing without them
 
 void begin_instruction(Pipe pipe, const char* api) {
   if (Timeline* const timeline = current_timeline()) timeline->begin_instruction(pipe, api);

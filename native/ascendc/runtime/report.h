@@ -10,7 +10,7 @@
 
 namespace AscendC::machine {
 
-// What is told about one fault. Empty parts are left out.
+// The report of one fault. Empty parts are left out.
 struct Finding {
   const char* id;     // OPW-X…, in docs/errors.md
   std::string title;  // what is wrong

@@ -1,5 +1,5 @@
 // native/ascendc/shared/positions.h
-// What both sides name alike in enumerations of their own: positions of tensors, and the layouts of Matmul's matrices.
+// Enumerators that both sides have under the same names: positions of tensors, and the layouts of Matmul's matrices.
 #pragma once
 
 #define OPWRIGHT_POSITIONS \

@@ -76,7 +76,7 @@
 
 #define OPWRIGHT_FIELDS_OF_LogSoftMaxTiling(FIELD) OPWRIGHT_FIELDS_OF_SoftMaxTiling(FIELD)
 
-// What several normalizations have: the shape [B, S, H], and how the work is cut.
+// Fields of several normalizations: the shape [B, S, H], and how the work is cut.
 #define OPWRIGHT_BSH_FIELDS(FIELD) \
   FIELD(uint32_t, bLength)         \
   FIELD(uint32_t, sLength)         \

@@ -1,5 +1,5 @@
 // native/graph/custom/registry.h
-// What loaded libraries declare: prototypes (graph/operator_reg.h) and classes (graph/custom_op.h), by operator type.
+// Declarations of loaded libraries: prototypes (graph/operator_reg.h), classes (graph/custom_op.h), by operator type.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ using namespace opwright;
 
 namespace {
 
-// What the thread itself has set; the default device does not count.
+// The device that the thread itself has set; the default device does not count.
 Device& chosen_device() {
   Device* const device = current_device_or_null();
   require(device != nullptr, ACL_ERROR_RT_CONTEXT_NULL,

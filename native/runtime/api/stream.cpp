@@ -68,7 +68,7 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
   require_wait_can_end(what);
   constexpr std::chrono::milliseconds kEager(2);
   const auto begin = std::chrono::steady_clock::now();
-  bool told = false;
+  bool reported = false;
   while (!reached()) {
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (waited < kEager) {
@@ -77,9 +77,9 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     require_not_aborted(what);
-    if (told || waited < kLongWait) continue;
-    tell_of_long_wait(what);
-    told = true;
+    if (reported || waited < kLongWait) continue;
+    report_long_wait(what);
+    reported = true;
   }
 }
 

@@ -69,7 +69,7 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   std::thread::id thread() const noexcept { return thread_; }
   bool ongoing() const;
   bool valid() const;
-  // The operator that could not be captured, if nobody has been told yet: torch_npu's consumer thread cannot tell.
+  // The operator that could not be captured, if it was not reported yet: torch_npu's consumer thread cannot report it.
   // Such an operator is followed by a wait for its result, which takes this and reports it; the capture goes on without
   // it, as if the operator had refused at once. What nobody takes, the end of the capture reports.
   std::optional<std::string> take_refused();
@@ -104,7 +104,7 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   std::vector<LaneState> lanes_;
   std::unordered_map<const Stream*, size_t> lane_numbers_;
   std::vector<PointState> points_;
-  // What made the capture useless, if anything did: nothing is recorded any more, and the end reports it.
+  // The reason why the capture is useless, if it is: nothing is recorded any more, and the end reports it.
   std::optional<std::string> spoiled_;
   std::optional<std::string> refused_;
   std::vector<OrderDependence> order_dependences_;  // only read after the end

@@ -208,7 +208,7 @@ std::string to_json(Graph& graph, bool verbose) { return Writer(graph, verbose).
 void write_json(Graph& graph, const std::string& path, bool verbose) {
   const std::string content = to_json(graph, verbose);
   if (is_special(path)) return write_in_place(path, content);
-  // What a link names is replaced, not the link.
+  // The file that a link names is replaced, not the link.
   std::error_code none;
   const bool link = std::filesystem::is_symlink(path, none);
   Replacement(link ? std::filesystem::weakly_canonical(path).string() : path).write(content);

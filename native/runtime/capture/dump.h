@@ -19,7 +19,7 @@ void write_json(Graph& graph, const std::string& path, bool verbose);
 // One line per node on standard error.
 void print(Graph& graph);
 
-// Called when a capture has ended. A folder that cannot be written is told on standard error.
+// Called when a capture has ended. A folder that cannot be written is reported on standard error.
 void write_if_wanted(Graph& graph) noexcept;
 
 }  // namespace opwright::dump

@@ -234,7 +234,7 @@ std::string summarize(const Tensor& tensor) {
   return summarize<T, T>(tensor, [](T value) { return value; });
 }
 
-// What has no order, or no type of C++, has no statistics.
+// Values without an order, or without a type of C++, have no statistics.
 std::string cells_of(const Tensor& tensor) {
   switch (tensor.dtype) {
     case ACL_FLOAT:

@@ -15,7 +15,7 @@ namespace opwright::guard {
 struct Hit {
   uintptr_t address;
   uintptr_t code;        // the instruction
-  int written;           // 1: a write, 0: a read, -1: this processor does not tell
+  int written;           // 1: a write, 0: a read, -1: this processor does not say
   const char* function;  // that was running, or nullptr
 };
 
@@ -31,7 +31,7 @@ struct Room {
   Mode mode = Mode::kOff;
 };
 
-// What a closed room tells.
+// The report of a closed room.
 struct Closed {
   std::vector<Hit> hits;
   size_t written_outside = 0;  // bytes, in the pages that hits opened

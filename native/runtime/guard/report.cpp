@@ -39,7 +39,7 @@ std::string where(const Fault& fault) {
 
 void report(const Fault& fault) {
   const std::lock_guard<std::mutex> lock(reports().mutex);
-  if (reports().kept.size() == kMostKept) return;  // the first ones tell most
+  if (reports().kept.size() == kMostKept) return;  // the first ones say most
   reports().kept.push_back(fault);
 }
 
@@ -125,7 +125,7 @@ extern "C" {
 // The present mode; 0 if memory is not guarded.
 OPWRIGHT_API int32_t opwright_guard_mode() { return static_cast<int32_t>(guard::mode()); }
 
-// What is allocated and run from now on has this mode, 1 or 2. Works only in a process that was started guarded.
+// Memory allocated and tasks run from now on have this mode, 1 or 2. Works only in a process that was started guarded.
 OPWRIGHT_API int32_t opwright_guard_set_mode(int32_t mode) {
   return call("opwright_guard_set_mode", [&] { guard::set_mode(static_cast<guard::Mode>(mode)); });
 }

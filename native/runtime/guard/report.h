@@ -1,5 +1,5 @@
 // native/runtime/guard/report.h
-// What guarded memory found, kept until somebody takes it (opwright_guard_take).
+// Findings of guarded memory, kept until somebody takes them (opwright_guard_take).
 #pragma once
 
 #include <cstdint>

@@ -79,7 +79,7 @@ Fault fault_of(const char* function, const std::string& operand, size_t size) {
   return fault;
 }
 
-// What was written beside an operand, in pages that it shares with the pattern.
+// Bytes written beside an operand, in pages that it shares with the pattern.
 std::vector<Fault> beside(const Room& room, Fault fault) {
   std::vector<Fault> result;
   const unsigned char* const end = room.begin + room.size;
@@ -127,7 +127,7 @@ Windows::~Windows() {
 
 std::string Windows::close() {
   std::string first;
-  const auto tell = [&](const Fault& fault) {
+  const auto note = [&](const Fault& fault) {
     report(fault);
     if (first.empty()) first = described(fault);
   };
@@ -143,7 +143,7 @@ std::string Windows::close() {
       fault.place = place_of(hit.code);
       found.push_back(std::move(fault));
     }
-    std::for_each(found.begin(), found.end(), tell);
+    std::for_each(found.begin(), found.end(), note);
   }
   windows_.clear();
   for (const Fault& fault : report_strays(function_)) {

@@ -1,5 +1,5 @@
 // native/sparse_attention/attention/checks.h
-// What both forms of sparse attention ask of their operands. They throw 161002 with the name of the parameter, what it
+// Checks of operands in both forms of sparse attention. They throw 161002 with the name of the parameter, what it
 // is, and what is allowed.
 #pragma once
 

@@ -1,5 +1,5 @@
 // native/sparse_attention/attention/rows.h
-// What attention to selected tokens does, whatever the cache is made of: it divides rows and heads among threads and
+// Attention to selected tokens, whatever the cache is made of: it divides rows and heads among threads and
 // walks the tokens that a row selects.
 #pragma once
 

@@ -30,7 +30,7 @@ constexpr int64_t padded(int64_t heads) { return (heads + kLanes - 1) / kLanes *
 // Not a power of two: rows of scores must not share few sets of the cache.
 constexpr int64_t score_stride(int64_t heads) { return padded(heads) + 16; }
 
-// What is kept between tiles, and room for one.
+// Values kept between tiles, and room for one.
 template <class Multiply>
 struct Scratch {
   float *highest, *sum;  // of each head
@@ -179,7 +179,7 @@ void compute_scores(const HeadRows& rows, const TokenTile& tile, const Scratch<M
   if constexpr (Multiply::kTiles) end_tile_products();
 }
 
-// What is subtracted from scores of which this is the largest: of -inf alone powers are 0, not NaN, since larger scores
+// The value to subtract from scores with this maximum: of -inf alone powers are 0, not NaN, since larger scores
 // may follow.
 Floats subtrahend(Floats highest) { return highest == -__builtin_inff() ? Floats{} : highest; }
 
@@ -239,7 +239,7 @@ void compute_probabilities(const HeadRows& rows, const TokenTile& tile, const Sc
   }
 }
 
-// What `kCount` heads add to kPanel columns.
+// The contribution of `kCount` heads to kPanel columns.
 template <class Multiply, int64_t kCount>
 void value_block(const float* probabilities, int64_t stride, const char* values, int64_t value_bytes, int64_t steps,
                  bool is_first, float* accumulated) {

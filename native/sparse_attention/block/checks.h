@@ -1,5 +1,5 @@
 // native/sparse_attention/block/checks.h
-// What npu_sparse_attention_pto takes.
+// Checks of the operands of npu_sparse_attention_pto.
 #pragma once
 
 #include "sparse_attention/sizes.h"

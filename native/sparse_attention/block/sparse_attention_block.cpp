@@ -26,7 +26,7 @@ constexpr float kLayerEpsilon = 1e-6F;
 constexpr int64_t kSelected = 2048;
 constexpr int64_t kGrain = 64;  // heads of rows that are worth a thread
 
-// What the projections of the new tokens yield; the names are those of the header.
+// Results of the projections of the new tokens; the names are those of the header.
 struct Projected {
   at::Tensor latent;              // [rows, rank]
   at::Tensor query, index_query;  // [rows, N * 192], [rows, NI * 128]

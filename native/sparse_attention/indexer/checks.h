@@ -1,5 +1,5 @@
 // native/sparse_attention/indexer/checks.h
-// What both lightning indexers ask of their operands.
+// Checks of operands in both lightning indexers.
 #pragma once
 
 #include "sparse_attention/lightning_indexer.h"

@@ -131,7 +131,7 @@ class Worker {
     }
   }
 
-  // What the last task has left of a row.
+  // The candidates that the last task has left of a row.
   std::vector<Ranked> best(int64_t row) {
     TopSelection& selection = selections_[row];
     selection.reduce();

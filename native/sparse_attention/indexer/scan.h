@@ -1,5 +1,5 @@
 // native/sparse_attention/indexer/scan.h
-// What both lightning indexers do: score the keys that each query sees, block by block, and keep the best.
+// Shared by both lightning indexers: score the keys that each query sees, block by block, and keep the best.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
 // native/sparse_attention/operators/arguments.h
-// What an operator of PyTorch refuses before its results exist, of tensors without memory (Meta) too.
+// Refusals of an operator of PyTorch before its results exist, of tensors without memory (Meta) too.
 #pragma once
 
 #include <initializer_list>

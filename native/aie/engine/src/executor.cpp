@@ -59,7 +59,7 @@ std::string described(const std::vector<Binding>& inputs, const Shapes& shapes) 
   return text;
 }
 
-/// What the caller gets: memory of its own (a constant may be written), strides as PyTorch's own results have them.
+/// The caller's result: memory of its own (a constant may be written), strides as PyTorch's own results have them.
 at::Tensor result_of(const Binding& output, const at::Tensor& value, at::Device device, const Program& program) {
   const at::Tensor result = value.to(at::TensorOptions(output.type).device(device));
   if (program.constant(output.value) && result.is_same(value)) return result.clone();

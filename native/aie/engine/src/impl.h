@@ -24,7 +24,7 @@ std::string in_quotes(std::string_view name);
 /// Empty for a shape that is not too long.
 std::string too_long(const Dims& dims);
 
-/// What is known of a tensor with one choice of the inputs' sizes.
+/// Facts about a tensor with one choice of the inputs' sizes.
 struct Inferred {
   at::Tensor meta;   // shape and type
   at::Tensor value;  // of a small tensor that depends on shapes and constants only; otherwise undefined

@@ -114,7 +114,7 @@ void Tensor::SetType(DataType type) noexcept {
     for (Inferred& choice : retyped) choice.meta = choice.meta.to(scalar_type(type));
     impl_->set(std::move(retyped));
   } catch (const c10::TypeError&) {
-    // BuildModel tells of it: it asks for the type again.
+    // BuildModel reports it: it asks for the type again.
   }
 }
 

@@ -96,7 +96,7 @@ Tensors infer(const Operation& operation, const Call& call) {
   }
   Tensors zeros;
   for (const at::Tensor& operand : call.operands()) {
-    // What has a value gives sizes.
+    // Operands with a value give sizes, and stay.
     zeros.push_back(operand.defined() && operand.is_meta()
                         ? at::zeros(operand.sizes(), operand.options().device(at::kCPU))
                         : operand);

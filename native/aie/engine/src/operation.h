@@ -48,7 +48,7 @@ class Call {
   std::optional<at::ScalarType> compute_;
 };
 
-/// What a kind of layer computes in when the model computes in FP16 (passes/mix_precision.cpp).
+/// The precision of a kind of layer when the model computes in FP16 (passes/mix_precision.cpp).
 enum class Precision {
   kLow,    // FP16
   kFull,   // PREF_FP16: FP32, the result loses too much otherwise (sums of many elements, exponentials, powers)

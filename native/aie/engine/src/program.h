@@ -25,7 +25,7 @@ struct ShapeRange {
   std::vector<int64_t> max;
 };
 
-/// What the caller sees of an input or output.
+/// An input or output as the caller sees it.
 struct Binding {
   uint32_t value = 0;
   std::string name;
@@ -34,7 +34,7 @@ struct Binding {
   std::vector<ShapeRange> profiles;  // of an input with a shape that is not fixed
 };
 
-/// What is known of a value before a run.
+/// The type of a value, as far as it is known before a run.
 struct ValueType {
   at::ScalarType type = at::kFloat;  // as the network says; floating types are replaced by Program::compute
   std::vector<int64_t> shape;        // -1: known at run time only

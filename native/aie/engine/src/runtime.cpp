@@ -94,7 +94,7 @@ const char* name_at(const std::vector<Binding>& bindings, size_t index) {
   return index < bindings.size() ? bindings[index].name.c_str() : nullptr;
 }
 
-/// What `run` throws, or nothing.
+/// The error that `run` throws, or nothing.
 template <class Run>
 std::string error_of(const Run& run) {
   try {

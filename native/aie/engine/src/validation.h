@@ -13,7 +13,7 @@ namespace AscendIE {
 /// Throws c10::Error that says what is damaged.
 void validate(const Program& program);
 
-/// What `run` gives. An attribute of another kind than its layer takes, or an operand that is not there, is a
+/// The result of `run`. An attribute of another kind than its layer takes, or an operand that is not there, is a
 /// c10::Error.
 template <class Run>
 auto undamaged(const Run& run) {

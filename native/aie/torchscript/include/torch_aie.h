@@ -16,7 +16,7 @@ using DataType = AscendIE::DataType;
 enum class TensorFormat : int32_t { UNKNOWN = -1, NCHW = 0, NHWC = 1, ND = 2, NC1HWC0 = 3 };
 enum class PrecisionPolicy : int32_t { FP16 = 0, FP32 = 1, PREF_FP32 = 2, PREF_FP16 = 3 };
 
-/// What a graph's input looks like: one shape, or a range of shapes.
+/// The declaration of a graph's input: one shape, or a range of shapes.
 struct Input {
   explicit Input(bool isShapeRange = false) : isShapeRange_(isShapeRange) {}
   Input(std::vector<int64_t> shape_, TensorFormat format_ = TensorFormat::ND)  // NOLINT: lists of shapes

@@ -39,7 +39,7 @@ struct Row {
   std::string error;
   std::unique_ptr<Converter> converter;
   bool replaced = false;
-  bool told = false;  // that it does not parse
+  bool reported = false;  // that it does not parse
 };
 
 struct Registry {
@@ -105,7 +105,7 @@ class Merger {
       return kept || merged_.count(node) || touches_written(aliases_, node);
     };
     if (nodes.empty() || std::any_of(nodes.begin(), nodes.end(), hinders)) return false;
-    // What the pattern returns besides its last result must not be read before that.
+    // The results of the pattern besides the last one must not be read before that.
     for (const Value* output : pattern_.outputs()) {
       for (const torch::jit::Use& use : match.values_map.at(output)->uses()) {
         if (use.user->owningBlock() == nodes.back()->owningBlock() && use.user->isBefore(nodes.back()) &&
@@ -210,10 +210,10 @@ void merge(const std::shared_ptr<Graph>& graph, const std::vector<std::string>& 
   if (constants) unpool_constants(graph->block());
   for (auto row = static_cast<int64_t>(all.rows.size()) - 1; row >= 0; --row) {
     Row& tried = all.rows[row];
-    if (tried.replaced || (!tried.pattern && tried.told)) continue;
-    tried.told = true;
+    if (tried.replaced || (!tried.pattern && tried.reported)) continue;
+    tried.reported = true;
     TORCH_CHECK_VALUE(tried.pattern, "a pattern of RegisterSubgraphConverters is not valid: ", tried.error, "\n",
-                      tried.text, "\nThis is told once: the next compile goes on without it");
+                      tried.text, "\nThis is reported once: the next compile goes on without it");
     Merger(graph, *tried.pattern, row, kept).merge();
   }
   if (constants) torch::jit::ConstantPooling(graph);

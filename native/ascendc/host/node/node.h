@@ -31,7 +31,7 @@ struct Place {
   bool is_view = false;
 };
 
-// What tiling decides.
+// Decisions of tiling.
 struct TilingResult {
   gert::TilingData data;
   uint64_t key = 0;

@@ -1,5 +1,5 @@
 // node/registry.h
-// What a library of host code registers while it is loaded. Ours; the functions are in libascendc_package.
+// Registrations of a library of host code while it is loaded. Ours; the functions are in libascendc_package.
 #pragma once
 
 #include <cstdint>

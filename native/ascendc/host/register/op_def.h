@@ -1,6 +1,6 @@
 // register/op_def.h
 // The definition of an operator: its inputs, outputs and attributes, its functions, the chips it is for. These classes
-// only keep what they are told; the package reads it (package/definition.h) and checks it.
+// only keep their arguments; the package reads it (package/definition.h) and checks it.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct ScalarVar {
   }
 };
 
-// What a port was told.
+// Settings of a port.
 struct PortData {
   std::string name;
   Option presence = REQUIRED;
@@ -139,7 +139,7 @@ class OpParamDef {
   PortData data_;
 };
 
-// What an attribute was told. The value is kept as the bytes that host code reads.
+// Settings of an attribute. The value is kept as the bytes that host code reads.
 struct AttributeData {
   std::string name;
   bool required = true;
@@ -305,13 +305,13 @@ class OpAICoreDef {
 
 class OpMC2Def {
  public:
-  OpMC2Def& HcclGroup(const char*) { return told(); }
-  OpMC2Def& HcclGroup(std::vector<const char*>) { return told(); }
-  void HcclServerType(enum HcclServerType, const char* = nullptr) { told(); }
+  OpMC2Def& HcclGroup(const char*) { return note_use(); }
+  OpMC2Def& HcclGroup(std::vector<const char*>) { return note_use(); }
+  void HcclServerType(enum HcclServerType, const char* = nullptr) { note_use(); }
   bool is_used() const { return used_; }
 
  private:
-  OpMC2Def& told() {
+  OpMC2Def& note_use() {
     used_ = true;
     return *this;
   }

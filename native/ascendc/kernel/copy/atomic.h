@@ -1,5 +1,5 @@
 // native/ascendc/kernel/copy/atomic.h
-// What copies to global memory do with the value there. Each element is updated as a whole, whichever block comes
+// Updates of the value in global memory by copies. Each element is updated as a whole, whichever block comes
 // first.
 #pragma once
 

@@ -1,5 +1,5 @@
 // native/ascendc/kernel/copy/move.h
-// What all copies come down to: runs of bytes that are moved from one place to another. In libascendc_runtime.
+// The core of all copies: runs of bytes that are moved from one place to another. In libascendc_runtime.
 #pragma once
 
 #include <type_traits>

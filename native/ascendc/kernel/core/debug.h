@@ -50,7 +50,7 @@ OPWRIGHT_RUNTIME void print(const char* format, const Printed* values, size_t co
 [[noreturn]] OPWRIGHT_RUNTIME void assertion_failed(const char* file, int line, const char* condition,
                                                     const char* format, const Printed* values, size_t count);
 
-// What a tensor holds, for DumpTensor.
+// The content of a tensor, for DumpTensor.
 struct Dumped {
   const void* data;
   uint32_t count;

@@ -12,7 +12,7 @@
 
 namespace AscendC::machine {
 
-// What each execution of a kernel begins with: registers have their initial values. The runtime was perhaps built with
+// The beginning of each execution of a kernel: registers have their initial values. The runtime was perhaps built with
 // other headers than the kernel, so that this is the kernel's part.
 inline void start_block() { core().registers = Registers(); }
 

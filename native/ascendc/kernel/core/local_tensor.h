@@ -117,7 +117,7 @@ class LocalTensor {
   OPWRIGHT_INLINE TPosition position() const { return position_; }
   OPWRIGHT_INLINE uint32_t bytes() const { return static_cast<uint32_t>(bytes_of<PrimType>(size_)); }
   OPWRIGHT_INLINE TBufHandle handle() const { return handle_; }
-  // What InitBuffer or an allocator gave, of which the tensor may be a part; empty for a tensor at a fixed address.
+  // The result of InitBuffer or an allocator, of which the tensor may be a part; empty for a tensor at a fixed address.
   OPWRIGHT_INLINE machine::MemorySpan buffer() const { return buffer_; }
   // `size` counts elements.
   static OPWRIGHT_INLINE LocalTensor make(void* data, uint32_t size, TPosition position,

@@ -1,5 +1,5 @@
 // native/ascendc/kernel/core/machine.h
-// What kernel code sees of the core that it runs on, and how an instruction tells the checks what it touches.
+// Kernel code's view of the core that it runs on, and how an instruction reports to the checks what it touches.
 // The functions without a body are in libascendc_runtime.
 #pragma once
 
@@ -148,7 +148,7 @@ OPWRIGHT_INLINE void scalar_access(const char* api, const void* address, uint32_
     access("element", Region{address, bytes, 1, 0, 1, 0, buffer}, write ? Access::kWrite : Access::kRead);
   }
 }
-// The scalar access that was told last went through the data cache of the core, which writes whole lines.
+// The scalar access that was reported last went through the data cache of the core, which writes whole lines.
 OPWRIGHT_RUNTIME void note_cached_write(const void* address);
 
 // ---- order between pipes (only called while checks are on)

@@ -81,7 +81,7 @@ constexpr Pipe consumer_of(TPosition source, TPosition destination) {
   }
 }
 
-// What all queues do, independent of their parameters.
+// The part of all queues that is independent of their parameters.
 class Queue {
  public:
   OPWRIGHT_INLINE void give_buffer(uint8_t* data, uint32_t bytes) {

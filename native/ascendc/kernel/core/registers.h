@@ -6,7 +6,7 @@
 
 namespace AscendC::machine {
 
-// What a copy to global memory does with the value there.
+// The update of a value in global memory by a copy.
 enum class Update : uint8_t { kSet, kAdd, kMax, kMin };
 
 struct Registers {
@@ -37,7 +37,7 @@ struct Registers {
   uint16_t load_height = 0;
   uint16_t load_width = 0;
   uint8_t load_pad[4] = {};
-  // What the last reductions and sorts left behind.
+  // Results of the last reductions and sorts.
   float reduce_value = 0;
   uint64_t reduce_index = 0;
   double reduce_sum = 0;

@@ -1,6 +1,6 @@
 // native/ascendc/kernel/core/sync.h
 // Order between the pipes of a core, and between cores. Pipes run in program order here, so that the calls within a
-// core only tell the checks; those between cores wait.
+// core only report to the checks; those between cores wait.
 #pragma once
 
 #include "core/global_tensor.h"

@@ -125,7 +125,7 @@ OPWRIGHT_INLINE uint64_t bits_of(T value) {
 
 }  // namespace machine
 
-// What a tensor's elements are: T, or the LiteType of a TensorTrait.
+// The type of a tensor's elements: T, or the LiteType of a TensorTrait.
 namespace detail {
 template <class T, class = void>
 struct Primitive {

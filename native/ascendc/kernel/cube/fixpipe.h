@@ -87,7 +87,7 @@ Outward outward(const char* api, CO2Layout layout, const FixpipeParamsV220& p, c
           p.isChannelSplit};
 }
 
-// What the move covers, as far as it reaches.
+// The area of the move, as far as it reaches.
 template <class D>
 Region written_region(const Outward& move, bool rows, const D* dst) {
   if (rows) {

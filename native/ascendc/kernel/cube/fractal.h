@@ -22,7 +22,7 @@ constexpr uint32_t round_up(uint32_t number, uint32_t unit) { return ceil_div(nu
 template <class T>
 inline constexpr uint32_t kC0 = 32 * 8 / kBitsOf<T>;
 
-// What products of T are summed in.
+// The type in which products of T are summed.
 template <class T>
 struct AccumulatorOf {
   using Type = float;

@@ -35,7 +35,7 @@ OPWRIGHT_INLINE void SetLoadDataBoundary(uint32_t boundaryValue) {
 
 namespace machine {
 
-// What one LoadData of an image does, with all registers looked at.
+// One LoadData of an image, with all registers looked at.
 struct ImageLoad {
   uint32_t height, width, channels;
   uint32_t pad_left, pad_right, pad_top, pad_bottom;

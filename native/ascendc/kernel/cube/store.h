@@ -139,7 +139,7 @@ OPWRIGHT_INLINE void update(T* address, T value, Update how) {
   }
 }
 
-// What SetAtomicAdd and its kin asked for.
+// The update that SetAtomicAdd or a function like it asked for.
 OPWRIGHT_INLINE Update atomic_update() { return core().registers.atomic_operation; }
 
 }  // namespace AscendC::machine

@@ -17,7 +17,7 @@ inline constexpr uint32_t kDirected = modes(
     {RoundMode::CAST_RINT, RoundMode::CAST_FLOOR, RoundMode::CAST_CEIL, RoundMode::CAST_ROUND, RoundMode::CAST_TRUNC});
 inline constexpr uint32_t kAnyMode = ~0u;
 
-// What a conversion may round with, as documented for Atlas A2.
+// Rounding modes of a conversion, as documented for Atlas A2.
 template <class D, class S>
 constexpr uint32_t cast_modes() {
   if constexpr (std::is_same_v<D, half> && std::is_same_v<S, int32_t>) return kAnyMode;

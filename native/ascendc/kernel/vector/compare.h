@@ -16,7 +16,7 @@ constexpr Element element_of() {
   return Element::kInt32;
 }
 
-// What is compared. With a scalar `second` has no base.
+// Operands of a comparison. With a scalar `second` has no base.
 struct Comparison {
   const char* api;
   Element element;
@@ -151,7 +151,7 @@ OPWRIGHT_INLINE void GetCmpMask(const LocalTensor<T>& dst) {
   machine::Instruction instruction(machine::Pipe::kVector, "GetCmpMask");
   machine::vector::store_compare_register(instruction, dst.data());
 }
-// What the next Select without a mask takes: its bits (mode 0), its scalar (mode 1), the address of its bits (mode 2).
+// The operand of the next Select without a mask: bits (mode 0), scalar (mode 1), address of its bits (mode 2).
 template <typename T>
 OPWRIGHT_INLINE void SetCmpMask(const LocalTensor<T>& src) {
   machine::Instruction instruction(machine::Pipe::kVector, "SetCmpMask");

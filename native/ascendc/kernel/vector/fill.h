@@ -7,7 +7,7 @@
 namespace AscendC {
 namespace machine::vector {
 
-// What the lanes of a filling instruction become: `first`, or `first` plus the number of the lane.
+// The lanes of a filling instruction become `first`, or `first` plus the number of the lane.
 struct Fill {
   uint32_t bytes;  // of an element
   uint64_t first;  // its bits

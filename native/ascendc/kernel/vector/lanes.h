@@ -54,7 +54,7 @@ struct Lanes {
   }
 };
 
-// What an operation needs beside its operands.
+// Arguments of an operation beside its operands.
 struct Arguments {
   uint64_t scalar = 0;     // the bits of the scalar operand
   int32_t mode = 0;        // RoundMode, CMPMODE, whether a shift rounds

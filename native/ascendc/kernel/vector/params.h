@@ -131,7 +131,7 @@ enum class ReduceOrder : uint8_t {
 
 enum class SaturationMode : uint8_t { FLOAT, CAST };
 
-// What SetDeqScale fills the 16 quantisation parameters of a vector with.
+// The 16 quantisation parameters of a vector, which SetDeqScale fills.
 struct VdeqInfo {
   constexpr VdeqInfo() = default;
   VdeqInfo(const float scale[16], const int16_t offset[16], const bool sign_mode[16]) {

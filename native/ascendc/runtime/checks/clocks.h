@@ -10,14 +10,14 @@
 
 namespace AscendC::machine {
 
-// What one pipe knows of the others: the last instruction of each that is done for it.
+// One pipe's knowledge of the others: the last instruction of each that is done for it.
 using PipeClock = std::array<uint32_t, kPipes>;
 
 inline void join(PipeClock& into, const PipeClock& other) {
   for (size_t i = 0; i < kPipes; ++i) into[i] = std::max(into[i], other[i]);
 }
 
-// The same between the cores of a launch, which count the times that they told others of themselves.
+// The same between the cores of a launch, which count the times that they published it.
 using CoreClock = std::vector<uint32_t>;
 
 inline void join(CoreClock& into, const CoreClock& other) {

@@ -216,7 +216,7 @@ void CoreChecks::read_definedness(Memory memory, uint32_t offset, uint32_t bytes
   }
 }
 
-// What is computed from bytes that nobody has written holds nothing either. Which bytes of the result those are is
+// A result that is computed from bytes that nobody has written holds nothing either. Which of its bytes those are is
 // known where operands have equally many elements, and where a reduction makes few of many.
 void CoreChecks::write_definedness(Memory memory, uint32_t offset, uint32_t bytes, uint64_t position) {
   shadow_->define(memory, offset, bytes, true);

@@ -19,7 +19,7 @@ class CoreChecks {
  public:
   CoreChecks(Checks& launch, uint32_t index) : launch_(launch), index_(index) {
     cores_.resize(index + 1, 0);
-    cores_[index] = 1;  // 0 is what everybody knows of a core that has told nothing
+    cores_[index] = 1;  // 0 is what everybody knows of a core that has published nothing
   }
 
   // ---- of core/machine.h
@@ -39,7 +39,7 @@ class CoreChecks {
 
   // The kernel has returned.
   void finish();
-  // What it knows of its memory and instructions is not needed any more; its places are.
+  // Its knowledge of its memory and instructions is not needed any more; its places are.
   void release_shadow() {
     shadow_.reset();
     moments_ = {};

@@ -18,7 +18,7 @@ namespace AscendC::machine {
 // An access by an instruction of a core.
 struct Touch {
   uint32_t core = 0;
-  uint32_t epoch = 0;   // of the core: how often it had told others of itself
+  uint32_t epoch = 0;   // of the core: how often it had published its clock
   uint32_t number = 0;  // of the instruction in its pipe
   Access kind = Access::kRead;
   const Place* place = nullptr;

@@ -1,5 +1,5 @@
 // native/ascendc/runtime/checks/local_shadow.h
-// What the checks know of each byte of a core's memories: which instructions touched it last, and whether it holds
+// The checks' knowledge of each byte of a core's memories: which instructions touched it last, and whether it holds
 // something. A cell covers four bytes.
 #pragma once
 

@@ -1,5 +1,5 @@
 // native/opapi/ops/attention/attention.h
-// What the attention tables share: the computation on heads, [B, N, S, D], and the masks that are described by
+// Shared by the attention tables: the computation on heads, [B, N, S, D], and the masks that are described by
 // position.
 //   out = dropout(softmax(mask(scale * query key^T + position))) value
 // B batch, N heads, S sequence, D head dimension; T tokens of several sequences, one after the other.

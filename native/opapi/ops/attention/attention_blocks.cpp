@@ -16,7 +16,7 @@ struct Block {
   int64_t row, rows;
   int64_t keys;  // the first so many are seen
 
-  // What the block has of a tensor that broadcasts to the scores, [B, N, S, keys].
+  // The block's part of a tensor that broadcasts to the scores, [B, N, S, keys].
   at::Tensor of_scores(at::Tensor tensor) const {
     if (!tensor.defined()) return tensor;
     while (tensor.dim() < 4) tensor = tensor.unsqueeze(0);

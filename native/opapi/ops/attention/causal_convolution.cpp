@@ -118,7 +118,7 @@ class CachedConvolution {
     return {state.narrow(0, 0, skipped + kept_), skipped};
   }
 
-  // What each block of the cache that is full now ends with.
+  // Writes the end of each block of the cache that is full now.
   void fill_blocks(int64_t i, const at::Tensor& rows, int64_t length) {
     const int64_t size = options_.block_size;
     const int64_t begun = at_index(indices_.computed, i, "numComputedTokens") % size;

@@ -117,7 +117,7 @@ struct Masking {
   OptionalTensor mask;
 };
 
-// What `sparseMode` asks for. For single queries without rope, the mode and the band have no effect.
+// The masking for `sparseMode`. For single queries without rope, the mode and the band have no effect.
 Masking masking_of(const Operands& operands, const Options& options, bool packed, int64_t batches, int64_t queries) {
   Masking masking{options.sparsity, operands.mask};
   const int64_t mode = options.sparsity.mode;

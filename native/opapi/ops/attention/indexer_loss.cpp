@@ -167,7 +167,7 @@ Part part_of(const Operands& operands, const Sequence& sequence, const Masking& 
   return part;
 }
 
-// What some queries may not see, [count, keys].
+// The keys that some queries may not see, [count, keys].
 at::Tensor hidden_in(const Part& part, int64_t first, int64_t count) {
   const int64_t keys = part.key.size(1);
   at::Tensor hidden = hidden_keys(first, count, part.query.size(1), keys);

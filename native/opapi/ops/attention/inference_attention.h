@@ -1,5 +1,5 @@
 // native/opapi/ops/attention/inference_attention.h
-// What the functions of attention for inference share; fused_infer_attention.cpp has the computation.
+// Shared by the functions of attention for inference; fused_infer_attention.cpp has the computation.
 #pragma once
 
 #include "opapi/ops/attention/attention.h"

@@ -8,7 +8,7 @@
 
 namespace {
 
-// What one family of chips does not take, although the others do.
+// Refuses what one family of chips does not take, although the others do.
 void check_950(const at::Tensor& query, const at::Tensor& weights) {
   if (!soc().is_ascend950()) return;
   require(weights.scalar_type() != at::kFloat, ACLNN_ERR_PARAM_INVALID,

@@ -1,5 +1,5 @@
 // native/opapi/ops/attention/nsa_attention.h
-// What both kinds of native sparse attention (NSA) share: operands of packed sequences, and of single queries with
+// Shared by both kinds of native sparse attention (NSA): operands of packed sequences, and of single queries with
 // keys in pages.
 #pragma once
 
@@ -12,7 +12,7 @@ struct Lengths {
   at::OptionalIntArrayRef queries, keys;
 };
 
-// What the functions for inference share: sequences of one query each, and keys in pages, [pages, size, H] or [pages,
+// Shared by the functions for inference: sequences of one query each, and keys in pages, [pages, size, H] or [pages,
 // size, N, D].
 struct PagedOptions {
   const std::string& layout;

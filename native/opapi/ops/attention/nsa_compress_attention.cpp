@@ -47,7 +47,7 @@ at::Tensor probabilities(const Problem& problem, const Result& result) {
   return scores.sub_(result.highest).exp_().div_(result.sum).squeeze(0).unflatten(0, {-1, groups}).sum(1);
 }
 
-// What each of `blocks` blocks gets: from each compressed key, as many times as parts of it lie in the block.
+// The score of each of `blocks` blocks: each compressed key counts as many times as parts of it lie in the block.
 at::Tensor scores_of_blocks(const at::Tensor& shares, int64_t blocks, const Choice& choice) {
   const int64_t parts = choice.block_size / choice.compressed_stride;
   const int64_t parts_of_key = choice.compressed_size / choice.compressed_stride;
@@ -71,7 +71,7 @@ at::Tensor highest_blocks(const at::Tensor& scores, int64_t count) {
   return at::constant_pad_nd(order.narrow(2, 0, found), {0, count - found}, -1);
 }
 
-// What a mask for all sequences says of one.
+// The part of a mask for all sequences that is about one.
 at::Tensor part(const at::Tensor& mask, int64_t queries, int64_t width, const char* name) {
   require(mask.dim() == 2 && mask.size(0) >= queries && mask.size(1) >= width, ACLNN_ERR_PARAM_INVALID, "parameter '",
           name, "' has shape ", mask.sizes(), "; for a sequence of ", queries, " queries it must be at least [",

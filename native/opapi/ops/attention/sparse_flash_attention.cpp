@@ -19,7 +19,7 @@ void require_absorbed(int64_t attention_mode) {
                " (MLA, absorbed); 0, the default of torch_npu, is not a mode of this operator: pass attention_mode=2");
 }
 
-// What one family of chips does not take, although others do. The core refuses what none takes: more than 128 heads,
+// Limits of one family of chips that others do not have. The core refuses what none takes: more than 128 heads,
 // blocks that are no power of two.
 
 constexpr int64_t kMostHeads = 128;

@@ -1,5 +1,5 @@
 // native/opapi/ops/kv_cache/mla_prolog.cpp
-// What comes before multi-head latent attention: query and key from the tokens, the latter into its caches.
+// The prolog of multi-head latent attention: query and key from the tokens, the latter into its caches.
 //   c = norm(x Wdq); [q, r] = c Wuq_qr per head; query = q Wuk; query rope = rope(r)
 //   [k, r] = x Wdkv_kr; kv cache <- norm(k); kr cache <- rope(r)
 // In float32; what the device keeps in bfloat16 between matrix products is rounded to it.

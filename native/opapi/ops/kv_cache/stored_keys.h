@@ -1,5 +1,5 @@
 // native/opapi/ops/kv_cache/stored_keys.h
-// What is done to keys and values before they go into a cache: norm, rotary embedding, quantization. In float32.
+// Work on keys and values before they go into a cache: norm, rotary embedding, quantization. In float32.
 #pragma once
 
 #include "opapi/ops/common/low_precision.h"

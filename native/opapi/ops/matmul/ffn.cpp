@@ -1,7 +1,7 @@
 // native/opapi/ops/matmul/ffn.cpp
 // The feed-forward network of a transformer, for all rows or by experts:
 //   y = activation(x W1 + b1) W2 + b2
-// What lies between the products has the dtype of x.
+// Values between the products have the dtype of x.
 #include <algorithm>
 #include <string_view>
 

@@ -1,5 +1,5 @@
 // native/opapi/ops/matmul/grouped_matmul.h
-// What the tables of grouped products share: products of quantized matrices and their scales.
+// Shared by the tables of grouped products: products of quantized matrices and their scales.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ struct QuantMatmul {
 // The product in float64, or float32 for operands of floats. `unscaled`: the sums with an integer bias alone.
 OPWRIGHT_API at::Tensor quant_product(const QuantMatmul& call, bool unscaled);
 
-// What goes with a float x that is quantized on the way: by rows, or with the scale that is given.
+// Operands that go with a float x that is quantized on the way: by rows, or with the scale that is given.
 struct DequantOperands {
   OptionalTensor bias, x_scale, x_offset, smooth;
   std::string mode;  // "pertoken" or "pertensor"

@@ -1,5 +1,5 @@
 // native/opapi/ops/moe/moe.h
-// What the tables of mixtures of experts share: rows of tokens that are sorted by expert, and the way back.
+// Shared by the tables of mixtures of experts: rows of tokens that are sorted by expert, and the way back.
 #pragma once
 
 #include <vector>

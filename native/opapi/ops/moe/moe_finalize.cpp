@@ -1,5 +1,5 @@
 // native/opapi/ops/moe/moe_finalize.cpp
-// What the experts made of a token's copies, summed up with its weights and with rows that all tokens share:
+// The experts' results for a token's copies, summed up with its weights and with rows that all tokens share:
 //   out = x1 + x2 + sum over choices of scale * (expanded row + bias of the expert)
 #include "opapi/ops/moe/moe.h"
 

@@ -138,7 +138,7 @@ void pre_backward(const at::Tensor& x, const at::Tensor& phi, const at::Tensor& 
 
 constexpr int64_t kBlock = 8;  // the last dimension of what is kept for the gradient is as long as this
 
-// What is kept after each of the 2 * iterations steps: the matrices, [steps, T, n, 8], and the sums that they were
+// Values kept after each of the 2 * iterations steps: the matrices, [steps, T, n, 8], and the sums that they were
 // divided by, [steps, T, 8].
 struct Steps {
   at::Tensor matrices, sums;

@@ -115,7 +115,7 @@ void apply_mask(at::Tensor& out, const at::Tensor& self, const at::Tensor& mask,
   out.mul_(scale);
 }
 
-// What survives a dropout with probability `prob` grows by this factor; nothing survives prob = 1.
+// The factor by which survivors of a dropout with probability `prob` grow; nothing survives prob = 1.
 double survivors_scale(double prob) { return prob == 1 ? 0 : 1 / (1 - prob); }
 
 void dropout(at::Tensor& out, at::Tensor& mask, const at::Tensor& self, const OptionalTensor& noise_shape, double prob,

@@ -58,7 +58,7 @@ struct SampleOutputs {
   at::Tensor &index, &logits, &candidate_index, &candidates;
 };
 
-// What is left of one row: probabilities and where they come from.
+// The remains of one row: probabilities and where they come from.
 struct Candidates {
   at::Tensor values, index;
 };

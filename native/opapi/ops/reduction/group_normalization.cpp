@@ -20,7 +20,7 @@ void group_norm(const at::Tensor& input, const OptionalTensor& weight, const Opt
   const at::Tensor dense = input.contiguous();
   at::Tensor result = result_for(out, dense);
   const at::TensorOptions options = input.options().dtype(statistics_dtype(input));
-  // What ATen gives for groups without elements.
+  // ATen's results for groups without elements.
   at::Tensor average = at::zeros({n, groups}, options);
   at::Tensor inverse = at::full({n, groups}, std::numeric_limits<double>::quiet_NaN(), options);
   if (input.numel() > 0) {

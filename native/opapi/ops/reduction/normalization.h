@@ -1,5 +1,5 @@
 // native/opapi/ops/reduction/normalization.h
-// What the tables of normalisations share. Statistics are float32 for half inputs.
+// Shared by the tables of normalisations. Statistics are float32 for half inputs.
 #pragma once
 
 #include "opapi/ops/common/precision.h"

@@ -17,7 +17,7 @@ void log_softmax_backward(const at::Tensor& grad, const at::Tensor& output, int6
        [&](at::Tensor& target) { at::_log_softmax_backward_data_out(target, grad, output.to(dtype), dim, dtype); });
 }
 
-// What a masked element counts as before the softmax: small enough to vanish beside any other, and finite, so that a
+// The value of a masked element before the softmax: small enough to vanish beside any other, and finite, so that a
 // row without an unmasked element stays finite too.
 constexpr double kMasked = -10000.0;
 

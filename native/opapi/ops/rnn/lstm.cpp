@@ -8,7 +8,7 @@ namespace {
 using recurrent::Network;
 using recurrent::Sequence;
 
-// What each step of one layer and direction leaves for the gradient.
+// Values that each step of one layer and direction leaves for the gradient.
 struct Trace {
   at::Tensor in, candidate, forget, output, h, c, squashed;
 };

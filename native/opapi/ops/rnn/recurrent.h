@@ -1,5 +1,5 @@
 // native/opapi/ops/rnn/recurrent.h
-// What the recurrent networks share: sequences with the time first, packed batches, weights of a layer and direction.
+// Shared by the recurrent networks: sequences with the time first, packed batches, weights of a layer and direction.
 // Layers and directions are numbered together: layer 0 forwards, layer 0 backwards, layer 1 forwards ...
 #pragma once
 
@@ -59,7 +59,7 @@ inline int64_t step_at(int64_t order, const Network& network, int64_t k, const S
 // States as they were before each step of direction k.
 at::Tensor states_before(const at::Tensor& states, const at::Tensor& first, bool backwards);
 
-// What the layer of direction k reads: the network's input, or the results of the layer before.
+// The input of the layer of direction k: the network's input, or the results of the layer before.
 at::Tensor layer_input(const Network& network, const Sequence& sequence, const std::vector<at::Tensor>& states,
                        int64_t layer);
 
@@ -68,7 +68,7 @@ at::Tensor layer_input(const Network& network, const Sequence& sequence, const s
 void put_weight_gradients(std::vector<at::Tensor>& grads, const Network& network, int64_t k, const at::Tensor& by_input,
                           const at::Tensor& by_state, const at::Tensor& input, const at::Tensor& before);
 
-// What a forward pass in training kept, one tensor for each layer and direction.
+// Tensors that a forward pass in training kept, one for each layer and direction.
 std::vector<at::Tensor> one_each(const std::vector<at::Tensor>& list, const Network& network, const char* name);
 // A list of results, one for each layer and direction.
 struct ResultList {

@@ -10,7 +10,7 @@ namespace {
 constexpr int kBlockBytes = 32;  // of a row of a block of the matrix unit
 constexpr int kDtypeOfSource = -1;
 
-// What a block's row holds: elements of `additional`, the dtype in which the matrix unit will see the values.
+// The elements in a block's row: of `additional`, the dtype in which the matrix unit will see the values.
 int64_t row_elements(const aclTensor& source, int additional) {
   const aclDataType dtype = additional == kDtypeOfSource ? source.dtype : static_cast<aclDataType>(additional);
   const size_t bits = bits_of(dtype);

@@ -17,7 +17,7 @@ struct Span {
   double begin, length;
 };
 
-// float32 does not tell the pixels beyond apart. It bounds the samples of a bin, too.
+// float32 does not distinguish the pixels beyond. It bounds the samples of a bin, too.
 constexpr int64_t kFarthest = 1 << 24;
 
 Span span_of(double begin, double end, const Pooling& pooling) {

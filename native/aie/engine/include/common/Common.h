@@ -140,7 +140,7 @@ enum class TopKOperation { MAX, MIN };
 /// indices.
 enum class GatherOperation { DEFAULT, ELEMENT, ND };
 
-/// What a scale belongs to: the whole tensor, each channel, each element.
+/// The part that a scale belongs to: the whole tensor, each channel, each element.
 enum class ScaleMode { KUNIFORM, KCHANNEL, KELEMENTWISE };
 
 enum class ScatterMode { ELEMENT, ND };

@@ -1,4 +1,4 @@
-// network/Attributes.h: what a layer is told besides its inputs.
+// network/Attributes.h: a layer's arguments besides its inputs.
 #ifndef ASCENDIE_NETWORK_ATTRIBUTES_H
 #define ASCENDIE_NETWORK_ATTRIBUTES_H
 

@@ -101,7 +101,7 @@ Tensor same_average_pool(const Tensor& x, Window window, bool at_end, bool count
   return counts_padding ? averages : averages / average_pool(real, window, true, {});
 }
 
-/// What is padded changes no maximum.
+/// Padding changes no maximum.
 Tensor same_max_pool(const Tensor& x, Window window, bool at_end) {
   const Tensor input = padded(x, window, at_end, -std::numeric_limits<double>::infinity());
   window.padding.assign(window.size.size(), 0);

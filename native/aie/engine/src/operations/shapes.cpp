@@ -1,4 +1,4 @@
-// operations/shapes.cpp: what moves elements and tells shapes.
+// operations/shapes.cpp: operations that move elements and return shapes.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>

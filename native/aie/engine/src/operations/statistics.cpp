@@ -59,7 +59,7 @@ std::optional<at::ScalarType> type(const Call& c) {
 /// One dimension, or none for all.
 std::optional<int64_t> one_or_all(const Call& c) { return optional_integer(c, "dim"); }
 
-/// What is taken from the number of elements before a variance divides by it.
+/// The number that is taken from the number of elements before a variance divides by it.
 std::optional<at::Scalar> correction(const Call& c) {
   return c.has("unbiased") ? at::Scalar(c.integer("unbiased")) : c.scalar("correction");
 }

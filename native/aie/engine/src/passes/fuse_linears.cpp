@@ -7,7 +7,7 @@ namespace AscendIE {
 
 namespace {
 
-// What oneDNN's product computes on its results at no cost.
+// Activations that oneDNN's product computes on its results at no cost.
 constexpr ActivationKind kActivations[] = {ActivationKind::RELU, ActivationKind::SIGMOID, ActivationKind::TANH,
                                            ActivationKind::SWISH, ActivationKind::GELU};
 

@@ -36,7 +36,7 @@ Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input
                                           c.dilations, c.groups, size);
 }
 
-/// What a kernel needs beside the values.
+/// Data that a kernel needs beside the values.
 struct Prepared {
   Convolution convolution;
   uint32_t x, weight, bias, residual, out;

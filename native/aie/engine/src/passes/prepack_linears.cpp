@@ -28,7 +28,7 @@ Tensor packed(const Tensor& weight, std::optional<int64_t> rows) {
   return reorder.call(weight, rows);
 }
 
-/// What a kernel needs beside the values.
+/// Data that a kernel needs beside the values.
 struct Prepared {
   uint32_t x, weight, out;
   std::optional<uint32_t> bias, residual;

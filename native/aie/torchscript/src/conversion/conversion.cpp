@@ -29,7 +29,7 @@ AscendIE::BuilderFlag flag_of(PrecisionPolicy policy) {
   TORCH_CHECK_VALUE(false, "precision_policy ", static_cast<int>(policy), " is none of 0 to 3");
 }
 
-/// Converters name layers by their node: it is not told twice.
+/// Converters name layers by their node: it is not named twice.
 std::string error_at(const ConversionCtx& ctx, const std::string& where) {
   std::string error = ctx.net->GetErrorByIndex(0);
   const std::string name = " '" + where + "'";

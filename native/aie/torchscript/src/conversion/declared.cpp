@@ -66,7 +66,7 @@ std::vector<at::Tensor> expect_declared(std::vector<at::Tensor> inputs, const st
 }
 
 TORCH_LIBRARY_FRAGMENT(torch_aie, library) {
-  // What it returns is what it takes: only so do the readers wait for it.
+  // It returns what it takes: only so do the readers wait for it.
   library.def("expect_declared", expect_declared);
 }
 

@@ -40,7 +40,7 @@ EvaluatorTable properties();
 bool has_tensor(const Var& var);
 bool has_tensor(const Vars& vars);
 
-/// What the JIT gives for constants. Tensors of the network take part with their shape and type only, as tensors
+/// The JIT's results for constants. Tensors of the network take part with their shape and type only, as tensors
 /// without values: for operators that look at nothing else.
 Vars run(const Evaluation& evaluation);
 

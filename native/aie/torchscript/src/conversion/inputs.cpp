@@ -45,7 +45,7 @@ std::string names_of(const torch::jit::Graph& graph) {
   return names;
 }
 
-/// What one gear, or the only profile, says.
+/// Checks one gear, or the only profile.
 void check_profile(const InputProfile& profile, const GraphInputs& all, const torch::jit::Graph& graph) {
   const size_t wanted = graph.inputs().size() - 1;  // the first is the module
   TORCH_CHECK_VALUE(profile.size() == wanted, "got ", profile.size(), " inputs, but the graph has ", wanted,

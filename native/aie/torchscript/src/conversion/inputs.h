@@ -20,7 +20,7 @@ std::vector<InputType> with_third_choice(std::vector<InputType> inputs);
 size_t choices(const std::vector<InputType>& inputs);
 /// The shape of an input with one choice of sizes.
 const std::vector<int64_t>& sample(const InputType& input, size_t choice);
-/// What an inner value is that was seen with the shapes `samples`, one for each choice of the graph's inputs.
+/// The type of an inner value that was seen with the shapes `samples`, one for each choice of the graph's inputs.
 InputType inner_type(at::ScalarType type, std::vector<std::vector<int64_t>> samples,
                      const std::vector<InputType>& inputs);
 

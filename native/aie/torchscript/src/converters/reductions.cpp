@@ -22,7 +22,7 @@ AscendIE::Tensor* typed(ConversionCtx* ctx, args& arguments, size_t i) {
   return arguments.at(i).isNone() ? x : cast(ctx, x, arguments[i].unwrapToScalarType());
 }
 
-/// PyTorch adds integers up in INT64 unless it is told otherwise; the layer keeps the input's type.
+/// PyTorch adds integers up in INT64 unless a dtype is given; the layer keeps the input's type.
 bool cumsum(ConversionCtx* ctx, const Node* node, args& arguments) {
   AscendIE::Tensor* x = typed(ctx, arguments, 2);
   const int64_t dim = wrapDim(arguments[1].unwrapToInt(), rank(x));

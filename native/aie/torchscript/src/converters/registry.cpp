@@ -40,7 +40,7 @@ struct Registered {
 struct Refused {
   std::string name;  // of the operator, with its overload, as far as they can be read
   std::string message;
-  bool told = false;
+  bool reported = false;
 };
 
 // Converters are kept when they are replaced: a compilation in another thread may be calling one.
@@ -180,12 +180,12 @@ void expect_registered(const torch::jit::Graph& graph, const CompileOptions& opt
   compare_with_operators(all);
   for (Refused& one : all.refused) {
     const std::string kind = one.name.substr(0, one.name.find('.'));
-    if (!one.told || has_operator(graph.block(), kind, options)) text += "\n  " + one.message;
-    one.told = true;
+    if (!one.reported || has_operator(graph.block(), kind, options)) text += "\n  " + one.message;
+    one.reported = true;
   }
   TORCH_CHECK_VALUE(text.empty(), "converters are missing:", text,
-                    "\nCorrect these registrations; a later one of the same operator takes their place. This is told "
-                    "once: compile again, and only graphs with these operators are refused, unless torch_executed_ops "
+                    "\nCorrect these registrations; a later one of the same operator takes their place. This is "
+                    "reported once: compile again, and only graphs with these operators are refused, unless torch_executed_ops "
                     "names them");
 }
 

@@ -70,7 +70,7 @@ bool cat(ConversionCtx* ctx, const Node* node, args& arguments) {
   return finish(ctx, node, layer);
 }
 
-/// What an engine has no difference for.
+/// For operators that make no difference in an engine.
 bool same(ConversionCtx* ctx, const Node* node, args& arguments) { return finish(ctx, node, tensor(ctx, arguments)); }
 
 bool dropout(ConversionCtx* ctx, const Node* node, args& arguments) {

@@ -56,7 +56,7 @@ class File {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (process_ != getpid()) open_file();
     if (descriptor_ < 0) return;
-    if (write(descriptor_, line.data(), line.size()) < 0) tell("cannot write");
+    if (write(descriptor_, line.data(), line.size()) < 0) report_failure("cannot write");
   }
 
  private:
@@ -68,7 +68,7 @@ class File {
     path_ = folder + "/plog_" + std::to_string(process_) + "_" + now("%Y%m%d%H%M%S") + ".log";
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     if (make_folders(folder)) descriptor_ = open(path_.c_str(), flags, kOwnFile);
-    if (descriptor_ < 0) tell("cannot make");
+    if (descriptor_ < 0) report_failure("cannot make");
   }
 
   void close_file() {
@@ -77,7 +77,7 @@ class File {
   }
 
   /// A program goes on without its log.
-  void tell(const char* what) {
+  void report_failure(const char* what) {
     std::cerr << std::string("[torch_aie] ") + what + " the log file " + path_ + ": " + std::strerror(errno) +
                      "; MINDIE_LOG_PATH chooses another folder, MINDIE_LOG_TO_FILE=0 none\n";
     close_file();

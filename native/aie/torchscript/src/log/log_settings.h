@@ -16,7 +16,7 @@ struct LogSettings {
 
 /// "debug", "info", "warn", "error".
 const char* name_of(Level level);
-/// Values that are not allowed are told on stderr, and have no effect.
+/// Values that are not allowed are reported on stderr, and have no effect.
 LogSettings log_settings();
 
 }  // namespace torch_aie

@@ -23,7 +23,7 @@ struct Dependence {
 
 using Dependences = std::unordered_map<const torch::jit::Value*, Dependence>;
 
-/// The shapes of the graph's inputs count as known. `observations` tell masks from indices.
+/// The shapes of the graph's inputs count as known. `observations` distinguish masks from indices.
 Dependences dependences_of(torch::jit::Graph& graph, const Observations& observations);
 
 /// True for operators such as nonzero.

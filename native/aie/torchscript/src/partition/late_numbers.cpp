@@ -17,7 +17,7 @@ using Kinds = std::set<std::string_view>;
 
 bool is_one_of(const Kinds& kinds, const Node* node) { return kinds.count(node->kind().toQualString()) > 0; }
 
-/// What they give of a tensor was seen for itself.
+/// Their results for a tensor were seen for themselves.
 bool reads_only_shape(const Node* node) {
   static const Kinds kinds{"aten::size", "aten::dim", "aten::numel", "prim::shape", "prim::dtype", "prim::device"};
   return is_one_of(kinds, node) || node->matches("aten::len.Tensor(Tensor t) -> int");

@@ -192,7 +192,7 @@ Observations observe(const lowering::Lowered& lowered, const std::vector<InputTy
   return all;
 }
 
-/// What the same value is with another choice of the inputs' sizes.
+/// Adds the same value with another choice of the inputs' sizes.
 void add_choice(Observed& known, const Observed& other) {
   if (!known.tensor || !other.tensor) {
     known.by_size |= known.tensor.has_value() != other.tensor.has_value() || known.value != other.value;

@@ -1,5 +1,5 @@
 // exe_graph/runtime/compute_node_info.h
-// What is known of an operator's call before its shapes are: dtypes, formats, and which inputs there are.
+// Facts about an operator's call before its shapes are known: dtypes, formats, and which inputs there are.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // exe_graph/runtime/extended_kernel_context.h
-// What the contexts of all functions of an operator have in common.
+// The base of the contexts of all functions of an operator.
 #pragma once
 
 #include <cstddef>

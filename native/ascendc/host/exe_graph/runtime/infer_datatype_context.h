@@ -1,5 +1,5 @@
 // exe_graph/runtime/infer_datatype_context.h
-// What a dtype inference function sees and sets.
+// The context that a dtype inference function reads and sets.
 #pragma once
 
 #include <cstddef>

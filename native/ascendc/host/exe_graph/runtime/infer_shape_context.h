@@ -1,5 +1,5 @@
 // exe_graph/runtime/infer_shape_context.h
-// What a shape inference function sees and sets.
+// The context that a shape inference function reads and sets.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // exe_graph/runtime/infer_shape_range_context.h
-// What a shape range inference function sees and sets. The twin's graphs have no ranges, so none is ever called.
+// The context of a shape range inference function. The twin's graphs have no ranges, so none is ever called.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // exe_graph/runtime/tiling_context.h
-// What a tiling function sees and sets.
+// The context that a tiling function reads and sets.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ class TilingContext : public ExtendedKernelContext {
   }
   bool OutputIsView(size_t index) const { return is_view(at(node().output_places, index)); }
 
-  // What the operator's TilingParse has made; null without one.
+  // The object that the operator's TilingParse has made; null without one.
   template <class T>
   const T* GetCompileInfo() const {
     return static_cast<const T*>(node().compile_info);

@@ -15,7 +15,7 @@ namespace gert {
 
 class TilingData {
  public:
-  // What an operator whose package does not say more may use.
+  // Bytes for an operator whose package does not say more.
   static constexpr size_t kCapacity = 64 * 1024;
 
   TilingData() : bytes_(kCapacity / sizeof(uint64_t)) {}

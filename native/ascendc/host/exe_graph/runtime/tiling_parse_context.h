@@ -1,5 +1,5 @@
 // exe_graph/runtime/tiling_parse_context.h
-// What a TilingParse function fills in once: an object of the operator, for all its tilings.
+// The context that a TilingParse function fills in once: an object of the operator, for all its tilings.
 #pragma once
 
 #include "exe_graph/runtime/extended_kernel_context.h"
@@ -15,7 +15,7 @@ class TilingParseContext : public ExtendedKernelContext {
   auto GetCompiledInfo() -> T* {
     return static_cast<T*>(compiled_);
   }
-  // What the vendor's compiler says about a kernel; there is nothing to say about ours.
+  // The vendor's compiler describes a kernel here; there is nothing to say about ours.
   const char* GetCompiledJson() const { return "{}"; }
   fe::PlatFormInfos* GetPlatformInfo() const { return node().platform; }
 

@@ -57,7 +57,7 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
       const Extent m = along(m_, m_parts, single_m_, align_.m, most_.m, least_.m);
       const Extent n = along(n_, cores_ / m_parts, single_n_, align_.n, most_.n, least_.n);
       if (int64_t{m.parts} * n.parts > cores_) continue;
-      // What the busiest core multiplies, and then what it reads.
+      // The products of the busiest core come first, then its reads.
       const int64_t cost = int64_t{m.size} * n.size * 4096 + m.size + n.size;
       if (cost >= best_cost) continue;
       best_cost = cost;

@@ -1,5 +1,5 @@
 // native/ascendc/kernel/advanced/matmul/config.h
-// What a Matmul object is made of: types of its matrices, and the configuration. Most of a configuration chooses how
+// Parameters of a Matmul object: types of its matrices, and the configuration. Most of a configuration chooses how
 // the hardware moves data, which changes no result; matmul.h names the fields that it reads.
 #pragma once
 
@@ -299,7 +299,7 @@ struct MatmulCallBackFunc {
 template <const auto& = CFG_NORM, typename...>
 struct MatmulPolicy {};
 
-// What products of a matrix's elements are summed in.
+// The type in which products of a matrix's elements are summed.
 template <class A_TYPE>
 struct GetMmDstType {
   using Type = machine::Accumulator<typename A_TYPE::T>;

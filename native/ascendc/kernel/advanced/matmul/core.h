@@ -1,5 +1,5 @@
 // native/ascendc/kernel/advanced/matmul/core.h
-// What a Matmul object does inside: where its matrices lie, which blocks they are cut into, and the arithmetic.
+// The inside of a Matmul object: where its matrices lie, which blocks they are cut into, and the arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class MatmulCore {
   struct Batches {
     uint32_t a, b, stride_a, stride_b, stride_c;
   };
-  // What iterates: one block of C, or with partial output one of its parts along K.
+  // One step of an iteration: a block of C, or with partial output one of its parts along K.
   struct Block {
     uint32_t row, column, rows, columns, k, depth;
   };

@@ -31,7 +31,7 @@ struct Matrix {
   }
 };
 
-// Checks that the block exists and tells the checks what is read or written of it.
+// Checks that the block exists and reports to the checks what is read or written of it.
 template <class T>
 void touch(Instruction& instruction, const char* api, const char* operand, const Matrix<T>& matrix, uint32_t row,
            uint32_t column, uint32_t rows, uint32_t columns, bool write, bool updated = false) {

@@ -14,7 +14,7 @@ OPWRIGHT_INLINE void read_row(Instruction& instruction, const char* api, const c
   instruction.reads(operand, {from, bytes});
 }
 
-// What enAtomic asks for; 0 leaves it to SetAtomicAdd and its kin.
+// The update for enAtomic; 0 leaves it to SetAtomicAdd and the functions like it.
 OPWRIGHT_INLINE Update update_of(uint8_t atomic) {
   if (atomic > 3) refuse("Matmul", "enAtomic is ", int{atomic}, "; allowed: 0, 1, 2, 3");
   return atomic == 0 ? atomic_update() : static_cast<Update>(atomic);
