@@ -5,7 +5,7 @@ Start it with `opwright run -- python benchmarks/live_call.py [PATH OF liblive_c
 All call aclnnAdd. `by hand` is a TORCH_LIBRARY operator with EXEC_NPU_CMD_EXT (live_call.cpp),
 `live` runs a plan, `live, autograd` has an Autograd kernel besides, and no input requires grad.
 `wall` is a long run until the device is idle, divided by the number of calls; `thread` is the CPU
-time of the calling thread alone, which the device's work cannot hide and other programs hardly
+time of the calling thread alone, which the device's work cannot hide and other programs barely
 disturb: the demands are made on it.
 """
 

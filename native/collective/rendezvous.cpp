@@ -173,7 +173,7 @@ std::optional<Links> join(const Fd& fd, uint32_t ranks, uint32_t rank) {
 
 }  // namespace
 
-// A process may get the id of one that has ended: hence the random part.
+// A process may get the id of one that has ended, so part of it is random.
 std::string new_name(const char* purpose) {
   static std::atomic<uint32_t> count{0};
   return text("opwright-hccl-", purpose, getpid(), "-", count.fetch_add(1), "-", std::random_device{}());

@@ -59,7 +59,7 @@ std::unique_ptr<Handle> add_kernel(const c10::OperatorHandle& op, const std::str
   auto* const shell = new Shell(std::move(kernel));
   auto owned = std::unique_ptr<Shell>(shell);
   auto function = c10::KernelFunction::makeFromBoxedFunctor(std::move(owned));
-  static_cast<void>(new c10::KernelFunction(function));  // holds the shell for good
+  static_cast<void>(new c10::KernelFunction(function));  // holds the shell until the process ends
   auto registration = c10::Dispatcher::singleton().registerImpl(op.operator_name(), c10::parseDispatchKey(key),
                                                                 std::move(function), std::nullopt, nullptr, "opwright");
   return std::make_unique<Handle>(std::move(registration), [shell] { shell->empty(); });

@@ -43,7 +43,7 @@ class Sources:
     files
         Texts by path in the generated tree.
     notes
-        What the author hardly meant, and which operators are for other versions of torch.
+        Declarations that the author probably did not mean, and which operators are for other versions of torch.
     """
 
     facts: SetFacts

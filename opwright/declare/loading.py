@@ -14,7 +14,7 @@ __all__ = ["load_again", "loader_in_trace"]
 
 
 def load_again(ops: OperatorSet) -> Loaded:
-    """Load a set as it is declared by now; torch.compile does not trace this."""
+    """Load a set as it is declared at this moment; torch.compile does not trace this."""
     from opwright.live.loading import load  # noqa: PLC0415 - imports torch; declaring does not
 
     changes = ops.changes

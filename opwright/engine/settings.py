@@ -109,11 +109,11 @@ def gears_of(graph: GeGraph, options: Mapping[str, str]) -> Gears:
     ]
     wrong = next((gear for gear in gears if len(gear) != unknown), None)
     by_name = {node.name: node for node in graph.of_type(*INPUTS)}
-    stranger = next((name for name in shapes if name not in by_name), None)
-    if wrong is not None or stranger is not None:
+    unknown_input = next((name for name in shapes if name not in by_name), None)
+    if wrong is not None or unknown_input is not None:
         raise OptionError(
             where=f"graph '{graph.name}', option 'ge.{'dynamicDims' if wrong else 'inputShape'}'",
-            got=f"{len(wrong)} sizes" if wrong else f"an input '{stranger}'",
+            got=f"{len(wrong)} sizes" if wrong else f"an input '{unknown_input}'",
             allowed=[str(unknown)] if wrong else sorted(by_name),
         )
     return Gears(tuple(filled(shapes, gear, by_name) for gear in gears))

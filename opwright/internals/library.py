@@ -96,7 +96,7 @@ def register_fake(library: Any, name: str, function: Callable[..., object]) -> N
     entry = fake_registry.find(f"{library.ns}::{name}")
     held: Any = entry.fake_impl
     if held.kernel is not None:
-        # One of them has room. That before goes for good, and what ends it later finds it gone.
+        # There is room for one. The one before is destroyed; its owner will find it gone.
         held.lib._destroy()
         held.lib, held.kernel = None, None
         entry.fake_impl = type(held)(held.qualname)

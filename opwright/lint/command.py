@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lint"]
 
-PATIENCE = 2.0  # seconds until progress is shown
+PROGRESS_AFTER = 2.0  # seconds until progress is shown
 
 
 class Format(Enum):
@@ -149,7 +149,7 @@ def progress() -> Iterator[Callable[[int, int], None]]:
 
     def step(done: int, total: int) -> None:
         nonlocal started
-        if not started and console.is_terminal and time.monotonic() - start > PATIENCE:
+        if not started and console.is_terminal and time.monotonic() - start > PROGRESS_AFTER:
             bar.start()
             started = True
         if started:

@@ -48,7 +48,7 @@ class Converters:
 
 def supported_samples() -> dict[Any, Any]:
     """Return TorchAir's table of the samples that converters support."""
-    from opwright.internals.converters import declared_supported_converters  # noqa: PLC0415 - TorchAir is imported by now
+    from opwright.internals.converters import declared_supported_converters  # noqa: PLC0415 - TorchAir is imported already
 
     return declared_supported_converters
 
@@ -112,7 +112,7 @@ def run_modules(
     """
     import torch  # noqa: PLC0415 - as the next one
 
-    from opwright.shipped import converting, writing  # noqa: PLC0415 - TorchAir is imported by now
+    from opwright.shipped import converting, writing  # noqa: PLC0415 - TorchAir is imported already
 
     operators = ModuleType(f"{package}._ops")
     vars(operators)["ops"] = getattr(torch.ops, namespace)

@@ -17,7 +17,7 @@ current_sets: dict[str, SetFacts] = {}
 
 
 def require_current(live: LiveOperator, backward: OperatorFacts) -> None:
-    """Raise if an operator that autograd recorded, or its backward, is another one by now.
+    """Raise if an operator that autograd recorded, or its backward, has been replaced.
 
     Raises
     ------

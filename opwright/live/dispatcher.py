@@ -204,7 +204,7 @@ kept_kernels: list[object] = []
 
 
 def keep_kernel(namespace: str, name: str, key: str) -> None:
-    """Keep a kernel for good: another thread may be in it when it is replaced or removed.
+    """Keep a kernel for the rest of the process: another thread may be in it when it is replaced or removed.
 
     A torch that lets nobody hold a kernel frees it then: there no other thread may call it.
     """
@@ -251,7 +251,7 @@ def forget_builtins(operators: Iterable[str]) -> None:
     """Let TorchScript take nothing else for operators of which no overload is left.
 
     It knows functions of torch.ops by id(), also when they are gone: the next object at the address
-    of one, be it a list, would be taken for that operator.
+    of one, a list for example, would be taken for that operator.
     """
     names = {name.partition(".")[0] for name in operators}
     table = library.builtin_table()

@@ -36,7 +36,7 @@ NAME = "conveter_auto_functionalize_v2"  # as TorchAir spells it
 
 
 def mend_torchair() -> None:
-    """Let TorchAir convert what it does not; for good, once in a process."""
+    """Let TorchAir convert what it does not, once in a process and without a way back."""
     original = getattr(auto_functionalized_v2, NAME)
     if hasattr(original, "opwright_mends"):
         return

@@ -5,7 +5,7 @@ torch's own loading of its back ends, is preceded by the activation of the twin.
 before that, so that the parts of the package can be used by tools that never touch torch::
 
     import opwright.twin
-    import torch                     # loads torch_npu, hence the twin
+    import torch                     # loads torch_npu, and so the twin
 
     x = torch.ones(4).npu()
 

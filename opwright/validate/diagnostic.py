@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Diagnostic", "InvalidDeclarationError", "Severity"]
 
-# An error makes an operator wrong or impossible; a warning is what an author hardly meant.
+# An error makes an operator wrong or impossible; a warning is something that an author probably did not mean.
 Severity: TypeAlias = Literal["error", "warning"]
 
 

@@ -58,7 +58,7 @@ void merge(std::vector<size_t>& into, const std::vector<size_t>& from) {
   for (size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
 
-// The parent's capture failed: nobody can end those of its bodies for good.
+// The parent's capture failed: nobody can end those of its bodies properly.
 void abandon_bodies(const Graph& graph) {
   for (const auto& capture : ongoing_captures().all()) {
     const auto& bodies = graph.bodies;

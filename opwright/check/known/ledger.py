@@ -274,13 +274,13 @@ def check_entries(
     """Raise LedgerError (OPW-C026) for entries about rows or operators that are not there."""
     named = {each.name: each for each in rows}
     errors = [
-        error for entry in entries for error in strangers(entry, operators=operators, rows=named)
+        error for entry in entries for error in unknown_entries(entry, operators=operators, rows=named)
     ]
     if errors:
         raise LedgerError(where=where, errors=errors)
 
 
-def strangers(
+def unknown_entries(
     entry: Entry, *, operators: Collection[str], rows: Mapping[str, CheckedRow]
 ) -> Iterator[OpwrightError]:
     """Yield what an entry names that is not there."""

@@ -34,7 +34,7 @@ __all__ = ["Clean", "identity"]
 NPU: Any = torch.get_device_module("npu")
 DETERMINISM: Any = torch.utils.deterministic
 STREAMS = (0, 1, 2)
-PATIENCE = 0.5  # seconds for threads that are about to end
+TIMEOUT = 0.5  # seconds for threads that are about to end
 ENDING = 0.01  # seconds between looks at them
 
 
@@ -244,11 +244,11 @@ class Clean:
             return "a standard stream was closed"
         if modes() != self.modes:
             return "a mode of torch was left on"
-        return self.strangers()
+        return self.remaining_threads()
 
-    def strangers(self) -> str | None:
+    def remaining_threads(self) -> str | None:
         """Return which threads were started and are still there."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while left := [each for each in threading.enumerate() if each not in self.threads]:
             if time.monotonic() > end:
                 return f"threads are still running: {', '.join(each.name for each in left)}"

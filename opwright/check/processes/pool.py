@@ -222,7 +222,7 @@ class Pool:
             slot.phase = "waiting"
             return
         slot.workers[kind] = worker = self.servers[kind].fork(kind)
-        slot.enter("loading", self.patience("loading"))
+        slot.enter("loading", self.timeout_for("loading"))
         with contextlib.suppress(OSError):  # it is gone, which `attend` sees
             worker.channel.send({"load": self.request.as_json()})
 
@@ -233,7 +233,7 @@ class Pool:
         cell = slot.cells[0]
         worker.read_output()
         worker.printed.take()
-        slot.enter("running", self.patience("running"))
+        slot.enter("running", self.timeout_for("running"))
         try:
             worker.channel.send({"cell": [cell.operator, cell.row, cell.column]})
         except OSError:
@@ -282,13 +282,13 @@ class Pool:
         if slot.phase == "idle" or slot.worker is not worker:
             return
         if is_gone:
-            yield from self.lose(slot, *self.how_it_ended(slot, ended[worker.number]))
+            yield from self.lose(slot, *self.exit_reason(slot, ended[worker.number]))
         elif (over := self.over_limits(slot)) is not None:
             status, how = over
             seconds = STACK_TIME if status == "hung" else GROWING_STACK_TIME
             yield from self.lose(slot, status, how, stacks=worker.ask_for_stacks(seconds))
 
-    def how_it_ended(self, slot: Slot, status: int) -> tuple[Status, str]:
+    def exit_reason(self, slot: Slot, status: int) -> tuple[Status, str]:
         """Return what became of a cell whose process has ended."""
         if is_out_of_time(status):
             return "hung", self.late(slot)
@@ -296,11 +296,11 @@ class Pool:
 
     def late(self, slot: Slot) -> str:
         """Say that a cell had its time."""
-        return f"it was not done within {self.patience(slot.phase):g} s"
+        return f"it was not done within {self.timeout_for(slot.phase):g} s"
 
     def over_limits(self, slot: Slot) -> tuple[Status, str] | None:
         """Return what a cell takes too much of."""
-        if time.monotonic() - slot.since > self.patience(slot.phase):
+        if time.monotonic() - slot.since > self.timeout_for(slot.phase):
             return "hung", self.late(slot)
         assert slot.family is not None
         grown = slot.family.grown()
@@ -311,7 +311,7 @@ class Pool:
             return "crashed", f"it started more than {MOST_PROCESSES} processes"
         return None
 
-    def patience(self, phase: Phase) -> float:
+    def timeout_for(self, phase: Phase) -> float:
         """Return the seconds for a phase."""
         return max(self.limits.seconds, LOADING) if phase == "loading" else self.limits.seconds
 

@@ -77,7 +77,7 @@ LEAST_SIZE = 2  # of an axis that is made longer
 MOST_ELEMENTS = 1 << 20  # of the larger sample
 MOST_TOGETHER = 1 << 23  # elements of all arguments of all calls
 ARRIVAL = 300.0  # seconds until all threads are ready to start
-PATIENCE = 20.0  # seconds for all threads, from then on
+TIMEOUT = 20.0  # seconds for all threads, from then on
 BUSY, MATRICES = 256, 6  # size and number of the products that keep the default stream busy
 TRIES = 4  # of column `streams`
 AGAIN = 20  # calls alone, before a difference is told
@@ -175,7 +175,7 @@ def examine_threads(bench: Bench, sample: Sample) -> Finding | None:
     if stacks is not None:
         return bench.finding(
             DEADLOCK,
-            expected=f"{THREADS} threads with {rounds} calls each end within {PATIENCE:g} s",
+            expected=f"{THREADS} threads with {rounds} calls each end within {TIMEOUT:g} s",
             got=f"some do not; their stacks:\n{stacks}",
             sample=sample,
             script=SCRIPT,
@@ -251,7 +251,7 @@ def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | N
     for _ in threads:
         arrived.acquire(timeout=max(0.0, end - time.monotonic()))
     start.set()
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
     waiting = [thread for thread in threads if thread.is_alive()]

@@ -79,13 +79,13 @@ STEADY = 0.7  # of the most for a call, the least
 LIMIT = 0.8  # seconds for all calls; slow operators are called less often
 LEAST_BLOCK = 48
 LEAST = 2  # of anything in a block
-LEAST_TOLD = 400  # calls of the blocks that confirm a leak of memory or objects
+LEAST_CONFIRMED = 400  # calls of the blocks that confirm a leak of memory or objects
 MOST_SAMPLES = 4
 # Calls with a result that fill torch_npu's queues once; until then each call touches new pages
 # (two rings, of 4,096 and 8,192 entries).
 QUEUE = 8400
 # Seconds for what other threads free, and between looks whether they still do.
-PATIENCE = 0.5
+SETTLING_TIME = 0.5
 PAUSE = 0.002
 NOISE = {"objects": 16, "malloc": 1024, "pages": 1 << 30}  # looks that differ by less are the same
 
@@ -125,7 +125,7 @@ def libc() -> ctypes.CDLL:
 
 def look(device: str) -> dict[str, int]:
     """Return how much the process uses, when other threads have freed what they are about to."""
-    end = time.perf_counter() + PATIENCE
+    end = time.perf_counter() + SETTLING_TIME
     before = look_once(device)
     while True:
         time.sleep(PAUSE)
@@ -252,7 +252,7 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
     found = leaking(growth)
     if found:
         if not {"threads", "files"} & set(found):
-            count = max(count, LEAST_TOLD)
+            count = max(count, LEAST_CONFIRMED)
         growth = confirmed(bench, block, count)
     bench.details["growth for each call"] = "\n".join(
         ", ".join(f"{LOOKS[name][1]} {each.of_call(name):.2f}" for name in each.uses)

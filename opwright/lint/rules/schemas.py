@@ -30,7 +30,7 @@ __all__ = [
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 QUOTED = re.compile(r"""(?:"[^"]*"|'[^']*')""")
 INTEGERS = frozenset({"int", "SymInt"})
-# A tensor among enough others that none of them being read is hardly meant.
+# A tensor among so many others that it is probably no intention to read none of them.
 MOST_OUTPUTS = 3
 
 

@@ -23,8 +23,8 @@ RULES = (
         id="missing-meta-void",
         severity=NOTE,
         title="an operator that only writes has no Meta",
-        why="torch makes an empty Meta for it under FakeTensorMode, but not for tensors on the meta "
-        "device.",
+        why="torch makes an empty Meta for it under FakeTensorMode, but not for tensors on the "
+        "meta device.",
         fix="register a function for the Meta key that returns nothing",
         run=registration.missing_meta_void,
     ),
@@ -165,7 +165,8 @@ RULES = (
         id="all-written",
         severity=WARNING,
         title="all tensors of an operator are declared as written",
-        why="Hardly an operator reads nothing. Each annotation costs a clone in compiled programs.",
+        why="An operator that reads nothing is rare. Each annotation costs a clone in compiled "
+        "programs.",
         fix="annotate only what the kernel writes",
         run=schemas.all_written,
     ),

@@ -31,7 +31,7 @@ def doubled(x: torch.Tensor) -> torch.Tensor:
 def test_calls_that_do_not_come_back_are_told_with_their_stacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(concurrency, "PATIENCE", 1.0)
+    monkeypatch.setattr(concurrency, "TIMEOUT", 1.0)
     main, is_over = threading.current_thread(), threading.Event()
 
     def waits_in_threads(x: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tests.twin.fork_server import fork_server
 from tests.twin.on_twin import CLEAN, PREFIX, ROOT, printed
-from tests.twin.on_twin import LIMIT as PATIENCE
+from tests.twin.on_twin import LIMIT as TIME_LIMIT
 
 if TYPE_CHECKING:
     import subprocess
@@ -51,7 +51,7 @@ def finished(scenario: str, size: int = 2, **variables: str) -> subprocess.Compl
         f"world('{PACKAGE}.{module}', '{name}', {size})\n"
     )
     environment = tuple({**CLEAN, "PYTHONPATH": str(ROOT)}.items())
-    return fork_server(HEAVY, environment).run(PREFIX + script, limit=PATIENCE)
+    return fork_server(HEAVY, environment).run(PREFIX + script, limit=TIME_LIMIT)
 
 
 def world(module: str, name: str, size: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 npu = torch_npu.npu
-PATIENCE = 300  # seconds
+TIME_LIMIT = 300  # seconds
 # torch_npu 2.13.0 has no public names for these; its documentation calls them by the private ones.
 subscribe, unsubscribe = npu._subscribe_report, npu._unsubscribe_report  # noqa: SLF001
 launch_host_func = npu._launch_host_func  # noqa: SLF001
@@ -87,7 +87,7 @@ def test_prints(capfd: pytest.CaptureFixture[str]) -> None:
 def wait_for(capfd: pytest.CaptureFixture[str]) -> str:
     """Read until a whole line is there: torch_npu prints on a thread of its own."""
     text = ""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIME_LIMIT
     while not re.search("dtype.*\n", text) and time.monotonic() < deadline:
         time.sleep(0.01)
         text += capfd.readouterr().out
@@ -104,7 +104,7 @@ def test_files(tmp_path: Path) -> None:
         x.fill_(value)
         graph.replay()
         npu.synchronize()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIME_LIMIT
         while saved(written) != [value + 1] * 3 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert saved(written) == [value + 1] * 3

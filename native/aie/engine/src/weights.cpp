@@ -18,7 +18,7 @@ namespace {
 
 // Threads of different numbers that run one engine in turn must not make it repack for each of them: each time it
 // needs twice as many runs in succession, at most so many.
-constexpr int kMostPatience = 64;
+constexpr int kMostRuns = 64;
 
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
   static const auto layout = onednn_operator<at::Tensor(const at::Tensor&)>("mkldnn::_get_mkldnn_serialized_md");
@@ -41,7 +41,7 @@ void Weights::give(Tensors& values) {
     repack();
     const std::lock_guard lock(run_mutex());
     packed_for_ = threads;
-    patience_ = std::min(2 * patience_, kMostPatience);
+    runs_needed_ = std::min(2 * runs_needed_, kMostRuns);
   }
   const std::lock_guard lock(run_mutex());
   for (const auto& [value, tensor] : program_->constants) values[value] = tensor;
@@ -56,8 +56,8 @@ Program Weights::snapshot() const {
 bool Weights::begin_packing(int threads) {
   const std::lock_guard lock(run_mutex());
   if (std::exchange(wanted_, threads) != threads) runs_ = 0;
-  runs_ = std::min(runs_ + 1, kMostPatience);
-  if (threads == packed_for_ || runs_ < patience_ || packer_ == getpid()) return false;
+  runs_ = std::min(runs_ + 1, kMostRuns);
+  if (threads == packed_for_ || runs_ < runs_needed_ || packer_ == getpid()) return false;
   packer_ = getpid();
   return true;
 }

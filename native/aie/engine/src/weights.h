@@ -29,7 +29,7 @@ class Weights {
   int packed_for_;                    // threads
   int wanted_;                        // of the last run
   int runs_ = 0;                      // in succession that wanted as many
-  int patience_ = 1;                  // runs in succession after which weights follow
+  int runs_needed_ = 1;               // runs in succession after which weights follow
   pid_t packer_ = 0;                  // the process in which a thread packs: a fork has no such thread
 };
 

@@ -1,5 +1,5 @@
 // native/ascendc/kernel/core/debug.h
-// printf, assert, DumpTensor and their kin. ASCENDC_DUMP=0 turns them off, as documented.
+// printf, assert, DumpTensor and related functions. ASCENDC_DUMP=0 turns them off, as documented.
 #pragma once
 
 #include <cstdio>

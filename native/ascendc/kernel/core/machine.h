@@ -171,7 +171,7 @@ OPWRIGHT_RUNTIME void note_raw_address(const void* address);
 
 // ---- order between cores
 
-// Flags of PipeBarrier's kin: SetFlag and WaitFlag of an event id.
+// Flags for the functions beside PipeBarrier: SetFlag and WaitFlag of an event id.
 OPWRIGHT_RUNTIME void set_event(HardEvent event, int32_t id);
 OPWRIGHT_RUNTIME void wait_event(HardEvent event, int32_t id);
 

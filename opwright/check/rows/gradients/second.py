@@ -83,7 +83,7 @@ def examine_second(bench: Bench, sample: Sample, values: Values) -> Finding | No
         if second is not None:
             terms = max(terms, dot(second.abs(), direction.abs()))
         slack = of_terms(tensor.dtype) * terms + 10 * want.error + 1e-7
-        # Where gradients hardly change, their last digit is all that differences see.
+        # Where gradients barely change, their last digit is all that differences see.
         size = math.hypot(*(norm(weights[p] * g) for p, g in found))
         slack += 4 * torch.finfo(tensor.dtype.to_real()).eps * size / want.step
         if abs(value - want.value) > slack:

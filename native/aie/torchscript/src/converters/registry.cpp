@@ -185,8 +185,8 @@ void expect_registered(const torch::jit::Graph& graph, const CompileOptions& opt
   }
   TORCH_CHECK_VALUE(text.empty(), "converters are missing:", text,
                     "\nCorrect these registrations; a later one of the same operator takes their place. This is "
-                    "reported once: compile again, and only graphs with these operators are refused, unless torch_executed_ops "
-                    "names them");
+                    "reported once: compile again, and only graphs with these operators are refused, unless "
+                    "torch_executed_ops names them");
 }
 
 const Converter* FindConverter(const torch::jit::Node* node) {

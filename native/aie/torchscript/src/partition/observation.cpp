@@ -136,7 +136,7 @@ class OtherBranches {
 };
 
 void run(const lowering::Lowered& lowered, const std::vector<InputType>& inputs, size_t choice) {
-  // A copy: the run must not change the module's state. Weights are constants of the graph by now.
+  // A copy: the run must not change the module's state. Weights are constants of the graph here.
   torch::jit::Stack stack{lowered.module.deepcopy()._ivalue()};
   for (const InputType& input : inputs) stack.emplace_back(at::zeros(conversion::sample(input, choice), input.type));
   const at::NoGradGuard no_gradients;
