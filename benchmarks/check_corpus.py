@@ -125,7 +125,7 @@ def opcheck(subject: Subject) -> str | None:
     torch._dynamo.reset()  # noqa: SLF001 - as PyTorch's own tests do
     try:
         torch.library.opcheck(subject.overload, args, kwargs)
-    except Exception as error:  # noqa: BLE001 - it tells what it finds by any exception
+    except Exception as error:  # noqa: BLE001 - it reports by any exception
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
     return None
 

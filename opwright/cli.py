@@ -204,7 +204,7 @@ def run(  # noqa: PLR0913 - each is an option
 
 @app.command()
 def doctor(*, as_json: Json = False) -> None:
-    """Tell what is installed, what is wrong and how to mend it (then the exit code is 1)."""
+    """Report what is installed, what is wrong and how to mend it (then the exit code is 1)."""
     from opwright.twin.doctor import diagnose, gather, to_json, to_text
 
     with waiting("looking at what is installed, trying the twin"):

@@ -1,6 +1,6 @@
 """Write docs/ascend_c_api.md: which functions and classes of Ascend C there are, by header.
 
-    python tools/ascend_c_pages.py            # with --check: only tell whether it is up to date
+    python tools/ascend_c_pages.py            # with --check: only check whether it is up to date
 
 The names are those that the compiler sees in namespace AscendC, after macros and tables.
 """
@@ -115,7 +115,7 @@ def capitalized(words: list[str]) -> str | None:
 
 
 def main() -> None:
-    """Write the page, or tell whether it is up to date."""
+    """Write the page, or return whether it is up to date."""
     found: dict[str, dict[Path, set[str]]] = defaultdict(lambda: defaultdict(set))
     for file, words in declarations(preprocessed()):
         name = name_of(words)

@@ -1,6 +1,6 @@
 """Write docs/checks/: one page per row of `opwright check`, and a table of all.
 
-    python tools/check_pages.py            # with --check: only tell whether they are up to date
+    python tools/check_pages.py            # with --check: only check whether they are up to date
 
 A page is what the row's module says: its docstring, and the row's columns and kinds of faults.
 Examples are the broken operators of tests/check/corpus and guarded, which tests run.
@@ -95,7 +95,7 @@ def written() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write what changed and remove the pages of rows that are gone; or tell that there is such."""
+    """Write what changed and remove the pages of rows that are gone; or report that there is any."""
     wanted, there = pages(), written()
     changed = sorted(
         name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)

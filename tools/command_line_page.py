@@ -58,7 +58,7 @@ says why:
 ```
 
 with `errors` and `warnings`, each of the same form, if there are several. Options that do not
-exist, or have no valid form, are told on standard error only; the exit code is 2.
+exist, or have no valid form, are reported on standard error only; the exit code is 2.
 
 **Options** are spelled alike: `-o, --out` for where to write, `-j, --jobs` for compilers at a time,
 `--op` for one operator, `--soc`, `--devices`, `--memory` and `--kernels` for the twin.

@@ -108,7 +108,7 @@ def class_values(node: ast.ClassDef) -> Iterator[tuple[str, object]]:
                 try:
                     yield name, ast.literal_eval(value)
                 except ValueError:
-                    continue  # a computed attribute; `read` tells if it is one that the page needs
+                    continue  # a computed attribute; `read` decides whether the page needs it
 
 
 def read(node: ast.ClassDef, values: Mapping[str, object], module: str) -> ErrorClass:

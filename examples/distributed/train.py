@@ -123,7 +123,7 @@ def train(way: str, device: str) -> list[float]:
 
 
 def main() -> None:
-    """Read the options, train, and let rank 0 tell."""
+    """Read the options, train, and let rank 0 report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parallel", choices=("none", "ddp", "fsdp", "fsdp1"), default="none")
     parser.add_argument("--device", choices=("npu", "cpu"), default="npu")

@@ -118,7 +118,7 @@ def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
             continue  # there is no compiled form whose shapes could be fixed
         title = f"{mode:<16} {'dynamic' if dynamic else 'static':<8} {case.name:<24}"
         try:
-            told = verify_case(case, mode, dynamic=dynamic)
+            report = verify_case(case, mode, dynamic=dynamic)
         except (*FAILURES, Mismatch) as error:
             failures += 1
             cause = getattr(error, "inner_exception", error)  # of a compiler
@@ -127,7 +127,7 @@ def verify_modes(cases: Sequence[Case], modes: Sequence[str]) -> int:
             if failures == 1:
                 traceback.print_exc()
         else:
-            print(f"ok      {title} {told}", flush=True)
+            print(f"ok      {title} {report}", flush=True)
     return min(failures, 1)
 
 
@@ -210,8 +210,8 @@ def compare(case: Case, model: Callable[..., Any], on_npu: Sequence[Any]) -> Non
     torch.testing.assert_close(to_cpu(got), want, msg=lambda text: f"result: {text}")
     for place, (left, right) in enumerate(zip(to_cpu(on_npu), on_cpu, strict=True)):
         if left is not None:
-            told = f"argument {place} after the call: "
-            torch.testing.assert_close(left, right, msg=lambda text, told=told: told + text)
+            report = f"argument {place} after the call: "
+            torch.testing.assert_close(left, right, msg=lambda text, report=report: report + text)
     for place in case.writes:
         if torch.equal(before[place], on_cpu[place]):
             message = f"argument {place} did not change; the sample has to choose other values"

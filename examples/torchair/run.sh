@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 . ../verbs.sh
 export XDG_CACHE_HOME=$PWD/build/cache TORCHINDUCTOR_CACHE_DIR=$PWD/build/inductor
 
-# verify SAMPLE FORM: one verify.py serves both forms, which PYTHONPATH tells apart.
+# verify SAMPLE FORM: one verify.py serves both forms, which PYTHONPATH chooses between.
 verify() {
     local sample=$1 form=$2 build=$PWD/build/$1 kernel kernels=()
     step "$sample, $form"

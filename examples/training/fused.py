@@ -79,7 +79,7 @@ def chosen_experts(logits, count):
 
 
 def permute(tokens, experts):
-    """Bring tokens (T, D) into the order of their experts, and tell where each went."""
+    """Bring tokens (T, D) into the order of their experts, and return where each went."""
     return torch_npu.npu_moe_token_permute(tokens, experts)
 
 

@@ -59,7 +59,7 @@ def chosen_experts(logits, count):
 
 
 def permute(tokens, experts):
-    """Bring tokens (T, D) into the order of their experts, and tell where each went."""
+    """Bring tokens (T, D) into the order of their experts, and return where each went."""
     order = experts.flatten().argsort(stable=True)
     return tokens[order // experts.size(1)], order.argsort()
 

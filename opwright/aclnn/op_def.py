@@ -83,7 +83,7 @@ def port(chain: tuple[Call, ...], *, where: str) -> Port:
         raise PrototypeError(
             where=place,
             got="OutputShapeDependOnCompute",
-            fix="a reference function cannot tell a shape; give the aclnn signature and write "
+            fix="a reference function has no form for a shape; give the aclnn signature and write "
             "the whole output",
         )
     if "ScalarList" in calls:

@@ -1,8 +1,8 @@
 """An operator's prototype -> the aclnn functions that CANN's generator makes of it.
 
 The rules are those of opbuild (asc-devkit, tools/build/opbuild); `derive` lists them. One thing is
-written differently: outputs are not const here, so that the text of a signature tells inputs from
-outputs. The C ABI is the same.
+written differently: outputs are not const here, so that the text of a signature distinguishes
+inputs from outputs. The C ABI is the same.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def parse_parameter(text: str, *, where: str) -> Parameter:
             got=repr(text),
             fix=f"pass {ctype.value} by {'pointer' if ctype.is_pointer else 'value'}",
         )
-    # CANN's generator declares outputs const as well; their names tell them.
+    # CANN's generator declares outputs const as well; their names show them.
     is_output = ctype.is_tensor and OUTPUT_NAME.fullmatch(match["name"])
     const = bool(match["const"]) and not is_output
     return Parameter(name=match["name"], ctype=ctype, const=const)

@@ -60,7 +60,7 @@ def compile_all(compilations: Sequence[Compilation], jobs: int) -> int:
 
 
 def compile_one(compilation: Compilation) -> bool:
-    """Run the compiler unless the output is current; tell whether it ran."""
+    """Run the compiler unless the output is current; return whether it ran."""
     command = [*find_compiler(os.environ), *compilation.options]
     stamp = compilation.output.with_name(compilation.output.name + ".stamp")
     includes = compilation.output.with_name(compilation.output.name + ".d")

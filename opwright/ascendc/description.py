@@ -84,7 +84,7 @@ class HostOperator:
     chips
         The columns of each chip that it is configured for.
     extended
-        What ExtendCfgInfo was told.
+        Arguments of ExtendCfgInfo.
     """
 
     prototype: Prototype

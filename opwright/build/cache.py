@@ -2,8 +2,8 @@
 
 Lifecycle of a file: look; lock; look again; refuse if making is forbidden; make; publish. A file
 appears complete or not at all, whenever its process ends. Beside it is its SHA-256, which every use
-compares: a file that a disk or a person changed is made again, and told. What cannot be found is
-made; a folder that cannot be written is an error.
+compares: a file that a disk or a person changed is made again, and reported. A file that is not
+there is made; a folder that cannot be written is an error.
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ def gen(
             }
         )
     else:
-        tell(project, sources, changes, check=check)
+        report(project, sources, changes, check=check)
     if check and changes:
         raise typer.Exit(1)
 
 
-def tell(project: Project, sources: Sources, changes: Changes, *, check: bool) -> None:
+def report(project: Project, sources: Sources, changes: Changes, *, check: bool) -> None:
     """Print what was written or would be."""
     for what, paths in (("write", changes.written), ("remove", changes.removed)):
         for path in paths:

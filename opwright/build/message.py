@@ -32,7 +32,7 @@ CAUSES = {
 }
 
 
-class CompilerFailure(Exception):  # noqa: N818 - a failure of a program, not yet told to a person
+class CompilerFailure(Exception):  # noqa: N818 - a failure of a program, not yet reported to a person
     """A run of the compiler that failed.
 
     Parameters

@@ -43,7 +43,8 @@ class Sources:
     files
         Texts by path in the generated tree.
     notes
-        Declarations that the author probably did not mean, and which operators are for other versions of torch.
+        Declarations that the author probably did not mean, and which operators are for other
+        versions of torch.
     """
 
     facts: SetFacts

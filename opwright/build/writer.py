@@ -77,7 +77,7 @@ def write_tree(folder: Path, files: Mapping[str, str]) -> Changes:
         OPW-B002.
     """
     contents = as_bytes(files)
-    with told(folder):
+    with write_errors(folder):
         refuse_link(folder)
         refuse_link(folder / LOCK)
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,13 +97,13 @@ def compare_tree(folder: Path, files: Mapping[str, str]) -> Changes:
         As `write_tree`.
     """
     contents = as_bytes(files)
-    with told(folder):
+    with write_errors(folder):
         refuse_link(folder)
         return difference(folder, contents, read_manifest(folder))
 
 
 @contextmanager
-def told(folder: Path) -> Iterator[None]:
+def write_errors(folder: Path) -> Iterator[None]:
     """Raise WriteError for what the system refuses."""
     try:
         yield

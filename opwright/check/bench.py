@@ -35,7 +35,7 @@ class EagerCallError(Exception):
 
 
 class NotApplicableError(Exception):
-    """A row found while it ran that it says nothing of this operator; the text tells why."""
+    """A row found while it ran that it says nothing of this operator; the text says why."""
 
 
 class Bench:
@@ -48,7 +48,7 @@ class Bench:
     device
         The device of the arguments: `npu` but in tests.
     watch
-        Is told each sample before it is used, so that it is known should the process end.
+        Called with each sample before it is used, so that it is known should the process end.
     """
 
     def __init__(

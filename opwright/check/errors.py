@@ -113,7 +113,7 @@ class StartError(OpwrightError):
 
     id = "OPW-C011"
     title = "torch_npu could not be imported on the twin"
-    usual_fix = "`opwright doctor` tells what is wrong"
+    usual_fix = "`opwright doctor` says what is wrong"
 
 
 class PartialReleaseError(OpwrightError):
@@ -130,7 +130,7 @@ class OperatorEndedError(OpwrightError):
     id = "OPW-C013"
     title = "an operator ends the process before it is checked"
     usual_fix = (
-        "run the row alone, without --list: the result tells more; then correct the operator"
+        "run the row alone, without --list: the result says more; then correct the operator"
     )
 
 

@@ -45,7 +45,7 @@ def examine_cell(
     Parameters
     ----------
     watch
-        Is told each sample before it is used.
+        Called with each sample before it is used.
     """
     bench = Bench(subject, row, column, samples=samples, device=device, watch=watch)
     start = time.perf_counter()

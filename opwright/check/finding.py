@@ -1,4 +1,4 @@
-"""A fault that a row found, as data: what a report, a ledger and a script need to tell it."""
+"""A fault that a row found, as data: all that a report, a ledger and a script need of it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __all__ = ["Outcome", "Status"]
 
 # passed           it ran and nothing was found
 # failed           it has findings
-# not applicable   the row says nothing of this operator; the reason tells why
+# not applicable   the row says nothing of this operator; the reason says why
 # blocked          an eager call fails, which another row reports
 # crashed, hung, out of memory    the process that ran it did not survive; the reason has the rest
 # error            the row itself failed: a fault of opwright

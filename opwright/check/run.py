@@ -97,7 +97,7 @@ class Run:
 
 
 def rows_of(rows: Iterable[Row]) -> tuple[CheckedRow, ...]:
-    """Return what a report tells of rows."""
+    """Return the rows for a report."""
     return tuple(
         CheckedRow(
             name=each.name,
@@ -111,7 +111,7 @@ def rows_of(rows: Iterable[Row]) -> tuple[CheckedRow, ...]:
 
 
 def checked_operators(subjects: Iterable[Subject]) -> tuple[CheckedOperator, ...]:
-    """Return what a report tells of operators."""
+    """Return the operators for a report."""
     return tuple(
         CheckedOperator(name=each.name, schema=str(each.schema), place=each.place)
         for each in subjects

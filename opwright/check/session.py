@@ -1,4 +1,4 @@
-"""A run of the matrix from the command line: processes, progress, what is told at the end."""
+"""A run of the matrix from the command line: processes, progress, the report at the end."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Matrix:
 
 
 def run_session(options: Options, *, list_only: bool) -> int:
-    """Check the target and tell what was found; return the exit code.
+    """Check the target and report what was found; return the exit code.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def row_names(given: Iterable[str]) -> list[str]:
 
 
 def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -> int:
-    """Examine all cells and tell what was found; return the exit code."""
+    """Examine all cells and report what was found; return the exit code."""
     entries = ledger_entries(options, matrix)
     cells = matrix.cells()
     begin = time.monotonic()
@@ -207,7 +207,7 @@ def run_matrix(pool: Pool, matrix: Matrix, options: Options, console: Console) -
         versions=matrix.versions,
     )
     run = replace(run, known=judgement.known, unexpected=judgement.unexpected)
-    tell(run, options)
+    report(run, options)
     if options.accept and options.ledger is not None:
         with written("--accept"):
             count = accept(options.ledger, new_failures(run), columns=columns)
@@ -276,7 +276,7 @@ def in_order(outcomes: Iterable[Outcome], cells: Iterable[Iterable[Cell]]) -> tu
     return tuple(known[key] for key in keys if key in known)
 
 
-def tell(run: Run, options: Options) -> None:
+def report(run: Run, options: Options) -> None:
     """Print the run and write its files, each also if another cannot be written.
 
     Raises

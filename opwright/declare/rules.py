@@ -93,7 +93,7 @@ ShapeRule: TypeAlias = Dims | Like | BroadcastOf | ReducedOf | ShapeFunction | C
 
 
 def like(tensor: str) -> Like:
-    """Give an output the shape, and unless told otherwise the dtype, of a tensor argument.
+    """Give an output the shape, and the dtype unless another one is given, of a tensor argument.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def without_default(part: str) -> tuple[str, str | None]:
 def for_torchgen(declared: str) -> str:
     """Write a type and name as torchgen reads them.
 
-    Types that it does not know become int, to be told apart by the text; alias annotations are
+    Types that it does not know become int, to be distinguished by the text; alias annotations are
     read here, as it refuses `Tensor(a!)[2]`.
     """
     return UNKNOWN_TO_TORCHGEN.sub("int", ALIAS.sub(r"\1", declared), count=1)

@@ -177,7 +177,7 @@ def native_dtype(rule: DtypeRule, places: dict[str, int]) -> tuple[Any, ...]:
         case DtypeArgument(name, otherwise):
             return ("argument", places[name], native_dtype(otherwise, places))
         case Cpp():
-            raise AssertionError(rule)  # is_native told the caller
+            raise AssertionError(rule)  # the caller has asked is_native
         case _:
             assert_never(rule)
 

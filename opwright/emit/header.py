@@ -1,6 +1,6 @@
 """The first lines of every emitted file: from what it was made, and a digest of the rest.
 
-The digest tells whether a person edited the file: then it is not overwritten.
+The digest shows whether a person edited the file: then it is not overwritten.
 """
 
 from __future__ import annotations

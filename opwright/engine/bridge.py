@@ -299,7 +299,7 @@ def tensor(view: EngineTensor) -> torch.Tensor:
 
 
 def answer_outputs(answer: int, runner: Runner) -> None:
-    """Tell shapes and dtypes of the outputs."""
+    """Return shapes and dtypes of the outputs."""
     for shape, dtype in runner.lowered.outputs:
         sizes = (ctypes.c_int64 * len(shape))(*shape)
         count = torch.Size(shape).numel() * dtype.itemsize

@@ -151,7 +151,7 @@ def numbered(graph: GeGraph) -> tuple[GeGraph, list[int]]:
 
 
 def is_true(condition: torch.Tensor) -> bool:
-    """Tell what a condition says: a single value itself, more than one by being there.
+    """Return the truth of a condition: a single value itself, more than one by being there.
 
     >>> is_true(torch.tensor(0.0)), is_true(torch.tensor([False, False])), is_true(torch.ones(0))
     (False, True, False)

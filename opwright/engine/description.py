@@ -75,7 +75,7 @@ def as_json(graph: GeGraph) -> str:
 
 
 def arguments(node: Node, label: str) -> dict[str, str]:
-    """Return what is worth telling of a node."""
+    """Return the description of a node."""
     found = {"type": node.type, "stream": label}
     if node.origin:
         found["from"] = node.origin

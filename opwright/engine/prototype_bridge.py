@@ -29,7 +29,7 @@ def connect(_argument: str) -> None:
 
 
 def describe(op_type: bytes, answer: int) -> None:
-    """Tell the parts of a type's prototype, if the type is known."""
+    """Return the parts of a type's prototype, if the type is known."""
     library = native
     assert library is not None
     try:

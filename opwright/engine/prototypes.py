@@ -53,7 +53,7 @@ REG_OP(GroupNormSwishGrad).INPUT(dy, FLOATS).INPUT(mean, FLOATS).INPUT(rstd, FLO
 .ATTR(dgamma_is_require, Bool, true).ATTR(dbeta_is_require, Bool, true)
 .OP_END_FACTORY_REG(GroupNormSwishGrad)
 """
-# Some texts of the generated module are misprinted; names, presence and types can still be told.
+# Some texts of the generated module are misprinted; names, presence and types can still be read.
 PORT = re.compile(
     r"^\s*\.?((?:OPTIONAL_|DYNAMIC_)?(?:INPUT|OUTPUT))\(\s*(\w+)\s*,.*$", re.MULTILINE
 )

@@ -62,8 +62,8 @@ def takes(method: Callable[..., object], parameter: str) -> bool:
     return parameter in inspect.signature(method).parameters
 
 
-# Library.impl has a parameter for a kernel that replaces another one. Where it lacks the parameter, it
-# refuses a kernel for a key that it has noted, and so the note is removed.
+# Library.impl has a parameter for a kernel that replaces another one. Where it lacks the parameter,
+# it refuses a kernel for a key that it has noted, and so the note is removed.
 IMPL_TAKES_OVERRIDE = takes(torch.library.Library.impl, "allow_override")
 
 

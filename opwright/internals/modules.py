@@ -20,7 +20,7 @@ __all__ = [
 DYNAMO = "torch._dynamo"
 # It has the lock that torch.compile traces under (compile_lock).
 CONVERT_FRAME = "torch._dynamo.convert_frame"
-# Who tells on their loggers what a finding tells, too. A logger is named after its module; that of
+# Modules that log what a finding reports, too. A logger is named after its module; that of
 # torch_npu's graphs has two underscores more.
 LOGGERS = (
     "torch._subclasses.fake_tensor",

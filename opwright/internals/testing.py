@@ -1,4 +1,4 @@
-"""The tolerances of torch.testing.assert_close: the public function compares, and tells none."""
+"""The tolerances of torch.testing.assert_close: the public function compares, and returns none."""
 
 from __future__ import annotations
 

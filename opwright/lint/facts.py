@@ -353,7 +353,7 @@ class FileFacts:
     Parameters
     ----------
     effectful
-        Operators, by qualified name, that a call tells torch to keep for an effect of theirs.
+        Operators, by qualified name, that a call asks torch to keep for an effect of theirs.
     """
 
     path: str

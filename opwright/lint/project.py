@@ -171,9 +171,11 @@ class Project:
         """Return the prototype of an aclnn function with that many parameters."""
         own = [each for each in self.aclnn.get(name, ()) if len(each.parameters) == count]
         if own:
-            tells = [each for each in own if any(p.is_written is not None for p in each.parameters)]
+            decided = [
+                each for each in own if any(p.is_written is not None for p in each.parameters)
+            ]
             own.sort(key=lambda each: -common(each.place.file, near.file))
-            return (tells or own)[0]
+            return (decided or own)[0]
         if name in self.aclnn:
             return None
         known = known_function(name)

@@ -56,7 +56,7 @@ class Arrival(MetaPathFinder):
 
 
 class Noticed(Loader):
-    """Loads a module with its own loader, and tells of it."""
+    """Loads a module with its own loader, and reports it."""
 
     def __init__(self, loader: Loader, arrival: Arrival) -> None:
         self.loader = loader

@@ -204,7 +204,7 @@ kept_kernels: list[object] = []
 
 
 def keep_kernel(namespace: str, name: str, key: str) -> None:
-    """Keep a kernel for the rest of the process: another thread may be in it when it is replaced or removed.
+    """Keep a kernel for the rest of the process: another thread may be in it when it is removed.
 
     A torch that lets nobody hold a kernel frees it then: there no other thread may call it.
     """

@@ -1,4 +1,4 @@
-"""The BackendSelect key: an operator that may be called without a tensor runs where it is told."""
+"""The BackendSelect key: an operator without a tensor runs on the device that the call names."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def registered(
 
 
 def tags(facts: OperatorFacts) -> Iterator[torch.Tag]:
-    """Return the tags of an operator that this torch knows; the others tell it nothing."""
+    """Return the tags of an operator that this torch knows; the others mean nothing to it."""
     for name in facts.tags:
         if hasattr(torch.Tag, name):
             yield getattr(torch.Tag, name)

@@ -106,8 +106,8 @@ def patch(
 ) -> None:
     """Write the patch that brings the files into op-plugin's source tree; apply it with git apply.
 
-    Nothing in the tree is changed. What the patch leaves out is told on standard error; then the
-    exit code is 1.
+    Nothing in the tree is changed. What the patch leaves out is reported on standard error; then
+    the exit code is 1.
     """
     from opwright.command_line.files import write_atomically  # noqa: PLC0415 - as above
     from opwright.op_plugin.patch import make_patch  # noqa: PLC0415 - as above

@@ -36,7 +36,7 @@ INTERFACES: Mapping[Kernels, str] = {
 }
 LAST_OF_ATEN = "#include <ATen/core/Tensor.h>\n"
 ATEN = re.compile(r"\bat::(\w+)\(")
-# The library is linked without CANN, and the linker tells what else is undefined.
+# The library is linked without CANN, and the linker reports what else is undefined.
 WEAK = """
 extern "C" __attribute__((weak)) const char* aclGetRecentErrMsg();
 """

@@ -91,9 +91,9 @@ def compile_extension(
         log = request.work.parent / f"{request.name}.log"
         write_log(log, failure)
         places = operator_places(entries, failure.source)
-        told = describe(failure, builder.sources, places, log, shown)
-        own_fix = None if told.fix == told.usual_fix else told.fix
-        raise KernelError(where=told.where, got=told.got, fix=own_fix) from failure
+        described = describe(failure, builder.sources, places, log, shown)
+        own_fix = None if described.fix == described.usual_fix else described.fix
+        raise KernelError(where=described.where, got=described.got, fix=own_fix) from failure
     name = library_name(request.name)
     with progress.step("link", name) as detail:
         library = link_extension(builder, [unit.object for unit in compiled], name, entries)

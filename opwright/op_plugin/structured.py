@@ -148,7 +148,7 @@ def model(entry: Entry) -> str:
             return f"{safe(argument.name)}[0]"
     raise EntryError(
         where=f"{entry.where}, gen_opapi",
-        got="no tensor argument that is always there, so nothing tells the device",
+        got="no tensor argument that is always there, so nothing decides the device",
         fix="write the kernel by hand",
     )
 

@@ -70,7 +70,7 @@ class Project:
     declaration
         The file with the operator set.
     options
-        What the emitters are told.
+        Options of the emitters.
     """
 
     root: Path

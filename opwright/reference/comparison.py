@@ -46,7 +46,7 @@ def differing_rows(
 
 
 def same_selection(got: list[int], wanted: list[int], scores: torch.Tensor) -> bool:
-    """Tell if a row selects what the reference does, but for scores near the last."""
+    """Return whether a row selects what the reference does, but for scores near the last."""
     found, known = ({*row} - {-1} for row in (got, wanted))
     count = len(known)
     if len(found) != count or got[count:] != [-1] * (len(got) - count):

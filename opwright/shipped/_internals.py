@@ -98,7 +98,7 @@ functionalize_sync = torch._functionalize_sync
 functions: Any = torch
 sync: Callable[[torch.Tensor], None] = functions._sync
 
-# Forward mode: torch.autograd.forward_ad enters a level, and does not tell whether there is one.
+# Forward mode: torch.autograd.forward_ad enters a level, and does not say whether there is one.
 set_fwd_grad_enabled = forward_ad._set_fwd_grad_enabled
 
 

@@ -238,7 +238,7 @@ class Differentiation:
         self.autograd(name, slow, backward.inputs if backward else None)
 
     def count_versions(self, name: str) -> None:
-        """Register what tells autograd that arguments were written."""
+        """Register a kernel that marks for autograd that arguments were written."""
         binder = self.registrar.binder(name)
 
         def kernel(keys: Any, *args: Any, **kwargs: Any) -> Any:
@@ -277,7 +277,7 @@ class Differentiation:
 
 
 class Nesting(threading.local):
-    """Tells whether an operator is called by the node of its own, for an outer transformation."""
+    """Notes whether an operator is called by the node of its own, for an outer transformation."""
 
     is_inside = False
 

@@ -47,7 +47,7 @@ def read_file(
     namespace: str | None = None,
     version: str = "0.1.0",
 ) -> Imported:
-    """Read a file; its content tells what it is.
+    """Read a file; its content shows what it is.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Headers with REG_OP, read as a compiler would: with what they include, and every mistake told."""
+"""Headers with REG_OP, read as a compiler would: with their includes, and every mistake reported."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def all_versions(declarations: tuple[Declaration, ...], newest: str) -> tuple[Mi
 
 
 def key_of(operator: Operator) -> str:
-    """Return what tells variants of one operator apart."""
+    """Return what distinguishes variants of one operator."""
     return f"{operator.place} {operator.schema}"
 
 

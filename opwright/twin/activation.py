@@ -89,7 +89,7 @@ def export(settings: TwinSettings, packages: Iterable[Path] = ()) -> None:
     """
     folders = (package_of_process(), *packages)
     toolkit = installed_toolkit()
-    if os.environ.get("ASCEND_HOME_PATH") != str(toolkit.root):  # `opwright run` has told it
+    if os.environ.get("ASCEND_HOME_PATH") != str(toolkit.root):  # `opwright run` has reported it
         for wrong in absent_packages(installed_packages(os.environ)):
             warnings.warn(wrong, stacklevel=2)
     result = twin_environment(os.environ, toolkit, settings, folders)

@@ -66,7 +66,7 @@ class Fault:
         `outside` of an operand of the call; `stale`: where an operand of an earlier call was, or at
         an address that is nobody's; `padding`: behind an allocation of device memory, found later.
     access
-        Unknown on processors whose faults do not tell.
+        Unknown on processors whose faults do not say.
     offset
         Bytes from the start of the operand; negative before it.
     size

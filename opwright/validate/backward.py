@@ -151,7 +151,7 @@ def gradients_from(names: Sequence[str], subject: Subject) -> Iterator[OpwrightE
 def returned(given: BackwardFunction) -> tuple[int, ...]:
     """Return the numbers of values that `return a, b` statements have, each once.
 
-    Other returns, and functions without source, tell nothing here: they are counted when they run.
+    Other returns, and functions without source, show nothing here: they are counted when they run.
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(given.function)))
@@ -232,7 +232,7 @@ def called(node: ast.Call) -> str | None:
 
 
 def gradients_in(node: ast.expr, operators: Mapping[str, Operator]) -> int | None:
-    """Return how many gradients an expression gives; None if that cannot be told."""
+    """Return how many gradients an expression gives; None if that is not known."""
     match node:
         case ast.Tuple(elements):
             return len(elements)

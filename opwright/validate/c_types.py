@@ -213,7 +213,7 @@ def check_shared_functions(declaration: Declaration) -> Iterator[tuple[Place, Op
 
 
 def own_function(subject: Subject) -> str:
-    """Return a name for the function of an operator that tells it from its overloads.
+    """Return a name for the function of an operator that distinguishes it from its overloads.
 
     CANN's functions that work in place begin with aclnnInplace.
     """

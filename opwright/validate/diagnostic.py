@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Diagnostic", "InvalidDeclarationError", "Severity"]
 
-# An error makes an operator wrong or impossible; a warning is something that an author probably did not mean.
+# An error makes an operator wrong or impossible; a warning is about something that an author
+# probably did not mean.
 Severity: TypeAlias = Literal["error", "warning"]
 
 

@@ -102,7 +102,7 @@ class NameClashError(ValidationError):
 
 
 class ResultNameError(ValidationError):
-    """A result that is a new value has the name of an argument, so that no rule could tell them."""
+    """A result that is a new value has the name of an argument: no rule could distinguish them."""
 
     id = "OPW-D013"
     title = "a result has the name of an argument"

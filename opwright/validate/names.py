@@ -80,7 +80,7 @@ def clashes(declaration: Declaration) -> Iterator[tuple[Place, OpwrightError]]:
                 yield operator.place, DuplicateOperatorError(where=subject.where(), got=got)
                 break
             if known == name and "operator" in {kind, known_kind}:
-                continue  # `derived` tells
+                continue  # `derived` reports it
             whose = "" if known_kind == "operator" else f" of {owner.name!r}"
             error = NameClashError(
                 where=subject.where(),

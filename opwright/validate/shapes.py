@@ -154,7 +154,7 @@ def not_allocated(output: Produced, subject: Subject) -> OpwrightError:
     if output.type.base is Base.TENSOR:
         return NoShapeRuleError(
             where=subject.where(f"shape of {output.name!r}"),
-            got=f"a result of type {output.type}, whose length no rule tells",
+            got=f"a result of type {output.type}, whose length no rule gives",
             fix="return each tensor as a result of its own, or let the caller pass the list: "
             "Tensor(a!)[] out",
         )

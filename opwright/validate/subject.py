@@ -77,7 +77,7 @@ class Subject:
     def new_outputs(self) -> tuple[Produced, ...]:
         """Return the results that are new values, without any that is named as an argument.
 
-        Rules could not tell those from the argument; that is an error of its own.
+        Rules could not distinguish those from the argument; that is an error of its own.
         """
         return tuple(
             output

@@ -178,12 +178,12 @@ TOLD = {
         "- func: 2020-99-99\n",
         "  where:   f.yaml:1, schema 2020-99-99\n  got:     '2020-99-99'\n",
     ),
-    "nothing tells the device": (
+    "nothing decides the device": (
         (
             "- func: npu_t(int n) -> Tensor\n  op_api: all_version\n  gen_opapi:\n"
             "    out:\n      size: '{n}'\n      dtype: at::kFloat\n    exec: aclnnT\n"
         ),
-        "nothing tells the device",
+        "nothing decides the device",
     ),
 }
 

@@ -1,4 +1,4 @@
-// What the host tells the kernel of InplaceAxpy.
+// The data that the host passes to the kernel of InplaceAxpy.
 #pragma once
 
 #include "register/tilingdata_base.h"

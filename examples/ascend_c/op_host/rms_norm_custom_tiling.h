@@ -1,4 +1,4 @@
-// What the host tells the kernel of RmsNormCustom.
+// The data that the host passes to the kernel of RmsNormCustom.
 #pragma once
 
 #include "register/tilingdata_base.h"

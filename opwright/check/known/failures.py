@@ -73,7 +73,7 @@ def of_cell(outcome: Outcome) -> list[Failure]:
     ]
     kind = kind_of_status(outcome.status)
     if kind not in ENDINGS or any(each.kind == kind for each in found):
-        return found  # what ended a cell may be told by a finding
+        return found  # a finding may report what ended a cell
     return [*found, Failure(outcome=outcome, kind=kind)]
 
 

@@ -193,9 +193,9 @@ def entries_of(text: str, *, where: str, lenient: bool = False) -> tuple[Entry, 
 
 
 def lines_of(text: str, count: int) -> list[int]:
-    """Return the lines of the headers of `count` entries; 0 for those that cannot be told.
+    """Return the lines of the headers of `count` entries; 0 for unknown ones.
 
-    tomli does not tell lines.
+    tomli does not return lines.
     """
     lines = text.splitlines(keepends=True)
     found = [at for at, line in enumerate(lines) if re.match(r"\s*\[\[\s*known\s*\]\]", line)]
@@ -274,7 +274,9 @@ def check_entries(
     """Raise LedgerError (OPW-C026) for entries about rows or operators that are not there."""
     named = {each.name: each for each in rows}
     errors = [
-        error for entry in entries for error in unknown_entries(entry, operators=operators, rows=named)
+        error
+        for entry in entries
+        for error in unknown_entries(entry, operators=operators, rows=named)
     ]
     if errors:
         raise LedgerError(where=where, errors=errors)

@@ -136,7 +136,7 @@ def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
     try:
         with mode, quiet():
             returned = bench.subject.call(values)
-    except Exception:  # noqa: BLE001 - an author's Meta; the row meta tells it
+    except Exception:  # noqa: BLE001 - an author's Meta; the row meta reports it
         return []
     return list(
         flat({"result": [returned] if isinstance(returned, torch.Tensor) else returned}).values()

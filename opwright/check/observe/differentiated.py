@@ -195,7 +195,7 @@ def jittered(values: Values, point: int) -> Values:
 def dependent(subject: Subject, values: Values, places: Collection[str]) -> dict[str, Tensors]:
     """Return where results of the reference change with an input, by place of input and result.
 
-    That of a result of which this cannot be told is left out.
+    That of a result of which this is not known is left out.
     """
 
     def computed(place: str | None) -> Tensors:

@@ -23,13 +23,13 @@ def is_missing_meta(error: BaseException) -> bool:
     for _ in range(LONGEST):
         if current is None:
             break
-        if tells(current):
+        if says_no_meta(current):
             return True
         current = current.__cause__ or current.__context__
     return False
 
 
-def tells(error: BaseException) -> bool:
+def says_no_meta(error: BaseException) -> bool:
     """Tell whether one error says it."""
     if isinstance(error, UnsupportedOperatorException):
         return True

@@ -86,7 +86,7 @@ def stale(namespace: str) -> dict[str, Registered]:
 
 
 def neighbour(name: str, names: Iterable[str]) -> str:
-    """Return which of some operators tells of one that is not there: the one spelled most alike."""
+    """Return the operator that reports one that is not there: the one spelled most alike."""
     from difflib import SequenceMatcher  # noqa: PLC0415 - for a fault only
 
     return max(sorted(names), key=lambda each: SequenceMatcher(None, name, each).ratio())

@@ -1,4 +1,4 @@
-"""How far results may be from what is expected, and how a difference is told."""
+"""How far results may be from what is expected, and how a difference is reported."""
 
 from __future__ import annotations
 

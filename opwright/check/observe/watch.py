@@ -106,7 +106,7 @@ def watched() -> Iterator[Seen]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep torch from logging what a finding tells, and from warning of itself.
+    """Keep torch from logging what a finding reports, and from warning of itself.
 
     Warnings are recorded, not only ignored: TorchAir sets filters of its own.
     """

@@ -1,6 +1,6 @@
 """The state of a process that a cell may change, and the next one must find as it was.
 
-Most of it is put back. What cannot be is told, and the process is replaced.
+Most of it is put back. The rest is reported, and the process is replaced.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class Clean:
             return
         try:
             NPU.synchronize()
-        except RuntimeError:  # a row that waits for its calls has told it
+        except RuntimeError:  # a row that waits for its calls has reported it
             NPU.synchronize()
         if NPU.current_device() != 0:
             NPU.set_device(0)

@@ -196,7 +196,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def ready(self) -> Ready:
-        """Wait until workers can be forked; return what the server tells.
+        """Wait until workers can be forked; return the server's greeting.
 
         Raises
         ------

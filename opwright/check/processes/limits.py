@@ -39,7 +39,7 @@ class Family:
         self.size = len(self.before)
 
     def members(self) -> list[int]:
-        """Return the process and its descendants, not more than are told apart from too many."""
+        """Return the process and its descendants, up to the limit plus one."""
         return [self.process, *islice(descendants(self.process), MOST_PROCESSES)]
 
     def grown(self) -> int:

@@ -24,7 +24,7 @@ __all__ = ["Cell", "Traces", "is_at", "last_line", "lost", "mark", "names_in", "
 # Between operator, row, column and sample in the note.
 SEPARATOR = "\0"
 FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
-# Frames of Python's library, torch, and opwright itself: the user's are told before them.
+# Frames of Python's library, torch, and opwright itself: the user's are named before them.
 INTERNAL = re.compile(
     rf"^<|^{re.escape(str(Path(opwright.__file__).parent))}/|/lib/python3\.\d+/(?!site-packages/)"
     r"|/site-packages/(?:torch|torch_npu|torchgen|functorch|hypothesis)/"
@@ -121,13 +121,13 @@ def lost(cell: Cell, status: Status, how: str, traces: Traces, *, seconds: float
     """
     sample = sample_of(traces.note)
     with_what = "" if sample is None else f", in {described(sample)}"
-    told = (how + with_what, where(traces.stacks), last_line(traces.printed))
-    reason = "\n".join(filter(None, told))
+    parts = (how + with_what, where(traces.stacks), last_line(traces.printed))
+    reason = "\n".join(filter(None, parts))
     kind = KINDS[status]
     finding = Finding(
         kind=kind,
         expected="results, or an error",
-        got="\n".join(filter(None, (how, *told[1:]))),
+        got="\n".join(filter(None, (how, *parts[1:]))),
         place=cell.place,
         fix=kind.fix,
         sample=sample,

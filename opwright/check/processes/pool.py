@@ -152,10 +152,10 @@ class Pool:
         if answer is None:
             worker.kill()
             status = self.servers["plain"].wait_for(worker)
-            told = (ended_text(status), where(worker.stack_text()))
+            parts = (ended_text(status), where(worker.stack_text()))
             raise OperatorEndedError(
                 where=names_in(worker.note.read()) or self.request.target,
-                got="\n".join(filter(None, told)),
+                got="\n".join(filter(None, parts)),
             )
         found: list[list[str | None]] = answer["applies"]
         return found

@@ -41,13 +41,13 @@ DESCRIPTORS = 4
 
 @dataclass
 class Workers:
-    """The workers that are alive: pid -> number, and the descriptor that tells the end of each."""
+    """The workers that are alive: pid -> number, and the descriptor that shows the end of each."""
 
     numbers: dict[int, int] = field(default_factory=dict)
     ends: dict[int, int] = field(default_factory=dict)  # pidfd -> pid
 
     def add(self, pid: int, number: int) -> int:
-        """Note a new worker; return the descriptor that tells its end."""
+        """Note a new worker; return the descriptor that shows its end."""
         self.numbers[pid] = number
         pidfd = os.pidfd_open(pid)
         self.ends[pidfd] = pid
@@ -117,15 +117,15 @@ def serve(control: socket.socket, work: Callable[[Descriptors], None]) -> None:
                 order = json.loads(data)
                 pid = fork(control, workers, given, work)
                 poll.register(workers.add(pid, order["fork"]), select.POLLIN)
-                tell(control, forked=order["fork"], pid=pid)
+                send(control, forked=order["fork"], pid=pid)
             else:
                 poll.unregister(descriptor)
                 number, status = workers.remove(descriptor)
                 end_orphans(workers)
-                tell(control, ended=number, status=status)
+                send(control, ended=number, status=status)
 
 
-def tell(control: socket.socket, **message: int) -> None:
+def send(control: socket.socket, **message: int) -> None:
     """Send a message; a command that is gone shows in the next one received."""
     with suppress(ConnectionError):
         control.send(json.dumps(message).encode())

@@ -61,7 +61,7 @@ class Processes:
         self.servers: dict[str, Server] = {}
 
     def ready(self) -> Ready:
-        """Return what the plain one tells."""
+        """Return what the plain one reports."""
         self.start("plain")
         return self.servers["plain"].ready()
 
@@ -194,7 +194,7 @@ class CheckItem(pytest.Item):
 
 
 class ChecksPlugin:
-    """Makes the items, and tells which entries of the ledgers are out of date."""
+    """Makes the items, and reports which entries of the ledgers are out of date."""
 
     def __init__(self, targets: Sequence[str], ledger: Path | None = None) -> None:
         self.names = targets
@@ -266,9 +266,9 @@ class ChecksPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Tell what passes although a ledger says that it fails."""
+        """Report what passes although a ledger says that it fails."""
         output = getattr(session.config, "workeroutput", None)
-        if output is not None:  # a worker of xdist: another process tells
+        if output is not None:  # a worker of xdist: another process reports
             output[CARRIED] = self.ledgers()
             return
         self.facts |= self.ledgers()

@@ -1,4 +1,4 @@
-"""Failures of a run as they are told: each fault once, with the columns that show it."""
+"""Failures of a run as they are reported: each fault once, with the columns that show it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Fault:
 
     @property
     def first(self) -> Failure:
-        """The failure that is told."""
+        """The failure that is reported."""
         return self.failures[0]
 
     @property
@@ -43,5 +43,5 @@ def faults(failures: Iterable[Failure]) -> list[Fault]:
 
 
 def said(finding: Finding) -> tuple[str, ...]:
-    """Return what tells a finding apart; repr, because a sample may hold NaN."""
+    """Return the identity of a finding; repr, because a sample may hold NaN."""
     return (finding.expected, finding.got, finding.place, finding.fix, repr(finding.sample))

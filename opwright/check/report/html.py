@@ -158,7 +158,7 @@ def fault_of(
     columns = [(each.outcome.column, numbers[each.key[:3]]) for each in fault.failures]
     script = next((scripts[each.key] for each in fault.failures if each.key in scripts), "")
     finding = fault.first.finding
-    told = {
+    common = {
         "operator": operator,
         "row": row,
         "kind": kind,
@@ -168,9 +168,9 @@ def fault_of(
     if finding is None:
         facts = [("reason", fault.first.outcome.reason)]
         more = pairs([("repro", script)])
-        return told | {"title": "", "facts": facts, "places": [], "more": more}
+        return common | {"title": "", "facts": facts, "places": [], "more": more}
     sample = "" if finding.sample is None else described(finding.sample)
-    return told | {
+    return common | {
         "title": finding.kind.title,
         "facts": pairs([("sample", sample), ("expected", finding.expected), ("got", finding.got)]),
         "places": places(finding),

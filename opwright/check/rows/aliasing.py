@@ -102,7 +102,7 @@ def judged(bench: Bench, sample: Sample, values: Values, returned: object) -> Fi
                     return other_tensor(bench, sample, label, tensor, argument, values)
                 continue
             if result.alias is not None:
-                continue  # of no argument: row schema tells
+                continue  # of no argument: row schema reports it
             other = next((owner for owner, memory in owners if shares(tensor, memory)), None)
             if other is not None:
                 return aliased(bench, sample, label, other, index)

@@ -213,7 +213,7 @@ def compare_fake(
     try:
         with mode, torch.autocast(device, dtype=dtype):
             results = flat(subject.computed(subject.call(fake), fake))
-    except Exception:  # noqa: BLE001 - row meta tells of operators without a working Meta
+    except Exception:  # noqa: BLE001 - row meta reports operators without a working Meta
         return None
     for name, result in results.items():
         if name in real and result.dtype is not real[name]:

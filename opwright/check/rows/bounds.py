@@ -9,8 +9,8 @@ runs twice:
 * with operands that start where such a page ends. New memory holds 0x412B, which is a number.
 
 An access outside of an operand is found at its first byte, whatever lies there on hardware:
-another tensor, padding, or nothing. It is told with operand, offset and the instruction, and the
-kernel runs on. A pointer that a kernel kept from an earlier call is found in the same way. Results
+another tensor, padding, or nothing. It is reported with operand, offset and the instruction, and
+the kernel runs on. A pointer that a kernel kept from an earlier call is found in the same way. Results
 that differ between the two runs, and not between two runs of one kind, come from memory that nobody
 has written: the kernel left a part of a result unwritten, or computed with what it found in scratch
 memory.
@@ -103,7 +103,7 @@ def examine(bench: Bench, sample: Sample) -> Finding | None:
     again, _ = run_in(bench, sample, guard.MODES[0])
     if first_unequal(one, again) is not None:
         bench.details["results"] = (
-            "differ from call to call: whether they depend on unwritten memory cannot be told"
+            "differ from call to call: whether they depend on unwritten memory is not known"
         )
         return None
     return unwritten(bench, sample, one, other)
@@ -146,7 +146,7 @@ def severity(fault: Fault) -> int:
 
 
 def outside(bench: Bench, sample: Sample, fault: Fault, mode: int) -> Finding:
-    """Tell an access that no operand of the call allows."""
+    """Make the finding of an access that no operand of the call allows."""
     kind = STALE if fault.what == "stale" else WRITE if fault.access == "write" else READ
     verb = {"read": "reads", "write": "writes", "unknown": "touches"}[fault.access]
     who = fault.function or "code outside of kernels"
@@ -162,7 +162,7 @@ def outside(bench: Bench, sample: Sample, fault: Fault, mode: int) -> Finding:
 
 
 def where(fault: Fault) -> str:
-    """Tell where a fault lies, from the operand that it missed."""
+    """Describe where a fault lies, from the operand that it missed."""
     if fault.offset < 0:
         return f"{-fault.offset} bytes before the start of {fault.operand}"
     distance = fault.offset - fault.size
@@ -171,7 +171,7 @@ def where(fault: Fault) -> str:
 
 
 def extent(bench: Bench, sample: Sample, fault: Fault) -> str:
-    """Tell how large an operand is, in elements too if its dtype is known."""
+    """Describe how large an operand is, in elements too if its dtype is known."""
     value = bench.arguments(sample, "cpu").get(fault.operand)
     if not isinstance(value, torch.Tensor) or fault.size % value.element_size():
         return f"{fault.size} bytes"
@@ -181,7 +181,7 @@ def extent(bench: Bench, sample: Sample, fault: Fault) -> str:
 
 
 def unwritten(bench: Bench, sample: Sample, one: Results, other: Results) -> Finding:
-    """Tell how results depend on memory that nobody has written."""
+    """Make the finding of results that depend on memory that nobody has written."""
     name, text = first_unequal(one, other) or ("", "")
     shown = f"{name}: {text}" if text else "other shapes"
     left = is_pattern(one[name], other[name])

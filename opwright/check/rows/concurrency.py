@@ -11,8 +11,8 @@ stream is busy. The other stream waits for an event of the first and copies the 
 is a kernel that is launched on another stream than the current one: the event comes too early.
 
 Both run with a small and with a larger sample. Operators whose results differ when one thread calls
-them again are run, but not compared. A call that does not come back within 20 seconds is told with
-the stacks of all threads.
+them again are run, but not compared. A call that does not come back within 20 seconds is reported
+with the stacks of all threads.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ ARRIVAL = 300.0  # seconds until all threads are ready to start
 TIMEOUT = 20.0  # seconds for all threads, from then on
 BUSY, MATRICES = 256, 6  # size and number of the products that keep the default stream busy
 TRIES = 4  # of column `streams`
-AGAIN = 20  # calls alone, before a difference is told
+AGAIN = 20  # calls alone, before a difference is reported
 
 Results = dict[str, torch.Tensor]
 
@@ -237,7 +237,7 @@ def run_threads(bench: Bench, callers: Sequence[Caller], rounds: int) -> str | N
                     one.got.append({name: each.detach().cpu() for name, each in results.items()})
                     handed.append((returned, values))
                 stream.synchronize()
-        except BaseException as error:  # noqa: BLE001 - told as a finding
+        except BaseException as error:  # noqa: BLE001 - reported as a finding
             one.error = error
             arrived.release()  # if it did not come so far
 

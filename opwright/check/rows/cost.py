@@ -5,7 +5,7 @@ the same device, in blocks that take turns. Measured is the processor time of th
 to where the call returns: checks, allocation, dispatch, Python, adapter; not the kernel, which the
 device runs meanwhile. The least of many blocks is taken of each, so that the load of the machine
 does not count, and their ratio is compared with `cost_budget` of the declaration. A ratio above the
-budget is measured again before it is told.
+budget is measured again before it is reported.
 
 Without a budget the row does not apply, and only measures. Beside the ratio stand the numbers of
 Python frames and C functions that a call enters, which are the same on each machine and in each run
@@ -44,7 +44,7 @@ OVER = Kind(
 CALLS = 16  # of a block; their tasks fit into torch_npu's queue
 BLOCKS = 25
 LIMIT = 0.25  # seconds for one measurement
-MEASUREMENTS = 3  # before a ratio above the budget is told
+MEASUREMENTS = 3  # before a ratio above the budget is reported
 
 
 def run(bench: Bench) -> None:
@@ -55,7 +55,7 @@ def run(bench: Bench) -> None:
         raise NotApplicableError(bench.samples.why_none() or "there are no samples")
     bench.examine(lambda _: None, sample)
     values = bench.arguments(sample)
-    bench.call(values, sample)  # an error is told as such
+    bench.call(values, sample)  # an error is reported as such
     one = torch.ones(1, device=bench.device)
 
     overload, schema = bench.subject.overload, bench.subject.schema
@@ -158,7 +158,7 @@ def waits(bench: Bench, function: Callable[[], object]) -> bool:
     bench.synchronize()
     for _ in range(6):
         busy = busy @ busy * 0
-    if npu.current_stream().query():  # so fast that nothing can be told
+    if npu.current_stream().query():  # so fast that nothing is known
         return False
     function()
     return bool(npu.current_stream().query())

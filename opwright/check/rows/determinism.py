@@ -141,7 +141,7 @@ def difference(found: list[Results]) -> tuple[int, str, str] | None:
 def different(
     bench: Bench, sample: Sample, found: list[Results], text: tuple[int, str, str]
 ) -> Finding:
-    """Tell how calls differ: by what is kept, by a seed, or in any way."""
+    """Describe how calls differ: by what is kept, by a seed, or in any way."""
     index, name, how = text
     got = f"{name} of call 1 and call {index}: {how}"
     if all(first_unequal(found[1], each) is None for each in found[2:]):

@@ -67,7 +67,7 @@ NOT_SAVED = Kind(
 FROZEN = Kind(
     "specialised",
     "the exported program takes only the sizes that it was exported with",
-    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the "
+    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic names the "
     "line)",
 )
 DIFFERS = Kind(

@@ -174,7 +174,7 @@ def compare(
 
 
 def raised(bench: Bench, sample: Sample, program: Program, error: Exception) -> Finding:
-    """Make the finding of an error, if it is none that another row tells."""
+    """Make the finding of an error, if no other row reports it."""
     text = cause_text(error)
     must_have_meta(error)
     kind = REFUSED if ALIASED_RESULT in text else RAISES

@@ -57,7 +57,7 @@ BREAK = Kind(
 RECOMPILES = Kind(
     "recompiles",
     "the function is compiled anew for sizes that one graph could serve",
-    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic tells the "
+    "leave sizes symbolic in Meta: no int(), no comparison with a number (row symbolic names the "
     "line)",
 )
 RAISES = Kind(

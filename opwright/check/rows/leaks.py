@@ -70,8 +70,8 @@ HOST = Kind(
 WARM_UP = 150
 BLOCK = 425  # with two blocks, 1,000 calls
 BLOCKS = 2
-# Before a leak is told: blocks in a row in which it grows by as much for each call, however long
-# they are. What others take and free at the same time matters less in longer ones.
+# Before a leak is reported: blocks in a row in which it grows by as much for each call, however
+# long they are. What others take and free at the same time matters less in longer ones.
 LENGTHS = (2, 1, 2, 1, 4, 2, 4, 2, 8, 4, 8, 4)
 IN_A_ROW = 4
 LEAST_BLOCKS = 6  # before it is none
@@ -189,7 +189,7 @@ def accepted_calls(bench: Bench) -> list[tuple[Sample, Callable[[], object]]]:
         if len(found) == MOST_SAMPLES:
             break
         values = bench.arguments(sample)
-        bench.call(values, sample)  # an error is told as such
+        bench.call(values, sample)  # an error is reported as such
         bench.examine(lambda _: None, sample)
         found.append((sample, lambda values=values: bench.subject.call(values)))  # type: ignore[misc]
     return found
@@ -269,7 +269,8 @@ def examine(bench: Bench, calls: Sequence[tuple[Sample, Callable[[], object]]]) 
             ("kept objects for each call", kept_types(block, count)),
             ("made at", ", ".join(lines)),
         )
-        tell(bench, calls[0][0], names, growth, [f"; {key}: {text}" for key, text in parts if text])
+        details = [f"; {key}: {text}" for key, text in parts if text]
+        report_growth(bench, calls[0][0], names, growth, details)
 
 
 def confirmed(bench: Bench, block: Callable[[int], None], count: int) -> list[Growth]:
@@ -325,7 +326,7 @@ def steady(growth: Sequence[Growth]) -> list[str]:
     ]
 
 
-def tell(
+def report_growth(
     bench: Bench,
     sample: Sample,
     names: Sequence[str],

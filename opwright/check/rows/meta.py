@@ -217,7 +217,7 @@ class Trial:
             with (
                 quiet(),
                 self.mode if self.is_fake else nullcontext(),
-                warnings.catch_warnings(record=True) as told,
+                warnings.catch_warnings(record=True) as caught,
             ):
                 warnings.simplefilter("always")
                 with watched() as self.seen:
@@ -226,7 +226,7 @@ class Trial:
             torch.set_warn_always(before)
         notes += [
             f"data_ptr() at {each.filename}:{each.lineno}"
-            for each in told
+            for each in caught
             if NOTE in str(each.message)
         ]
 

@@ -10,7 +10,7 @@ than a reference which does not. The cell shows the largest error of each dtype.
 Arguments that the declared shapes, dtypes and rules allow must give results: where the reference
 refuses them, the declaration says too little, or the reference is wrong. So it is for a declaration
 with a shape for each tensor; of others the cell shows what was left out. Rules that no arguments
-satisfy are told as well.
+satisfy are reported as well.
 
 The column `special-values` puts NaN, infinities and large numbers into inputs that the samples do
 not bound. The column `cpu` compares a CPU kernel that a library has beside the one for the NPU.
@@ -176,7 +176,7 @@ def special(bench: Bench) -> Callable[[Sample], Finding | None]:
 
     def examine(sample: Sample) -> Finding | None:
         if not is_right(bench, sample):
-            return None  # the other column tells
+            return None  # the other column reports it
         for case, (change, line) in CASES.items():
             found = of_case(bench, sample, case, change, line)
             if found is not None:

@@ -16,7 +16,8 @@ that registered it.
 
 A `CompositeImplicitAutograd` kernel beside one for the NPU, without one for autograd, makes results
 and gradients come from different code. Kernels of operators that nobody defines (a Meta function
-that stayed when its operator was renamed) are told with the operator that is spelled most alike.
+that stayed when its operator was renamed) are reported with the operator that is spelled most
+alike.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ def is_unreachable(subject: Subject, there: Registered) -> bool:
 
 
 def stale_kernels(bench: Bench) -> Iterator[Finding]:
-    """Find kernels of operators that are not defined, each told with one operator of the set."""
+    """Find kernels of operators that are not defined, each with one operator of the set."""
     subject = bench.subject
     found = stale(subject.namespace)
     if not found:

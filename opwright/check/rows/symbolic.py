@@ -288,7 +288,7 @@ class Trial:
                 continue
             for name, tensor in flat(real.results).items():
                 if name not in tensors or not self.agrees(tensors[name], first[name], own):
-                    continue  # wrong for the sizes of the sample, too: row meta tells it
+                    continue  # wrong for the sizes of the sample, too: row meta reports it
                 if not self.agrees(tensors[name], tensor, at):
                     sizes = {size_text(self.symbolic.origins[each]): n for each, n in at.items()}
                     shape = tuple(self.symbolic.evaluated(size, at) for size in tensors[name].shape)

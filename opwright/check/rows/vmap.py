@@ -50,7 +50,7 @@ RAISES = Kind(
 WRONG = Kind(
     "wrong-values",
     "torch.vmap gives something else than a loop",
-    "let the rule use the batch axis that it is told for each argument (in_dims, None for one "
+    "let the rule use the batch axis that it gets for each argument (in_dims, None for one "
     "without a batch), and return where the batch is in each result (out_dims)",
 )
 UNBATCHED = Kind(

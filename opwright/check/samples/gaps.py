@@ -1,6 +1,6 @@
 """Samples that the declared rules allow and the reference refuses: the declaration says too little.
 
-Some refusals are nothing that a declaration is blamed for: those that an error sample tells, those
+Some refusals are nothing that a declaration is blamed for: those that an error sample states, those
 of values in tensors, of empty tensors and lists, of other attributes than the usual ones, of
 layouts, and of what torch has no CPU kernel for. They are counted only.
 """

@@ -113,7 +113,7 @@ def device(code: OperatorCode) -> str:
     if not names:
         raise CppTypeError(
             where=code.where,
-            got="no tensor argument, so nothing tells the device",
+            got="no tensor argument, so nothing decides the device",
             fix="give the operator a tensor argument",
         )
     if len(names) == 1 and is_plain_tensor(code.facts, names[0]):

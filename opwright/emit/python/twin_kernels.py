@@ -72,7 +72,7 @@ def emit_twin_kernels(facts: SetFacts, extracted: Extracted, options: EmitOption
 
 
 def twin_kernel(function: str, group: list[OperatorFacts], extracted: Extracted) -> list[str]:
-    """Return the kernel of one function; constants tell which of several operators called it."""
+    """Return the kernel of one function; constants show which of several operators called it."""
     first = group[0]
     assert first.call is not None
     names = [parameter_name(index, each) for index, each in enumerate(first.call.parameters)]

@@ -34,7 +34,7 @@ kept: dict[str, Path] = {}  # by name of the graph, until its tensors are known
 def keep(serialized: bytes, name: str) -> None:
     """Write a graph that is about to be compiled, if the environment asks for that.
 
-    A folder that cannot be written to is told on standard error: the program goes on.
+    A folder that cannot be written to is reported on standard error: the program goes on.
     """
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:

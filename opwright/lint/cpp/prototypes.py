@@ -39,12 +39,14 @@ def read_prototype(node: Node, source: Source) -> AclnnFunction | None:
         return None
     given = read_parameters(field(declarator, "parameters"))[:-2]
     # The functions that CANN's generator writes have const outputs too.
-    tells = any(is_handle(each.type) and not each.type.startswith("const") for each in given)
+    const_decides = any(
+        is_handle(each.type) and not each.type.startswith("const") for each in given
+    )
     found = tuple(
         AclnnParameter(
             each.name,
             each.type.removeprefix("const ").strip(),
-            is_written(each.name, each.type, tells=tells),
+            is_written(each.name, each.type, const_decides=const_decides),
         )
         for each in given
     )
@@ -56,13 +58,13 @@ def is_handle(kind: str) -> bool:
     return "aclTensor" in kind
 
 
-def is_written(name: str, kind: str, *, tells: bool) -> bool | None:
+def is_written(name: str, kind: str, *, const_decides: bool) -> bool | None:
     """Return whether a parameter is written, None if the prototype does not say."""
     if not is_handle(kind):
         return False
     if not kind.startswith("const") or name.endswith(("Ref", "Out")) or name == "out":
         return True
-    return False if tells else None
+    return False if const_decides else None
 
 
 def read_op_def(node: Node, source: Source) -> AclnnFunction | None:

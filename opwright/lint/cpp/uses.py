@@ -275,7 +275,7 @@ def method(function: Node) -> str:
 
 
 def is_aclnn(name: str) -> bool:
-    """Return whether a macro calls an aclnn function by its name: EXEC_NPU_CMD and the macros like it."""
+    """Return whether a macro calls an aclnn function by its name, as EXEC_NPU_CMD does."""
     return name.startswith("EXEC_") and ("NPU" in name or "ACLNN" in name) and "KERNEL" not in name
 
 

@@ -59,7 +59,7 @@ def read_source(source: str | Path, op: str | None, *, where: str) -> Interface:
 
 
 def read_text(text: str, op: str | None, *, where: str) -> Interface:
-    """Tell the kinds of text apart and read."""
+    """Distinguish the kinds of text and read."""
     found: dict[str, Prototype | AclnnSignature]
     if re.search(r"\bREG_OP\s*\(", text):
         found = {p.op_type: p for p in parse_reg_op(text, where=where)}

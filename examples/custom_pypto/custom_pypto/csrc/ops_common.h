@@ -54,7 +54,7 @@ class Arguments {
 };
 
 // The kernel of the autograd keys for operators without derivatives: an argument that requires a gradient is an error
-// rather than a gradient that is silently missing. It tells autograd what the operator writes, too.
+// rather than a gradient that is silently missing. It marks for autograd what the operator writes, too.
 void not_differentiable(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
 }  // namespace custom_pypto

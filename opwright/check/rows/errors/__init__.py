@@ -302,7 +302,7 @@ def good_results(bench: Bench, sample: Sample, device: str) -> Good:
 
 ROW = Row(
     name="errors",
-    title="what must be refused is refused, and the caller is told why",
+    title="what must be refused is refused, and the caller learns why",
     kinds=(ACCEPTED, MESSAGE, TYPE, OTHER, WRITTEN, AFTER),
     run=run,
     columns=("npu", "cpu", "meta"),

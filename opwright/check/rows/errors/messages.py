@@ -19,7 +19,7 @@ __all__ = ["MESSAGE", "OTHER", "TYPE", "examine_error"]
 
 MESSAGE = Kind(
     "useless-message",
-    "an error does not tell the caller what is wrong",
+    "an error does not say what is wrong",
     "name the operator, the argument, what it got and what it needs: "
     'TORCH_CHECK(x.dim() == 2, "my_ops::f: argument \'x\' has ", x.dim(), " axes; it needs 2")',
 )
@@ -99,7 +99,7 @@ def examine_error(
     if bad.match is None and not is_useful(bench.subject, text):
         return bench.finding(
             MESSAGE,
-            expected=f"an error that tells what is wrong: {bad.what}",
+            expected=f"an error that says what is wrong: {bad.what}",
             got=shown,
             sample=sample,
             error=error,

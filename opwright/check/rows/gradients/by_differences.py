@@ -24,7 +24,7 @@ from opwright.check.rows.gradients.calls import (
     has_autograd,
     judged_call,
     pass_on_refusal,
-    told,
+    finding_of,
 )
 from opwright.check.rows.gradients.kinds import RAISES, SILENT, WRONG
 from opwright.check.rows.gradients.precision import norm, of_terms, rounding
@@ -61,7 +61,7 @@ def confirmed(bench: Bench, sample: Sample, values: Values, device: str) -> Find
         except (UnjudgedError, EagerCallError):
             if not point:
                 raise
-            continue  # a point that is not allowed, or tells nothing
+            continue  # a point that is not allowed, or shows nothing
         tried += 1
         if not faults and not point:
             return None
@@ -69,7 +69,7 @@ def confirmed(bench: Bench, sample: Sample, values: Values, device: str) -> Find
             known.setdefault((fault.kind.name, fault.place), []).append(fault)
     for faults in known.values():
         if len(faults) == tried and tried > 1:
-            return told(bench, sample, faults[0])
+            return finding_of(bench, sample, faults[0])
     return None
 
 

@@ -1,4 +1,4 @@
-"""Calls under autograd whose gradients can be judged, and how a fault of theirs is told."""
+"""Calls under autograd whose gradients can be judged, and how a fault of theirs is reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
     "pass_on_refusal",
     "recorded",
     "script",
-    "told",
+    "finding_of",
 ]
 
 
@@ -46,7 +46,7 @@ NO_RESULT = "no result is of a floating-point dtype"
 
 
 class UnjudgedError(Exception):
-    """Nothing can be said of a sample; the text tells why."""
+    """Nothing can be said of a sample; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,9 @@ def pass_on_refusal(subject: Subject, error: Exception) -> None:
         raise UnjudgedError(message) from error
 
 
-def told(bench: Bench, sample: Sample, fault: Fault, error: Exception | None = None) -> Finding:
+def finding_of(
+    bench: Bench, sample: Sample, fault: Fault, error: Exception | None = None
+) -> Finding:
     """Make a finding of a fault."""
     return bench.finding(
         fault.kind,

@@ -15,7 +15,7 @@ from opwright.check.rows.gradients.calls import (
     judged_call,
     pass_on_refusal,
     recorded,
-    told,
+    finding_of,
 )
 from opwright.check.rows.gradients.kinds import DEVICE, RAISES, SILENT
 from opwright.check.rows.gradients.precision import apart, rounding
@@ -55,7 +55,7 @@ def examine_device(bench: Bench, sample: Sample) -> Finding | None:
         raise
     except Exception as error:  # noqa: BLE001 - user code
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
-        return told(bench, sample, fault, error)
+        return finding_of(bench, sample, fault, error)
 
 
 def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding | None:
@@ -71,7 +71,7 @@ def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding
     except Exception as error:  # noqa: BLE001 - user code
         pass_on_refusal(subject, error)
         fault = Fault(RAISES, "", "gradients", f"{type(error).__name__}: {error}")
-        return told(bench, sample, fault, error)
+        return finding_of(bench, sample, fault, error)
     changed = dependent(subject, wide, call.leaves)
     for place, leaf in call.leaves.items():
         floor = rounding(call.results, grads_of, leaf, changed[place])
@@ -80,7 +80,7 @@ def examine_against_cpu(bench: Bench, sample: Sample, values: Values) -> Finding
             got = grads[place]
             missing = got is None or (not bool(got.any()))
             kind = SILENT if missing else DEVICE
-            return told(bench, sample, Fault(kind, place, f"{place!r}: as on the CPU", text))
+            return finding_of(bench, sample, Fault(kind, place, f"{place!r}: as on the CPU", text))
     return None
 
 

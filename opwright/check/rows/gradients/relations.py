@@ -13,7 +13,7 @@ from opwright.check.observe.differentiated import (
     differentiable_outputs,
 )
 from opwright.check.observe.tensors import replaced, tensors_by_place
-from opwright.check.rows.gradients.calls import Fault, recorded, told
+from opwright.check.rows.gradients.calls import Fault, recorded, finding_of
 from opwright.check.rows.gradients.kinds import (
     GRAPH,
     LAYOUT,
@@ -62,11 +62,11 @@ def relations(
             raise
         except Exception as error:  # noqa: BLE001 - user code
             fault = Fault(RAISES, "", expected, f"{type(error).__name__}: {error}")
-            return told(bench, sample, fault, error)
+            return finding_of(bench, sample, fault, error)
         for place, grad in got.items():
             text = unequal(grad, wanted[place])
             if text is not None:
-                return told(bench, sample, Fault(kind, place, f"{place!r}: {expected}", text))
+                return finding_of(bench, sample, Fault(kind, place, f"{place!r}: {expected}", text))
         return None
 
     def again(given: Tensors, chosen: Collection[str] = places) -> Gradients:
@@ -171,7 +171,7 @@ def examine_shared(
     if text is None:
         return None
     expected = f"for one tensor as {one!r} and {other!r}, the sum of both gradients"
-    return told(bench, sample, Fault(SHARED, one, expected, text))
+    return finding_of(bench, sample, Fault(SHARED, one, expected, text))
 
 
 def examine_stale(
@@ -206,7 +206,7 @@ def examine_stale(
                     f"{name!r}: the gradient of the call, or an error, after {where} {place!r} "
                     "was overwritten"
                 )
-                yield told(bench, sample, Fault(STALE, name, expected, text))
+                yield finding_of(bench, sample, Fault(STALE, name, expected, text))
                 return
 
 
@@ -233,7 +233,7 @@ def examine_leaf(bench: Bench, sample: Sample, values: Values, places: list[str]
         return None  # it did not write this one
     expected = f"an error: {place!r} is a leaf that requires grad, and is written"
     fault = Fault(LEAF, place, expected, "no error")
-    return told(bench, sample, fault)
+    return finding_of(bench, sample, fault)
 
 
 def examine_graph(bench: Bench, sample: Sample, values: Values) -> Finding | None:
@@ -243,5 +243,5 @@ def examine_graph(bench: Bench, sample: Sample, values: Values) -> Finding | Non
         if result.requires_grad or result.grad_fn is not None:
             got = f"{name} with grad_fn={result.grad_fn}"
             fault = Fault(GRAPH, name, "results without a graph", got)
-            return told(bench, sample, fault)
+            return finding_of(bench, sample, fault)
     return None

@@ -34,7 +34,7 @@ bool any_tensor(Predicate predicate, const c10::List<std::optional<at::Tensor>>&
 }
 
 //@ needs gradient end
-// Tells whether a graph has to be recorded; tangents of forward mode would be lost, so they are refused.
+// Returns whether a graph has to be recorded; tangents of forward mode would be lost, so they are refused.
 template <typename... Tensors>
 bool needs_gradient(const char* op, const Tensors&... tensors) {
   TORCH_CHECK_NOT_IMPLEMENTED(!(any_tensor(has_tangent, tensors) || ...), op,

@@ -34,7 +34,7 @@ class CommonDevice {
     ++name_;
   }
   Device get() const {
-    STD_TORCH_CHECK(device_.has_value(), op_, ": no argument tells the device; give at least one tensor");
+    STD_TORCH_CHECK(device_.has_value(), op_, ": no argument decides the device; give at least one tensor");
     return *device_;
   }
 

@@ -19,7 +19,7 @@ class CommonDevice {
     ++name_;
   }
   at::Device get() const {
-    TORCH_CHECK(device_, op_, ": no argument tells the device; give at least one tensor");
+    TORCH_CHECK(device_, op_, ": no argument decides the device; give at least one tensor");
     return *device_;
   }
 

@@ -89,7 +89,7 @@ def dropout_with_muls_and_softmax_grad(
 def random_choice_with_mask(
     x: torch.Tensor, *, count: int = 0, seed: int = 0, seed2: int = 0
 ) -> Two:
-    """Draw `count` places where x is set, and tell which of them there are."""
+    """Draw `count` places where x is set, and return which of them there are."""
     places = x.nonzero()
     order = torch.randperm(len(places), generator=generator(seed, seed2))
     chosen = places[order[: count or len(places)]]
