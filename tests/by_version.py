@@ -56,7 +56,7 @@ class Entry:
 
 
 def has(name: str) -> bool:
-    """Tell whether there is a module, a file or a name in one, without an import of torch."""
+    """Return whether there is a module, a file or a name in one, without an import of torch."""
     place, _, wanted = name.partition(":")
     package, *parts = place.split("/" if "/" in place else ".")
     spec = importlib.util.find_spec(package)
@@ -83,7 +83,7 @@ def entries_here() -> tuple[Entry, ...]:
 
 
 def is_collected(path: Path) -> bool:
-    """Tell whether a file's tests apply."""
+    """Return whether a file's tests apply."""
     name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
     return not any(entry.lacks and name in entry.tests for entry in entries_here())
 

@@ -103,13 +103,13 @@ def modules() -> list[tuple[str, ast.Module]]:
 
 
 def is_private(name: str) -> bool:
-    """Tell whether a part of a dotted name is private."""
+    """Return whether a part of a dotted name is private."""
     parts = name.split(".")
     return any(each.startswith("_") and not each.endswith("__") for each in parts)
 
 
 def is_librarys(name: str) -> bool:
-    """Tell whether a dotted name is one of the libraries, or in it."""
+    """Return whether a dotted name is one of the libraries, or in it."""
     return name.partition(".")[0] in LIBRARIES
 
 
@@ -190,7 +190,7 @@ def versions(path: str, tree: ast.Module) -> Iterator[Found]:
 
 
 def in_rooms(path: str) -> bool:
-    """Tell whether private names may stand in a file."""
+    """Return whether private names may stand in a file."""
     return path.startswith(ROOMS)
 
 

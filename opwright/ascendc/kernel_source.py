@@ -187,7 +187,7 @@ def texts_read(kernel: Path, folders: Sequence[Path]) -> list[str]:
 
 
 def depends_on_column(texts: Sequence[str]) -> bool:
-    """Tell whether a kernel's sources name dtypes or formats of the definition."""
+    """Return whether a kernel's sources name dtypes or formats of the definition."""
     return any(MACRO.search(text) for text in texts)
 
 

@@ -48,7 +48,7 @@ class Token:
 
 
 def has_launches(source: str) -> bool:
-    """Tell whether a text launches a kernel outside comments and strings."""
+    """Return whether a text launches a kernel outside comments and strings."""
     return "<<<" in source and any(token.text == "<<<" for token in tokens_of(source))
 
 

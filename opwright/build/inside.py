@@ -17,7 +17,7 @@ __all__ = ["check_inside", "is_inside", "refuse_link"]
 
 
 def is_inside(path: str) -> bool:
-    """Tell whether a relative path, written with `/`, names something below a folder.
+    """Return whether a relative path, written with `/`, names something below a folder.
 
     >>> is_inside("csrc/a.cpp"), is_inside("../a"), is_inside("/a"), is_inside("a/../b")
     (True, False, False, False)

@@ -111,7 +111,7 @@ def user_place(
 
 
 def is_ours(place: Path, sources: Sequence[Path]) -> bool:
-    """Tell whether a file is one of the project's sources."""
+    """Return whether a file is one of the project's sources."""
     return any(place.is_relative_to(folder.resolve()) for folder in sources)
 
 

@@ -66,7 +66,7 @@ def ranges_without(declaration: Declaration, operator: Operator, version: str) -
 
 
 def has_release(text: str, version: str) -> bool:
-    """Tell whether a specifier allows some release of a minor version.
+    """Return whether a specifier allows some release of a minor version.
 
     >>> has_release(">=2.13.1,<2.14", "2.13"), has_release("!=2.13.*", "2.13")
     (True, False)

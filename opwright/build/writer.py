@@ -54,7 +54,7 @@ class Manifest:
     digests: Mapping[str, tuple[str, ...]]
 
     def has(self, path: str, content: bytes) -> bool:
-        """Tell whether this is content that was written by us."""
+        """Return whether this is content that was written by us."""
         return digest_of(content) in self.digests.get(path, ())
 
 

@@ -200,7 +200,7 @@ class Bench:
 
 
 def is_same_kind(one: Finding | None, other: Finding) -> bool:
-    """Tell whether a finding is of the kind of another."""
+    """Return whether a finding is of the kind of another."""
     return one is not None and one.kind == other.kind
 
 

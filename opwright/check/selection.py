@@ -73,7 +73,7 @@ def chosen_operators(
 
 
 def is_named(name: str, given: str) -> bool:
-    """Tell whether a user's name is that of an operator.
+    """Return whether a user's name is that of an operator.
 
     >>> is_named("my::scale.scalar", "scale.scalar"), is_named("my::scale.scalar", "my::scale")
     (True, True)

@@ -127,7 +127,7 @@ def sets_of_declaration(declaration: str | None) -> dict[str, OperatorSet]:
 
 
 def is_module(name: str) -> bool:
-    """Tell whether a dotted name is that of a module or package that can be imported."""
+    """Return whether a dotted name is that of a module or package that can be imported."""
     if not all(part.isidentifier() for part in name.split(".")):
         return False
     top = name.partition(".")[0]

@@ -118,7 +118,7 @@ def read_results(hint: object, *, where: str) -> typing.Iterator[Result]:
 
 
 def is_named_tuple(hint: object) -> bool:
-    """Tell whether an annotation is a NamedTuple, whose fields name the results."""
+    """Return whether an annotation is a NamedTuple, whose fields name the results."""
     return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields")
 
 

@@ -190,7 +190,7 @@ def member(
 
 
 def is_value(value: object, kind: type[int | float | str]) -> TypeGuard[int | float | str]:
-    """Tell whether a literal is of a type, and C++ can hold it."""
+    """Return whether a literal is of a type, and C++ can hold it."""
     if not isinstance(value, kind) or isinstance(value, bool):
         return False
     if isinstance(value, float):

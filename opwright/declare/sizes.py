@@ -117,7 +117,7 @@ def binary(
 
 
 def is_whole(value: shape.Size, schema: Schema) -> bool:
-    """Tell whether nothing in a size is a float."""
+    """Return whether nothing in a size is a float."""
     match value:
         case shape.Const(number):
             return isinstance(number, int)

@@ -113,7 +113,7 @@ def possible_dtypes(operator: Operator, name: str) -> frozenset[str] | None:
 
 
 def has_gradient(operator: Operator, name: str) -> bool:
-    """Tell whether a tensor can have a dtype with gradients."""
+    """Return whether a tensor can have a dtype with gradients."""
     dtypes = possible_dtypes(operator, name)
     return dtypes is None or bool(dtypes & FLOATING)
 

@@ -42,7 +42,7 @@ def unspecified_outputs(outputs: Iterable[Output], values: Mapping[str, Any]) ->
 
 
 def holds(check: Condition, values: Mapping[str, Any]) -> bool:
-    """Tell whether a condition holds; one on an argument that is not given does not."""
+    """Return whether a condition holds; one on an argument that is not given does not."""
     if isinstance(check, Flag):
         value = values[check.argument]
         return bool(value if check.index is None else value[check.index]) == check.wanted

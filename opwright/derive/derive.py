@@ -94,7 +94,7 @@ def own_facts(operator: Operator, *, where: str, existing: bool) -> OperatorFact
 
 
 def is_drawn_in_graphs(operator: Operator) -> bool:
-    """Tell whether a derived node would have a seed and an offset as attributes.
+    """Return whether a derived node would have a seed and an offset as attributes.
 
     A compiled graph would draw the same numbers in each run, so nothing is derived for graphs.
     """

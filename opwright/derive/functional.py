@@ -79,7 +79,7 @@ def functional_twin(facts: OperatorFacts) -> OperatorFacts:
 
 
 def has_graph_form(facts: OperatorFacts) -> bool:
-    """Tell whether compiled graphs hold another form of the operator.
+    """Return whether compiled graphs hold another form of the operator.
 
     One that is made of others is in no graph: they are.
     """
@@ -92,7 +92,7 @@ def has_graph_form(facts: OperatorFacts) -> bool:
 
 
 def only_observes(facts: OperatorFacts) -> bool:
-    """Tell whether an operator neither writes nor returns: compilers would drop its calls."""
+    """Return whether an operator neither writes nor returns: compilers would drop its calls."""
     return not facts.schema.results and not facts.schema.mutated
 
 

@@ -53,7 +53,7 @@ __all__ = ["is_native", "native_plan"]
 
 
 def is_native(facts: OperatorFacts) -> bool:
-    """Tell whether the native dispatcher alone can run the operator.
+    """Return whether the native dispatcher alone can run the operator.
 
     It cannot where a rule is a Python function that is no data, or C++.
     """

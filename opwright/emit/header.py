@@ -52,7 +52,7 @@ def on_one_line(name: str) -> str:
 
 
 def is_edited(text: str) -> bool:
-    """Tell whether an emitted file was changed by hand; a file without header counts as changed."""
+    """Return whether an emitted file was changed by hand; one without header counts as changed."""
     first, _, body = text.partition("\n")
     match = PATTERN.match(first)
     return match is None or match["digest"] != digest_of(body)

@@ -50,7 +50,7 @@ def check_attribute_types(node: Node, attributes: Mapping[str, object]) -> None:
 
 
 def is_attribute(value: object, kind: str) -> bool:
-    """Tell whether a value can stand for an attribute type; numbers can for each other.
+    """Return whether a value can stand for an attribute type; numbers can for each other.
 
     >>> is_attribute(1, "Bool"), is_attribute("1", "Int"), is_attribute([], "ListInt")
     (True, False, True)

@@ -127,7 +127,7 @@ def registrations() -> tuple[Registration, ...]:
 
 
 def is_declared(registration: Registration) -> bool:
-    """Tell whether the kernel came with a prototype."""
+    """Return whether the kernel came with a prototype."""
     return bool(operators_of(registration)) or registration.interface.prototype is not None
 
 
@@ -238,7 +238,7 @@ def of_signature(registration: Registration) -> Served:
 
 
 def follows_from(prototype: Prototype, interface: Interface) -> bool:
-    """Tell whether a prototype's function has the parameters of another one, up to their names."""
+    """Return whether a prototype has the parameters of another function, up to their names."""
     try:
         parameters = derive(prototype).parameters
     except PrototypeError:

@@ -110,7 +110,7 @@ def value_of(attribute: Attribute, given: Mapping[str, object], node: Node) -> o
 
 
 def has_type(value: object, kind: str) -> bool:
-    """Tell whether a value is one of an attribute type."""
+    """Return whether a value is one of an attribute type."""
     if kind == "ListListInt":
         return isinstance(value, list) and all(has_type(each, "ListInt") for each in value)
     if kind.startswith("List"):

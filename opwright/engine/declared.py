@@ -83,7 +83,7 @@ def parse_prototype(text: str) -> Prototype:
 
 
 def has_class(op_type: str) -> bool:
-    """Tell whether a loaded library has a class that runs the type."""
+    """Return whether a loaded library has a class that runs the type."""
     library = runner()
     if library is None:
         return False

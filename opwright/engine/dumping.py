@@ -61,11 +61,11 @@ class DumpPlan:
     layers: frozenset[str] = frozenset()
 
     def has_step(self, step: int) -> bool:
-        """Tell whether this run is dumped."""
+        """Return whether this run is dumped."""
         return not self.steps or any(step in each for each in self.steps)
 
     def has_node(self, node: Node) -> bool:
-        """Tell whether this node is dumped."""
+        """Return whether this node is dumped."""
         return not self.layers or node.name in self.layers or node.type in self.layers
 
 

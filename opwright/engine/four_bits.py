@@ -30,7 +30,7 @@ HALF = 4
 
 
 def is_four_bits(dtype: torch.dtype) -> bool:
-    """Tell whether a dtype stands for one of 4 bits."""
+    """Return whether a dtype stands for one of 4 bits."""
     return dtype in FOUR_BITS.values()
 
 

@@ -216,7 +216,7 @@ def size(text: str, known: Mapping[str, int]) -> int:
 
 
 def are_known(sizes: Sequence[str], known: Mapping[str, int]) -> bool:
-    """Tell whether all names in expressions are known.
+    """Return whether all names in expressions are known.
 
     >>> are_known(["s0 + 1", "4"], {"s0": 6}), are_known(["s1"], {"s0": 6})
     (True, False)

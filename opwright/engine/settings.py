@@ -41,7 +41,7 @@ class Gears:
         return max(self.shapes, key=lambda gear: sum(math.prod(shape) for shape in gear.values()))
 
     def has(self, inputs: Sequence[Shape]) -> bool:
-        """Tell whether inputs of these shapes are one of the gears."""
+        """Return whether inputs of these shapes are one of the gears."""
         return any(all(inputs[i] == gear[i] for i in gear) for gear in self.shapes)
 
     def __str__(self) -> str:

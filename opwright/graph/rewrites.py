@@ -153,6 +153,6 @@ def shape_of(node: Node) -> tuple[int, ...] | None:
 
 
 def is_input(node: Node) -> bool:
-    """Tell whether a node computes in place on an input of the graph."""
+    """Return whether a node computes in place on an input of the graph."""
     written = written_argument(node)
     return written is not None and written.op in ("placeholder", "get_attr")

@@ -58,7 +58,7 @@ def op_defs(library: Any) -> tuple[str, ...]:
 
 
 def takes(method: Callable[..., object], parameter: str) -> bool:
-    """Tell whether a function has a parameter."""
+    """Return whether a function has a parameter."""
     return parameter in inspect.signature(method).parameters
 
 

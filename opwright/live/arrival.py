@@ -18,7 +18,7 @@ NAME = "torch_npu"
 
 
 def is_imported(name: str = NAME) -> bool:
-    """Tell whether a module, torch_npu by default, is imported to its end."""
+    """Return whether a module, torch_npu by default, is imported to its end."""
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return module is not None and not getattr(spec, "_initializing", False)

@@ -45,7 +45,7 @@ def autocast_kernel(live: LiveOperator, rule: Autocast, key: str) -> Callable[..
 
 
 def is_eligible(tensor: torch.Tensor) -> bool:
-    """Tell whether autocast may convert a tensor: as in torch, not float64."""
+    """Return whether autocast may convert a tensor: as in torch, not float64."""
     return tensor.is_floating_point() and tensor.dtype is not torch.float64
 
 

@@ -82,7 +82,7 @@ def split(values: Values, level: int) -> tuple[Values, Axes]:
 
 
 def no_axis(axes: Any) -> bool:  # noqa: ANN401 - an entry of Axes
-    """Tell whether an argument has no batch."""
+    """Return whether an argument has no batch."""
     return axes is None or (isinstance(axes, list) and all(axis is None for axis in axes))
 
 
@@ -115,7 +115,7 @@ def give_back(
 
 
 def in_results(live: LiveOperator, name: str) -> bool:
-    """Tell whether an output is returned and is not an argument of the caller."""
+    """Return whether an output is returned and is not an argument of the caller."""
     output = live.facts.output(name)
     assert output is not None
     argument = live.facts.schema.argument(output.argument or "")
@@ -177,13 +177,13 @@ def patterns(live: LiveOperator) -> dict[str, str]:
 
 
 def takes_batch(live: LiveOperator, name: str) -> bool:
-    """Tell whether an argument can have one more axis in front."""
+    """Return whether an argument can have one more axis in front."""
     pattern = patterns(live).get(name)
     return pattern is None or pattern.strip().startswith("*")
 
 
 def fits_first(live: LiveOperator, values: Values, axes: Axes) -> bool:
-    """Tell whether one more axis in front means the same for all tensors.
+    """Return whether one more axis in front means the same for all tensors.
 
     A batch is of tensors that can have one more axis. Tensors without a pattern have one rank: the
     new axis would otherwise meet another one where they are broadcast.

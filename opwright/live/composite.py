@@ -142,7 +142,7 @@ def evaluate(code: CodeType, used: frozenset[str], scope: dict[str, Any]) -> obj
 
 
 def absent(gradient: object) -> bool:
-    """Tell whether a gradient, or each of a list, is undefined."""
+    """Return whether a gradient, or each of a list, is undefined."""
     return next(tensors_in(gradient), None) is None
 
 
@@ -155,7 +155,7 @@ def gradients_in(formula: str, facts: OperatorFacts) -> frozenset[str]:
 
 
 def mixes_gradients(facts: OperatorFacts) -> bool:
-    """Tell whether a formula uses several gradients, so that it needs all or none of them."""
+    """Return whether a formula uses several gradients, so that it needs all or none of them."""
     python = facts.python
     if python is None or python.kind != "formula":
         return False
@@ -211,7 +211,7 @@ def complete_reference(facts: OperatorFacts, *, where: str) -> Callable[..., obj
 
 
 def is_opaque(live: LiveOperator) -> bool:
-    """Tell whether an operator must not be taken apart: it differentiates what writes.
+    """Return whether an operator must not be taken apart: it differentiates what writes.
 
     Autograd needs what was there before a write. A hook keeps it where the reference really runs,
     but not where torch.compile follows it; so that sees one operator.

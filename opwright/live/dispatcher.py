@@ -78,7 +78,7 @@ def names_in(namespace: str) -> list[str]:
 
 
 def is_defined(name: str) -> bool:
-    """Tell whether an operator has a schema; kernels alone may be registered as well."""
+    """Return whether an operator has a schema; kernels alone may be registered as well."""
     base, _, variant = name.partition(".")
     try:
         dispatch_find_schema_or_throw(base, variant)
@@ -88,12 +88,12 @@ def is_defined(name: str) -> bool:
 
 
 def has_kernel(operator: Any, key: str) -> bool:  # noqa: ANN401 - torch.ops has no types
-    """Tell whether an operator has a kernel of a dispatch key."""
+    """Return whether an operator has a kernel of a dispatch key."""
     return dispatch_has_kernel_for_dispatch_key(operator.name(), key)
 
 
 def has_fake(namespace: str, name: str) -> bool:
-    """Tell whether an operator has a kernel for fake tensors that torch.library registered."""
+    """Return whether an operator has a kernel for fake tensors that torch.library registered."""
     entry = library.fake_entries.get(f"{namespace}::{name}")
     return entry is not None and entry.fake_impl.kernel is not None
 
@@ -136,7 +136,7 @@ def call_at(operator: Any, key: str, *args: object, **kwargs: object) -> Any:  #
 
 
 def is_functional(value: torch.Tensor) -> bool:
-    """Tell whether functionalization wrapped a tensor."""
+    """Return whether functionalization wrapped a tensor."""
     return functionalization.is_functional_tensor(value)
 
 
@@ -162,7 +162,7 @@ def replace_functional(wrapped: torch.Tensor, value: torch.Tensor) -> None:
 
 
 def is_transformed() -> bool:
-    """Tell whether a transformation of torch.func runs."""
+    """Return whether a transformation of torch.func runs."""
     return functorch.peek_interpreter_stack() is not None
 
 
@@ -231,7 +231,7 @@ class SideEffect:
 
 
 def namespace_exists(namespace: str) -> bool:
-    """Tell whether torch.ops has an entry for a namespace, without making one."""
+    """Return whether torch.ops has an entry for a namespace, without making one."""
     return namespace in vars(torch.ops)
 
 
@@ -261,7 +261,7 @@ def forget_builtins(operators: Iterable[str]) -> None:
 
 
 def has_overloads(packet: str) -> bool:
-    """Tell whether operators of a name exist."""
+    """Return whether operators of a name exist."""
     return bool(jit.jit_get_schemas_for_operator(packet))
 
 

@@ -77,7 +77,7 @@ def complete_operator(live: LiveOperator, registrations: Registrations) -> Opera
 
 
 def is_functionalized(operator: Any) -> bool:  # noqa: ANN401 - torch.ops has no types
-    """Tell whether graphs are right without us: by a kernel, or by what torch does itself.
+    """Return whether graphs are right without us: by a kernel, or by what torch does itself.
 
     torch does it for operators with its tag, if it is a torch that has the tag.
     """

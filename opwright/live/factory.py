@@ -16,7 +16,7 @@ __all__ = ["factory_kernel", "needs_factory"]
 
 
 def needs_factory(live: LiveOperator) -> bool:
-    """Tell whether a call may have no tensor by which the dispatcher could choose."""
+    """Return whether a call may have no tensor by which the dispatcher could choose."""
     return not any(
         argument.type.is_tensor and not argument.type.optional
         for argument in live.facts.schema.arguments

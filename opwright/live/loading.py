@@ -189,12 +189,12 @@ def load(declaration: Declaration) -> Loaded:
 
 
 def is_loaded(namespace: str) -> bool:
-    """Tell whether a set of this namespace is loaded."""
+    """Return whether a set of this namespace is loaded."""
     return namespace in loaded_sets
 
 
 def replaces_references(declaration: Declaration) -> bool:
-    """Tell whether operators that are loaded change; tasks of the NPU may be about to run them."""
+    """Return whether loaded operators change; tasks of the NPU may be about to run them."""
     known = loaded_sets.get(declaration.namespace)
     return known is not None and any(
         operator not in declaration.operators for operator in known.declaration.operators

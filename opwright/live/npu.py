@@ -58,7 +58,7 @@ def register_npu(
 
 
 def returns_tensors(facts: OperatorFacts) -> bool:
-    """Tell whether no result is a list or may be None: the native kernel returns neither."""
+    """Return whether no result is a list or may be None: the native kernel returns neither."""
     return not any(
         output.type.is_list or output.type.optional
         for output in facts.outputs

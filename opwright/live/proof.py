@@ -197,7 +197,7 @@ def memory(tensor: torch.Tensor) -> int:
 
 
 def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Tell whether two tensors have the same bits, NaN included."""
+    """Return whether two tensors have the same bits, NaN included."""
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
     # A clone has stride 1 also where an axis of one element had another one, which bytes need.

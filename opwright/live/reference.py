@@ -146,7 +146,7 @@ def described(returned: object) -> str:
 
 
 def same_objects(one: Any, other: Any) -> bool:  # noqa: ANN401 - tensors or lists
-    """Tell whether two values are the same tensors."""
+    """Return whether two values are the same tensors."""
     return len(list(tensors_in(one))) == len(list(tensors_in(other))) and all(
         a is b for a, b in zip(tensors_in(one), tensors_in(other), strict=True)
     )

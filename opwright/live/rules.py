@@ -73,7 +73,7 @@ class Symbols:
 
 
 def is_one(size: Any) -> bool:  # noqa: ANN401 - an int or a SymInt
-    """Tell whether a size is known to be 1."""
+    """Return whether a size is known to be 1."""
     if isinstance(size, int):
         return size == 1
     from torch.fx.experimental.symbolic_shapes import guard_or_false  # noqa: PLC0415 - it takes half a second
@@ -211,7 +211,7 @@ def c_name(dtype: torch.dtype) -> str:
 
 
 def is_known(rule: DtypeRule, values: Values) -> bool:
-    """Tell whether something is given that a dtype rule can be computed from."""
+    """Return whether something is given that a dtype rule can be computed from."""
     match rule:
         case SameDtype(tensor):
             return any(True for _ in tensors_in(values[tensor]))

@@ -43,12 +43,12 @@ running = threading.local()
 
 
 def is_in_task() -> bool:
-    """Tell whether this thread runs a reference as a task of the NPU."""
+    """Return whether this thread runs a reference as a task of the NPU."""
     return getattr(running, "depth", 0) > 0
 
 
 def is_twin() -> bool:
-    """Tell whether this process's CANN is the twin."""
+    """Return whether this process's CANN is the twin."""
     try:
         # Found where torch_npu finds it, which loads it later, with its first operator.
         library = ctypes.CDLL("libnnopbase.so", mode=os.RTLD_LAZY)
@@ -120,7 +120,7 @@ class Reference:
 
 
 def is_reference_of(function: Callable[..., object], facts: SetFacts) -> bool:
-    """Tell whether a function is a reference of the set as it was loaded before."""
+    """Return whether a function is a reference of the set as it was loaded before."""
     return getattr(function, "opwright_namespace", None) == facts.declaration.namespace
 
 
@@ -147,7 +147,7 @@ def reference_of(operators: Sequence[OperatorFacts], facts: SetFacts) -> Callabl
 
 
 def passes(facts: OperatorFacts, given: Sequence[object]) -> bool:
-    """Tell whether an operator passes these constants."""
+    """Return whether an operator passes these constants."""
     parameters = call_of(facts).parameters
     return len(parameters) == len(given) and all(
         parameter.source.value == value

@@ -355,7 +355,7 @@ def checked(declaration: Declaration) -> tuple[str, ...]:
 
 
 def is_word_of_cpp(error: OpwrightError) -> bool:
-    """Tell whether an error is that a formula has true or false, which are no names in C++."""
+    """Return whether an error is that a formula has true or false, which are no names in C++."""
     is_formula = "backward " in error.where
     return is_formula and error.id == UnknownNameError.id and error.got in {"'true'", "'false'"}
 

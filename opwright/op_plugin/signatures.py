@@ -83,7 +83,7 @@ def result(entry: Entry) -> str:
 
 
 def is_argument(result: Result) -> bool:
-    """Tell whether a result is an argument that was written."""
+    """Return whether a result is an argument that was written."""
     return (
         result.alias is not None
         and result.alias.is_write

@@ -36,7 +36,7 @@ HERE = "__FILE__, __LINE__"
 
 
 def has_meta(entry: Entry) -> bool:
-    """Tell whether the YAML says enough for a Meta kernel: rules of sizes that are no C++."""
+    """Return whether the YAML says enough for a Meta kernel: rules of sizes that are no C++."""
     return entry.gen is not None and not any(
         output.is_new
         and (isinstance(output.shape, Cpp | ShapeFunction) or isinstance(output.dtype, Cpp))

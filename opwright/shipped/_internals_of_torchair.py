@@ -67,6 +67,6 @@ regenerate_view: dict[Any, Any] = {
 
 # They note at a view whether it is the whole base.
 def layout_equal(view: Any) -> bool:
-    """Tell whether a view that was made is its base."""
+    """Return whether a view that was made is its base."""
     noted: bool = getattr(view, "_layout_equal", False)
     return noted

@@ -59,7 +59,7 @@ NO_TANGENTS = (
 
 
 def has_tangent(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor has a forward gradient, which the results would lose."""
+    """Return whether a tensor has a forward gradient, which the results would lose."""
     unpack: Any = forward_ad.unpack_dual
     return unpack(tensor).tangent is not None
 

@@ -126,7 +126,7 @@ def functionalization_rule(
 
 
 def is_functional(value: object) -> bool:
-    """Tell whether functionalization follows all tensors of an argument."""
+    """Return whether functionalization follows all tensors of an argument."""
     items = value if isinstance(value, list | tuple) else [value]
     return all(isinstance(t, FunctionalTensor) for t in items if isinstance(t, torch.Tensor))
 

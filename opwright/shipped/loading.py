@@ -67,12 +67,12 @@ def installed(package: str) -> str | None:
 
 
 def is_minor(version: str, wanted: str) -> bool:
-    """Tell whether a version has the wanted major and minor number."""
+    """Return whether a version has the wanted major and minor number."""
     return version.split(".")[:2] == wanted.split(".")
 
 
 def at_least(version: str, wanted: str) -> bool:
-    """Tell whether a version is not before the wanted one."""
+    """Return whether a version is not before the wanted one."""
     return numbers(version) >= numbers(wanted)
 
 

@@ -371,7 +371,7 @@ def with_batch(value: Any, axis: Any, level: int) -> Any:
 
 
 def has_axis(axis: Any) -> bool:
-    """Tell whether a value has a batch."""
+    """Return whether a value has a batch."""
     return any(map(has_axis, axis)) if isinstance(axis, list) else axis is not None
 
 

@@ -128,7 +128,7 @@ def saving_copies() -> Iterator[None]:
 
 
 def is_followed(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor stands for others: in a transformation, or in a trace."""
+    """Return whether a tensor stands for others: in a transformation, or in a trace."""
     stands_in = (is_functorch_wrapped_tensor, is_traceable_wrapper_subclass)
     return isinstance(tensor, FakeTensor) or any(each(tensor) for each in stands_in)
 
@@ -173,7 +173,7 @@ def stand_in(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def differentiable(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor can have a gradient."""
+    """Return whether a tensor can have a gradient."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 

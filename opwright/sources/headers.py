@@ -148,7 +148,7 @@ def with_includes(path: Path, read: dict[Path, None]) -> Iterator[Path]:
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether a path that a header names is a file here; it may be no path at all."""
+    """Return whether a path that a header names is a file here; it may be no path at all."""
     try:
         return path.is_file()
     except OSError:  # a name that is too long
@@ -255,7 +255,7 @@ def checked(attribute: Attribute, call: Call, op_type: str, *, where: str) -> At
 
 
 def fits(value: object, kind: str) -> bool:
-    """Tell whether a value is one of an attribute type."""
+    """Return whether a value is one of an attribute type."""
     if kind == "ListListInt":
         return isinstance(value, tuple) and all(fits(each, "ListInt") for each in value)
     if kind.startswith("List"):

@@ -209,7 +209,7 @@ def columns(text: str) -> int:
 
 
 def is_wide(character: str) -> bool:
-    """Tell whether a character takes two columns."""
+    """Return whether a character takes two columns."""
     return unicodedata.east_asian_width(character) in "WF"
 
 

@@ -115,7 +115,7 @@ def library() -> ctypes.CDLL:
 
 
 def is_guarded() -> bool:
-    """Tell whether memory is guarded."""
+    """Return whether memory is guarded."""
     try:
         return hasattr(library(), "opwright_guard_mode") and library().opwright_guard_mode() != 0
     except OSError:

@@ -272,7 +272,7 @@ def names_in(node: ast.expr, where: str, subject: Subject) -> Iterator[OpwrightE
 
 
 def is_module(name: str, subject: Subject) -> bool:
-    """Tell whether a name before a dot is torch, or an operator of the set with an overload."""
+    """Return whether a name before a dot is torch, or an operator of the set with an overload."""
     return name == "torch" or any(o.schema.name == name for o in subject.declared.values())
 
 

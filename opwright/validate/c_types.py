@@ -183,7 +183,7 @@ def null_by_value(
 
 
 def decided_by_output(name: str, subject: Subject) -> bool:
-    """Tell whether the derived call passes the dtype of an output in place of an argument."""
+    """Return whether the derived call passes the dtype of an output in place of an argument."""
     call = subject.operator.call
     is_written = call is not None and call is not False and call.actuals is not None
     rules = (subject.operator.dtypes.get(output.name) for output in subject.new_outputs())

@@ -164,7 +164,7 @@ def check_generators(call: Call, subject: Subject) -> Iterator[OpwrightError]:
 
 
 def miscounted(call: Call) -> bool:
-    """Tell whether a function of CANN has another number of parameters."""
+    """Return whether a function of CANN has another number of parameters."""
     known = known_parameters(call.function)
     return known is not None and len(known) != len(call.actuals or ())
 
@@ -283,7 +283,7 @@ def in_order(subject: Subject) -> tuple[Actual, ...]:
 
 
 def misplaced(ordered: Sequence[Actual], known: Sequence[KnownParameter]) -> bool:
-    """Tell whether values have the names of parameters at other places."""
+    """Return whether values have the names of parameters at other places."""
     places = {plain(parameter.name): index for index, parameter in enumerate(known)}
     passed_names = [plain(source_name(actual)) for actual in ordered]
     return any(

@@ -95,7 +95,7 @@ def check_element(text: str, base: Base, where: str) -> Iterator[OpwrightError]:
 
 
 def fits(text: str, base: Base) -> bool:
-    """Tell whether a text is a literal of a type."""
+    """Return whether a text is a literal of a type."""
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):

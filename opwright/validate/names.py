@@ -130,7 +130,7 @@ def names_of(subject: Subject) -> dict[str, str]:
 
 
 def is_one_call(formulas: tuple[Formula, ...], subject: Subject) -> bool:
-    """Tell whether the backward is one call of an operator, which then is the backward."""
+    """Return whether the backward is one call of an operator, which then is the backward."""
     try:
         nodes = [ast.parse(each.expression.strip(), mode="eval").body for each in formulas]
     except SyntaxError:

@@ -79,7 +79,7 @@ def prototype(subject: Subject) -> Iterator[OpwrightError]:
 
 
 def not_of(port: Port, subject: Subject) -> bool:
-    """Tell whether no argument has the name of a port."""
+    """Return whether no argument has the name of a port."""
     return subject.schema.argument(port.name) is None
 
 
@@ -89,7 +89,7 @@ def place(given: Prototype, subject: Subject, field: str = "") -> str:
 
 
 def in_other_order(names: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Tell whether the same names come in different orders, as far as they are the same."""
+    """Return whether the same names come in different orders, as far as they are the same."""
     common = [name for name in names if name in wanted]
     return common != [name for name in wanted if name in common]
 

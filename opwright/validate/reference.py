@@ -95,7 +95,7 @@ def defaults(subject: Subject) -> Iterator[OpwrightError]:
 
 
 def same(value: object, argument: Argument) -> bool:
-    """Tell whether a default of Python is that of the schema."""
+    """Return whether a default of Python is that of the schema."""
     wanted = default_value(argument)
     if isinstance(wanted, str) and argument.type.base in WORDS:
         text = str(value).removeprefix("torch.")

@@ -121,7 +121,7 @@ def shown(value: Value) -> str:
 
 
 def fits(value: Value, value_type: ValueType) -> bool:
-    """Tell whether a value is of a type."""
+    """Return whether a value is of a type."""
     if value is None:
         return value_type.optional
     if not value_type.is_list:
@@ -135,7 +135,7 @@ def fits(value: Value, value_type: ValueType) -> bool:
 
 
 def is_a(value: Value, base: Base) -> bool:
-    """Tell whether a value is of a type that is no list."""
+    """Return whether a value is of a type that is no list."""
     if base is Base.SCALAR_TYPE:
         return value in DTYPES
     if isinstance(value, bool) and bool not in PYTHON.get(base, ()):

@@ -143,5 +143,5 @@ def rows_for(name: str, operator: str) -> list[str]:
 
 
 def is_chosen(operator: str, name: str) -> bool:
-    """Tell whether a row is run on a sound operator of another row: always the same ones."""
+    """Return whether a row is run on a sound operator of another row: always the same ones."""
     return zlib.crc32(f"{operator} {name}".encode()) % SHARES.get(name, SHARE) == 0

@@ -173,7 +173,7 @@ def test_a_target_that_ends_the_process_is_told(tmp_path: Path) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Tell whether a process is there, and no zombie."""
+    """Return whether a process is there, and no zombie."""
     try:
         return (Path("/proc") / str(process) / "stat").read_text().split(")")[1].split()[0] != "Z"
     except OSError:

@@ -66,7 +66,7 @@ def main(
 
 
 def wanted(case: Case, patterns: list[str]) -> bool:
-    """Tell whether a case is asked for."""
+    """Return whether a case is asked for."""
     return not patterns or any(match(pattern, case) for pattern in patterns)
 
 

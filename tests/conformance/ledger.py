@@ -38,12 +38,12 @@ class Expected:
     cases: tuple[str, ...]
 
     def matches(self, case: Case) -> bool:
-        """Tell whether one of the patterns is about this case."""
+        """Return whether one of the patterns is about this case."""
         return any(match(pattern, case) for pattern in self.cases)
 
 
 def match(pattern: str, case: Case) -> bool:
-    """Tell whether a pattern is about a case."""
+    """Return whether a pattern is about a case."""
     parts = pattern.split("/")
     if len(parts) != 3:
         message = (

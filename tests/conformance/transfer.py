@@ -43,7 +43,7 @@ def move_tensor(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def fills_its_memory(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor is all of its memory, in order."""
+    """Return whether a tensor is all of its memory, in order."""
     size = tensor.numel() * tensor.element_size()
     return tensor.is_contiguous() and tensor.untyped_storage().nbytes() == size
 

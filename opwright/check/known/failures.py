@@ -84,5 +84,5 @@ def new_failures(run: Run) -> list[Failure]:
 
 
 def is_passed(run: Run) -> bool:
-    """Tell whether a run passed: no new failures, and no entry of the ledger for what passes."""
+    """Return whether a run passed: no new failures, and no entry of the ledger for what passes."""
     return not new_failures(run) and not run.unexpected

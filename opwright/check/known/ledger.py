@@ -90,11 +90,11 @@ class Entry:
     place: Place
 
     def has(self, failure: Failure) -> bool:
-        """Tell whether this is about a failure."""
+        """Return whether this is about a failure."""
         return self.has_cell(failure.outcome) and self.kind in (None, failure.kind)
 
     def has_cell(self, outcome: Outcome) -> bool:
-        """Tell whether this is about a cell."""
+        """Return whether this is about a cell."""
         return (
             outcome.row == self.row
             and self.column in (None, outcome.column)
@@ -102,7 +102,7 @@ class Entry:
         )
 
     def is_here(self, versions: Mapping[str, str]) -> bool:
-        """Tell whether this is about these versions."""
+        """Return whether this is about these versions."""
         if self.version is None:
             return True
         version = versions.get(package_of(self.version))
@@ -206,7 +206,7 @@ def lines_of(text: str, count: int) -> list[int]:
 
 
 def is_toml(text: str) -> bool:
-    """Tell whether a text is TOML."""
+    """Return whether a text is TOML."""
     try:
         tomli.loads(text)
     except tomli.TOMLDecodeError:
@@ -240,7 +240,7 @@ def faults(values: Mapping[str, object], place: Place, *, lenient: bool) -> Iter
 
 
 def is_requirement(text: str) -> bool:
-    """Tell whether a text gives versions of one of PACKAGES."""
+    """Return whether a text gives versions of one of PACKAGES."""
     try:
         return package_of(Requirement(text)) in PACKAGES
     except InvalidRequirement:

@@ -69,7 +69,7 @@ def wider_result(subject: Subject, name: str, values: Values) -> torch.Tensor | 
 
 
 def is_random(bench: Bench, sample: Sample) -> bool:
-    """Tell whether the reference gives something else each time."""
+    """Return whether the reference gives something else each time."""
     one, other = flat(bench.expected(sample)), flat(bench.expected(sample))
     return any(deviation(other[name], value, {}).is_wrong for name, value in one.items())
 

@@ -158,7 +158,7 @@ def writable_results(bench: Bench, sample: Sample) -> tuple[int, ...]:
 
 
 def has_own_elements(tensor: torch.Tensor) -> bool:
-    """Tell whether no two elements of a tensor have the same memory."""
+    """Return whether no two elements of a tensor have the same memory."""
     return all(
         stride != 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1
     )

@@ -144,7 +144,7 @@ def fake_results(bench: Bench, sample: Sample) -> list[torch.Tensor]:
 
 
 def data_dependent(bench: Bench, sample: Sample) -> bool:
-    """Tell whether a result's size depends on data, as Meta says."""
+    """Return whether a result's size depends on data, as Meta says."""
     return any(
         isinstance(size, torch.SymInt)
         for tensor in fake_results(bench, sample)

@@ -45,7 +45,7 @@ Gradients = dict[str, "torch.Tensor | None"]
 
 
 def is_differentiable(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor can have a gradient."""
+    """Return whether a tensor can have a gradient."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 

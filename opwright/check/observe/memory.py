@@ -38,7 +38,7 @@ def identity(tensor: torch.Tensor) -> int:
 
 
 def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Tell whether two tensors have one storage, or storages over the same bytes."""
+    """Return whether two tensors have one storage, or storages over the same bytes."""
     if identity(one) == identity(other):
         return True
     if one.device != other.device:

@@ -70,7 +70,7 @@ def on_meta(value: Any) -> Any:  # noqa: ANN401 - any argument
 
 
 def reads_data(error: BaseException) -> bool:
-    """Tell whether an error says that Meta read a tensor."""
+    """Return whether an error says that Meta read a tensor."""
     text = str(error)
     return any(
         each in text

@@ -159,19 +159,19 @@ def layout_differences(name: str, one: torch.Tensor, other: torch.Tensor) -> Ite
 
 
 def same_sizes(one: torch.Size, other: torch.Size) -> bool:
-    """Tell whether two shapes agree; a size that depends on data agrees with every number."""
+    """Return whether two shapes agree; a size that depends on data agrees with every number."""
     return len(one) == len(other) and all(
         is_symbol(right) or left == right for left, right in zip(one, other, strict=True)
     )
 
 
 def is_concrete(shape: torch.Size) -> bool:
-    """Tell whether all sizes are numbers."""
+    """Return whether all sizes are numbers."""
     return not any(is_symbol(size) for size in shape)
 
 
 def is_symbol(size: object) -> bool:
-    """Tell whether a size is a symbol."""
+    """Return whether a size is a symbol."""
     return isinstance(size, torch.SymInt)
 
 

@@ -18,7 +18,7 @@ LONGEST = 20  # errors that led to one
 
 
 def is_missing_meta(error: BaseException) -> bool:
-    """Tell whether an error, or one that led to it, says that an operator has no Meta."""
+    """Return whether an error, or one that led to it, says that an operator has no Meta."""
     current: BaseException | None = error
     for _ in range(LONGEST):
         if current is None:
@@ -30,7 +30,7 @@ def is_missing_meta(error: BaseException) -> bool:
 
 
 def says_no_meta(error: BaseException) -> bool:
-    """Tell whether one error says it."""
+    """Return whether one error says it."""
     if isinstance(error, UnsupportedOperatorException):
         return True
     text = str(error)

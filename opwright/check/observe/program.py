@@ -162,7 +162,7 @@ def program_of(
 
 
 def has_pair(subject: Subject, values: Values) -> bool:
-    """Tell whether two arguments of a call may be one tensor."""
+    """Return whether two arguments of a call may be one tensor."""
     return any(True for _ in Writer(subject, values, ()).pairs())
 
 
@@ -276,7 +276,7 @@ class Writer:
         return f"{left} = {self.call(names)}", new
 
     def is_one_of_several(self) -> bool:
-        """Tell whether a call gives a tuple of one: of several results one has values."""
+        """Return whether a call gives a tuple of one: of several results one has values."""
         return len(self.kept) == 1 < len(self.names)
 
     def views(self) -> list[str]:
@@ -364,7 +364,7 @@ class Writer:
 
 
 def is_parameter(argument: Argument, value: Any) -> bool:  # noqa: ANN401 - any argument
-    """Tell whether a value is given to the function: a tensor, or a size that may be a symbol."""
+    """Return whether a value is given to the function: a tensor, or a size that may be a symbol."""
     if isinstance(value, torch.Tensor):
         return True
     is_size = argument.type.base is Base.SYMINT and isinstance(value, int)

@@ -47,7 +47,7 @@ class Registered:
         return self.is_composite or "CompositeExplicitAutograd" in self.kernels
 
     def has(self, *keys: str) -> bool:
-        """Tell whether there is a kernel of one of the keys."""
+        """Return whether there is a kernel of one of the keys."""
         return any(key in self.kernels for key in keys)
 
 

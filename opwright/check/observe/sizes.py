@@ -54,7 +54,7 @@ def other_sizes(
 
 
 def is_allowed(bench: Bench, sample: Sample) -> bool:
-    """Tell whether the declared rules allow a sample, and it is not too large."""
+    """Return whether the declared rules allow a sample, and it is not too large."""
     try:
         values = bench.arguments(sample, "cpu")
         if bench.subject.rules is not None:
@@ -65,7 +65,7 @@ def is_allowed(bench: Bench, sample: Sample) -> bool:
 
 
 def are_alike(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Tell whether all sizes differ, and equal ones stay equal and others do not become so."""
+    """Return whether all sizes differ, and equal ones stay equal and others do not become so."""
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a not in SPECIAL]
     renamed = dict(pairs)
     return all(renamed[a] == b and a != b for a, b in pairs) and len(set(renamed.values())) == len(
@@ -96,7 +96,7 @@ LARGEST = 1 << 22  # elements of a tensor
 
 
 def may_be_resized(subject: Subject) -> bool:
-    """Tell whether sizes that were guessed are refused before a kernel sees them, if wrong."""
+    """Return whether sizes that were guessed are refused before a kernel sees them, if wrong."""
     return subject.facts is not None and (not subject.is_foreign or bool(subject.facts.checks))
 
 
@@ -155,5 +155,5 @@ def form_sizes(bench: Bench, sample: Sample) -> tuple[int, ...]:
 
 
 def has_no_special_size(values: Values) -> bool:
-    """Tell whether no tensor has an axis of size 0 or 1."""
+    """Return whether no tensor has an axis of size 0 or 1."""
     return not any(size in SPECIAL for t in flat(values).values() for size in t.shape)

@@ -167,7 +167,7 @@ class Symbolic:
         return {symbol: found[place] for symbol, place in self.origins.items()}
 
     def holds(self, at: Mapping[sympy.Symbol, int]) -> bool:
-        """Tell whether all guards hold for other values: what Meta said is true for them, too."""
+        """Return whether all guards hold for other values: what Meta said is true for them, too."""
         return all(guard.expr.subs(at) != sympy.false for guard in self.shapes.guards)
 
     def evaluated(self, size: Any, at: Mapping[sympy.Symbol, int]) -> int | None:  # noqa: ANN401 - an int or a SymInt

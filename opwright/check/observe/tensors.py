@@ -30,7 +30,7 @@ __all__ = [
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Tell whether two tensors have equal shapes, dtypes and bits."""
+    """Return whether two tensors have equal shapes, dtypes and bits."""
     return same_bytes(one.detach().cpu(), other.detach().cpu())
 
 

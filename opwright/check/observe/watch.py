@@ -88,7 +88,7 @@ class Seen:
 
 
 def is_tensors(method: Any) -> bool:  # noqa: ANN401 - a builtin function or method
-    """Tell whether a method is one of a tensor."""
+    """Return whether a method is one of a tensor."""
     return isinstance(getattr(method, "__self__", None), torch.Tensor)
 
 
@@ -147,7 +147,7 @@ def place_in_text(text: str) -> str | None:
 
 @cache
 def is_authors(file: str) -> bool:
-    """Tell whether a file is an author's: not torch's, not opwright's, not Python's own."""
+    """Return whether a file is an author's: not torch's, not opwright's, not Python's own."""
     if file.startswith("<"):
         return False
     for folder in PACKAGES:

@@ -257,7 +257,7 @@ class Clean:
 
 
 def same(read: Callable[[], Any], value: object) -> bool:
-    """Tell whether a state is as it was."""
+    """Return whether a state is as it was."""
     try:
         return bool(read() == value)
     except FileNotFoundError:  # the working directory was removed

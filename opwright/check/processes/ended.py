@@ -14,7 +14,7 @@ LOST_SERVER = -1
 
 
 def is_out_of_time(status: int) -> bool:
-    """Tell whether the system ended a process that computed for too long."""
+    """Return whether the system ended a process that computed for too long."""
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
 
 

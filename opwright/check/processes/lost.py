@@ -75,7 +75,7 @@ def mark(operator: str, row: str, column: str, sample: str = "") -> str:
 
 
 def is_at(note: str, cell: Cell) -> bool:
-    """Tell whether a note is about a cell."""
+    """Return whether a note is about a cell."""
     return note.startswith(mark(cell.operator, cell.row, cell.column))
 
 

@@ -380,7 +380,7 @@ class Pool:
             self.drop(slot, worker)
 
     def is_second_time(self, slot: Slot) -> bool:
-        """Tell whether the cell lost its parent before: the first time, others may do that."""
+        """Return whether the cell lost its parent before: the first time, others may do that."""
         if slot.phase == "loading":
             return False
         cell = slot.cells[0]

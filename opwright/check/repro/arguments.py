@@ -71,14 +71,14 @@ def made_lines(name: str, value: Value, argument: Argument) -> list[str]:
 
 
 def has_tensor(value: Value) -> bool:
-    """Tell whether a value has a tensor in it."""
+    """Return whether a value has a tensor in it."""
     if isinstance(value, tuple):
         return any(map(has_tensor, value))
     return isinstance(value, TensorSpec)
 
 
 def is_device(argument: Argument) -> bool:
-    """Tell whether an argument is a device."""
+    """Return whether an argument is a device."""
     return argument.type.base is Base.DEVICE and not argument.type.is_list
 
 

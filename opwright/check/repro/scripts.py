@@ -105,7 +105,7 @@ def made(finding: Finding, schema: Schema) -> list[str]:
 
 
 def is_asserted(lines: list[str]) -> bool:
-    """Tell whether lines end in an assertion."""
+    """Return whether lines end in an assertion."""
     try:
         return isinstance(ast.parse("\n".join(lines)).body[-1], ast.Assert)
     except (SyntaxError, IndexError):

@@ -114,7 +114,7 @@ def judged(bench: Bench, sample: Sample, values: Values, returned: object) -> Fi
 
 
 def is_of(tensor: torch.Tensor, argument: Argument, values: Values) -> bool:
-    """Tell whether a result is the argument, or a view of it where the annotation has no write."""
+    """Return whether a result is the argument, or a view of it if the annotation has no write."""
     for _, _, given in labelled({argument.name: values[argument.name]}):
         same = Form.of(tensor) == Form.of(given) or not argument.is_written
         if identity(tensor) == identity(given) and same:
@@ -123,7 +123,7 @@ def is_of(tensor: torch.Tensor, argument: Argument, values: Values) -> bool:
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor's memory has as many elements as the tensor: no format of the NPU."""
+    """Return whether a tensor's memory has as many elements as the tensor: no format of the NPU."""
     if tensor.device.type == "cpu":
         return True
     import torch_npu  # noqa: PLC0415 - the process that checks has it

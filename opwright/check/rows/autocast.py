@@ -137,7 +137,7 @@ def compare(bench: Bench, sample: Sample, device: str, dtype: torch.dtype) -> Fi
 
 
 def knows(subject: Subject) -> bool:
-    """Tell whether it is known what the operator must do under autocast."""
+    """Return whether it is known what the operator must do under autocast."""
     if subject.operator.autocast is not None:
         return True
     if subject.facts is None or subject.is_foreign:
@@ -153,7 +153,7 @@ def said(subject: Subject) -> str:
 
 
 def works(bench: Bench, sample: Sample, device: str) -> bool:
-    """Tell whether a call without autocast works."""
+    """Return whether a call without autocast works."""
     try:
         with torch.autocast(device, enabled=False):
             bench.call(bench.arguments(sample, device), sample)

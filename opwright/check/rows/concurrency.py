@@ -297,7 +297,7 @@ def compare(bench: Bench, sample: Sample, callers: Sequence[Caller], rounds: int
 
 
 def is_steady(bench: Bench, sample: Sample, one: Caller) -> bool:
-    """Tell whether a caller still gets what it wants when it calls alone."""
+    """Return whether a caller still gets what it wants when it calls alone."""
     for _ in range(AGAIN):
         given = copied(one.values)
         found = on_host(bench.subject.computed(bench.call(given, sample), given))

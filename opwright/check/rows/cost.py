@@ -152,7 +152,7 @@ def entered(function: Callable[[], object]) -> tuple[int, int]:
 
 
 def waits(bench: Bench, function: Callable[[], object]) -> bool:
-    """Tell whether a call comes back only when the device has done what is before it."""
+    """Return whether a call comes back only when the device has done what is before it."""
     npu = torch.get_device_module(bench.device)
     busy = torch.ones(256, 256, device=bench.device)
     bench.synchronize()

@@ -49,25 +49,25 @@ WRONG = Kind(
 
 
 def is_empty(subject: Subject, sample: Sample) -> bool:
-    """Tell whether a tensor has no elements."""
+    """Return whether a tensor has no elements."""
     del subject
     return any(0 in each.shape for each in specs_of(sample))
 
 
 def is_one(subject: Subject, sample: Sample) -> bool:
-    """Tell whether a tensor has a size of 1."""
+    """Return whether a tensor has a size of 1."""
     del subject
     return any(1 in each.shape for each in specs_of(sample))
 
 
 def is_scalar(subject: Subject, sample: Sample) -> bool:
-    """Tell whether a tensor has no axes."""
+    """Return whether a tensor has no axes."""
     del subject
     return any(not each.shape for each in specs_of(sample))
 
 
 def is_absent(subject: Subject, sample: Sample) -> bool:
-    """Tell whether an optional argument is not given."""
+    """Return whether an optional argument is not given."""
     given = dict(sample.values)
     return any(
         argument.type.optional and given.get(argument.name) is None and argument.default == "None"
@@ -76,7 +76,7 @@ def is_absent(subject: Subject, sample: Sample) -> bool:
 
 
 def has_empty_list(subject: Subject, sample: Sample) -> bool:
-    """Tell whether a list has no elements."""
+    """Return whether a list has no elements."""
     del subject
     return any(value == () for _, value in sample.values)
 

@@ -114,7 +114,7 @@ def run_row(bench: Bench) -> None:
 
 
 def needs_kernel(bench: Bench) -> bool:
-    """Tell whether torch.func.functionalize refuses an operator, whatever it does."""
+    """Return whether torch.func.functionalize refuses an operator, whatever it does."""
     schema = bench.subject.overload._schema  # noqa: SLF001 - it has no public name
     is_aliasing = any(each.alias_info for each in (*schema.arguments, *schema.returns))
     return is_aliasing and not any(

@@ -162,7 +162,7 @@ def compared(bench: Bench, sample: Sample, refused: list[str]) -> Finding | None
 
 
 def is_repeated(bench: Bench, sample: Sample, want: dict[str, torch.Tensor]) -> bool:
-    """Tell whether contiguous tensors give the same again: a random operator shows nothing here."""
+    """Return whether contiguous tensors give the same again; random operators show nothing here."""
     plain = {n: map_tensors(copied, v) for n, v in bench.arguments(sample).items()}
     again = computed(bench, plain, sample)
     return not any(deviation(again[name], value, {}).is_wrong for name, value in want.items())

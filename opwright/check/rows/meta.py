@@ -391,7 +391,7 @@ class Trial:
 
 
 def is_for_meta(values: Values) -> bool:
-    """Tell whether a call has a meta tensor, or names the device."""
+    """Return whether a call has a meta tensor, or names the device."""
     return bool(flat(values)) or any(isinstance(each, torch.device) for each in values.values())
 
 

@@ -258,7 +258,7 @@ def never_written(bench: Bench, sample: Sample, name: str, device: str) -> list[
 def is_changed(
     name: str, values: Values, call: Callable[[], Any], *, by_version: bool = False
 ) -> bool:
-    """Tell whether a call writes an argument; what it raises for odd values tells nothing."""
+    """Return whether a call writes an argument; what it raises for odd values tells nothing."""
     before = [each for each in snapshots(values) if each.name == name]
     try:
         call()

@@ -187,7 +187,7 @@ def special(bench: Bench) -> Callable[[Sample], Finding | None]:
 
 
 def is_right(bench: Bench, sample: Sample) -> bool:
-    """Tell whether an ordinary call gives what the reference gives."""
+    """Return whether an ordinary call gives what the reference gives."""
     try:
         got = flat(bench.run(sample))
     except EagerCallError:
@@ -288,7 +288,7 @@ def unbounded(bench: Bench, sample: Sample) -> set[str]:
 
 
 def is_bounded(value: Any) -> bool:  # noqa: ANN401 - a value of a sample
-    """Tell whether a sample bounds the values of an argument."""
+    """Return whether a sample bounds the values of an argument."""
     if isinstance(value, tuple):
         return any(is_bounded(each) for each in value)
     return isinstance(value, TensorSpec) and (value.low is not None or value.high is not None)

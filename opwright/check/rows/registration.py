@@ -160,12 +160,12 @@ def key_line(key: str) -> str:
 
 
 def declares_backward(subject: Subject) -> bool:
-    """Tell whether the declaration says how to differentiate the operator."""
+    """Return whether the declaration says how to differentiate the operator."""
     return subject.operator.backward is not None
 
 
 def lacks_functionalization(subject: Subject, there: Registered) -> bool:
-    """Tell whether torch refuses to functionalize the operator.
+    """Return whether torch refuses to functionalize the operator.
 
     torch's fallback takes operators without annotated results (FunctionalizeFallbackKernel.cpp),
     and in Python those with the tag inplace.
@@ -181,7 +181,7 @@ def lacks_functionalization(subject: Subject, there: Registered) -> bool:
 
 
 def is_unreachable(subject: Subject, there: Registered) -> bool:
-    """Tell whether a call has nothing by which the dispatcher finds the kernel."""
+    """Return whether a call has nothing by which the dispatcher finds the kernel."""
     return (
         not any(argument.type.has_tensors for argument in subject.schema.arguments)
         and not there.runs_anywhere

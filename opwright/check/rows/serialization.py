@@ -188,7 +188,7 @@ def unlike(back: torch.Tensor, plain: torch.Tensor) -> str | None:
 
 
 def is_view(subject: Subject, name: str) -> bool:
-    """Tell whether a result is an argument or a view of one."""
+    """Return whether a result is an argument or a view of one."""
     item = base(name)
     if subject.schema.argument(item) is not None:
         return True

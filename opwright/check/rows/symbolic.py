@@ -222,7 +222,7 @@ class Trial:
             yield self.bench.arguments(sample), metadata(self.subject, returned, values)
 
     def is_wrong(self, frozen: Frozen, place: Size, others: list[tuple[Values, Metadata]]) -> bool:
-        """Tell whether a symbol that became a number is a fault.
+        """Return whether a symbol that became a number is a fault.
 
         It is none if the kernel takes no other size, or if the number of results depends on it.
         """
@@ -236,7 +236,7 @@ class Trial:
     def counts_results(
         self, others: list[tuple[Values, Metadata]], value: int | None = None
     ) -> bool:
-        """Tell whether the number of results depends on sizes.
+        """Return whether the number of results depends on sizes.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class Trial:
         return None
 
     def agrees(self, fake: torch.Tensor, real: torch.Tensor, at: dict[Any, int]) -> bool:
-        """Tell whether a shape is right for values of the symbols."""
+        """Return whether a shape is right for values of the symbols."""
         sizes = [self.symbolic.evaluated(size, at) for size in fake.shape]
         return len(sizes) == real.ndim and all(
             got is None or got == want for got, want in zip(sizes, real.shape, strict=True)

@@ -252,7 +252,7 @@ def mapped(
 
 
 def is_refusal(error: Exception) -> bool:
-    """Tell whether torch says that it cannot map an operator."""
+    """Return whether torch says that it cannot map an operator."""
     text = str(error)
     return isinstance(error, RuntimeError | NotImplementedError) and (
         "Batching rule not implemented" in text or "vmap" in text

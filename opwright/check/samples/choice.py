@@ -114,10 +114,10 @@ def preferred(options: Sequence[T], base: T | None) -> T:
 
 
 def contains(options: Sequence[Any], value: object) -> bool:
-    """Tell whether a value is an option."""
+    """Return whether a value is an option."""
     return any(same(each, value) for each in options)
 
 
 def same(one: object, other: object) -> bool:
-    """Tell whether two values are the same; 1, 1.0 and True are not."""
+    """Return whether two values are the same; 1, 1.0 and True are not."""
     return type(one) is type(other) and one == other

@@ -27,7 +27,7 @@ NO_KERNEL = ("NotImplementedError", "not implemented for")
 
 
 def is_gap(subject: Subject, sample: Sample, base: Sample, text: str) -> bool:
-    """Tell whether the declaration should say that a sample is refused.
+    """Return whether the declaration should say that a sample is refused.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def attributes(sample: Sample) -> dict[str, Value]:
 
 
 def depends_on_values(subject: Subject, sample: Sample) -> bool:
-    """Tell whether the reference takes tensors of the same shapes and dtypes."""
+    """Return whether the reference takes tensors of the same shapes and dtypes."""
     assert subject.reference is not None
     for fill in (zeros, ones, identity):
         values = arguments(subject.operator, sample, "cpu")

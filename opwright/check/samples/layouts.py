@@ -17,7 +17,7 @@ IMAGE = 4  # axes of a batch of images with channels
 
 
 def has_several(shape: tuple[int, ...], count: int) -> bool:
-    """Tell whether so many axes have more than one element."""
+    """Return whether so many axes have more than one element."""
     return sum(size > 1 for size in shape) >= count
 
 

@@ -159,7 +159,7 @@ class Samples:
         )
 
     def accepts(self, solution: Solution) -> bool:
-        """Tell whether the operator must accept a sample."""
+        """Return whether the operator must accept a sample."""
         sample = solution.sample
         if sample in self.accepted:
             return True
@@ -227,7 +227,7 @@ class Samples:
         return None
 
     def has_none_by_rules(self) -> bool:
-        """Tell whether no arguments were found that the rules allow."""
+        """Return whether no arguments were found that the rules allow."""
         return (
             self.subject.facts is not None
             and self.is_possible

@@ -37,7 +37,7 @@ class Reduction:
     tried: set[Sample] = field(default_factory=set)
 
     def is_over(self) -> bool:
-        """Tell whether time or calls are used up."""
+        """Return whether time or calls are used up."""
         return self.calls >= CALLS or time.monotonic() > self.until
 
     def try_(self, change: dict[str, Any]) -> bool:

@@ -149,7 +149,7 @@ class Solving:
                 raise Contradiction(check.pattern)
 
     def holds(self, check: Check) -> bool:
-        """Tell whether a rule holds, or says nothing."""
+        """Return whether a rule holds, or says nothing."""
         if self.absent and not self.absent.isdisjoint(arguments_of_check(check)):
             return True
         try:
@@ -173,7 +173,7 @@ class Solving:
         return [check for check in self.conditions if self.peek(check) is None]
 
     def peek(self, check: Check) -> bool | None:
-        """Tell whether a rule holds by what is known so far; None if that does not decide it."""
+        """Return whether a rule holds by what is known so far; None if that does not decide it."""
         before, self.peeking = self.peeking, True
         try:
             return self.holds(check)

@@ -45,7 +45,7 @@ FLOATS = ("float32", "float16", "bfloat16")
 
 
 def is_integer(dtype: str) -> bool:
-    """Tell whether a dtype holds whole numbers."""
+    """Return whether a dtype holds whole numbers."""
     return "int" in dtype
 
 

@@ -53,7 +53,7 @@ USUAL: dict[Base, tuple[Value, ...]] = {
 
 
 def is_default(argument: Argument, value: Value) -> bool:
-    """Tell whether a value is what an argument has where nothing is given."""
+    """Return whether a value is what an argument has where nothing is given."""
     return argument.default is not None and same(frozen(default_value(argument)), value)
 
 

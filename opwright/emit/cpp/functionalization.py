@@ -78,7 +78,7 @@ def kernel(code: OperatorCode, twin: OperatorCode) -> list[str]:
 
 
 def is_optional_tensor(code: OperatorCode, index: int) -> bool:
-    """Tell whether a written argument is a tensor that may be None."""
+    """Return whether a written argument is a tensor that may be None."""
     written = code.facts.schema.mutated[index].type
     return written.is_tensor and written.optional
 

@@ -39,7 +39,7 @@ def helpers() -> tuple[Helper, ...]:
 
 
 def calls(name: str, text: str) -> bool:
-    """Tell whether a text uses a helper."""
+    """Return whether a text uses a helper."""
     return re.search(rf"(?<![\w:.>]){name}[(<]", text) is not None
 
 

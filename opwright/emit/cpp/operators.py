@@ -124,7 +124,7 @@ def device(code: OperatorCode) -> str:
 
 
 def is_plain_tensor(facts: OperatorFacts, name: str) -> bool:
-    """Tell whether an argument is a tensor that is always there."""
+    """Return whether an argument is a tensor that is always there."""
     argument_type = facts.argument(name).type
     return argument_type.is_tensor and not argument_type.optional
 

@@ -47,7 +47,7 @@ class Scope:
         return self.schema.argument(name)
 
     def is_symbolic(self, name: str) -> bool:
-        """Tell whether the integers of an argument may be symbolic."""
+        """Return whether the integers of an argument may be symbolic."""
         argument = self.argument(name)
         return self.symbolic and argument is not None and argument.type.base is Base.SYMINT
 
@@ -233,7 +233,7 @@ def item_sizes(rule: Shape, scope: Scope) -> list[str]:
 
 
 def is_several(item: Item) -> bool:
-    """Tell whether an item stands for several sizes."""
+    """Return whether an item stands for several sizes."""
     return isinstance(item, Span | Sizes | Broadcast | Reduced)
 
 

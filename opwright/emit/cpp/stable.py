@@ -106,7 +106,7 @@ def limits(facts: OperatorFacts) -> list[tuple[str, str]]:
 
 
 def is_passable(value: ValueType) -> bool:
-    """Tell whether the stable ABI passes values of a type."""
+    """Return whether the stable ABI passes values of a type."""
     return value.base in SINGLE and not (
         value.is_list and value.optional and value.base is Base.BOOL
     )

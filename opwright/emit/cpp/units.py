@@ -33,7 +33,7 @@ def namespaced(
 
 
 def is_out_variant(code: OperatorCode) -> bool:
-    """Tell whether the operator writes keyword-only arguments, as out= does."""
+    """Return whether the operator writes keyword-only arguments, as out= does."""
     return any(a.is_out for a in code.facts.schema.arguments)
 
 

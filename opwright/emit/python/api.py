@@ -90,12 +90,12 @@ def function(facts: OperatorFacts, name: str, namespace: str, options: EmitOptio
 
 
 def uses_sequence(schemas: Iterable[Schema]) -> bool:
-    """Tell whether a parameter is a sequence."""
+    """Return whether a parameter is a sequence."""
     return any(argument.type.is_list for schema in schemas for argument in schema.arguments)
 
 
 def uses_torch_at_definition(operators: Iterable[OperatorFacts]) -> bool:
-    """Tell whether a default is a value of torch."""
+    """Return whether a default is a value of torch."""
     return any(
         default.startswith("torch.")
         for operator in operators

@@ -223,7 +223,7 @@ def inputs_of(operator: OperatorFacts, prototype: Prototype) -> list[tuple[Port,
 
 
 def is_only_written(argument: Argument, operator: OperatorFacts) -> bool:
-    """Tell whether an argument is written without being read, like `out`."""
+    """Return whether an argument is written without being read, like `out`."""
     originals = operator.operator.schema.arguments
     place = [each.name for each in operator.schema.arguments].index(argument.name)
     return originals[place].is_written and originals[place].keyword_only

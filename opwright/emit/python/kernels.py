@@ -344,7 +344,7 @@ def backward_group(autograd: Autograd, facts: SetFacts) -> Group:
 
 
 def mixes_gradients(backward: OperatorFacts) -> bool:
-    """Tell whether a formula uses several gradients, so that it needs all or none of them."""
+    """Return whether a formula uses several gradients, so that it needs all or none of them."""
     python = backward.python
     if python is None or python.kind != "formula":
         return False

@@ -373,7 +373,7 @@ def first_line(node: Definition) -> int:
 
 
 def is_opwright_import(node: ast.AST) -> bool:
-    """Tell whether a statement imports opwright or something of it."""
+    """Return whether a statement imports opwright or something of it."""
     match node:
         case ast.Import(aliases):
             return any(alias.name.partition(".")[0] == "opwright" for alias in aliases)

@@ -299,7 +299,7 @@ def unspecified(operator: OperatorFacts, values: Mapping[str, Value]) -> tuple[i
 
 
 def has_open(value: Value) -> bool:
-    """Tell whether a value has a tensor whose dtype is open."""
+    """Return whether a value has a tensor whose dtype is open."""
     items = value if isinstance(value, tuple) else (value,)
     return any(isinstance(each, TensorSpec) and each.dtype is None for each in items)
 

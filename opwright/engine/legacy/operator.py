@@ -64,7 +64,7 @@ class Operand:
         return self.place.at(address)
 
     def holds(self, tensor: torch.Tensor, address: int | None) -> bool:
-        """Tell whether a kernel has written to an address: the operand, or memory that it is of."""
+        """Return whether a kernel has written to an address: the operand, or its memory."""
         return (
             tensor.data_ptr() == address
             and tensor.dtype == self.dtype

@@ -132,7 +132,7 @@ class CapturedGraph:
 
 
 def is_copy(task: Task) -> bool:
-    """Tell whether the task does nothing but copy memory."""
+    """Return whether the task does nothing but copy memory."""
     return task.kind == "copy" or task.name in COPIES
 
 

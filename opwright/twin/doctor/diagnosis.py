@@ -214,7 +214,7 @@ def operators(facts: Facts) -> Iterator[Finding]:
 
 
 def may_load(package: OperatorPackage, user: int) -> bool:
-    """Tell whether torch_npu accepts the owner of a library (op_api_common.h)."""
+    """Return whether torch_npu accepts the owner of a library (op_api_common.h)."""
     return package.owner in (user, 0)
 
 

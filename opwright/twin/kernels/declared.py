@@ -44,7 +44,7 @@ def operator_sets(module: ModuleType) -> list[OperatorSet]:
 
 
 def twin_has(function: str) -> bool:
-    """Tell whether the twin implements an aclnn function itself."""
+    """Return whether the twin implements an aclnn function itself."""
     if function not in known_functions():
         return False
     from opwright.twin.coverage.symbols import read_library  # noqa: PLC0415 - rarely needed

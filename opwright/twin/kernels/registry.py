@@ -158,7 +158,7 @@ registry = Registry()
 
 
 def same_place(one: Callable[..., object], other: Callable[..., object]) -> bool:
-    """Tell whether two functions come from the same lines of the same file."""
+    """Return whether two functions come from the same lines of the same file."""
     first, second = inspect.unwrap(one), inspect.unwrap(other)
     places = [(each.__code__.co_filename, each.__qualname__) for each in (first, second)]
     return places[0] == places[1]

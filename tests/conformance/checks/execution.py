@@ -62,7 +62,7 @@ class Arguments:
 
     @property
     def halves(self) -> bool:
-        """Tell whether there is a tensor of 16 bits."""
+        """Return whether there is a tensor of 16 bits."""
         return any(leaf.dtype in HALVES for leaf in self.tensors())
 
     def tensors(self) -> list[torch.Tensor]:
@@ -100,7 +100,7 @@ def expected_result(function: Callable[[Arguments], T], arguments: Arguments) ->
 
 
 def is_determined(function: Callable[..., object], arguments: Arguments) -> bool:
-    """Tell whether the result is a function of the arguments: does not change with the seed."""
+    """Return whether the result is a function of the arguments: does not change with the seed."""
     start = torch.manual_seed
     results = []
     for seed in range(1, 9):  # small samples of few values may agree by chance
@@ -125,12 +125,12 @@ def gradients(results: object, leaves: Iterable[torch.Tensor]) -> list[torch.Ten
 
 
 def has_gradient(expected: Iterable[torch.Tensor | None]) -> bool:
-    """Tell whether there is a gradient to compare."""
+    """Return whether there is a gradient to compare."""
     return any(gradient is not None for gradient in expected)
 
 
 def is_differentiable(leaf: object) -> bool:
-    """Tell whether this is a tensor that has a gradient."""
+    """Return whether this is a tensor that has a gradient."""
     return isinstance(leaf, torch.Tensor) and leaf.requires_grad
 
 

@@ -88,5 +88,5 @@ def samples_of(case: Case, *, requires_grad: bool) -> Iterator[tuple[torch.nn.Mo
 
 
 def is_lazy(module: torch.nn.Module) -> bool:
-    """Tell whether the first call gives the module its parameters."""
+    """Return whether the first call gives the module its parameters."""
     return isinstance(module, LazyModuleMixin)

@@ -204,7 +204,7 @@ def errors(case: Case, device: torch.device) -> int:
 
 
 def refuses(info: OpInfo, arguments: Arguments, device: torch.device) -> bool:
-    """Tell whether arguments lead to an error on a device."""
+    """Return whether arguments lead to an error on a device."""
     here = arguments.on(device)
     try:
         here.call(info.op)
@@ -221,5 +221,5 @@ def samples_of(info: OpInfo, case: Case, *, requires_grad: bool = False) -> Iter
 
 
 def has_values(info: OpInfo, arguments: Arguments) -> bool:
-    """Tell whether results can be compared: not random, not uninitialised."""
+    """Return whether results can be compared: not random, not uninitialised."""
     return info.name not in UNINITIALISED and is_determined(info.op, arguments)

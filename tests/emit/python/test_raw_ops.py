@@ -450,6 +450,6 @@ def test_functions_are_those_that_torchair_ships() -> None:
 
 
 def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - of shape_of
-    """Tell whether two functions have one signature."""
+    """Return whether two functions have one signature."""
     keywords = [[(name, as_written(value)) for name, value in each[2]] for each in (one, other)]
     return one[:2] == other[:2] and keywords[0] == keywords[1]

@@ -334,7 +334,7 @@ class Trial:
 
 
 def is_for_graphs(bench: Bench) -> bool:
-    """Tell whether an operator is declared for graphs of the graph engine."""
+    """Return whether an operator is declared for graphs of the graph engine."""
     facts = bench.subject.facts
     return facts is not None and (
         facts.prototype is not None or facts.operator.converter is not None

@@ -24,7 +24,7 @@ def backend_of(bench: Bench) -> Backend:
 
 
 def is_dynamic(bench: Bench) -> bool:
-    """Tell whether sizes are symbols in a column."""
+    """Return whether sizes are symbols in a column."""
     return bench.column.endswith("dynamic")
 
 
@@ -61,7 +61,7 @@ def why_no_graph(bench: Bench, sample: Sample) -> str | None:
 
 
 def writes_nothing_given(bench: Bench, values: Values) -> bool:
-    """Tell whether an operator with one result may write, and is given nothing to write."""
+    """Return whether an operator with one result may write, and is given nothing to write."""
     schema = bench.subject.schema
     written = flat({argument.name: values[argument.name] for argument in schema.mutated})
     return bool(schema.mutated) and not written and len(schema.results) == 1

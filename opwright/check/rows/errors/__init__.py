@@ -97,7 +97,7 @@ def run(bench: Bench) -> None:
 
 
 def has_meta(subject: Subject) -> bool:
-    """Tell whether an operator has a Meta function."""
+    """Return whether an operator has a Meta function."""
     return dispatcher.has_kernel(subject.overload, "Meta") or dispatcher.has_fake(
         subject.namespace, subject.operator.name
     )
@@ -135,7 +135,7 @@ def derived(bench: Bench, sample: Sample) -> Iterator[Bad]:
 
 
 def is_refused(subject: Subject, bad: Bad, values: Values) -> bool:
-    """Tell whether the declared rules refuse arguments."""
+    """Return whether the declared rules refuse arguments."""
     if bad.is_none:
         return True
     if subject.rules is None:
@@ -210,7 +210,7 @@ def call(bench: Bench, values: Values, device: str) -> object:
 def is_right_all_the_same(
     bench: Bench, sample: Sample, device: str, bad: Bad, returned: object, values: Values
 ) -> bool:
-    """Tell whether results are right although the arguments need not be accepted.
+    """Return whether results are right although the arguments need not be accepted.
 
     A kernel may read a tensor from host memory, or not need it for these attributes; an operator of
     another library may take more than its description says.
@@ -240,7 +240,7 @@ def is_right_all_the_same(
 
 
 def is_alike(got: torch.Tensor, want: torch.Tensor, device: str, subject: Subject) -> bool:
-    """Tell whether a result is as expected; of Meta, as far as it can be."""
+    """Return whether a result is as expected; of Meta, as far as it can be."""
     if device == "meta":
         return got.shape == want.shape and got.dtype == want.dtype
     return difference(got, want, subject.operator.tolerances) is None

@@ -109,7 +109,7 @@ def examine_error(
 
 
 def is_useful(subject: Subject, text: str) -> bool:
-    """Tell whether a message names an argument or one of its properties, or quotes a rule."""
+    """Return whether a message names an argument or one of its properties, or quotes a rule."""
     if INTERNAL.search(text):
         return False
     if any(f"'{rule}'" in text for rule in subject.operator.requires):

@@ -111,7 +111,7 @@ def run(bench: Bench) -> None:
 
 
 def refuses(subject: Subject) -> bool:
-    """Tell whether an operator is declared without a backward."""
+    """Return whether an operator is declared without a backward."""
     facts = subject.facts
     return (
         facts is not None

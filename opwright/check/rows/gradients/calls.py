@@ -104,7 +104,7 @@ def best_precision(bench: Bench, sample: Sample) -> Values:
 
 
 def has_autograd(subject: Subject) -> bool:
-    """Tell whether somebody said what autograd does for an operator of another library."""
+    """Return whether somebody said what autograd does for an operator of another library."""
     if not subject.is_foreign or subject.operator.backward is not None:
         return True
     keys = ("Autograd", "AutogradPrivateUse1", "AutogradCPU", "CompositeImplicitAutograd")

@@ -132,7 +132,7 @@ def defaults(bench: Bench, schema: Any) -> Iterator[Finding]:  # noqa: ANN401 - 
 
 
 def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - torch's own class
-    """Tell whether a default is a value of a type."""
+    """Return whether a default is a value of a type."""
     match kind.kind():
         case "OptionalType":
             return value is None or fits(value, kind.getElementType())
@@ -181,7 +181,7 @@ def names(bench: Bench) -> Iterator[Finding]:
 
 
 def is_auto_functionalized(subject: Subject, argument: Argument) -> bool:
-    """Tell whether torch's own functionalization passes an argument by its name."""
+    """Return whether torch's own functionalization passes an argument by its name."""
     return subject.is_foreign and bool(subject.schema.mutated) and not argument.is_written
 
 

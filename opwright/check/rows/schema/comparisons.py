@@ -142,7 +142,7 @@ def major(version: str) -> int:
 
 
 def is_compatible(new: str, old: str, subject: Subject) -> bool:
-    """Tell whether a schema takes all calls of an older one, by torch's rule."""
+    """Return whether a schema takes all calls of an older one, by torch's rule."""
     parse: Any = jit.parse_schema
     now, before = (parse(unnamed(each, subject)) for each in (new, old))
     compatible: bool = now.is_backward_compatible_with(before)

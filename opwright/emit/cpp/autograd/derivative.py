@@ -61,11 +61,11 @@ class Derivative:
         return output
 
     def is_tensor(self, value: BackwardArgument) -> bool:
-        """Tell whether a saved value is a tensor."""
+        """Return whether a saved value is a tensor."""
         return isinstance(value, SavedOutput) or self.argument(value_name(value)).type.is_tensor
 
     def is_list(self, value: BackwardArgument) -> bool:
-        """Tell whether a saved value is a list of tensors."""
+        """Return whether a saved value is a list of tensors."""
         return isinstance(value, SavedArgument) and (
             self.argument(value.name).type.has_tensors and self.argument(value.name).type.is_list
         )

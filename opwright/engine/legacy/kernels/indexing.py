@@ -126,7 +126,7 @@ def sort_v2(x: torch.Tensor, *, axis: int = -1, descending: bool = False) -> tor
 
 @legacy_kernel("TensorEqual")
 def tensor_equal(input_x: torch.Tensor, input_y: torch.Tensor) -> torch.Tensor:
-    """Tell whether all elements are equal."""
+    """Return whether all elements are equal."""
     return torch.tensor([torch.equal(input_x, input_y)])
 
 
