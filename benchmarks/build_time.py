@@ -29,7 +29,7 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a command took."""
+    """The cost of a command."""
 
     seconds: float
     megabytes: float

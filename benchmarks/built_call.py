@@ -1,4 +1,4 @@
-"""What one call of a built operator costs, beside a C++ operator written by hand.
+"""The cost of one call of a built operator, beside a C++ operator written by hand.
 
 Start it with `opwright run -- python benchmarks/built_call.py [PATH OF liblive_call_peer.so]`.
 

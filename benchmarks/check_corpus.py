@@ -39,7 +39,7 @@ CORPUS = Path(__file__).parents[1] / "tests" / "check" / "corpus"
 
 @dataclass(slots=True)
 class Score:
-    """What is known of the operators of one file."""
+    """Facts about the operators of one file."""
 
     broken: int = 0
     caught: int = 0

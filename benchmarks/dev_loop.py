@@ -58,7 +58,7 @@ def scale_(x, factor):
 
 ops.load()
 """
-# What a fresh process does; it prints the seconds of `import torch` and of the rest.
+# The script of a fresh process; it prints the seconds of `import torch` and of the rest.
 FRESH = """
 import json, sys, time
 begin = time.perf_counter()

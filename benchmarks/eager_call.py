@@ -1,4 +1,4 @@
-"""What one small eager call costs, and whose share it is.
+"""The cost of one small eager call, and whose share it is.
 
 Start it with `opwright run -- python benchmarks/eager_call.py [PATH OF small_call]`.
 

@@ -1,4 +1,4 @@
-"""What the graph engine costs, beside torch.compile on the CPU.
+"""The cost of the graph engine, beside torch.compile on the CPU.
 
 Start it with `opwright run -- python benchmarks/graph_engine.py [MODEL…]`.
 

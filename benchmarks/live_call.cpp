@@ -1,5 +1,5 @@
 // benchmarks/live_call.cpp
-// What benchmarks/live_call.py compares the live tier with: an operator written by hand, as torch_npu documents it.
+// The operator that benchmarks/live_call.py compares the live tier with: written by hand, as torch_npu documents it.
 #include <ATen/DeviceGuard.h>
 #include <op_plugin/utils/op_api_common_base.h>
 #include <torch/library.h>

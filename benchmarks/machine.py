@@ -1,4 +1,4 @@
-"""What the machine can do, and how much memory a call takes."""
+"""The capabilities of the machine, and how much memory a call takes."""
 
 from __future__ import annotations
 

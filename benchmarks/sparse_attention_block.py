@@ -1,4 +1,4 @@
-"""What a call of the sparse attention block costs, beside its plain reference and its weights.
+"""The cost of a call of the sparse attention block, beside its plain reference and its weights.
 
 Start it with `opwright run -- python benchmarks/sparse_attention_block.py`.
 

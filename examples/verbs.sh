@@ -6,7 +6,7 @@
 
 needs=(opwright)
 made=(build)
-# What Python would write beside the sources.
+# Python would write files beside the sources.
 export PYTHONDONTWRITEBYTECODE=1
 
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' run.sh; }

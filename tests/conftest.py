@@ -1,4 +1,4 @@
-"""What holds for all tests, and the selection for the inner loop.
+"""Settings of all tests, and the selection for the inner loop.
 
 `--quick` (`make quick`) leaves out the functions and modules that tests/slow.txt names.
 `--record-slow` writes that file anew, from a run of all tests on a machine that does nothing else;

@@ -1,4 +1,4 @@
-"""What a shell, a terminal or a CI says to programs, and tests do not depend on."""
+"""Settings of a shell, a terminal or a CI that tests do not depend on."""
 
 from __future__ import annotations
 

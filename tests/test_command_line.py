@@ -178,7 +178,7 @@ def test_the_page_is_fresh() -> None:
     assert fresh, "run python tools/command_line_page.py"
 
 
-# What has one meaning has one spelling, whatever the verb.
+# One meaning has one spelling, whatever the verb.
 SPELLINGS = {
     "out": {"-o", "--out"},
     "output": {"-o", "--out"},

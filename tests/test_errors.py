@@ -1,4 +1,4 @@
-"""What every error has: the form of its text, and names that are near to what was written."""
+"""The form of every error's text, and names that are near to what was written."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_lint_stands_on_prototypes_alone() -> None:
 
 
 def test_references_stand_on_torch_alone() -> None:
-    """What they are compared with may not be what they are made of."""
+    """Operators are compared with them, so they are not made of the same code."""
     found = {name for file in (PACKAGE / "reference").rglob("*.py") for name in imports_of(file)}
     assert found == {"reference"}
 
@@ -81,7 +81,7 @@ def test_what_rows_share_imports_no_row() -> None:
         if not file.is_relative_to(check / "rows")
         and "opwright.check.rows" in file.read_text(encoding="utf-8")
     }
-    # What runs the matrix.
+    # These run the matrix.
     assert found == {"processes/server.py", "processes/worker.py", "repro/replay.py"}
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.torch
 
 GOLDEN = Path(__file__).parent / "public_api.txt"
 MOST_NAMES = 10
-# What the names return, and what the tests of a project import.
+# Results of the names, and imports of a project's tests.
 OTHERS = (
     DeclaredOperator,
     Loaded,

@@ -21,7 +21,7 @@ build() {
             *) unknown "$option" ;;
         esac
     done
-    # What an earlier run left would be taken for this run's.
+    # Files that an earlier run left would be taken for this run's.
     rm -rf build/dist build/project
 
     step "Building the operator project: op_host and op_kernel"

@@ -21,7 +21,7 @@ build() {
     wheel=$(ls build/dist/*.whl)
     printf '%s\n' "$wheel"
     install_clean "$wheel"
-    # What computes aclnnAddCustom: the reference function, or the operator package that is deployed on hardware.
+    # aclnnAddCustom is computed by the reference function, or by the operator package that is deployed on hardware.
     if [ "$ascend_c" = yes ]; then
         step "Building the operator package of ../ascend_c"
         opwright ascendc build ../ascend_c --out build/package

@@ -41,7 +41,7 @@ inner=$(build/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("pu
 printf 'import site; site.addsitedir(%s)\n' "'$outer'" >"$inner/outer.pth"
 printf '%s\n' "build/venv"
 
-# What computes aclnnAddCustom: the reference function, or the operator package that is deployed on hardware.
+# aclnnAddCustom is computed by the reference function, or by the operator package that is deployed on hardware.
 if [ "$ascend_c" = yes ]; then
     step "Building the operator package of ../ascend_c"
     opwright ascendc build ../ascend_c --out build/package

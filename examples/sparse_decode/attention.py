@@ -40,7 +40,7 @@ class Times:
 
 
 class Operands:
-    """What attention of one new token takes, at a context's length."""
+    """The operands of attention of one new token, at a context's length."""
 
     def __init__(self, config: Config, cache: Cache, context: int, seed: int = 0) -> None:
         generator = torch.Generator().manual_seed(seed)

@@ -33,7 +33,7 @@ TOLERANCE = 0.1
 
 
 class Plan(NamedTuple):
-    """What is run."""
+    """Settings of a run."""
 
     config: Config
     lengths: tuple[int, ...]  # tokens of each sequence before the steps that are compared

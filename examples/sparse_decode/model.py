@@ -50,7 +50,7 @@ class Config:
 
 
 class Cache(NamedTuple):
-    """What a layer keeps of the tokens; row t is token t % PAGE of page t // PAGE."""
+    """The tokens that a layer keeps; row t is token t % PAGE of page t // PAGE."""
 
     latent: Tensor  # [P * PAGE, latent]: key without position, and value
     rope: Tensor  # [P * PAGE, rope]: key with position
@@ -68,7 +68,7 @@ class Cache(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What all layers know of a step: tensors of the device, so that one graph serves all steps."""
+    """A step as all layers know it: tensors of the device, so that one graph serves all steps."""
 
     slots: Tensor  # int64 [B, 1]: rows of the cache that the new tokens are written to
     lengths: Tensor  # int32 [B]: tokens of each sequence, with the new one

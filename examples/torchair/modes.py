@@ -60,7 +60,7 @@ class Case:
     sizes: tuple[int, ...] = (4, 7, 12)
 
 
-# What a task that copies has in its name or type, on an NPU or on the twin.
+# Parts of the name or type of a task that copies, on an NPU or on the twin.
 COPIES = ("Copy", "TensorMove", "MEMCPY")
 
 
@@ -98,7 +98,7 @@ MODES = {"eager": eager, "npugraph_ex": npugraph_ex, "reduce-overhead": reduce_o
 # npugraph_ex and TorchAir patch the same operators: in one process, TorchAir has to be the first to
 # compile (torch_npu 2.13.0).
 ALL = ("meta", "eager", "reduce-overhead", "max-autotune", "npugraph_ex")
-# What a wrong deliverable can end in, in the operator or in a compiler: the other modes go on.
+# Errors that a wrong deliverable can end in, in the operator or a compiler: the other modes go on.
 FAILURES = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
@@ -256,7 +256,7 @@ class Task:
 
 
 class Graphs:
-    """What was captured and replayed: the number of replays, and the tasks of each graph."""
+    """Captures and replays: the number of replays, and the tasks of each graph."""
 
     def __init__(self) -> None:
         self.replays = 0

@@ -27,7 +27,7 @@ verify() {
         MY_OPS_LIBRARY=$(ls "$build"/library/*.so)
         export MY_OPS_LIBRARY
     fi
-    # What runs as the device kernel where no operator package has it. A declaration's reference does so by itself.
+    # The device kernel where no operator package has it. A declaration's reference is one by itself.
     for kernel in kernel.py "$form/step2_operator/kernel.py"; do
         [ ! -f "$kernel" ] || kernels+=(--kernels "$kernel")
     done

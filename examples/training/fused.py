@@ -1,4 +1,4 @@
-"""What the models need, as torch_npu's fused operators."""
+"""The models' operators, as torch_npu's fused ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two language models share."""
+"""Shared by the two language models."""
 
 from __future__ import annotations
 

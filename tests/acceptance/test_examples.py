@@ -1,4 +1,4 @@
-"""What all examples have: the verbs of their run.sh, a README of one form, a row in the table."""
+"""Every example has the verbs of its run.sh, a README of one form, a row in the table."""
 
 from __future__ import annotations
 

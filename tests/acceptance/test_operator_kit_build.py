@@ -250,7 +250,7 @@ def test_two_builds_at_once(workshop: Workshop) -> None:
     assert wheel.read_bytes() == workshop.wheel("stable").read_bytes()
 
 
-# What can go wrong
+# Failures
 
 
 # Compiles nothing: says that it was started, and stays until it is stopped.

@@ -1,4 +1,4 @@
-"""What the tests of torch_aie share: the twin comes before torch, as in the tests beside them.
+"""Shared by the tests of torch_aie: the twin comes before torch, as in the tests beside them.
 
 One process runs several files, and torch_npu comes with the first import of torch. With
 TORCH_DEVICE_BACKEND_AUTOLOAD=0 in the environment these tests run without torch_npu.

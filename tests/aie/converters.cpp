@@ -78,7 +78,7 @@ const auto g_same = converters::RegisterNodeConverters()
                         .pattern("aie_tests::inferred(Tensor x) -> Tensor", declines)
                         .pattern("aten::floor_divide.absent(Tensor self, float other) -> Tensor", declines);
 
-/// What a program in C++ prints.
+/// The output of a program in C++.
 std::string what_of_block_size(int64_t size) {
   torch_aie::torchscript::CompileSpec spec;
   spec.min_block_size = static_cast<uint64_t>(size);

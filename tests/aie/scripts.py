@@ -1,4 +1,4 @@
-"""What the tests do with modules of TorchScript."""
+"""Operations of the tests on modules of TorchScript."""
 
 from __future__ import annotations
 

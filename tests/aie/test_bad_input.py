@@ -1,4 +1,4 @@
-"""What is wrong is told with its place, and the process goes on."""
+"""A mistake is reported with its place, and the process goes on."""
 
 from __future__ import annotations
 

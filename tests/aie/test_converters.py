@@ -105,7 +105,7 @@ def test_overload_that_there_is_not_is_told(outcomes: processes.Done) -> None:
     assert "the operator is 'aten::floor_divide" in line
 
 
-# What is wrong with a registration is told once, and again when the operator is compiled.
+# A mistake in a registration is reported once, and again when the operator is compiled.
 REFUSED = """
 import sys
 import torch
@@ -165,7 +165,7 @@ def test_registrations_that_are_refused(library: Path) -> None:
     assert ceil == "0"  # on libtorch: its converter declines
 
 
-# What a library's own operators are told, and what() of errors in C++.
+# Messages about a library's own operators, and what() of errors in C++.
 TOLD = """
 import sys
 import torch
@@ -269,7 +269,7 @@ def test_patterns(library: Path) -> None:
     assert lines["quantize"] == "torch.int8 [-9, 4, 21] False"
     # -x in place of relu(x) + x; what is added to it stays.
     assert lines["sum"] == "torch.float32 [-1.0, 0.3, 2.0] False"
-    # What the operators compute: relu is kept, the block is too small, its result is read twice.
+    # The operators' results: relu is kept, the block is too small, its result is read twice.
     assert lines["kept"] == "torch.float32 [-3.0, 1.2, 8.0] False"
     assert lines["small"] == lines["kept"]
     assert lines["read"] == "torch.float32 [-1.0, 0.9, 6.0] False"

@@ -1,4 +1,4 @@
-"""What the engine makes of a model before it runs: fewer steps, memory by a plan."""
+"""A model in the engine before it runs: fewer steps, memory by a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process decides once: the device npu with and without torch_npu, log files, loading."""
+"""Decisions once in a process: the device npu with and without torch_npu, log files, loading."""
 
 from __future__ import annotations
 

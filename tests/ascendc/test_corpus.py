@@ -24,7 +24,7 @@ _FAULT = re.compile(r"// fault(-inside)?: (OPW-X\d{3})")
 
 
 class Fault(NamedTuple):
-    """What the comment of a faulty kernel says."""
+    """The comment of a faulty kernel."""
 
     kernel: str
     id: str

@@ -15,7 +15,7 @@ from opwright.ascendc.launches import has_launches, rewrite_launches
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What a launch becomes, as a macro that keeps the pieces: enough for any compiler to read it.
+# A launch, as a macro that keeps the pieces: enough for any compiler to read it.
 PRELUDE = """
 #include <cstdio>
 #include <vector>

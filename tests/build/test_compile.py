@@ -212,7 +212,7 @@ def test_a_changed_library_is_made_again_and_told(builder: Builder) -> None:
 
 
 def test_an_object_without_its_digest_is_made_again(builder: Builder) -> None:
-    """What a process leaves that was killed between the two, and a cache of an older opwright."""
+    """Leftovers of a process that was killed between the two, and a cache of an older opwright."""
     for unit in run(builder):
         unit.object.with_name(f"{unit.object.name}.sha256").unlink()
     assert [(unit.from_cache, unit.was_damaged) for unit in run(builder)] == [(False, False)] * 2
@@ -230,7 +230,7 @@ def test_a_record_of_another_form_is_made_again(builder: Builder, text: str) -> 
 def test_a_cache_of_others_is_used_and_not_written(
     builder: Builder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What os.access says stands for the permissions, which root does not have to respect."""
+    """The answer of os.access stands for the permissions, which root does not have to respect."""
     first = linked(builder)
     link_to_it = tmp_path / "linked"
     link_to_it.symlink_to(builder.cache)

@@ -1,4 +1,4 @@
-"""What of a project can be built."""
+"""The parts of a project that can be built."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def test_a_killed_writer_leaves_old_or_new_files(tmp_path: Path) -> None:
             content = path.read_text().strip()
             assert len(content) == 100_000
             assert len(set(content)) == 1
-        # What it left is known as ours: the next one can go on.
+        # Its files are known as ours: the next one can go on.
         write_tree(tmp_path, {f"f{i}.json": "9" * 100_000 for i in range(20)})
         left = sorted(p.name for p in tmp_path.iterdir() if not p.name.startswith("f"))
         assert left == [".lock", MANIFEST]

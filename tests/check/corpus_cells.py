@@ -1,4 +1,4 @@
-"""What the tests of the corpus share: which operators, which rows, and what is found.
+"""Shared by the tests of the corpus: which operators, which rows, and what is found.
 
 Each file of `corpus` has operator sets, and BROKEN: operator -> row/kind that must catch it. All
 other operators of its sets are sound. NOT_FOR has rows that a file's operators are not for. In this

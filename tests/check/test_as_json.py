@@ -1,4 +1,4 @@
-"""What is written as JSON is read back as it was."""
+"""A document written as JSON is read back as it was."""
 
 from __future__ import annotations
 

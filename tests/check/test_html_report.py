@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the page's script shows."""
+        """The document that the page's script shows."""
         document: dict[str, Any] = json.loads(self.scripts[0])
         return document
 

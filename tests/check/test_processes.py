@@ -1,4 +1,4 @@
-"""What an operator does to its process: it is told as such, and others are still checked."""
+"""An operator's effect on its process is reported as such, and others are still checked."""
 
 from __future__ import annotations
 

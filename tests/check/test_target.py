@@ -1,4 +1,4 @@
-"""What a user names -> the operators: each kind of target, and what is said of others."""
+"""A user's target -> the operators: each kind of target, and the errors of others."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch.testing._internal.common_optimizers import OptimizerInfo
     from torch.testing._internal.opinfo.core import OpInfo
 
-# What torch_npu's operators take; others (quantised, complex32, unsigned 16 to 64) are not claimed.
+# The dtypes of torch_npu's operators, without quantised, complex32 and unsigned 16 to 64.
 DTYPES: dict[str, torch.dtype] = {
     "float32": torch.float32,
     "float16": torch.float16,

@@ -1,4 +1,4 @@
-"""What it means that two results agree."""
+"""The agreement of two results."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def expect_close_tensors(
     values: bool,
 ) -> None:
     """Compare one result."""
-    # What is not the CPU's, a meta tensor, is not the device's either.
+    # A result that is not the CPU's, a meta tensor, is not the device's either.
     place = device.type if expected.device.type == "cpu" else expected.device.type
     got = f"{actual.dtype} {list(actual.shape)} on {actual.device.type}"
     wanted = f"{expected.dtype} {list(expected.shape)} on {place}"

@@ -23,7 +23,7 @@ TIME_LIMIT = 180.0  # seconds for one case
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a case.
+    """The outcome of a case.
 
     `outcome` is "passed", "failed", "crashed", "timeout", or "nothing" if there was no sample to
     compare; `message` says why it did not pass.

@@ -1,4 +1,4 @@
-"""What counts as the same result."""
+"""Results that count as the same."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def test_a_result_has_to_be_on_the_device() -> None:
     expect_close(X.to(META), X, device=META, values=False)
     with pytest.raises(DisagreementError, match=r"\[2\] on cpu, but must be .*\[2\] on meta"):
         expect_close(X, X, device=META)
-    # What is on no device on the CPU's side either, stays there.
+    # A tensor that is on no device on the CPU's side stays there.
     expect_close(X.to(META), X.to(META), device=CPU, values=False)

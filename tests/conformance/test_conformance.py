@@ -130,7 +130,7 @@ except RefusedError:
 else:
     raise AssertionError("no gradient was compared with none")
 
-# What cannot be moved to the device is a fault, and no refusal of the device.
+# A tensor that cannot be moved to the device is a fault, and no refusal of the device.
 try:
     operators.refuses(info, Arguments((x,), {}), torch.device("cuda"))
 except (AssertionError, RuntimeError) as error:

@@ -16,7 +16,7 @@ ops = ow.OperatorSet("my_ops")
 F = 'ops.declare("f(Tensor x, Tensor y, int n=1) -> Tensor", {})\n'
 REFERENCE = "@ops.operator({})\ndef f({}):\n    return x\n"
 
-# What follows HEAD in my_ops.py.
+# The lines after HEAD in my_ops.py.
 CASES = {
     # schema
     "OPW-D001 no schema": 'ops.declare("f(Tensor x)")',

@@ -1,4 +1,4 @@
-"""What an author writes becomes frozen data."""
+"""The author's declarations become frozen data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from a declaration: outputs, calls, backward operators, functional twins."""
+"""Facts of a declaration: outputs, calls, backward operators, functional twins."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Support(Protocol):
-    """What TorchAir's samples have."""
+    """A sample of TorchAir's."""
 
     args: tuple[object, ...]
     kwargs: Mapping[str, object]
@@ -43,9 +43,9 @@ DRAWN = ("bernoulli", "dropout", "multinomial", "normal", "rand", "uniform", "ex
 # Products of matrices of thousands of rows take minutes on a CPU: sizes from LARGE on are divided.
 PRODUCTS = ("mm", "mv", "matmul")
 LARGE, DIVISOR = 512, 16
-# What integers of samples are drawn from: counts, and indices if those are out of range.
+# Ranges of the integers of samples: counts, and indices if those are out of range.
 RANGES = ((1, 10), (0, 2))
-# What memory holds is not defined.
+# Operators that return memory whose content is not defined.
 UNDEFINED = ("empty",)
 # By dtype: the graph may round between operators that eager computes in one.
 TOLERANCES = {

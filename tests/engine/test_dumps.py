@@ -267,7 +267,7 @@ found["wrong"] = listed("wrong")
     assert single["Mul"][1] == [[[0.0, 4.0, 8.0], [2.0, 6.0, 10.0]]]
 
 
-# What GE is initialized with has to be the same for all graphs but for these; TorchAir sets others.
+# Options of GE's initialization are the same for all graphs but for these; TorchAir sets others.
 REFUSED = {
     **{
         option.name: "1"

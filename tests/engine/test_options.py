@@ -13,7 +13,7 @@ from opwright.engine.errors import OptionError, UnknownOptionError
 from opwright.engine.options import OPTIONS, Effect, Option, check_options, indices, pairs, parse
 
 PAGE = Path(__file__).parents[2] / "docs" / "graph_engine.md"
-# What TorchAir passed in runs on the twin.
+# Options that TorchAir passed in runs on the twin.
 PASSED = {
     "ge.exec.deviceId": "0",
     "ge.session_device_id": "0",

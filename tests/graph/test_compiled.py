@@ -247,7 +247,7 @@ def test_layers_are_drawn_once_and_all_names_can_be_found(tmp_path: Path) -> Non
 
 
 class Page(HTMLParser):
-    """What a browser sees of a page."""
+    """A page as a browser sees it."""
 
     def __init__(self) -> None:
         super().__init__()

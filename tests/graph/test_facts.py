@@ -1,4 +1,4 @@
-"""What is counted and measured: edges, what launches wait for, memory, sections that repeat."""
+"""Counts and measures: edges, waits of launches, memory, sections that repeat."""
 
 from __future__ import annotations
 

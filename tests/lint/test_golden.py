@@ -18,7 +18,7 @@ from opwright.lint.output.as_text import as_text, statistics_as_text
 from opwright.lint.run import Report, lint
 
 CORPUS = Path(__file__).parent / "corpus"
-# What the schema of OASIS asks for, of the objects that a report has.
+# Properties that the schema of OASIS requires, of the objects that a report has.
 REQUIRED = {
     "log": {"version", "runs"},
     "run": {"tool"},

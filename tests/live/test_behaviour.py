@@ -1,4 +1,4 @@
-"""What operators of the live tier refuse, and what autograd and autocast make of them."""
+"""Refusals of operators of the live tier, and what autograd and autocast make of them."""
 
 from __future__ import annotations
 

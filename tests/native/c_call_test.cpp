@@ -15,7 +15,7 @@ using opwright::live::CCall;
 
 namespace {
 
-// What a callee got, in the order of its parameters.
+// The arguments that a callee got, in the order of its parameters.
 std::string got;
 
 template <class... Values>

@@ -1,5 +1,5 @@
 // tests/native/capture.h
-// What scenarios of captured graphs share.
+// Shared by scenarios of captured graphs.
 #pragma once
 
 #include <cstdint>

@@ -301,7 +301,7 @@ SCENARIO(no_page_is_part_of_two_allocations) {
   char back = 0;
   OK(aclrtMemcpy(&back, 1, imported, 1, ACL_MEMCPY_DEVICE_TO_HOST));
   CHECK_EQ(back, 5);
-  // What is imported on a device is closed when that device's tasks have used it, whichever device is current.
+  // Memory imported on a device is closed when that device's tasks have used it, whichever device is current.
   aclrtStream stream = nullptr;
   OK(aclrtCreateStream(&stream));
   for (int turn = 0; turn < 100; ++turn) OK(aclrtMemsetAsync(imported, 512, turn, 512, stream));

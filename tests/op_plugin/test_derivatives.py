@@ -1,4 +1,4 @@
-"""What becomes of derivatives.yaml: nodes with the formulas in C++, and what is told of mistakes."""
+"""derivatives.yaml becomes nodes with the formulas in C++; mistakes in it are reported."""
 
 # ruff: noqa: E501 - generated C++ as it is
 

@@ -1,4 +1,4 @@
-"""What is read from op-plugin's files, and what is told where they are wrong."""
+"""op-plugin's files as they are read, and the errors where they are wrong."""
 
 # ruff: noqa: E501 - generated C++ as it is
 

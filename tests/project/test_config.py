@@ -1,4 +1,4 @@
-"""What a project's pyproject.toml may say, and how its declaration is loaded."""
+"""The content of a project's pyproject.toml, and how its declaration is loaded."""
 
 from __future__ import annotations
 

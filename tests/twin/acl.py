@@ -87,7 +87,7 @@ def one() -> c_void_p:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What phase 1 answered."""
+    """The answer of phase 1."""
 
     status: int
     workspace: int

@@ -1,4 +1,4 @@
-"""What torch_npu's caching allocator holds."""
+"""The memory of torch_npu's caching allocator."""
 
 from __future__ import annotations
 

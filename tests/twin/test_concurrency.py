@@ -226,7 +226,7 @@ def test_copies_between_devices() -> None:
 
 
 def test_copies_of_views_between_devices() -> None:
-    """What torch_npu copies by itself; strided views need the legacy ViewCopy and AsStrided."""
+    """torch_npu copies these by itself; strided views need the legacy ViewCopy and AsStrided."""
     a = torch.arange(24).reshape(4, 6)
     x = a.to("npu:0")
     assert torch.equal(x[1:3].to("npu:1").cpu(), a[1:3])

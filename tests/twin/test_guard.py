@@ -34,7 +34,7 @@ KERNELS = """
 
     @kernel("aclnnPeek(const aclTensor *x, aclTensor *out)")
     def peek_kernel(x, out):
-        # What a wrong stride does: the elements behind those of the view.
+        # A wrong stride reaches the elements behind those of the view.
         import ctypes
         first = ctypes.c_float.from_address(x.data_ptr() + 4 * x.numel()).value
         out.copy_(x * 2)

@@ -1,4 +1,4 @@
-"""What is right is not told to be wrong: one declaration per freedom that an author has."""
+"""Right declarations are not reported: one per freedom that an author has."""
 
 from __future__ import annotations
 

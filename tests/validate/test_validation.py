@@ -1,4 +1,4 @@
-"""What `validate` and `check` do with what the rules find."""
+"""The results of `validate` and `check` for the findings of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the device operator AddCustom computes: the twin runs this in its place."""
+"""The computation of the device operator AddCustom: the twin runs this in its place."""
 
 from __future__ import annotations
 

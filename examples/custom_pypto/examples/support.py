@@ -1,4 +1,4 @@
-"""What the tests share: the ways to run a model, and data of paged caches."""
+"""Shared by the tests: the ways to run a model, and data of paged caches."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_the_undeclared_operator_where_nothing_moves_its_call(mode: str, decoded
 def test_captured_graphs_lose_what_the_undeclared_operator_writes(
     mode: str, decoded: Decode
 ) -> None:
-    # What a graph only reads is copied to where the graph was captured, and the copy is written.
+    # A tensor that a graph only reads is copied for the captured graph, and the copy is written.
     caches = run_steps(undeclared, mode, decoded, steps=1)
     assert_same_caches(caches, decoded.caches)
 

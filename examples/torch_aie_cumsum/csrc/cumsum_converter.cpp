@@ -15,7 +15,7 @@ bool convert(ConversionCtx* ctx, const torch::jit::Node* node, args& args) {
   AscendIE::Tensor* input = args[0].getFreezeAscendTensor(ctx);
   const int64_t rank = input->GetDimensions().Size();
   int64_t dim = args[1].unwrapToInt();
-  // What is thrown here ends `compile`, which adds the node and its source line.
+  // An exception thrown here ends `compile`, which adds the node and its source line.
   TORCH_CHECK_INDEX(-rank <= dim && dim < rank, "got dim ", dim, ", allowed are ", -rank, " to ", rank - 1);
   TORCH_CHECK_VALUE(args[2].isNone(), "got a dtype, allowed is None: convert the result instead");
   if (dim < 0) {

@@ -1,4 +1,4 @@
-"""What ScatterPaCache computes, for the twin, which has no kernel of it; CANN has."""
+"""The computation of ScatterPaCache, for the twin, which has no kernel of it; CANN has."""
 
 from opwright import twin
 

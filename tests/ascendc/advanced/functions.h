@@ -3,7 +3,7 @@
 
 #include "kernel_operator.h"
 
-// What a test's kernel computes with: tensors one behind the other in the unified buffer.
+// The tensors of a test's kernel: one behind the other in the unified buffer.
 class Bench {
  public:
   __aicore__ inline Bench() { pipe_.InitBuffer(buffer_, kBytes); }

@@ -1,5 +1,5 @@
 // tests/ascendc/corpus/corpus.h
-// What the kernels of the corpus have in common.
+// Shared by the kernels of the corpus.
 #pragma once
 
 #include "kernel_operator.h"

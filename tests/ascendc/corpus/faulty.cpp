@@ -146,7 +146,7 @@ extern "C" __global__ __aicore__ void wrong_event(GM_ADDR x, GM_ADDR y, uint32_t
   DataCopy(raw.target, raw.b, n);
 }
 
-// What one pipe stores, another one loads again.
+// One pipe stores values that another one loads again.
 extern "C" __global__ __aicore__ void reload_own_result(GM_ADDR x, GM_ADDR y, uint32_t n) {
   Raw raw(x, y, n);
   Duplicate(raw.b, 3.0f, n);
@@ -362,7 +362,7 @@ extern "C" __global__ __aicore__ void sync_of_some(GM_ADDR x, GM_ADDR y, uint32_
   if (GetBlockIdx() != 0) SyncAll();  // fault: OPW-X004
 }
 
-// What a core writes is its own, but not the rest of the cache line that it writes back.
+// The values that a core writes are its own, but not the rest of the cache line that it writes back.
 extern "C" __global__ __aicore__ void neighbours_in_a_line(GM_ADDR x, GM_ADDR y, uint32_t n) {
   Raw raw(x, y, n);
   raw.target.SetValue(GetBlockIdx(), 1.0f);  // fault: OPW-X014

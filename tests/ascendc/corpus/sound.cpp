@@ -1,5 +1,5 @@
 // tests/ascendc/corpus/sound.cpp
-// What the kernels of faulty.cpp should have been: the checks must not blame them. Some more do what looks suspicious
+// Corrected kernels of faulty.cpp: the checks must not blame them. Some more do what looks suspicious
 // and is right.
 #include "corpus.h"
 
@@ -413,7 +413,7 @@ extern "C" __global__ __aicore__ void unwritten_operand(GM_ADDR x, GM_ADDR y, ui
   tile.store(b);
 }
 
-// What is computed behind the end of the data is never stored.
+// The values computed behind the end of the data are never stored.
 extern "C" __global__ __aicore__ void unwritten_tail(GM_ADDR x, GM_ADDR y, uint32_t n) {
   Tile tile(x, y, n);
   LocalTensor<float> a = tile.in.AllocTensor<float>();

@@ -49,7 +49,7 @@ __aicore__ inline void load(const Unit<half, float>& unit, uint32_t m, uint32_t 
 
 }  // namespace
 
-// What leaves L0C: rows of float, twice the product as half, fractals, non-negative int8.
+// Ways out of L0C: rows of float, twice the product as half, fractals, non-negative int8.
 extern "C" __global__ __aicore__ void ways_out(GM_ADDR a, GM_ADDR b, GM_ADDR rows, GM_ADDR halves, GM_ADDR fractals,
                                                GM_ADDR bytes, uint16_t m, uint16_t n, uint16_t k, uint16_t used_m,
                                                uint64_t scale) {

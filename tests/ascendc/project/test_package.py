@@ -30,7 +30,7 @@ def refused(code, text, *arguments):
     raise SystemExit(f"{arguments[0]} raised nothing, {text} was expected")
 """
 
-# What runs in one process, by the name of its test.
+# The scripts of one process, by the name of their test.
 SECTIONS = {
     # Any number of blocks, tails, optional inputs, half precision.
     "equals": """

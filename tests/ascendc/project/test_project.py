@@ -288,7 +288,7 @@ def test_new_projects_refuse_what_they_cannot_be_made_from(tmp_path: Path) -> No
 
 @pytest.mark.build
 def test_a_new_project_builds(tmp_path: Path) -> None:
-    """What `new` writes for an msOpGen JSON is a package at once."""
+    """The project that `new` writes for an msOpGen JSON is a package at once."""
     source = tmp_path / "my_scale.json"
     source.write_text(json.dumps(MSOPGEN))
     folder = make_project(source, None, op=None, chip="ascend910b")

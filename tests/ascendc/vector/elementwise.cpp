@@ -6,7 +6,7 @@ using namespace AscendC;
 using machine::vector::kSupported;
 using machine::vector::Operation;
 
-// What a test asks for; test_elementwise.py has the same fields.
+// A test's request; test_elementwise.py has the same fields.
 struct Case {
   int32_t operation;
   int32_t type;  // 0 half, 1 float, 2 int16_t, 3 int32_t, 4 uint16_t, 5 uint32_t

@@ -139,7 +139,7 @@ __aicore__ inline void reduce_type(const LocalTensor<uint8_t>& u, const ReduceCa
   if (c.kind == 0) reduce_kind<ReduceType::SUM>(dst, src, shared, c);
   if (c.kind == 1) reduce_kind<ReduceType::MAX>(dst, src, shared, c);
   if (c.kind == 2) reduce_kind<ReduceType::MIN>(dst, src, shared, c);
-  // What the registers keep, behind the results.
+  // The content of the registers, behind the results.
   if (c.what != 3) return;
   SetFlag<HardEvent::V_S>(EVENT_ID0);
   WaitFlag<HardEvent::V_S>(EVENT_ID0);

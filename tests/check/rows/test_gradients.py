@@ -1,4 +1,4 @@
-"""What an operator fills in does not hide that its gradient is wrong."""
+"""An operator's filled results do not hide that its gradient is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What describes a part of the library of library.py."""
+"""Descriptions of a part of the library of library.py."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a function is called with; every use gets tensors of its own."""
+    """The arguments of a function; every use gets tensors of its own."""
 
     args: tuple[object, ...]
     kwargs: dict[str, object]

@@ -191,7 +191,7 @@ def differentiation(
 
 
 def errors(case: Case, device: torch.device) -> int:
-    """What the CPU refuses is refused."""
+    """Arguments that the CPU refuses are refused."""
     info, refused = operators()[case.entry], 0
     for wrong in info.error_inputs("cpu"):  # type: ignore[no-untyped-call]
         arguments = Arguments.of(wrong.sample_input)

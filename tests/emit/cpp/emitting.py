@@ -1,4 +1,4 @@
-"""What the tests of emitted C++ share."""
+"""Shared by the tests of emitted C++."""
 
 from __future__ import annotations
 

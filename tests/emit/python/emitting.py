@@ -1,4 +1,4 @@
-"""What the tests of the Python emitters share: declarations, and their emitted files."""
+"""Shared by the tests of the Python emitters: declarations, and their emitted files."""
 
 from __future__ import annotations
 

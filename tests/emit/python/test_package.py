@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 LIMIT = 600  # seconds
-# What a machine without opwright has: importing it fails.
+# A machine without opwright: importing it fails.
 WITHOUT_OPWRIGHT = """
 import sys
 class Refuse:

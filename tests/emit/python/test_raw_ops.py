@@ -128,7 +128,7 @@ def test_the_text_is_as_the_formatter_leaves_it() -> None:
 
 @dataclass(frozen=True)
 class Value:
-    """What a class of torchair.ge.attr makes."""
+    """An object as a class of torchair.ge.attr makes it."""
 
     kind: str
     value: object

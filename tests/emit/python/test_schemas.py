@@ -1,4 +1,4 @@
-"""Whatever a schema says, the emitted function can be called as the schema says."""
+"""The emitted function can be called as any schema says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each rank does and compares, for the collectives.
+"""The calls and comparisons of each rank, for the collectives.
 
 The expected values are those of plain PyTorch on the CPU.
 """

@@ -1,4 +1,4 @@
-"""What goes wrong between ranks ends in an error that says who and what, not in a wait."""
+"""A failure between ranks ends in an error that says who and what, not in a wait."""
 
 from __future__ import annotations
 

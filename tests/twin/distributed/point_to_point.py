@@ -156,7 +156,7 @@ def captured() -> None:
 
 
 def user_groups() -> None:
-    """What is waited for inside of a group that torch_npu's backend began by hand."""
+    """Waits inside of a group that torch_npu's backend began by hand."""
     rank, size = dist.get_rank(), dist.get_world_size()
     world = dist.group.WORLD
     assert world is not None

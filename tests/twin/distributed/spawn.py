@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["check", "finished", "world"]
 
 PACKAGE = "tests.twin.distributed"
-# What scenarios import and takes seconds, once for all ranks of all of them.
+# Modules that scenarios import and that take seconds, once for all ranks of all of them.
 HEAVY = (
     "torch._dynamo",
     "torch.distributed.checkpoint.state_dict_saver",

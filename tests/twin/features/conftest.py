@@ -1,4 +1,4 @@
-"""What torch_npu offers besides operators, on the twin, which comes before torch."""
+"""Features of torch_npu besides operators, on the twin, which comes before torch."""
 
 from __future__ import annotations
 

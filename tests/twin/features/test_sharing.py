@@ -221,7 +221,7 @@ def test_refusals_name_what_is_wrong() -> None:
 
 
 def test_a_physical_block_is_imported() -> None:
-    """What torch_npu's expandable segments are made of."""
+    """The calls that torch_npu's expandable segments are made of."""
 
     class Property(ctypes.Structure):
         _fields_ = (

@@ -1,4 +1,4 @@
-"""What a Python reference function gets, called as an extension calls its operator."""
+"""Arguments of a Python reference function that is called as an extension calls its operator."""
 
 from __future__ import annotations
 

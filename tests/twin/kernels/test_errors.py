@@ -1,4 +1,4 @@
-"""What a Python reference function does wrong, and what the caller hears of it."""
+"""Mistakes of a Python reference function, and the errors that its caller gets."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Arguments {
               const std::vector<Size>& shape);
   // A cache, which the device operator writes where it lies.
   void in_place(const char* name, const at::Tensor& value) const;
-  // What a named size may be.
+  // The range of a named size.
   void between(const char* size, int64_t least, const c10::SymInt& most) const;
   // An argument that the device operator takes one value of.
   void only(const char* name, std::string_view value, std::string_view allowed) const;

@@ -1,4 +1,4 @@
-"""What both builds have to do; test_built.py runs this where the library is loaded."""
+"""Behaviour of both builds; test_built.py runs this where the library is loaded."""
 
 from __future__ import annotations
 

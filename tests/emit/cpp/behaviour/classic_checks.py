@@ -1,4 +1,4 @@
-"""What the classic build has to do beyond both_checks.py."""
+"""Behaviour of the classic build beyond both_checks.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the aclnn functions of the declarations beside this folder compute."""
+"""Computations of the aclnn functions of the declarations beside this folder."""
 
 from __future__ import annotations
 

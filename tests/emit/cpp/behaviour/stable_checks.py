@@ -1,4 +1,4 @@
-"""What the stable build has to do beyond both_checks.py."""
+"""Behaviour of the stable build beyond both_checks.py."""
 
 from __future__ import annotations
 

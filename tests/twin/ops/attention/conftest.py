@@ -1,4 +1,4 @@
-"""What tests of attention share."""
+"""Shared by tests of attention."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def paged(heads: torch.Tensor, table: torch.Tensor, form: str) -> torch.Tensor:
 def hidden_keys(
     mode: int, queries: int, keys: int, *, pre: int = 2, post: int = 1, prefix: int = 3
 ) -> torch.Tensor:
-    """What each sparse mode leaves out, written down once more."""
+    """The positions that each sparse mode leaves out, written down once more."""
     q, k = torch.arange(queries)[:, None], torch.arange(keys)
     shift = keys - queries
     return {

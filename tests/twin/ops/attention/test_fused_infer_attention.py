@@ -262,7 +262,7 @@ def test_out_with_workspace(version: int) -> None:
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_a_tensor_of_keys_for_each_sequence(version: int) -> None:
-    """What C programs can do: keys of each sequence in a tensor of its own, in every version."""
+    """C programs can pass the keys of each sequence in a tensor of its own, in every version."""
     lengths = [8, 3, 5]
     query, key, value = (normal(BATCH, HEADS, KEYS, WIDTH, seed=i) for i in range(3))
     lists = [

@@ -1,4 +1,4 @@
-"""What attention for inference refuses."""
+"""Refusals of attention for inference."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ CALLS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize(("why", "changes"), CALLS.items(), ids=CALLS.keys())
 def test_refused_calls(why: str, changes: dict[str, object]) -> None:
-    """What torch_npu never passes, but a program in C can: also a page size of 0 is no crash."""
+    """torch_npu never passes these, but a program in C can: also a page size of 0 is no crash."""
     given: dict[str, Any] = {"table": [0, 1], "table_dtype": torch.int32, "page": PAGE, "caches": 1}
     given |= {"out_rows": 8, "out_width": WIDTH, "lse_dims": 4} | changes
     assert WIDTH == 16  # as the texts say

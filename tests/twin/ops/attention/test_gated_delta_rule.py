@@ -51,7 +51,7 @@ def sequence(
 @pytest.mark.parametrize("given", [("beta", "g", "gk"), ("beta", "g"), ("g",), ()], ids=str)
 @pytest.mark.parametrize("accepted", [None, [2, 1, 3]])
 def test_recurrent(given: tuple[str, ...], accepted: list[int] | None) -> None:
-    """What each token leaves is stored in the place of the token."""
+    """The state after each token is stored in the place of the token."""
     tensors = operands()
     gk = -normal(TOKENS, HEADS, WIDTH, dtype=torch.float32, seed=6).abs() if "gk" in given else None
     for name in ("beta", "g"):

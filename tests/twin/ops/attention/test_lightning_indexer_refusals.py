@@ -1,4 +1,4 @@
-"""What npu_lightning_indexer refuses: each text has the parameter and what is allowed."""
+"""Refusals of npu_lightning_indexer: each text has the parameter and what is allowed."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_mode_that_its_gradient_does_not_have() -> None:
 
 
 def test_refusals_of_a_chip() -> None:
-    """What Ascend950 does not take: other numbers of heads, float32 weights."""
+    """Ascend950 does not take other numbers of heads, or float32 weights."""
     script = """
         from tests.twin.ops.compare import rejects
         from tests.twin.ops.attention.indexer_problems import (

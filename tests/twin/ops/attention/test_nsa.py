@@ -103,7 +103,7 @@ def weights_of(query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor) -> to
 
 
 def importance(weights: torch.Tensor, blocks: int) -> torch.Tensor:
-    """What each block gets, [N, S, blocks]; heads of a group together."""
+    """The scores of each block, [N, S, blocks]; heads of a group together."""
     shares = weights.view(KEY_HEADS, GROUP, *weights.shape[1:]).sum(1)
     result = torch.zeros(*shares.shape[:2], blocks, dtype=torch.float64)
     for block in range(blocks):

@@ -92,7 +92,7 @@ def test_keys_and_scales_apart(layouts: tuple[str, str]) -> None:
 
 
 def refusals() -> dict[str, Call]:
-    """What is wrong -> a call."""
+    """A fault -> a call."""
     call = quant_call(RAGGED, ("BSND", "BSND"), sparse_count=16)
     query, key, weights, query_scale, key_scale = call.tensors
     floats = quant_call(RAGGED, ("BSND", "BSND"), dtype=E4M3, weights=torch.bfloat16)

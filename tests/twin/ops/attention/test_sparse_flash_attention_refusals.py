@@ -1,4 +1,4 @@
-"""What npu_sparse_flash_attention refuses: the parameter's name, what it is, what it may be."""
+"""Refusals of npu_sparse_flash_attention: the parameter's name, what it is, what it may be."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_scatter(mode: str, dtype: torch.dtype, index: torch.dtype) -> None:
 
 
 def test_scatter_into_pages_of_heads_and_without_values() -> None:
-    """What C programs can do beside: [pages, N, page size, D], and a cache of keys alone."""
+    """C programs can pass more: [pages, N, page size, D], and a cache of keys alone."""
     key, cache, mapping = normal(9, 2, 32), normal(PAGES, 2, PAGE, 32, seed=3), slots(9)
     key_cache, value_cache = cache.to("npu"), cache.to("npu")
     scatter = partial(call, "aclnnScatterPaKvCache", key.to("npu"))
@@ -337,7 +337,7 @@ def test_gather(dtype: torch.dtype, *, sums: bool, offset: bool) -> None:
 
 
 def test_gather_from_blocks() -> None:
-    """What C programs can do beside: pages in blocks of 16 values."""
+    """C programs can pass more: pages in blocks of 16 values."""
     cache = normal(PAGES, 4, PAGE, 16)
     table = torch.tensor([[3, 1]], dtype=torch.int32).to("npu")
     key, value = (torch.zeros(6, 64, dtype=torch.float16, device="npu") for _ in range(2))

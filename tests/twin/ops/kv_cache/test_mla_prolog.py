@@ -1,4 +1,4 @@
-"""What comes before latent attention: native/opapi/ops/kv_cache/mla_prolog.cpp."""
+"""The prolog of latent attention: native/opapi/ops/kv_cache/mla_prolog.cpp."""
 
 from __future__ import annotations
 

@@ -342,7 +342,7 @@ def test_refusals_of_options(why: str, changed: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
 def test_eight_bit_floats(dtype: torch.dtype) -> None:
-    """What torch._scaled_grouped_mm calls on later chips."""
+    """The function that torch._scaled_grouped_mm calls on later chips."""
     x, weights = some((9, 6), torch.float32).to(dtype), some((4, 6, 5), torch.float32).to(dtype)
     scale, token = some((4, 5), torch.float32, 0, 1), some((9,), torch.float32, 0, 1)
     out = torch.zeros(9, 5, dtype=torch.bfloat16, device="npu")

@@ -1,4 +1,4 @@
-"""What is more than a product of quantized matrices: matmul/quant_matmul_functions.cpp."""
+"""More than products of quantized matrices: matmul/quant_matmul_functions.cpp."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ P = torch.tensor([0.5, 0.9, 1.0, 0.1, 0.75, 0.0])
 
 
 def filtered(row: torch.Tensor, k: int | None, p: float | None) -> torch.Tensor:
-    """What is left of a row; the rest is -inf."""
+    """The remaining values of a row; the rest is -inf."""
     row = row.clone()
     if k is not None:
         row[row < row.sort().values[-k]] = -math.inf

@@ -312,7 +312,7 @@ def test_synchronised_batch_norm() -> None:
 
 
 def test_batch_norm_from_sums() -> None:
-    """What torch_npu's SyncBatchNorm exchanges: sums and sums of squares."""
+    """The values that torch_npu's SyncBatchNorm exchanges: sums and sums of squares."""
     x, mean, var = some((6, 3, 4), torch.float32), some((3,), torch.float32), positive((3,))
     parts = [part.to("npu") for part in x.tensor_split([2])]
     sums = [torch_npu.batch_norm_reduce(part, EPS) for part in parts]

@@ -218,7 +218,7 @@ def test_states_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
 def test_a_short_list_of_weight_gradients_is_refused(kind: type[Network]) -> None:
-    """What a C program can pass beside torch_npu's lists."""
+    """A C program can pass more than torch_npu's lists."""
     weights = [weight.detach().to("npu") for weight in network(kind).parameters()]
     x, y = (numbers(STEPS, BATCH, size).to("npu") for size in (FEATURES, HIDDEN))
     state = numbers(1, BATCH, HIDDEN).to("npu")

@@ -1,4 +1,4 @@
-"""What the device kernel computes, for the twin; on an NPU the operator package has it."""
+"""The device kernel's computation, for the twin; on an NPU the operator package has it."""
 
 from pathlib import Path
 
