@@ -21,7 +21,7 @@ def settle() -> None:
     """Make this process, and those that it starts, alike everywhere."""
     for name in [each for each in os.environ if each in TERMINAL or each.startswith(GIT)]:
         del os.environ[name]
-    scripts = sysconfig.get_path("scripts")  # of the tools, also where no shell was told of them
+    scripts = sysconfig.get_path("scripts")  # of the tools, also where no shell knows of them
     if scripts not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = f"{scripts}{os.pathsep}{os.environ['PATH']}"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a script

@@ -381,8 +381,8 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     )
     with (tmp_path / "slow.h").open("w", encoding="utf-8"):  # once the verb reads it
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=LIMIT)
-    assert (process.returncode, "Traceback" in told) == (130, False), told
+        _, printed = process.communicate(timeout=LIMIT)
+    assert (process.returncode, "Traceback" in printed) == (130, False), printed
 
 
 def test_colours_and_progress_are_for_terminals(place: Path) -> None:

@@ -224,7 +224,8 @@ def test_no_version_is_compared(modules: list[tuple[str, ast.Module]]) -> None:
 
 def test_no_source_names_a_release() -> None:
     """A comment says which feature decides: that stays true with the next release."""
-    paths = [name for name in repository_files() if name.startswith(tuple(f"{f}/" for f in SOURCES))]
+    folders = tuple(f"{folder}/" for folder in SOURCES)
+    paths = [name for name in repository_files() if name.startswith(folders)]
     found = {
         f"{path}:{number}: {line.strip()}": path
         for path in paths

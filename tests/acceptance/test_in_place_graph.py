@@ -48,14 +48,14 @@ class Installed:
     project: Path
 
     def lines(self, *modes: str) -> dict[str, dict[tuple[str, bool], Line]]:
-        """Run the models in some modes; return by mode what was told about each."""
+        """Run the models in some modes; return by mode the lines about each."""
         opwright = (sys.executable, "-m", "opwright")
         kernels = ("--kernels", self.project / "operators.py")
         script = (self.python, GRAPHS / "run.py", ",".join(modes), PACKAGE)
         out = run(*opwright, "run", *kernels, "--", *script, where=self.project.parent)
-        told = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
         return {
-            mode: {(line["model"], line["dynamic"]): line for line in told if line["mode"] == mode}
+            mode: {(line["model"], line["dynamic"]): line for line in lines if line["mode"] == mode}
             for mode in modes
         }
 
@@ -103,9 +103,9 @@ def launches(line: Line) -> list[list[str]]:
 
 
 def test_graphs_of_a_wheel(installed: Installed) -> None:
-    told = installed.lines("by hand", "reduce-overhead", "max-autotune", "npugraph_ex")
-    by_hand = told.pop("by hand")
-    for mode, compiled in told.items():
+    lines = installed.lines("by hand", "reduce-overhead", "max-autotune", "npugraph_ex")
+    by_hand = lines.pop("by hand")
+    for mode, compiled in lines.items():
         assert len(compiled) == 2 * len(by_hand)
         for (name, dynamic), line in compiled.items():
             assert (mode, name, dynamic, line["wrong"]) == (mode, name, dynamic, [])

@@ -212,12 +212,12 @@ def test_a_wrong_pair_is_one_sentence(workshop: Workshop, form: str) -> None:
 def test_a_second_build_compiles_nothing(workshop: Workshop) -> None:
     first = workshop.wheel("full").read_bytes()
     out = workshop.project / "dist-again"
-    told = json.loads(workshop.opwright("build", "--no-compile", "--json", "-o", out))
+    report = json.loads(workshop.opwright("build", "--no-compile", "--json", "-o", out))
     compiled = {
-        step["what"]: step["from_cache"] for step in told["steps"] if step["name"] == "compile"
+        step["what"]: step["from_cache"] for step in report["steps"] if step["name"] == "compile"
     }
     assert compiled == {"autograd.cpp": True, "functionalization.cpp": True, "operators.cpp": True}
-    assert Path(told["wheel"]).read_bytes() == first
+    assert Path(report["wheel"]).read_bytes() == first
 
 
 def test_builds_without_a_cache_give_the_same_bytes(workshop: Workshop, tmp_path: Path) -> None:
@@ -293,9 +293,9 @@ def test_stopped_builds(workshop: Workshop, tmp_path: Path) -> None:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)  # waits for the compiler's file
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=LIMIT)
+    _, printed = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
-    assert "Traceback" not in told
+    assert "Traceback" not in printed
     other.opwright(*command[3:])
     (wheel,) = (tmp_path / "dist").iterdir()
     assert wheel.read_bytes() == workshop.wheel("stable").read_bytes()

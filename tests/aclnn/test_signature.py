@@ -1,4 +1,4 @@
-"""C signatures of aclnn functions: what is read, and how mistakes are told."""
+"""C signatures of aclnn functions: what is read, and how mistakes are reported."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ bool quantize(ConversionCtx* ctx, const Node* n, args& arguments) {
   return converters::finish(ctx, n, layer);
 }
 
-/// Not what the operators compute, to be told from them.
+/// Not what the operators compute, to be distinct from them.
 bool negate(ConversionCtx* ctx, const Node* n, args& arguments) {
   AscendIE::Tensor* const x = converters::addPadding(ctx, n, arguments[0].getFreezeAscendTensor(ctx), 4);
   auto* const layer = ctx->net->AddUnary(x, AscendIE::UnaryOperation::NEG);

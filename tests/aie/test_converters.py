@@ -166,7 +166,7 @@ def test_registrations_that_are_refused(library: Path) -> None:
 
 
 # Messages about a library's own operators, and what() of errors in C++.
-TOLD = """
+MESSAGES = """
 import sys
 import torch
 import torch_aie
@@ -191,7 +191,7 @@ for size in (0, 1025):
 
 @pytest.mark.build
 def test_inferred_schema_and_what_of_errors(library: Path) -> None:
-    inferred, *errors = run(TOLD, library).stdout.splitlines()
+    inferred, *errors = run(MESSAGES, library).stdout.splitlines()
     assert "its schema was inferred from its function" in inferred
     assert "give m.def a schema string" in inferred
     # No backtrace.
@@ -281,7 +281,7 @@ def test_broken_pattern(library: Path) -> None:
     lines = run(PATTERNS, library, BROKEN_PATTERN="1").stdout.splitlines()
     expected = "ValueError a pattern of RegisterSubgraphConverters is not valid:"
     # The first compile raises it; later ones go on.
-    told = [line for line in lines if expected in line]
-    assert len(told) == 1
-    assert told[0].startswith(f"quantize {expected}")
+    reported = [line for line in lines if expected in line]
+    assert len(reported) == 1
+    assert reported[0].startswith(f"quantize {expected}")
     assert "sum torch.float32 [-1.0, 0.3, 2.0] False" in lines

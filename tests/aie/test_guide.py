@@ -1,6 +1,6 @@
 """The custom converter guide: its sources as printed, where its paths lead to the prefix.
 
-What is changed is what the guide tells its readers to set: the root of its paths, and the name of
+What is changed is what the guide asks its readers to set: the root of its paths, and the name of
 the built extension, which is that of Python 3.9.
 """
 

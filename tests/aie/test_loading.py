@@ -160,7 +160,7 @@ torch_aie.compile(module, inputs=[torch_aie.Input((2**40,))], require_full_compi
 def test_why_memory_is_planned_later_is_logged() -> None:
     done = run(LOGGED, TORCH_AIE_LOG_LEVEL="info", MINDIE_LOG_TO_FILE="0")
     assert done.returncode == 0, done.stderr[-2000:]
-    told = [line for line in done.stderr.splitlines() if "plans its memory when" in line]
-    assert len(told) == 2
-    assert "it does not take zeros: ZeroDivisionError" in told[0]
-    assert "may need more than half of the memory" in told[1]
+    reported = [line for line in done.stderr.splitlines() if "plans its memory when" in line]
+    assert len(reported) == 2
+    assert "it does not take zeros: ZeroDivisionError" in reported[0]
+    assert "may need more than half of the memory" in reported[1]

@@ -142,23 +142,23 @@ def test_names_that_nothing_in_the_graph_has(without_torch_npu: Done, home: Path
     assert not without_torch_npu.returncode, without_torch_npu.stderr
     (path,) = (home / "ascend/log/torch_aie_log").iterdir()
     text = path.read_text(encoding="utf-8")
-    told = "torch_executed_ops: nothing in the graph is 'aten::absent', there are: aten::relu"
-    assert f"{told}\n" in text
+    message = "torch_executed_ops: nothing in the graph is 'aten::absent', there are: aten::relu"
+    assert f"{message}\n" in text
     assert "torch_executed_modules: nothing in the graph is 'Absent', there are: " in text
     assert text.count("nothing in the graph is") == 2
 
 
 @pytest.mark.twin
 @pytest.mark.parametrize(
-    "told",
+    "message",
     [
         "[torch_aie] TORCH_AIE_PRINT_TO_STDOUT: got 'maybe', allowed are 0, 1, false, true",
         "[torch_aie] cannot make the log file ",
         "[torch_aie] info: ",
     ],
 )
-def test_log_settings_that_are_not_allowed(with_torch_npu: Done, told: str) -> None:
-    assert told in with_torch_npu.stderr
+def test_log_settings_that_are_not_allowed(with_torch_npu: Done, message: str) -> None:
+    assert message in with_torch_npu.stderr
 
 
 def test_compilers_of_torch_are_imported_after_torch_aie() -> None:

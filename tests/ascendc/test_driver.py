@@ -189,14 +189,14 @@ def test_messages_name_the_line_of_the_source(sources: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [("kernel.asc --enable-simt", "SIMT"), ("-c nowhere.asc", "nowhere.asc: no such file")],
 )
-def test_what_is_refused_is_told_without_a_traceback(sources: Path, given: str, told: str) -> None:
+def test_a_refusal_has_no_traceback(sources: Path, given: str, message: str) -> None:
     result = on_twin(sources, "bisheng", *given.split())
     assert result.returncode == 1
     assert "OPW-A002" in result.stderr
-    assert told in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
 
 

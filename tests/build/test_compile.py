@@ -190,14 +190,14 @@ def test_damaged_entries_are_made_again(builder: Builder) -> None:
 
 
 def test_a_changed_object_is_made_again_and_told(builder: Builder) -> None:
-    """Its length and time stay: only its content tells."""
+    """Its length and time stay: only its content shows it."""
     first = {unit.source.name: unit.object for unit in run(builder)}
     contents = {name: file.read_bytes() for name, file in first.items()}
     stamp = first["one.cpp"].stat()
     first["one.cpp"].write_bytes(contents["one.cpp"][:-1] + b"\1")
     os.utime(first["one.cpp"], ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    told = {unit.source.name: (unit.from_cache, unit.was_damaged) for unit in run(builder)}
-    assert told == {"one.cpp": (False, True), "two.cpp": (True, False)}
+    states = {unit.source.name: (unit.from_cache, unit.was_damaged) for unit in run(builder)}
+    assert states == {"one.cpp": (False, True), "two.cpp": (True, False)}
     assert {name: file.read_bytes() for name, file in first.items()} == contents
     assert not any(unit.was_damaged for unit in run(builder))
 
@@ -298,8 +298,8 @@ def test_two_processes_compile_a_unit_once(builder: Builder) -> None:
     outputs = [process.communicate()[0].split() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     for name in ("one.cpp", "two.cpp"):
-        told = [output[output.index(name) + 1] for output in outputs]
-        assert sorted(told) == ["False", "True", "True"]
+        states = [output[output.index(name) + 1] for output in outputs]
+        assert sorted(states) == ["False", "True", "True"]
 
 
 def test_killed_while_compiling(builder: Builder, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The compiler's output -> what a person is told."""
+"""The compiler's output -> the message to a person."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     return sources
 
 
-def told(folder: Path, output: str, code: int = 1) -> str:
+def message_of(folder: Path, output: str, code: int = 1) -> str:
     failure = CompilerFailure(folder / "operators.cpp", ["-c", "operators.cpp"], code, output)
     root = folder.parent.parent
     log = root / "build" / "compile.log"
@@ -50,7 +50,7 @@ def test_an_error_in_a_source(folder: Path) -> None:
         f"{folder}/operators.cpp:3:16: error: 'y' was not declared in this scope\n"
         f"{folder}/operators.cpp:7:10: error: another\n"
     )
-    assert told(folder, output) == (
+    assert message_of(folder, output) == (
         "OPW-B012 a generated source cannot be compiled\n"
         "  where:   generated/csrc/operators.cpp:3, operator my_ops::scale, "
         "declared at operators.py:12\n"
@@ -74,7 +74,7 @@ def test_an_error_in_a_header_that_a_source_led_to(folder: Path) -> None:
         f"{folder}/operators.cpp:7:10:   required from here\n"
         "/torch/include/ATen/b.h:99:1: error: static assertion failed: no such type\n"
     )
-    text = told(folder, output)
+    text = message_of(folder, output)
     assert "generated/csrc/operators.cpp:7, operator my_ops::scale_add" in text
     assert "static assertion failed: no such type\n  (found in /torch/include/ATen/b.h:99)" in text
 
@@ -104,7 +104,7 @@ def test_a_missing_header(folder: Path) -> None:
     ],
 )
 def test_failures_that_no_line_caused(folder: Path, output: str, got: str, fix: str) -> None:
-    assert told(folder, output) == (
+    assert message_of(folder, output) == (
         "OPW-B012 a generated source cannot be compiled\n"
         "  where:   generated/csrc/operators.cpp\n"
         f"  got:     {got} (exit code 1; all messages: build/compile.log)\n"

@@ -89,13 +89,13 @@ def subjects(name: str) -> tuple[dict[str, Subject], dict[str, str]]:
 def faults(subject: Subject, *rows: str) -> list[str]:
     """Return what is found wrong with an operator, as row/kind, and rows that did not work.
 
-    What several columns of a row find is told once.
+    What several columns of a row find is reported once.
     """
-    return list(dict.fromkeys(told(examine_operator(subject, [row(each) for each in rows]))))
+    return list(dict.fromkeys(fault_texts(examine_operator(subject, [row(each) for each in rows]))))
 
 
-def told(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """Yield what outcomes tell."""
+def fault_texts(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """Yield the faults of outcomes."""
     for outcome in outcomes:
         for finding in outcome.findings:
             yield f"{outcome.row}/{finding.kind.name}"
@@ -106,7 +106,7 @@ def told(outcomes: Iterable[Outcome]) -> Iterator[str]:
 def missed(name: str) -> dict[str, list[str]]:
     """Return what is found in broken operators of which a row misses the fault, or does not work.
 
-    Several columns of a row may tell one fault in several ways.
+    Several columns of a row may report one fault in several ways.
     """
     found, broken = subjects(name)
     rows = {each: fault.partition("/")[0] for each, fault in broken.items()}

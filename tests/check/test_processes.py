@@ -88,9 +88,9 @@ def test_what_ends_a_process_is_told(name: str, outcomes: Ended) -> None:
     found, code, _ = outcomes
     status, *texts = constant("ENDS")[name]
     outcome = found[name]
-    told = f"{outcome.reason}\n{outcome.details.get('output')}"
-    assert outcome.status == status, told
-    assert not [text for text in texts if text not in told], told
+    reported = f"{outcome.reason}\n{outcome.details.get('output')}"
+    assert outcome.status == status, reported
+    assert not [text for text in texts if text not in reported], reported
     assert outcome.findings[0].sample is not None
     assert "ending/operators.py" in outcome.findings[0].place
     assert code == 1

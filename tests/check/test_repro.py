@@ -87,12 +87,12 @@ def made(given: Sample, schema: str) -> dict[str, Any]:
     return values
 
 
-def told(value: object) -> object:
+def comparable(value: object) -> object:
     """Return what makes a value what it is; tensors with sizes, strides, offset and elements."""
     if isinstance(value, torch.Tensor):
         return (value.dtype, value.shape, value.stride(), value.storage_offset(), value.tolist())
     if isinstance(value, list):
-        return [told(each) for each in value]
+        return [comparable(each) for each in value]
     return value
 
 
@@ -103,8 +103,8 @@ def test_a_script_makes_the_arguments_of_the_sample(given: Sample) -> None:
     want = arguments(operator, given, "cpu")
     got = made(given, SCHEMA)
     # repr: NaN differs from itself.
-    assert repr({name: told(value) for name, value in got.items()}) == repr(
-        {name: told(want[name]) for name in got}
+    assert repr({name: comparable(value) for name, value in got.items()}) == repr(
+        {name: comparable(want[name]) for name in got}
     )
     assert got.keys() == dict(given.values).keys()
 

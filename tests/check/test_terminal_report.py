@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_in(folder: Path) -> Run:
-    """Return a run with all that a report tells."""
+    """Return a run with all that a report shows."""
     place = f"{folder}/operators.py:4"
     wrong = Finding(
         kind=WRONG,

@@ -41,7 +41,7 @@ def hooks() -> ModuleType:
         ("twin.md", "[`a` b](../examples)!", "<code>a</code> b (<code>examples</code>)</span>!"),
         ("index.md", "![x](docs/picture.svg)", 'src="picture.svg"'),
         ("twin.md", "[x](#a) [y](https://host.example)", '<a href="https://host.example">y</a>'),
-        # As it stands: the generator's own check tells of it.
+        # As it stands: the generator's own check reports it.
         ("twin.md", "[x](nowhere.md)", '<a href="nowhere.md">x</a>'),
         ("twin.md", "| a |\n|---|\n| `b\\|c` |", "<code>b|c</code>"),
     ],

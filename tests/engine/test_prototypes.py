@@ -1,4 +1,4 @@
-"""Prototypes of operator types: where they come from, and what TorchAir is told of them."""
+"""Prototypes of operator types: where they come from, and what TorchAir gets of them."""
 
 from __future__ import annotations
 

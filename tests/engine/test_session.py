@@ -1,4 +1,4 @@
-"""A session of the graph engine, driven by the unmodified TorchAir: what it is told and tells."""
+"""A session of the graph engine, driven by the unmodified TorchAir: its calls and answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def compiled(function, dynamic=False, **changes):
     backend = torchair.get_npu_backend(compiler_config=configured(**changes))
     return torch.compile(function, backend=backend, dynamic=dynamic)
 
-def told(body):
+def error_of(body):
     try:
         return body()
     except Exception as error:
@@ -147,14 +147,14 @@ def convert(x, meta_outputs=None):
 
 function = compiled(lambda x: torch.ops.my.late(x) * 2)
 found["enqueued"] = list(function(torch.ones(3).npu()).shape)
-found["synchronized"] = told(torch.npu.synchronize)
+found["synchronized"] = error_of(torch.npu.synchronize)
 found["next run"] = function(-torch.ones(3).npu()).cpu().tolist()
 
 def lost(x):
     y = x * 2
     return torch.ops.my.lost(y) + 1
 
-found["lost"] = told(lambda: compiled(lost)(x.npu()))
+found["lost"] = error_of(lambda: compiled(lost)(x.npu()))
 found["next graph"] = works()
 
 # Graphs by hand, beside those of TorchAir in one session.
@@ -191,7 +191,7 @@ def by_hand(value, **options):
 found["by hand"] = by_hand(torch.tensor([1.0, -2.0, 3.0]))
 wrong = {"ge.unheard": "1", "ge.topoSortingMode": "up", "ge.exec.outputReuseMemIndexes": "4"}
 for name, value in wrong.items():
-    found[name] = told(lambda: by_hand(torch.ones(3), **{name: value}))
+    found[name] = error_of(lambda: by_hand(torch.ones(3), **{name: value}))
 found["after refusals"] = by_hand(torch.ones(3))
 
 # Gears.

@@ -66,7 +66,7 @@ def plan(
     returns: Sequence[Rule] | None = None,
     clone: Sequence[int] = (),
 ) -> dict[str, Rule]:
-    """Make a plan; unless told otherwise each output is returned."""
+    """Make a plan; by default each output is returned."""
     every = tuple(("output", index) for index in range(len(outputs)))
     return {
         "function": function,

@@ -324,7 +324,7 @@ def test_what_holds_passes(live: ow.OperatorSet, device: str) -> None:
     assert loaded.overload("halves")(t(9), 0.5).shape == (9,)
     assert loaded.overload("listed")(t(2), [t(1), t(2)]).shape == (2,)
     if device != "npu":  # an aclnn function gets an empty list as a null pointer
-        assert loaded.overload("listed")(t(2), []).shape == (2,)  # no tensor tells x's dtype
+        assert loaded.overload("listed")(t(2), []).shape == (2,)  # no tensor decides x's dtype
     assert loaded.overload("typed")(t(2), out=t(2)).shape == (2,)
 
 

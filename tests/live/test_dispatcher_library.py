@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.twin, pytest.mark.build]
 
-# The functions tell what they got through aclnnSeen. They need no header: what they do not use is a
-# void pointer.
+# The functions return their arguments through aclnnSeen. They need no header: an argument that they
+# do not use is a void pointer.
 LIBRARY = r"""
 #include <stdint.h>
 #include <stdio.h>

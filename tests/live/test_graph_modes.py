@@ -34,14 +34,14 @@ Line = dict[str, Any]
 
 
 def lines(mode: str) -> dict[tuple[str, bool], Line]:
-    """Return what was told about each model in a mode."""
+    """Return the lines about each model in a mode."""
     found = [line for line in all_lines() if line["mode"] == mode]
     return {(line["model"], line["dynamic"]): line for line in found}
 
 
 @cache
 def all_lines() -> list[Line]:
-    """Run all modes once; return what was told."""
+    """Run all modes once; return their lines."""
     modes = ",".join(("by hand", *MODES))
     command = [sys.executable, "-m", "opwright", "run", "--", sys.executable, str(RUN), modes]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

@@ -1,4 +1,4 @@
-"""A reference that contradicts its schema about memory is told, on the CPU and on the twin."""
+"""A reference that contradicts its schema about memory is reported, on the CPU and on the twin."""
 
 from __future__ import annotations
 

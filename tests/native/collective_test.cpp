@@ -332,7 +332,7 @@ SCENARIO(who_waits_for_a_failed_collective_fails) {
   OK(aclrtRecordEvent(event, pair.streams[0]));
   OK(aclrtStreamWaitEvent(second, event));
   REFUSED(aclrtSynchronizeStream(second), HCCL_E_REMOTE, "HcclAllReduce", "rank 1 has destroyed its communicator");
-  OK(aclrtSynchronizeStream(pair.streams[0]));  // it is told once
+  OK(aclrtSynchronizeStream(pair.streams[0]));  // it is reported once
   HcclResult state = HCCL_SUCCESS;
   OK(HcclGetCommAsyncError(pair.comms[0], &state));
   CHECK_EQ(state, HCCL_E_REMOTE);

@@ -186,7 +186,7 @@ for mask, want in ((None, 7), (xn, -1)):
     assert (first.tolist(), second.tolist()) == ([[want] * 2] * 2, [3233.0] * 3)
 
 
-def told(function, *arguments):
+def error_of(function, *arguments):
     try:
         function(*arguments)
     except (RuntimeError, ImportError) as error:
@@ -216,11 +216,11 @@ twice = xn.clone().requires_grad_()
 first.sum().backward()
 torch.testing.assert_close(twice.grad.cpu(), torch.full((3, 4), 4.0))
 
-message = told(torch_npu.npu_t_kinds, xn, 0, [1], None, "", None, 1, [], None)
+message = error_of(torch_npu.npu_t_kinds, xn, 0, [1], None, "", None, 1, [], None)
 assert message.startswith("n is not positive\\n[ERROR] ERR01003 OPS"), message
-message = told(torch_npu.npu_t_fallback, xn)
+message = error_of(torch_npu.npu_t_fallback, xn)
 assert "no file of this extension defines acl_op::npu_t_fallback" in message, message
-message = told(torch_npu.npu_t_tail(xn.clone().requires_grad_()).sum().backward)
+message = error_of(torch_npu.npu_t_tail(xn.clone().requires_grad_()).sum().backward)
 assert "derivative for npu::npu_t_tail is not implemented" in message, message
 assert not hasattr(torch.ops.npu, "npu_t_old")
 
@@ -240,7 +240,7 @@ for size in (3, 5):
 import sys
 
 del sys.modules["t_ops"]
-message = told(__import__, "t_ops")
+message = error_of(__import__, "t_ops")
 assert message.startswith("t_ops: npu::npu_t_mul exists already"), message
 print("all hold")
 """

@@ -1,4 +1,4 @@
-"""`opwright op-plugin build`: what the wheel does, and what is told about files that are wrong."""
+"""`opwright op-plugin build`: what the wheel does, and the errors of wrong files."""
 
 from __future__ import annotations
 
@@ -114,10 +114,10 @@ def test_the_command_prints_the_wheel_and_the_steps(
     options = ["--name", "t_ops", "--no-compile", "--json"]
     result = CliRunner().invoke(app, ["op-plugin", "build", str(folder / "sources"), *options])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["wheel"] == str(built[0].wheel)
-    assert told["notes"] == built[1].notes
-    assert [step["name"] for step in told["steps"]] == [step.name for step in built[0].steps]
+    report = json.loads(result.stdout)
+    assert report["wheel"] == str(built[0].wheel)
+    assert report["notes"] == built[1].notes
+    assert [step["name"] for step in report["steps"]] == [step.name for step in built[0].steps]
 
 
 @pytest.mark.twin

@@ -91,7 +91,7 @@ def test_a_formula_has_to_give_what_has_no_default_in_cpp(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("formula", "told"),
+    ("formula", "message"),
     [
         ("grad // 2", "comment"),
         ("grad * (y ** 2)", "pow"),
@@ -104,14 +104,14 @@ def test_a_formula_has_to_give_what_has_no_default_in_cpp(tmp_path: Path) -> Non
         ("grad if k else y", "no such expression"),
     ],
 )
-def test_what_is_python_alone_is_refused(tmp_path: Path, formula: str, told: str) -> None:
+def test_what_is_python_alone_is_refused(tmp_path: Path, formula: str, message: str) -> None:
     schema = "npu_t(Tensor x, Tensor y, int k) -> Tensor"
     write(
         tmp_path,
         f"- func: {schema}\n  op_api: all_version\n",
         f"backward:\n- name: {schema}\n  x: {formula}\n",
     )
-    with pytest.raises(OpwrightError, match=f"(?s)OPW-E102.*{told}"):
+    with pytest.raises(OpwrightError, match=f"(?s)OPW-E102.*{message}"):
         emit_units(read_entries(read_inputs([tmp_path])), "", python_meta=())
 
 

@@ -41,14 +41,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def told(tmp_path: Path, text: str) -> str:
-    """Return what is told about a YAML file: as for the wheel, without a compiler."""
+def error_about(tmp_path: Path, text: str) -> str:
+    """Return the error about a YAML file, as for the wheel, without a compiler."""
     write(tmp_path, text)
     try:
         emit_units(read_entries(read_inputs([tmp_path])), "f.yaml", python_meta=())
     except OpwrightError as error:
         return str(error)
-    pytest.fail("nothing is told")
+    pytest.fail("nothing is reported")
 
 
 @pytest.mark.parametrize("form", ["entries", "sections"])
@@ -70,7 +70,7 @@ def test_the_key_before_2024_is_understood(tmp_path: Path) -> None:
     assert entry.kernels == ("op_api", "acl_op")
 
 
-TOLD = {
+FAULTS = {
     "a key of an entry": (
         "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n  gen_opapy:\n    exec: a\n",
         (
@@ -188,10 +188,10 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("what", TOLD)
+@pytest.mark.parametrize("what", FAULTS)
 def test_a_mistake_in_the_yaml_is_told_with_its_place(tmp_path: Path, what: str) -> None:
-    text, expected = TOLD[what]
-    assert expected in told(tmp_path, text)
+    text, expected = FAULTS[what]
+    assert expected in error_about(tmp_path, text)
 
 
 def test_paths_that_are_no_extension_are_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`opwright op-plugin patch`: the patch applies, and what is in its way is told."""
+"""`opwright op-plugin patch`: the patch applies, and obstacles are reported."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_tree_of_op_plugin_alone_gets_no_converter(sources: Path, tree: Path) 
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "told"),
+    ("file", "text", "message"),
     [
         (
             "op_plugin_functions.yaml",
@@ -143,11 +143,11 @@ def test_a_tree_of_op_plugin_alone_gets_no_converter(sources: Path, tree: Path) 
     ],
 )
 def test_what_is_in_the_way_is_told(
-    sources: Path, tree: Path, file: str, text: str, told: str
+    sources: Path, tree: Path, file: str, text: str, message: str
 ) -> None:
     (sources / "derivatives.yaml").unlink()
     (sources / file).write_text(text)
-    with pytest.raises(OpwrightError, match=rf"(?s)OPW-O008.*{told}"):
+    with pytest.raises(OpwrightError, match=rf"(?s)OPW-O008.*{message}"):
         make_patch([sources], tree)
 
 

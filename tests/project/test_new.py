@@ -260,7 +260,7 @@ def test_killed_in_between(tmp_path: Path) -> None:
 
 
 def test_two_at_once(tmp_path: Path) -> None:
-    """One of them makes the project, the others are told that it is there."""
+    """One of them makes the project, the others get an error."""
     script = (
         "import sys, time\n"
         "from pathlib import Path\n"
@@ -283,7 +283,7 @@ def test_two_at_once(tmp_path: Path) -> None:
         )
         for _ in range(4)
     ]
-    told = sorted(process.communicate()[0].strip() for process in processes)
-    assert told == ["OPW-P011", "OPW-P011", "OPW-P011", "made"]
+    outcomes = sorted(process.communicate()[0].strip() for process in processes)
+    assert outcomes == ["OPW-P011", "OPW-P011", "OPW-P011", "made"]
     assert files_in(tmp_path / "my_ops") == FILES
     assert [path.name for path in tmp_path.iterdir()] == ["my_ops"]

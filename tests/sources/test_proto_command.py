@@ -168,13 +168,13 @@ def test_the_prototype_of_a_type_is_shown() -> None:
     done = show("Cast", "Data")
     assert done.exit_code == 0
     assert done.stdout.startswith(f"{CAST}\nREG_OP(Data)\n")
-    (told,) = json.loads(show("Cast", "--json").stdout)["prototypes"]
-    assert told["text"] == CAST.rstrip()
+    (shown,) = json.loads(show("Cast", "--json").stdout)["prototypes"]
+    assert shown["text"] == CAST.rstrip()
     port = {"presence": "required", "symbol": None, "dtypes": ["ALL"]}
-    assert told["inputs"] == [{"name": "x", **port}]
-    assert told["outputs"] == [{"name": "y", **port}]
+    assert shown["inputs"] == [{"name": "x", **port}]
+    assert shown["outputs"] == [{"name": "y", **port}]
     attribute = {"name": "dst_type", "type": "Int", "required": True, "default": None}
-    assert told["attributes"] == [attribute]
+    assert shown["attributes"] == [attribute]
 
 
 def test_a_package_s_prototype_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,8 +134,8 @@ def test_null_sizes(
     dims = None if sizes is None else (ctypes.c_int64 * 2)(*sizes)
     made = acl.nnopbase.aclCreateTensor(dims, 2, acl.FLOAT, None, 0, acl.ND, storage, 2, memory)
     assert made is None
-    told = acl.message()
-    assert f"aclCreateTensor: {text}; allowed: a pointer to 2 elements, or null with 0" in told
+    message = acl.message()
+    assert f"aclCreateTensor: {text}; allowed: a pointer to 2 elements, or null with 0" in message
 
 
 def test_null_value() -> None:
@@ -222,16 +222,17 @@ def test_wrong_workspace(memory: int) -> None:
         prepared = acl.prepare("aclnnAdd", x, x, acl.one(), x)
         assert prepared.status == 0, acl.message()
         assert acl.execute("aclnnAdd", prepared.executor, workspace=workspace, size=size) == code
-        told = acl.message()
-        assert "aclnnAdd: " in told, told
-        assert word in told, told
+        message = acl.message()
+        assert "aclnnAdd: " in message, message
+        assert word in message, message
 
 
 @pytest.mark.parametrize("index", [-1, 2, 1 << 20])
 def test_device_index(index: int) -> None:
     assert acl.ascendcl.aclrtSetDevice(index) == 107001
-    told = acl.message()
-    assert f"aclrtSetDevice: device index {index} is out of range; this process has 2" in told, told
+    message = acl.message()
+    expected = f"aclrtSetDevice: device index {index} is out of range; this process has 2"
+    assert expected in message, message
 
 
 def test_foreign_handles() -> None:
@@ -270,7 +271,7 @@ def test_error_of_a_task_is_told_by_the_next_synchronizing_call(call: str) -> No
     result = fail_later()
     with pytest.raises(RuntimeError, match=CAUSE):
         SYNCHRONIZING[call](result)
-    torch_npu.npu.synchronize()  # told once
+    torch_npu.npu.synchronize()  # reported once
 
 
 def test_error_does_not_reach_other_streams() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
 
 
-def told(subject: Subject) -> Iterator[Outcome]:
+def outcomes_of(subject: Subject) -> Iterator[Outcome]:
     """Yield the outcomes of the row that must find a fault, or of those for a sound operator."""
     return examine_operator(subject, map(row, rows_for(subject.operator.name)))
 
@@ -34,7 +34,7 @@ def main() -> None:
     """Print a line for each cell."""
     module = run_file(Path(__file__).with_name("operators.py"))
     for subject in subjects_of_module(module):
-        for outcome in told(subject):
+        for outcome in outcomes_of(subject):
             shown = {
                 "operator": subject.operator.name,
                 "row": outcome.row,

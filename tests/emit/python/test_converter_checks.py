@@ -1,4 +1,4 @@
-"""Converters that authors write: what contradicts the schema or the prototype is told."""
+"""Converters that authors write: contradictions of the schema or the prototype are reported."""
 # ruff: noqa: ANN001, ANN201, ARG001, ARG005 - converters are written as TorchAir calls them
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 

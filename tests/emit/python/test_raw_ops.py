@@ -135,17 +135,17 @@ class Value:
 
 
 class IrDef:
-    """Records what torchair's class is told."""
+    """Records the calls of torchair's class."""
 
     def __init__(self, op_type: str) -> None:
-        self.told: list[tuple[object, ...]] = [("type", op_type)]
+        self.calls: list[tuple[object, ...]] = [("type", op_type)]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as torchair's
-        def tell(*arguments: object) -> IrDef:
-            self.told.append((name, *arguments))
+        def note(*arguments: object) -> IrDef:
+            self.calls.append((name, *arguments))
             return self
 
-        return tell
+        return note
 
 
 class Attr:
@@ -356,7 +356,7 @@ def check_node(
     assert node["dependencies"] == "value of dependencies"
     assert node["node_name"] == "value of node_name"
     words = {"required": "", "optional": "optional_", "dynamic": "dynamic_"}
-    assert [(told[0], told[1]) for told in node["ir"].told] == [
+    assert [(call[0], call[1]) for call in node["ir"].calls] == [
         ("type", prototype.op_type),
         *((f"{words[port.presence]}input", port.name) for port in prototype.inputs),
         *(("required_attr" if each.required else "attr", each.name) for each in attributes),

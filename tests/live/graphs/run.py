@@ -134,7 +134,7 @@ def run_mode(mode: str) -> None:
     """Run all models in a mode."""
     if mode == "max-autotune" and len(sys.argv) == 2:
         for name, dynamic, wrong in importlib.import_module("kinds").all_wrong():
-            tell({"mode": mode, "model": name, "dynamic": dynamic, "wrong": wrong})
+            print_line({"mode": mode, "model": name, "dynamic": dynamic, "wrong": wrong})
     for name, model in MODELS.items():
         for dynamic in (False,) if mode == "by hand" else (False, True):
             torch.compiler.reset()
@@ -142,10 +142,10 @@ def run_mode(mode: str) -> None:
             with torch.no_grad():
                 wrong = run_in(mode, model, dynamic=dynamic)
             line = {"mode": mode, "model": name, "dynamic": dynamic, "wrong": wrong}
-            tell({**line, "captured": captured})
+            print_line({**line, "captured": captured})
 
 
-def tell(line: dict[str, Any]) -> None:
+def print_line(line: dict[str, Any]) -> None:
     """Print a line for the test."""
     sys.stdout.write(f"{json.dumps(line)}\n")
     sys.stdout.flush()

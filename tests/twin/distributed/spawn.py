@@ -77,7 +77,7 @@ def fork(body: Callable[[], None]) -> int:
         end_with(parent)
         body()
         code = 0
-    except BaseException:  # noqa: BLE001 - reported, and told by the exit code
+    except BaseException:  # noqa: BLE001 - reported, also by the exit code
         traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -76,7 +76,7 @@ def test_ranks_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     done = finished("failures.parent_is_killed", FIFO=str(fifo))
     assert done.returncode == -signal.SIGKILL, done.stderr
     ended = select.poll()
-    ended.register(reader, 0)  # nobody writes: only the end is told
+    ended.register(reader, 0)  # nobody writes: only the end is reported
     assert ended.poll(60_000) == [(reader, select.POLLHUP)]
     os.close(reader)
 

@@ -162,7 +162,7 @@ def on(device: str, value: object) -> object:
 def test_meta_says_what_is_computed(
     name: str, tensors: list[torch.Tensor], options: dict[str, Any]
 ) -> None:
-    told, computed = (
+    inferred, computed = (
         getattr(torch.ops.npu, name)(
             *(on(device, each) for each in tensors),
             **{key: on(device, value) for key, value in options.items()},
@@ -170,7 +170,7 @@ def test_meta_says_what_is_computed(
         for device in ("meta", "npu")
     )
     for one, other in zip(
-        *((r if isinstance(r, tuple) else (r,)) for r in (told, computed)), strict=True
+        *((r if isinstance(r, tuple) else (r,)) for r in (inferred, computed)), strict=True
     ):
         assert (one.shape, one.dtype) == (other.shape, other.dtype)
 

@@ -128,8 +128,8 @@ def test_what_a_view_touches_is_checked(
 def check(op_type: str, inputs: Operands, outputs: Operands, status: int) -> None:
     assert call(op_type, inputs, outputs) == status, acl.message()
     if status == INVALID:
-        told = acl.message()
-        assert f"of '{op_type}'" in told or "a view has" in told, told
+        message = acl.message()
+        assert f"of '{op_type}'" in message or "a view has" in message, message
     assert acl.synchronize() == 0, acl.message()
 
 

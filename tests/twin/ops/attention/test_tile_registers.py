@@ -1,6 +1,6 @@
 """The kernels for CPUs with tile registers (AMX), on CPUs with AVX-512's products of bfloat16.
 
-A library that is loaded first tells the twin that the CPU has tile registers; oneDNN, which knows
+A library that is loaded first claims that the CPU has tile registers; oneDNN, which knows
 better, uses what there is.
 """
 

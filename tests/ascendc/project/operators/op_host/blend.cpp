@@ -1,5 +1,5 @@
 // y = weight * x + bias, or weight * x without a bias. Tiling data by macros, with a nested structure and an array; a
-// tiling key tells whether there is a bias; inputs may be strided.
+// tiling key says whether there is a bias; inputs may be strided.
 #include "blend_tiling.h"
 #include "register/op_def_registry.h"
 #include "tiling/platform/platform_ascendc.h"
