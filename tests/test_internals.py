@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -268,6 +269,16 @@ def test_every_name_of_a_room_is_used(modules: list[tuple[str, ast.Module]]) -> 
         if name not in used
     ]
     assert unused == []
+
+
+def test_a_name_stands_in_one_room_of_opwright(modules: list[tuple[str, ast.Module]]) -> None:
+    counts = Counter(
+        name
+        for path, tree in modules
+        if in_rooms(path) and path.startswith("opwright/")
+        for name in exported(tree)
+    )
+    assert [name for name, count in counts.items() if count > 1] == []
 
 
 def exported(tree: ast.Module) -> list[str]:

@@ -19,7 +19,7 @@ import torch
 
 from opwright.engine.dtypes import RUNTIME_CODES, from_runtime
 from opwright.engine.errors import GraphFormError
-from opwright.internals.fake_tensors import FakeTensor
+from opwright.shipped._internals import FakeTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -20,7 +20,8 @@ from opwright.engine.simplify import simplify
 from opwright.engine.specs import Spec, spec_of, spec_text
 from opwright.engine.variables import Variables
 from opwright.graph.compiled import observe
-from opwright.internals.fake_tensors import FakeTensor, FakeTensorMode
+from opwright.internals.fake_tensors import FakeTensorMode
+from opwright.shipped._internals import FakeTensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.internals.dispatcher import AutoDispatchBelowAutograd
 from opwright.internals.jit import get_graph_executor_optimize
+from opwright.shipped._internals import AutoDispatchBelowAutograd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

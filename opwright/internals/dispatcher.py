@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "AutoDispatchBelowAutograd",
-    "DispatchKey",
-    "DispatchKeySet",
-    "ExcludeDispatchKeyGuard",
     "ForceDispatchKeyGuard",
     "OpOverload",
     "dispatch_dump",
@@ -29,19 +25,10 @@ __all__ = [
     "dispatch_tls_local_include_set",
     "get_kernel",
     "op_dk",
-    "set_fwd_grad_enabled",
 ]
 
-# Keys are text in torch.library; guards want them as numbers.
-DispatchKey = torch._C.DispatchKey
-DispatchKeySet = torch._C.DispatchKeySet
-
-# The public guards (torch.no_grad, torch.inference_mode) do not skip a kernel of autograd.
-AutoDispatchBelowAutograd = torch._C._AutoDispatchBelowAutograd
-ExcludeDispatchKeyGuard = torch._C._ExcludeDispatchKeyGuard
+# The public guards (torch.no_grad, torch.inference_mode) bring back no kernel of autograd.
 ForceDispatchKeyGuard = torch._C._ForceDispatchKeyGuard
-# Forward mode has such a guard, too; torch.autograd.forward_ad enters a level.
-set_fwd_grad_enabled: Any = torch.autograd.forward_ad._set_fwd_grad_enabled
 dispatch_tls_local_include_set = torch._C._dispatch_tls_local_include_set
 dispatch_tls_local_exclude_set = torch._C._dispatch_tls_local_exclude_set
 

@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import (
-    FakeTensor,
     FakeTensorMode,  # kernels are traced in it; its cache has to forget an operator that is gone
-    UnsupportedOperatorException,  # what a call raises of an operator that has no Meta function
+    UnsupportedOperatorException,  # raised by a call of an operator that has no Meta function
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "FakeTensor",
     "FakeTensorMode",
     "UnsupportedOperatorException",
     "check",
-    "check_value",
 ]
 
-# Checks of sizes that may be symbols, documented by these names: they stay with a graph.
+# A check of sizes that may be symbols, documented by this name: it stays with a graph.
 check: Callable[[Any], None] = torch._check
-check_value: Callable[[Any, Callable[[], str]], None] = torch._check_value

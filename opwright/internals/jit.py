@@ -12,7 +12,6 @@ __all__ = [
     "JitType",
     "create_function_from_graph",
     "get_graph_executor_optimize",
-    "jit_get_schemas_for_operator",
     "parse_schema",
 ]
 
@@ -22,6 +21,5 @@ create_function_from_graph = torch._C._create_function_from_graph
 # Sets what it is called after, and returns what was set.
 get_graph_executor_optimize = torch._C._get_graph_executor_optimize
 
-# Schemas: all overloads of a name, and the schema of a text.
-jit_get_schemas_for_operator = torch._C._jit_get_schemas_for_operator
+# The schema of a text.
 parse_schema = torch._C.parse_schema

@@ -22,7 +22,7 @@ __all__ = [
     "fake_entries",
     "impl",
     "op_defs",
-    "register_fake",
+    "register_fake_over",
     "schema_signatures",
     "side_effectful_functions",
 ]
@@ -85,7 +85,7 @@ def impl(
 FAKE_TAKES_OVERRIDE = takes(torch.library.Library._register_fake, "allow_override")
 
 
-def register_fake(library: Any, name: str, function: Callable[..., object]) -> None:
+def register_fake_over(library: Any, name: str, function: Callable[..., object]) -> None:
     """Register what runs for meta and fake tensors, over what is registered.
 
     torch names the line of the caller: the second frame.

@@ -17,7 +17,6 @@ from typing_extensions import assert_never
 
 from opwright.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.derive.functional import functional_twin
-from opwright.internals.dispatcher import set_fwd_grad_enabled
 from opwright.live import dispatcher
 from opwright.live.arguments import Binder, map_tensors, tensors_in
 from opwright.live.composite import composite_kernel, is_opaque, mixes_gradients
@@ -29,6 +28,7 @@ from opwright.live.errors import (
     SavedOutputError,
 )
 from opwright.live.live_operator import packed
+from opwright.shipped._internals import set_fwd_grad_enabled
 from opwright.shipped.autograd import (
     Nesting,
     Recorded,

@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.internals import functionalization, functorch, jit, library, modules
+from opwright.internals import functorch, library, modules
 from opwright.internals.dispatcher import (
-    AutoDispatchBelowAutograd,
-    DispatchKey,
-    DispatchKeySet,
-    ExcludeDispatchKeyGuard,
     ForceDispatchKeyGuard,
     dispatch_find_schema_or_throw,
     dispatch_get_all_op_names,
@@ -25,6 +21,8 @@ from opwright.internals.dispatcher import (
     op_dk,
 )
 from opwright.internals.fake_tensors import FakeTensorMode
+from opwright.shipped import _internals as of_wheels
+from opwright.shipped._internals import DispatchKey, DispatchKeySet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,7 +98,7 @@ def has_fake(namespace: str, name: str) -> bool:
 
 def below_autograd() -> AbstractContextManager[None]:
     """Skip autograd in calls of operators."""
-    return AutoDispatchBelowAutograd()
+    return of_wheels.AutoDispatchBelowAutograd()
 
 
 def with_autograd() -> AbstractContextManager[None]:
@@ -118,7 +116,7 @@ def with_autograd() -> AbstractContextManager[None]:
 def below_key(name: str) -> AbstractContextManager[None]:
     """Skip one dispatch key in calls of operators."""
     key = getattr(DispatchKey, name)
-    return ExcludeDispatchKeyGuard(DispatchKeySet(key))
+    return of_wheels.ExcludeDispatchKeyGuard(DispatchKeySet(key))
 
 
 def key_of(device: torch.device) -> str:
@@ -137,25 +135,25 @@ def call_at(operator: Any, key: str, *args: object, **kwargs: object) -> Any:  #
 
 def is_functional(value: torch.Tensor) -> bool:
     """Return whether functionalization wrapped a tensor."""
-    return functionalization.is_functional_tensor(value)
+    return of_wheels.is_functional_tensor(value)
 
 
 def from_functional(value: torch.Tensor) -> torch.Tensor:
     """Return the value of a wrapped tensor, with all that was written."""
-    functionalization.functionalize_sync(value)
-    return functionalization.from_functional_tensor(value)
+    of_wheels.functionalize_sync(value)
+    return of_wheels.from_functional_tensor(value)
 
 
 def to_functional(value: torch.Tensor) -> torch.Tensor:
     """Wrap a tensor."""
-    return functionalization.to_functional_tensor(value)
+    return of_wheels.to_functional_tensor(value)
 
 
 def replace_functional(wrapped: torch.Tensor, value: torch.Tensor) -> None:
     """Say that a tensor was overwritten with a value."""
-    functionalization.functionalize_replace(wrapped, value)
-    functionalization.functionalize_commit_update(wrapped)
-    functionalization.functionalize_sync(wrapped)
+    of_wheels.functionalize_replace(wrapped, value)
+    of_wheels.functionalize_commit_update(wrapped)
+    of_wheels.functionalize_sync(wrapped)
 
 
 # torch.func's transformations: one interpreter for each, the innermost first.
@@ -179,17 +177,17 @@ def one_transformation() -> Iterator[None]:
 
 def outer_interpreter() -> Any:  # noqa: ANN401 - functorch's own class
     """Return the innermost transformation, whose lower() continues with the next one."""
-    return functorch.retrieve_current_functorch_interpreter()
+    return of_wheels.retrieve_current_functorch_interpreter()
 
 
 def without_batch_axis(value: torch.Tensor, level: int) -> tuple[torch.Tensor, int | None]:
     """Return the tensor with its batch as an ordinary axis, and which one that is."""
-    return functorch.unwrap_batched(value, level)
+    return of_wheels.unwrap_batched(value, level)
 
 
 def add_batch_axis(value: torch.Tensor, axis: int, level: int) -> torch.Tensor:
     """Make an axis the batch."""
-    return functorch.add_batch_dim(value, axis, level)
+    return of_wheels.add_batch_dim(value, axis, level)
 
 
 # The dispatcher calls a kernel through a pointer that it read without a lock. Each load
@@ -262,7 +260,7 @@ def forget_builtins(operators: Iterable[str]) -> None:
 
 def has_overloads(packet: str) -> bool:
     """Return whether operators of a name exist."""
-    return bool(jit.jit_get_schemas_for_operator(packet))
+    return bool(of_wheels.jit_get_schemas_for_operator(packet))
 
 
 def clear_caches() -> None:

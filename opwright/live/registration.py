@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from opwright.internals.library import destroy, impl, op_defs, register_fake
+from opwright.internals.library import destroy, impl, op_defs, register_fake_over
 from opwright.live import dispatcher
 from opwright.live.errors import RegistrationError
 from opwright.shipped.graphs import register_graph_form
@@ -94,7 +94,7 @@ class Registrations:
 
     def fake(self, name: str, function: Callable[..., object]) -> None:
         """Register what runs for meta and fake tensors."""
-        register_fake(self.library, name, function)
+        register_fake_over(self.library, name, function)
         dispatcher.keep_kernel(self.namespace, name, "Meta")
 
     def keep(self, handle: Removable) -> None:

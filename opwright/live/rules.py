@@ -29,9 +29,9 @@ from opwright.declare.rules import (
 from opwright.declare.words import dtype_texts, sentence, texts_of_check
 from opwright.derive.conditions import COMPARISONS
 from opwright.derive.evaluate import evaluate, evaluate_size
-from opwright.internals.fake_tensors import check_value
 from opwright.live.arguments import tensors_in
 from opwright.live.errors import CppRuleError
+from opwright.shipped._internals import check_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
