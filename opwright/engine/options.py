@@ -16,7 +16,7 @@ from opwright.engine.errors import OptionError, UnknownOptionError
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["OPTIONS", "Effect", "Option", "check_options", "indices", "pairs", "parse"]
 
@@ -42,6 +42,8 @@ class Option:
         The values, for a reader.
     meaning
         What it means here, or why it is refused.
+    has_sense
+        The demand on a value that no pattern can express.
     """
 
     name: str
@@ -49,6 +51,17 @@ class Option:
     pattern: str
     allowed: str
     meaning: str
+    has_sense: Callable[[str], bool] = lambda _: True
+
+
+def ranges_run_forward(text: str) -> bool:
+    """Return whether no range of a list of numbers and ranges ends before it begins.
+
+    >>> ranges_run_forward("0|2-5"), ranges_run_forward("0|5-2")
+    (True, False)
+    """
+    ranges = [part.split("-") for part in text.split("|") if part]
+    return all(int(each[0]) <= int(each[-1]) for each in ranges)
 
 
 FLAG = (r"[01]", "0, 1")
@@ -168,8 +181,9 @@ ENTRIES = (
         "ge.exec.dumpStep",
         HONOURED,
         r"(\d+(-\d+)?(\|\d+(-\d+)?)*\|?)?",
-        "run|first-last|…",
+        "run|first-last|… with first <= last",
         "the runs that are dumped, from 0; none: all",
+        ranges_run_forward,
     ),
     Option(
         "ge.exec.dumpLayer",
@@ -248,7 +262,7 @@ def check_options(place: str, options: Mapping[str, str]) -> None:
             raise UnknownOptionError(
                 where=place, got=f"option '{name}'", allowed=nearest_first(name, OPTIONS)[:3]
             )
-        if re.fullmatch(option.pattern, value) is None:
+        if re.fullmatch(option.pattern, value) is None or not option.has_sense(value):
             reason = f" ({option.meaning})" if option.effect is Effect.REFUSED else ""
             raise OptionError(
                 where=f"{place}, option '{name}'{reason}", got=repr(value), allowed=[option.allowed]

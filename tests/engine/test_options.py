@@ -50,6 +50,14 @@ def test_values_that_an_option_names_are_those_that_it_accepts(option: Option) -
             check_options("a graph", {option.name: "?\t?"})
 
 
+def test_a_range_of_runs_that_ends_before_it_begins_is_refused() -> None:
+    check_options("a graph", {"ge.exec.dumpStep": "0|2-5|7-7|"})
+    with pytest.raises(OptionError, match="dumpStep") as caught:
+        check_options("a graph", {"ge.exec.dumpStep": "0|5-2"})
+    assert caught.value.got == "'0|5-2'"
+    assert caught.value.allowed == ("run|first-last|… with first <= last",)
+
+
 def test_an_unknown_option_is_refused_with_those_that_resemble_it() -> None:
     with pytest.raises(UnknownOptionError) as caught:
         check_options("a graph", {"ge.topoSortMode": "1"})

@@ -147,6 +147,7 @@ SCENARIO(what_is_refused_is_named_and_leaves_nothing_behind) {
   REFUSED(set(R"("dump_list": [{}], "dump_mode": "both")"), ACL_ERROR_INVALID_DUMP_CONFIG, "both",
           "output, input, all");
   REFUSED(set(R"("dump_list": [{}], "dump_step": "1-")"), ACL_ERROR_INVALID_DUMP_CONFIG, "dump_step", "0|2-5");
+  REFUSED(set(R"("dump_list": [{}], "dump_step": "0|5-2")"), ACL_ERROR_INVALID_DUMP_CONFIG, "0|5-2", "forward ranges");
   REFUSED(set(R"("dump_list": [{}], "unheard": "1")"), ACL_ERROR_INVALID_DUMP_CONFIG, "unheard", "dump_list");
   REFUSED(set(R"("dump_list": [])"), ACL_ERROR_INVALID_DUMP_CONFIG, "nothing is to be dumped");
   REFUSED(aclmdlSetDump(folder.file(R"({"dump": {"dump_list": [{}]}})").c_str()), ACL_ERROR_INVALID_DUMP_CONFIG,

@@ -68,11 +68,11 @@ std::string choose(const json::Value& dump, const Choice& choice) {
 bool is_step(const std::string& part) {
   const size_t dash = part.find('-');
   const std::string first = part.substr(0, dash);
-  const std::string last = dash == std::string::npos ? "0" : part.substr(dash + 1);
+  const std::string last = dash == std::string::npos ? first : part.substr(dash + 1);
   const auto is_number = [](const std::string& text) {
     return !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
   };
-  return is_number(first) && is_number(last);
+  return is_number(first) && is_number(last) && std::stoll(first) <= std::stoll(last);
 }
 
 std::string steps_of(const json::Value& dump) {
@@ -82,7 +82,7 @@ std::string steps_of(const json::Value& dump) {
   for (size_t begin = 0; begin < steps.size();) {
     const size_t end = std::min(steps.find('|', begin), steps.size());
     const std::string part = steps.substr(begin, end - begin);
-    require(is_step(part), kWrong, "'dump_step' is '", steps, "'; allowed: numbers and ranges, as in 0|2-5");
+    require(is_step(part), kWrong, "'dump_step' is '", steps, "'; allowed: numbers and forward ranges, as in 0|2-5");
     begin = end + 1;
   }
   return steps;
