@@ -79,6 +79,8 @@ Device& current_device() {
   return device_at(id);
 }
 
+bool has_current_device() noexcept { return thread_device != nullptr || default_device.load() != kNoDevice; }
+
 void set_default_device(int id) { default_device.store(id); }
 
 Device* current_device_or_null() noexcept { return thread_device; }

@@ -32,6 +32,8 @@ std::array<uint32_t, 2> all_cores();
 
 // The limit that holds for a stream: its own, or its device's.
 uint32_t limit_of(const Stream& stream, aclrtDevResLimitType type);
+// Whether a device or a stream (aclrtUseStreamResInCurrentThread) limits the cores of the calling thread.
+OPWRIGHT_API bool has_thread_limits() noexcept;
 
 class OPWRIGHT_API Device {
  public:
@@ -59,6 +61,8 @@ OPWRIGHT_API size_t device_count();
 OPWRIGHT_API Device& device_at(int id);
 // The device of the calling thread: the one it has set, else the default device; 107002 when there is neither.
 OPWRIGHT_API Device& current_device();
+// False where `current_device` throws for want of a device.
+bool has_current_device() noexcept;
 // The device of threads that have set none, as the file given to aclInit says.
 void set_default_device(int id);
 OPWRIGHT_API void set_current_device(int id);

@@ -3,6 +3,7 @@
 
 #include "acl/acl_rt.h"
 #include "ascendc/runtime/soc_memory.h"
+#include "runtime/device.h"
 #include "runtime/soc.h"
 #include "tiling/platform/platform_ascendc.h"
 
@@ -42,9 +43,11 @@ fe::PlatFormInfos facts_of(const Soc& soc) {
   return result;
 }
 
-// The limit of the stream or the device for this thread; all, where no device is in use.
+// The limit of the stream or the device for this thread; all, where no device is in use: ACL is not asked there, since
+// its error would be one that nobody reads.
 uint32_t limit_of(aclrtDevResLimitType type, uint32_t all) {
   uint32_t limit = 0;
+  if (!has_thread_limits()) return all;
   return aclrtGetResInCurrentThread(type, &limit) == ACL_SUCCESS ? limit : all;
 }
 

@@ -25,6 +25,8 @@ void check_limit(aclrtDevResLimitType type, uint32_t value) {
 
 }  // namespace
 
+bool opwright::has_thread_limits() noexcept { return limiting_stream != nullptr || has_current_device(); }
+
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t* value) {
   return call(
       "aclrtGetDeviceResLimit", [&] { out(value, "value") = device_at(deviceId).limits().get(checked(type)); },
