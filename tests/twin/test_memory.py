@@ -106,23 +106,35 @@ def test_devices_together_get_what_the_machine_has() -> None:
     """No memory is written: what was allocated counts as well."""
     printed = on_twin.output(
         """
-        from pathlib import Path
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        size = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines}
+        import ctypes, os, re
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+        # The bytes that the twin may give out now, from its own refusal of more.
+        acl = ctypes.CDLL("libascendcl.so")
+        acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+        torch.ones(1).npu()
+        pointer = ctypes.c_void_p()
+        assert acl.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 40), 0) == 207001
+        message = acl.aclGetRecentErrMsg().decode()
+        left, system, promised = (
+            int(re.search(rf"(\\d+) {words}", message)[1])
+            for words in ("bytes left", "of them are kept", "belong to device memory")
+        )
+        room = left - system - promised
 
         # All that the machine has, on one device.
         try:
-            torch.empty(size["MemTotal"], dtype=torch.uint8, device="npu")
+            torch.empty(total, dtype=torch.uint8, device="npu")
             raise SystemExit("more than the machine has")
         except torch.OutOfMemoryError:
             pass
 
         # On two devices, each of which the machine could back alone. Other programs take and give
         # memory meanwhile, so only the machine's size is certain.
-        block = size["MemAvailable"] // 16
+        block = room // 16
         kept = []
         try:
-            while len(kept) * block < size["MemTotal"]:
+            while len(kept) * block < total:
                 on = f"npu:{len(kept) % 2}"
                 kept.append(torch.empty(block, dtype=torch.uint8, device=on))
             raise SystemExit("more than the machine has, on two devices")
