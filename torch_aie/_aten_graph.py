@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["script_module"]
 
 Value = Any  # torch._C.Value, like all of TorchScript's graphs, has no complete declaration
-_c: Any = torch  # TorchScript's types are there
+_torch: Any = torch  # its declarations of TorchScript's types are not complete
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 
 # The numbers of PyTorch's enums in TorchScript (c10/core/ScalarType.h, Layout.h, MemoryFormat.h).
@@ -131,7 +131,7 @@ class _Builder:
         elif node.target in _INTEGER_OPERATORS:
             inputs = [self._value(argument) for argument in node.args]
             name = _INTEGER_OPERATORS[node.target]
-            self.values[node] = self._insert(name, inputs, [_c.IntType.get()])[0]
+            self.values[node] = self._insert(name, inputs, [_torch.IntType.get()])[0]
         elif isinstance(node.target, OpOverload):
             self._operator(node, node.target)
         else:
@@ -175,10 +175,10 @@ class _Builder:
         if isinstance(given, (list, tuple)):
             values = [self._value(element) for element in given]
             types = [value.type() for value in values]
-            tensor = next((kind for kind in types if isinstance(kind, _c.TensorType)), None)
+            tensor = next((kind for kind in types if isinstance(kind, _torch.TensorType)), None)
             element = tensor or types[0]
             if any(str(kind) == "NoneType" for kind in types):
-                element = _c.OptionalType(tensor or _c.TensorType.get())
+                element = _torch.OptionalType(tensor or _torch.TensorType.get())
             return self._list(values, element)
         return self._constant(given)
 
@@ -190,7 +190,7 @@ class _Builder:
         return self.graph.insertConstant(known)
 
     def _list(self, values: Sequence[Value], element: object) -> Value:
-        kind = _c.ListType(element)
+        kind = _torch.ListType(element)
         return self._insert("prim::ListConstruct", values, [kind])[0]
 
     def _insert(self, name: str, inputs: Sequence[Value], types: Sequence[Any]) -> list[Value]:
@@ -205,7 +205,7 @@ class _Builder:
         value = self.values[node]
         if not isinstance(value, list):  # a list: its length is known from the export
             count = len(node.meta["val"])
-            tensor = _c.TensorType.get()
+            tensor = _torch.TensorType.get()
             value = self._insert("prim::ListUnpack", [value], [tensor] * count)
             self.values[node] = value
         return value
@@ -214,7 +214,7 @@ class _Builder:
         values = [
             self._value(given) for given in _outputs(node) if isinstance(given, torch.fx.Node)
         ]
-        tuple_type = _c.TupleType([value.type() for value in values])
+        tuple_type = _torch.TupleType([value.type() for value in values])
         self.graph.registerOutput(self._insert("prim::TupleConstruct", values, [tuple_type])[0])
 
 
@@ -248,18 +248,18 @@ def _arguments(node: Node, target: OpOverload) -> list[tuple[Any, Any]]:
 
 
 def _type(declared: Any) -> Any:  # noqa: ANN401 - TorchScript's types have no public name
-    return _c.IntType.get() if str(declared) == "SymInt" else declared
+    return _torch.IntType.get() if str(declared) == "SymInt" else declared
 
 
 def _element_type(declared: Any) -> Any:  # noqa: ANN401 - TorchScript's types have no public name
     text = str(declared)
     if "Tensor" in text:
-        return _c.TensorType.get()
+        return _torch.TensorType.get()
     if "float" in text:
-        return _c.FloatType.get()
+        return _torch.FloatType.get()
     if "bool" in text:
-        return _c.BoolType.get()
-    return _c.IntType.get()
+        return _torch.BoolType.get()
+    return _torch.IntType.get()
 
 
 def _refuse_change(name: str | None) -> NoReturn:

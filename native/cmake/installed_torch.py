@@ -62,7 +62,8 @@ def dynamic_metadata(field: str, settings: dict[str, list[str]]) -> list[str]:
         torch or torch_npu is not installed.
     """
     if field != "dependencies":
-        raise ValueError(field)
+        message = f"installed_torch gives the field 'dependencies', not {field!r}"
+        raise ValueError(message)
     torch, torch_npu = minor_version("torch"), minor_version("torch_npu")
     if torch != torch_npu:
         message = f"torch {torch} and torch_npu {torch_npu} do not belong together"

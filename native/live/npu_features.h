@@ -15,7 +15,8 @@ struct Any {
   Any(const Value&) {}  // NOLINT(google-explicit-constructor): the conversion is what makes the other one better
 };
 
-// Releases without levels of determinism export nothing for it; their own operators make this call of ACL.
+// Releases before the levels of determinism, such as 2.10.0.post4, export nothing for it; what their own operators do
+// is one call of ACL.
 inline void ApplyDeterministicLevel(Any, bool is_deterministic, Any) {
   aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, is_deterministic ? 1 : 0);
 }

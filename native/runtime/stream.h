@@ -94,7 +94,7 @@ class OPWRIGHT_API Stream {
  private:
   void work();
   void execute(Task& task) noexcept;
-  // For the task that runs. Nothing if the stream has been aborted.
+  // Notes why the running task failed, unless its stream has been aborted.
   void note_failure(Failure failure) noexcept;
   void finish_one() noexcept;
 

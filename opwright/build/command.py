@@ -55,9 +55,9 @@ def build(
 
     from opwright.build.build import Request, build_plugin, build_wheel, default_out  # noqa: PLC0415
     from opwright.build.progress import Progress  # noqa: PLC0415
-    from opwright.project.config import for_torch, read_project  # noqa: PLC0415
+    from opwright.project.config import read_project, retarget  # noqa: PLC0415
 
-    project = for_torch(read_project(folder), torch)
+    project = retarget(read_project(folder), torch)
     if stable_abi is not None:
         if plugin and stable_abi:
             raise StableAbiError(

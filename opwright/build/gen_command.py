@@ -35,9 +35,9 @@ def gen(
     """
     from opwright.build.sources import read_sources  # noqa: PLC0415 - reads torchgen; --help does not
     from opwright.build.writer import compare_tree, write_tree  # noqa: PLC0415
-    from opwright.project.config import for_torch, read_project  # noqa: PLC0415
+    from opwright.project.config import read_project, retarget  # noqa: PLC0415
 
-    project = for_torch(read_project(folder), torch)
+    project = retarget(read_project(folder), torch)
     act = compare_tree if check else write_tree
     with waiting("deriving"):
         sources = read_sources(project, project.options)

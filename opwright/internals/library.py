@@ -25,6 +25,7 @@ __all__ = [
     "register_fake_over",
     "schema_signatures",
     "side_effectful_functions",
+    "tag",
 ]
 
 # torch's notes beside the dispatcher about operators that are gone: Meta functions by name,
@@ -41,6 +42,13 @@ schema_signatures: dict[tuple[str, str], Any] = operator_schemas._SCHEMA_TO_SIGN
 def builtin_table() -> dict[int, str]:
     """Return what TorchScript knows functions of torch.ops by: id() -> operator."""
     return torch.jit._builtins._builtin_table or {}
+
+
+# Releases differ in their tags. One that torch lacks means nothing to it.
+def tag(name: str) -> torch.Tag | None:
+    """Return the tag of a name, if torch has it."""
+    found: torch.Tag | None = getattr(torch.Tag, name, None)
+    return found
 
 
 # A Library ends with the last reference to it: somebody else's is one as well.

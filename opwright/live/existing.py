@@ -11,12 +11,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from opwright.declare.defaults import default_value
 from opwright.declare.errors import SchemaError
 from opwright.declare.schema_text import parse_schema
 from opwright.derive.functional import has_graph_form
+from opwright.internals.library import tag
 from opwright.live import dispatcher
 from opwright.live.converters import register_converters
 from opwright.live.errors import RegistrationError
@@ -85,7 +84,7 @@ def is_functionalized(operator: Any) -> bool:  # noqa: ANN401 - torch.ops has no
     return (
         dispatcher.has_kernel(operator, "Functionalize")
         or not returned
-        or getattr(torch.Tag, "inplace", None) in operator.tags
+        or tag("inplace") in operator.tags
     )
 
 

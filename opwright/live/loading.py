@@ -13,12 +13,12 @@ import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import torch
 from typing_extensions import Self
 
 from opwright.derive import derive
 from opwright.derive.functional import has_graph_form, only_observes
 from opwright.errors import OpwrightError, nearest_first
+from opwright.internals.library import tag
 from opwright.live import arrival, dispatcher, twin
 from opwright.live.autocast import AUTOCAST_KEYS, autocast_kernel
 from opwright.live.autograd import differentiable_arguments, slow_path
@@ -38,6 +38,8 @@ from opwright.validate import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import torch
 
     from opwright.declare.operator import Declaration
     from opwright.derive.facts import OperatorFacts, SetFacts
@@ -255,10 +257,11 @@ def registered(
 
 
 def tags(facts: OperatorFacts) -> Iterator[torch.Tag]:
-    """Return the tags of an operator that this torch knows; the others mean nothing to it."""
+    """Return the tags of an operator that torch has."""
     for name in facts.tags:
-        if hasattr(torch.Tag, name):
-            yield getattr(torch.Tag, name)
+        found = tag(name)
+        if found is not None:
+            yield found
 
 
 def register(live: LiveOperator, registrations: Registrations) -> None:

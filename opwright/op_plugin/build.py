@@ -10,7 +10,7 @@ from opwright.build.cache import prune
 from opwright.build.toolchain import find_toolchain
 from opwright.build.wheel import Tag
 from opwright.build.writer import write_tree
-from opwright.op_plugin.entries import TORCH, read_entries
+from opwright.op_plugin.entries import read_entries
 from opwright.op_plugin.headers import aten_functions, emit_headers
 from opwright.op_plugin.inputs import read_inputs, shown, text_of
 from opwright.op_plugin.library import builder_of, compile_extension
@@ -18,6 +18,7 @@ from opwright.op_plugin.package import library_name, metadata_of, package_files
 from opwright.op_plugin.python_files import read_module
 from opwright.op_plugin.request import check_name
 from opwright.op_plugin.units import emit_units, has_meta
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ def build_extension(request: Request, progress: Progress) -> Built:
     check_name(request)
     inputs = read_inputs(request.paths)
     with progress.step("toolchain", "") as detail:
-        toolchain = find_toolchain(os.environ, TORCH)
+        toolchain = find_toolchain(os.environ, installed_minor())
         detail.text = f"{toolchain.compiler_version}, torch_npu {toolchain.torch_npu_version}"
     modules = [read_module(file, toolchain.torch_npu) for file in inputs.python]
     documents = ", ".join(map(shown, filter(None, (inputs.functions, inputs.derivatives))))

@@ -39,15 +39,13 @@ if TYPE_CHECKING:
     from opwright.sources.versions import Minor
     from opwright.sources.yaml_text import Located, Value
 
-__all__ = ["NAMESPACE", "TORCH", "Entries", "Entry", "read_entries"]
+__all__ = ["NAMESPACE", "Entries", "Entry", "read_entries"]
 
 # Keys of a derivative that are no gradients.
 NO_INPUTS = frozenset({"name", "version", "output_differentiability", "dispatch"})
 RESULT = re.compile(r"result\d*")
 # op-plugin registers all its operators there.
 NAMESPACE = "npu"
-# The pair of torch and torch_npu that entries are read for.
-TORCH = installed_minor()
 # The meaning of all_version in entries alone: op-plugin's oldest version of torch, and later ones.
 VERSIONS = tuple((2, number) for number in range(1, 30))
 TAKEN = ("custom", "symint")
@@ -155,9 +153,10 @@ def read_entries(inputs: Inputs) -> Entries:
     known = known_versions(document, where=where) or VERSIONS
     raws = {raw.line: raw for raw in raw_entries(document)}
     symint = {raw.values["func"] for raw in raws.values() if raw.section == "symint"}
-    chosen, left_out = select(imported, raws, known, minor(TORCH, where="torch"), where=where)
+    torch = installed_minor()
+    chosen, left_out = select(imported, raws, known, minor(torch, where="torch"), where=where)
     if not chosen:
-        raise NoEntryError(where=where, got=f"torch {TORCH}; {'; '.join(left_out) or 'no entry'}")
+        raise NoEntryError(where=where, got=f"torch {torch}; {'; '.join(left_out) or 'no entry'}")
     declaration = dataclasses.replace(
         imported.declarations[0],
         torch=None,

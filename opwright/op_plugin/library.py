@@ -14,13 +14,14 @@ from opwright.build.errors import LinkError
 from opwright.build.message import CompilerFailure, describe
 from opwright.build.progress import Progress, Step
 from opwright.build.toolchain import cores
-from opwright.op_plugin.entries import NAMESPACE, TORCH
+from opwright.op_plugin.entries import NAMESPACE
 from opwright.op_plugin.errors import KernelError, OpPluginError, UndefinedFunctionError
 from opwright.op_plugin.headers import INCLUDE, INTERFACES
 from opwright.op_plugin.inputs import shown
 from opwright.op_plugin.package import library_name
 from opwright.op_plugin.signatures import signature
 from opwright.op_plugin.units import AUTOGRAD, SOURCES
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ OF_CANN = re.compile(r"(?:acl|ge|Hccl|hccl)\w*")
 
 def builder_of(request: Request, inputs: Inputs, toolchain: Toolchain) -> Builder:
     """Return what all units share: generated headers first, then torch_npu's."""
-    major, _, minor = TORCH.partition(".")
+    major, _, minor = installed_minor().partition(".")
     include = toolchain.torch_npu / "include"
     flags = (*toolchain.flags, f"-DCURRENT_VERSION=V{major}R{minor}")
     return Builder(

@@ -9,7 +9,8 @@ from opwright.build.wheel import Metadata
 from opwright.emit.header import with_header
 from opwright.emit.python.package import shipped
 from opwright.errors import first_of
-from opwright.op_plugin.entries import NAMESPACE, TORCH
+from opwright.op_plugin.entries import NAMESPACE
+from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def package_files(
         "version": version,
         "namespace": NAMESPACE,
         "library": library_name(name),
-        "built_for": TORCH,
+        "built_for": installed_minor(),
         "stable_abi": False,
         "operators": [entry.facts.name for entry in entries.entries],
         "schemas": [str(entry.schema) for entry in entries.entries],
@@ -86,7 +87,10 @@ def metadata_of(name: str, version: str, entries: Entries) -> Metadata:
         fields=(
             ("Summary", summary(entries)),
             ("Requires-Python", ">=3.10"),
-            *(("Requires-Dist", f"{each}=={TORCH}.*") for each in ("torch", "torch_npu")),
+            *(
+                ("Requires-Dist", f"{each}=={installed_minor()}.*")
+                for each in ("torch", "torch_npu")
+            ),
         ),
     )
 

@@ -31,6 +31,7 @@ from opwright.project.errors import (
     DeclarationFileError,
     NoProjectError,
     OperatorSetError,
+    TorchVersionError,
 )
 from opwright.project.names import name_fault
 
@@ -42,11 +43,11 @@ if TYPE_CHECKING:
 __all__ = [
     "GENERATED",
     "Project",
-    "for_torch",
     "is_project",
     "load_operators",
     "operator_sets",
     "read_project",
+    "retarget",
     "run_file",
 ]
 
@@ -173,7 +174,7 @@ def check_section(section: Mapping[str, object], *, where: str) -> None:
             )
         if not isinstance(value, kind):
             raise ConfigError(where=f"{where}, {key}", got=repr(value), fix=f"give {TYPES[kind]}")
-    package, torch = str(section["package"]), str(section.get("torch", installed_minor()))
+    package, torch = str(section["package"]), section.get("torch")
     fault = name_fault(package)
     if fault is not None:
         raise ConfigError(
@@ -181,20 +182,24 @@ def check_section(section: Mapping[str, object], *, where: str) -> None:
             got=fault.got,
             fix=fault.fix or "use a letter, then letters, digits and _",
         )
-    require_minor(torch, where=f"{where}, torch")
+    if torch is not None and not TORCH.fullmatch(str(torch)):
+        raise ConfigError(
+            where=f"{where}, torch", got=repr(torch), fix='give a minor version: "2.13"'
+        )
 
 
-def require_minor(torch: str, *, where: str) -> None:
-    """Raise unless a text is a minor version of torch."""
-    if not TORCH.fullmatch(torch):
-        raise ConfigError(where=where, got=repr(torch), fix='give a minor version: "2.13"')
+def retarget(project: Project, torch: str | None) -> Project:
+    """Return a project whose sources are for another minor version of torch, if one is given.
 
-
-def for_torch(project: Project, torch: str | None) -> Project:
-    """Return a project whose sources are for another minor version of torch, if one is given."""
+    Raises
+    ------
+    TorchVersionError
+        OPW-P016.
+    """
     if torch is None:
         return project
-    require_minor(torch, where="--torch")
+    if not TORCH.fullmatch(torch):
+        raise TorchVersionError(where="--torch", got=repr(torch))
     return replace(project, options=replace(project.options, torch=torch))
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "NoProjectError",
     "OperatorSetError",
     "ProjectNameError",
+    "TorchVersionError",
     "UnknownTemplateError",
 ]
 
@@ -34,6 +35,14 @@ class ConfigError(OpwrightError):
     id = "OPW-P002"
     title = "not a valid [tool.opwright]"
     usual_fix = "correct pyproject.toml"
+
+
+class TorchVersionError(OpwrightError):
+    """A value of --torch that is not a minor version of torch."""
+
+    id = "OPW-P016"
+    title = "not a minor version of torch"
+    usual_fix = "give its major and minor number, as in 2.10"
 
 
 class DeclarationFileError(OpwrightError):

@@ -11,7 +11,7 @@ from opwright.build.errors import NoOperatorError
 from opwright.build.sources import read_sources
 from opwright.build.versions import for_version, has_release
 from opwright.errors import DiagnosticsError
-from opwright.project.config import for_torch, read_project
+from opwright.project.config import read_project, retarget
 
 HERE = Path(__file__).name
 
@@ -103,14 +103,14 @@ def project(folder: Path, text: str) -> Path:
 
 
 def test_what_is_left_may_not_name_what_is_not(tmp_path: Path) -> None:
-    found = for_torch(read_project(project(tmp_path, DECLARATION.format(range=">=2.13"))), "2.13")
+    found = retarget(read_project(project(tmp_path, DECLARATION.format(range=">=2.13"))), "2.13")
     with pytest.raises(DiagnosticsError, match="twice_backward"):
         read_sources(found, found.options)
 
 
 def test_the_emitted_package_has_only_what_is_left(tmp_path: Path) -> None:
     text = DECLARATION.format(range="<2.13").replace('torch="<2.13")\ndef twice_', ")\ndef twice_")
-    found = for_torch(read_project(project(tmp_path, text)), "2.13")
+    found = retarget(read_project(project(tmp_path, text)), "2.13")
     sources = read_sources(found, found.options)
     assert [note.partition(": ")[2] for note in sources.notes] == [
         "my_ops::thrice is left out, it is for torch <2.13"

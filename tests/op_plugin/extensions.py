@@ -108,7 +108,6 @@ std::tuple<at::Tensor, at::Tensor> npu_t_kinds(const at::Tensor& x, int64_t n, a
 
 REFERENCE = """\
 import torch
-from opwright.pairs import installed_minor
 from opwright import twin
 
 

@@ -9,13 +9,14 @@ import pytest
 
 from opwright.declare.reserved import RESERVED_NAMESPACES
 from opwright.pairs import installed_minor
-from opwright.project.config import for_torch, load_operators, read_project
+from opwright.project.config import load_operators, read_project, retarget
 from opwright.project.errors import (
     ConfigError,
     DeclarationFileError,
     NoProjectError,
     OperatorSetError,
     ProjectNameError,
+    TorchVersionError,
 )
 from opwright.project.names import TAKEN
 from opwright.project.new import check_name
@@ -61,13 +62,13 @@ def test_a_project_has_a_declaration_and_options(root: Path) -> None:
 
 def test_without_a_version_the_sources_are_for_the_installed_torch(root: Path) -> None:
     assert read_project(root).options.torch == installed_minor()
-    assert for_torch(read_project(root), None) == read_project(root)
+    assert retarget(read_project(root), None) == read_project(root)
 
 
 def test_a_project_can_be_for_another_torch(root: Path) -> None:
-    assert for_torch(read_project(root), "2.10").options.torch == "2.10"
-    with pytest.raises(ConfigError, match=r"--torch\n.*2\.10\.0"):
-        for_torch(read_project(root), "2.10.0")
+    assert retarget(read_project(root), "2.10").options.torch == "2.10"
+    with pytest.raises(TorchVersionError, match=r"--torch\n.*2\.10\.0"):
+        retarget(read_project(root), "2.10.0")
 
 
 def test_the_operator_set_is_loaded_and_no_module_stays(root: Path) -> None:

@@ -54,7 +54,7 @@ def test_nothing_to_find() -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ({"python": "3.9.1"}, "not for Python 3.9"),
+        ({"python": "3.9.1"}, "has no wheel for Python 3.9"),
         ({"torch": None, "trial": None}, "torch is not installed"),
         ({"torch_npu": None}, "torch_npu is not installed"),
         ({"torch_npu": "2.12.0"}, "do not belong together"),

@@ -102,7 +102,7 @@ def pair(facts: Facts) -> Iterator[Finding]:
         )
     elif python not in chosen.pythons:
         yield problem(
-            f"torch {facts.torch} and torch_npu are not for Python {python}",
+            f"torch_npu {facts.torch_npu} has no wheel for Python {python}",
             f"make a virtual environment with Python {listed(chosen.pythons)}",
         )
 

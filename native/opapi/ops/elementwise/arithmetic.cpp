@@ -68,10 +68,10 @@ void divide_rounding(at::Tensor& out, const at::Tensor& self, const at::Tensor& 
   });
 }
 
-// function over all tensors of a list, one after the other.
+// Combines all tensors of a list by `function`, one after the other.
 template <class Function>
 void fold(at::Tensor& out, at::TensorList tensors, Function function) {
-  require(!tensors.empty(), ACLNN_ERR_PARAM_INVALID, "parameter 'tensors' has no tensors");
+  require(!tensors.empty(), ACLNN_ERR_PARAM_INVALID, "parameter 'tensors' has no tensors, but must have one or more");
   at::Tensor result = tensors[0];
   for (size_t i = 1; i < tensors.size(); ++i) result = function(result, tensors[i]);
   assign(out, result);

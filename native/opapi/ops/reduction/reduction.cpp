@@ -41,7 +41,7 @@ void histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at
   into(out, dtype, [&](at::Tensor& target) { at::histc_out(target, self.to(dtype), bins, min, max); });
 }
 
-// write(out), for a reduction of these dims.
+// Writes `out` by `write`, as a total if all dims are reduced.
 template <class Write>
 void write_reduced(at::Tensor& out, const at::Tensor& self, Dims dims, bool keepdim, Write write) {
   const bool is_total = !keepdim && (dims.empty() || dims.size() == static_cast<size_t>(self.dim()));
@@ -58,7 +58,7 @@ void aminmax_total(const at::Tensor& self, at::Tensor& min, at::Tensor& max) {
   });
 }
 
-// function(to, self), unless no dims stand for none of them.
+// Reduces by `function`, or copies `self` where no dims stand for none of them.
 template <class Function>
 void reduce_or_copy(at::Tensor& out, const at::Tensor& self, Dims dims, bool keepdim, bool noop_without_dims,
                     Function function) {
@@ -70,7 +70,7 @@ void reduce_or_copy(at::Tensor& out, const at::Tensor& self, Dims dims, bool kee
 }
 
 // All dims behind batch and channels.
-std::vector<int64_t> places(const at::Tensor& self) {
+std::vector<int64_t> spatial_dims(const at::Tensor& self) {
   require(self.dim() > 2, ACLNN_ERR_PARAM_INVALID, "parameter 'self' has ", self.dim(),
           " dims, but must have 3 or more");
   std::vector<int64_t> dims(self.dim() - 2);
@@ -91,8 +91,8 @@ ACLNN(MaxV2, (In, self)(Ints, dims)(Bool, keepDims)(Bool, noopWithEmptyDims)(Out
       reduce_or_copy(out, self, dims, keepDims, noopWithEmptyDims,
                      [&](at::Tensor& to) { at::amax_out(to, self, dims, keepDims); }))
 ACLNN(Min, (In, self)(Out, out), write_total(out, [&](at::Tensor& to) { at::min_out(to, self); }))
-ACLNN(GlobalMaxPool, (In, self)(Out, out), at::amax_out(out, self, places(self), /*keepdim=*/true))
-ACLNN(GlobalAveragePool, (In, self)(Out, out), at::mean_out(out, self, places(self), /*keepdim=*/true))
+ACLNN(GlobalMaxPool, (In, self)(Out, out), at::amax_out(out, self, spatial_dims(self), /*keepdim=*/true))
+ACLNN(GlobalAveragePool, (In, self)(Out, out), at::mean_out(out, self, spatial_dims(self), /*keepdim=*/true))
 ACLNN(Aminmax, (In, self)(Ints, dim)(Bool, keepDim)(Out, minOut)(Out, maxOut),
       aminmax(self, dim, keepDim, minOut, maxOut))
 ACLNN(AminmaxAll, (In, self)(Out, minOut)(Out, maxOut), aminmax_total(self, minOut, maxOut))

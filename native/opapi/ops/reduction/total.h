@@ -6,7 +6,7 @@
 
 namespace opwright::opapi {
 
-// write(out), with an output of one element seen without dims.
+// Writes `out` by `write`, which sees an output of one element without dims.
 template <class Write>
 void write_total(at::Tensor& out, Write write) {
   if (out.dim() == 0 || out.numel() != 1) {
