@@ -47,7 +47,7 @@ OTHERS = (
 )
 
 
-def described(name: str, value: object) -> list[str]:
+def describe(name: str, value: object) -> list[str]:
     """Return a line for a function; for a class, one more for each of its public methods."""
     assert callable(value)
     lines = [f"{name}{inspect.signature(value)}"]
@@ -67,7 +67,7 @@ def test_names_and_signatures_are_as_accepted() -> None:
     public = {f"opwright.{name}": getattr(opwright, name) for name in opwright.__all__}
     public["opwright.twin.kernel"] = opwright.twin.kernel
     public |= {f"{each.__module__}.{each.__name__}": each for each in OTHERS}
-    lines = [line for name, value in public.items() for line in described(name, value)]
+    lines = [line for name, value in public.items() for line in describe(name, value)]
     lines += [
         f"opwright.OperatorSet.operator, {field}: {kind.__forward_arg__}"
         for field, kind in OperatorFields.__annotations__.items()

@@ -14,7 +14,7 @@
 namespace opwright::graph {
 namespace {
 
-std::string described(uint64_t handle, const char* what) {
+std::string describe(uint64_t handle, const char* what) {
   Answer answer;
   engine().describe(handle, what, &answer);
   check(answer);
@@ -36,7 +36,7 @@ OPWRIGHT_API ge::Status GeSessionGraphDebugJSONPrint(ge::Session& session, uint3
       [&] {
         const auto graph = session_of(number_of(session))->find(id);
         graph->compile();
-        json = ge::AscendString(described(graph->handle(), "json").c_str());
+        json = ge::AscendString(describe(graph->handle(), "json").c_str());
       },
       opwright::arg("id", id));
 }
@@ -44,7 +44,7 @@ OPWRIGHT_API ge::Status GeSessionGraphDebugJSONPrint(ge::Session& session, uint3
 // One line for each stream label, under the graph's name.
 OPWRIGHT_API ge::Status GEStreamAllocationSummaryGetStringInfos(const ge::CompiledGraphSummary& summary, Infos& infos) {
   return guarded("GEStreamAllocationSummaryGetStringInfos", [&] {
-    std::istringstream lines(described(ge::SummaryAccess::data(summary).graph, "streams"));
+    std::istringstream lines(describe(ge::SummaryAccess::data(summary).graph, "streams"));
     std::string name;
     std::getline(lines, name);
     auto& found = infos[ge::AscendString(name.c_str())];

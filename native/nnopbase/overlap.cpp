@@ -102,7 +102,7 @@ std::vector<Operand> viewed_operands_of(aclOpExecutor& executor) {
   return operands;
 }
 
-OrderDependence::Operand described(const Operand& operand) {
+OrderDependence::Operand describe(const Operand& operand) {
   return {operand.range.what, dtype_name(operand.tensor->dtype), to_string(operand.tensor->sizes),
           to_string(operand.tensor->strides), operand.tensor->offset};
 }
@@ -115,7 +115,7 @@ std::optional<OrderDependence> order_dependence_of(aclOpExecutor& executor) {
     if (!written.range.written) continue;
     for (const Operand& read : operands) {
       if (&read == &written || !read.range.read || read.view == written.view || !share_bytes(written, read)) continue;
-      return OrderDependence{executor.name(), 0, described(written), described(read)};
+      return OrderDependence{executor.name(), 0, describe(written), describe(read)};
     }
   }
   return std::nullopt;

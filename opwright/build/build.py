@@ -217,7 +217,7 @@ def compile_library(
         write_log(log, failure)
         places = declared_places(sources.facts)
         raise describe(
-            failure, builder.sources, places, log, lambda file: shown(file, project)
+            failure, builder.sources, places, log, lambda file: render(file, project)
         ) from failure
     name = json.loads(sources.files[f"{project.package}/metadata.json"])["library"]
     with progress.step("link", name) as detail:
@@ -229,7 +229,7 @@ def compile_library(
     return library
 
 
-def shown(file: Path, project: Project) -> str:
+def render(file: Path, project: Project) -> str:
     """Return a path from the project's folder; of a copy in generated/, that of the original."""
     if file.is_relative_to(project.generated):
         original = project.root / file.relative_to(project.generated)

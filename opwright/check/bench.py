@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Finding
-from opwright.check.samples import ALL, Samples, arguments, described
+from opwright.check.samples import ALL, Samples, arguments, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -165,7 +165,7 @@ class Bench:
         """Examine one sample and note that it was run."""
         self.watch(sample)
         found = examine(sample)
-        text = described(sample)
+        text = describe(sample)
         if len(self.ran) < SHOWN and text not in self.ran:
             self.ran.append(text)
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from opwright.check.bench import Bench, EagerCallError, NotApplicableError
 from opwright.check.outcome import Outcome
-from opwright.check.samples import Samples, described
+from opwright.check.samples import Samples, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -76,7 +76,7 @@ def run(bench: Bench) -> tuple[Status, str]:
     except NotApplicableError as error:
         return "not applicable", str(error)
     except EagerCallError as error:
-        text = f"an eager call with {described(error.sample)} raises {error}; see row numerics"
+        text = f"an eager call with {describe(error.sample)} raises {error}; see row numerics"
         return ("failed" if bench.findings else "blocked"), text
     except Exception:  # noqa: BLE001 - user code runs in rows; a row that fails must not hide the others
         return "error", traceback.format_exc()

@@ -45,10 +45,10 @@ def print_error(shared: Mapping[str, Any], error: OpwrightError) -> None:
         What the contexts of the command line share.
     """
     if shared.get(ASKED):
-        print_json({"error": described(error)})
+        print_json({"error": describe(error)})
 
 
-def described(error: OpwrightError) -> dict[str, Any]:
+def describe(error: OpwrightError) -> dict[str, Any]:
     """Return an error as plain data, with those that it gathers."""
     fields: dict[str, Any] = {
         "id": error.id,
@@ -59,6 +59,6 @@ def described(error: OpwrightError) -> dict[str, Any]:
         "fix": error.fix,
     }
     if isinstance(error, DiagnosticsError):
-        fields["errors"] = [described(each) for each in error.errors]
-        fields["warnings"] = [described(each) for each in error.warnings]
+        fields["errors"] = [describe(each) for each in error.errors]
+        fields["warnings"] = [describe(each) for each in error.warnings]
     return fields

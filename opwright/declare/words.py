@@ -46,7 +46,7 @@ def texts_of_check(check: Check) -> Texts:
         case ValueCheck():
             return (f"'{text}' does not hold: ", " and ", "")
         case MemberCheck(argument=argument, values=values):
-            allowed = ", ".join(map(shown, values))
+            allowed = ", ".join(map(render, values))
             return (f"argument '{argument}' is ", f"; '{text}' allows {allowed}")
         case _:
             assert_never(check)
@@ -60,9 +60,9 @@ def sentence(operator: str, texts: Texts, *values: object) -> str:
     """
     first, *rest = texts
     pairs = zip(values, rest, strict=True)
-    return f"{operator}: {first}" + "".join(shown(value) + text for value, text in pairs)
+    return f"{operator}: {first}" + "".join(render(value) + text for value, text in pairs)
 
 
-def shown(value: object) -> str:
+def render(value: object) -> str:
     """Return a value as C++ streams write it: floats have six digits."""
     return f"{value:g}" if isinstance(value, float) else str(value)

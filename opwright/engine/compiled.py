@@ -151,7 +151,7 @@ class CompiledGraph:
             OPW-N005.
         """
         inputs = [
-            self.described(node, each) for node, each in zip(self.inputs, inputs, strict=False)
+            self.describe(node, each) for node, each in zip(self.inputs, inputs, strict=False)
         ] + [*inputs[len(self.inputs) :]]
         self.check(inputs)
         key = tuple(given.key for given in inputs)
@@ -186,7 +186,7 @@ class CompiledGraph:
                 self.runners.popitem(last=False)
 
     @staticmethod
-    def described(node: Node, given: Input) -> Input:
+    def describe(node: Node, given: Input) -> Input:
         """Return the input as its descriptor has it: TorchAir passes a scalar as one element."""
         if node.outputs[0].shape != () or given.shape != (1,):
             return given

@@ -102,8 +102,8 @@ class Control:
             if answer != wanted:
                 raise MetaError(
                     where=f"{self.where}, graph '{graph.name}'",
-                    got=f"outputs {shown(answer)}",
-                    allowed=[f"{shown(wanted)}, as the other graph or the operands have them"],
+                    got=f"outputs {render(answer)}",
+                    allowed=[f"{render(wanted)}, as the other graph or the operands have them"],
                     fix="make the graphs of one node answer the same shapes and dtypes",
                 )
         if len(wanted) != self.outputs:
@@ -164,7 +164,7 @@ def specs_of(tensors: Sequence[torch.Tensor]) -> Specs:
     return tuple(map(spec_of, tensors))
 
 
-def shown(specs: Specs) -> str:
+def render(specs: Specs) -> str:
     """Return shapes and dtypes, for an error."""
     return f"({', '.join(map(spec_text, specs))})"
 

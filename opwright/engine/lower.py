@@ -362,16 +362,16 @@ def call_kernel(call: Call, values: Mapping[Source, torch.Tensor] | Values) -> o
     try:
         return call.function(**tensors, **call.constants)
     except REJECTIONS as error:
-        shapes = ", ".join(f"{name} {shown(value)}" for name, value in tensors.items())
+        shapes = ", ".join(f"{name} {render(value)}" for name, value in tensors.items())
         raise KernelRunError(where=str(call.node), got=f"{shapes}: {error}") from error
 
 
-def shown(value: object) -> str:
+def render(value: object) -> str:
     """Return dtype and shape of an argument, for an error."""
     if isinstance(value, torch.Tensor):
         return spec_text(spec_of(value))
     if isinstance(value, list):
-        return "[" + ", ".join(map(shown, value)) + "]"
+        return "[" + ", ".join(map(render, value)) + "]"
     return "none"
 
 

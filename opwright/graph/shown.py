@@ -71,9 +71,9 @@ def json_of(graphs: Iterable[Graph]) -> str:
     """Return an array with an object per graph."""
     return json.dumps(
         [
-            compiled_json.described(graph)
+            compiled_json.describe(graph)
             if isinstance(graph, CompiledGraph)
-            else captured_json.described(graph)
+            else captured_json.describe(graph)
             for graph in graphs
         ],
         indent=2,

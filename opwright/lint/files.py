@@ -50,11 +50,11 @@ def find_files(paths: Sequence[Path], *, exclude: Sequence[str] = (), tests: boo
     skipped: list[tuple[str, str]] = []
     for path in paths:
         if path.is_file():
-            files.setdefault(path.resolve(), shown(path, path.resolve()))
+            files.setdefault(path.resolve(), render(path, path.resolve()))
         elif path.is_dir():
             for each in walk(path, exclude, skipped, tests=tests):
                 resolved = each.resolve()
-                files.setdefault(resolved, shown(each, resolved))
+                files.setdefault(resolved, render(each, resolved))
         else:
             raise LintPathError(where="opwright lint", got=f"{str(path)!r}, which is not there")
     known = CPP | PYTHON | YAML
@@ -65,7 +65,7 @@ def find_files(paths: Sequence[Path], *, exclude: Sequence[str] = (), tests: boo
     return Found(files=tuple(sorted(kept)), skipped=tuple(skipped))
 
 
-def shown(path: Path, resolved: Path) -> str:
+def render(path: Path, resolved: Path) -> str:
     """Return a path as reports show it: relative to the working folder where that is shorter."""
     try:
         return resolved.relative_to(Path.cwd()).as_posix()
@@ -87,11 +87,11 @@ def walk(
             if name.startswith(".") or name in FOREIGN or name.endswith(".egg-info"):
                 continue
             if not tests and name in TESTS:
-                skipped.append((shown(path, path.resolve()), "tests"))
+                skipped.append((render(path, path.resolve()), "tests"))
             elif any(fnmatch(relative, pattern) for pattern in exclude):
-                skipped.append((shown(path, path.resolve()), "excluded"))
+                skipped.append((render(path, path.resolve()), "excluded"))
             elif (path / ".git").exists():
-                skipped.append((shown(path, path.resolve()), "a repository of its own"))
+                skipped.append((render(path, path.resolve()), "a repository of its own"))
             else:
                 kept.append(name)
         folders[:] = kept
@@ -105,6 +105,6 @@ def walk(
             if not path.is_file():
                 continue
             if path.stat().st_size > LARGEST:
-                skipped.append((shown(path, path.resolve()), "too large"))
+                skipped.append((render(path, path.resolve()), "too large"))
                 continue
             yield path

@@ -115,7 +115,7 @@ def new_results(
         result = dict(zip(names, found, strict=True))
     else:
         wanted = f"{len(names)}: {', '.join(names)}" if names else "None"
-        raise ReferenceResultError(where=place, got=described(returned), allowed=[wanted])
+        raise ReferenceResultError(where=place, got=describe(returned), allowed=[wanted])
     for name, argument in zip(names, arguments, strict=True):
         if argument is not None and argument.is_written:
             other = result.pop(name, None)
@@ -138,7 +138,7 @@ def as_tuple(returned: object) -> tuple[object, ...]:
     return tuple(returned) if isinstance(returned, tuple | list) else (returned,)
 
 
-def described(returned: object) -> str:
+def describe(returned: object) -> str:
     """Say what a function returned."""
     if isinstance(returned, tuple | list):
         return f"{len(returned)} values"
@@ -162,7 +162,7 @@ def check_type(value: object, name: str, *, is_list: bool, where: str) -> None:
     if not fits:
         raise ReferenceResultError(
             where=where,
-            got=f"{described(value)} for {name!r}",
+            got=f"{describe(value)} for {name!r}",
             allowed=["a list of tensors" if is_list else "a tensor"],
         )
 

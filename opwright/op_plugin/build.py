@@ -12,7 +12,7 @@ from opwright.build.wheel import Tag
 from opwright.build.writer import write_tree
 from opwright.op_plugin.entries import read_entries
 from opwright.op_plugin.headers import aten_functions, emit_headers
-from opwright.op_plugin.inputs import read_inputs, shown, text_of
+from opwright.op_plugin.inputs import read_inputs, render, text_of
 from opwright.op_plugin.library import builder_of, compile_extension
 from opwright.op_plugin.package import library_name, metadata_of, package_files
 from opwright.op_plugin.python_files import read_module
@@ -47,7 +47,7 @@ def build_extension(request: Request, progress: Progress) -> Built:
         toolchain = find_toolchain(os.environ, installed_minor())
         detail.text = f"{toolchain.compiler_version}, torch_npu {toolchain.torch_npu_version}"
     modules = [read_module(file, toolchain.torch_npu) for file in inputs.python]
-    documents = ", ".join(map(shown, filter(None, (inputs.functions, inputs.derivatives))))
+    documents = ", ".join(map(render, filter(None, (inputs.functions, inputs.derivatives))))
     with progress.step("read", documents) as detail:
         entries = read_entries(inputs)
         found = [counted(len(entries.entries), "operator")]
@@ -60,7 +60,7 @@ def build_extension(request: Request, progress: Progress) -> Built:
     with progress.step("generate", "") as detail:
         changes = write_tree(request.work, files)
         changed = len(changes.written) + len(changes.removed)
-        detail.text = f"{counted(len(files), 'file')} in {shown(request.work)}, {changed} changed"
+        detail.text = f"{counted(len(files), 'file')} in {render(request.work)}, {changed} changed"
         detail.from_cache = not changes
     builder = builder_of(request, inputs, toolchain)
     library = compile_extension(builder, request, inputs, entries, progress)
@@ -79,7 +79,7 @@ def build_extension(request: Request, progress: Progress) -> Built:
 def module_notes(entries: Entries, modules: Sequence[Module]) -> list[str]:
     """Return what a person should know about the Python files."""
     notes = [
-        f"{shown(module.file)} has Meta functions and imports TorchAir, so importing the package "
+        f"{render(module.file)} has Meta functions and imports TorchAir, so importing the package "
         "imports TorchAir, which takes seconds; put the converters into a file of their own"
         for module in modules
         if module.meta and module.has_converters

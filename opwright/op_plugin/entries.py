@@ -13,7 +13,7 @@ from opwright.declare.rules import Cpp
 from opwright.derive import derive
 from opwright.errors import DiagnosticsError, nearest_first
 from opwright.op_plugin.errors import NoEntryError, OutOfTreeError
-from opwright.op_plugin.inputs import shown, text_of
+from opwright.op_plugin.inputs import render, text_of
 from opwright.op_plugin.keys import ENTRY_SPECIAL, GEN_SPECIAL, check_keys
 from opwright.pairs import installed_minor
 from opwright.sources.derivatives import read_derivatives
@@ -137,7 +137,7 @@ def read_entries(inputs: Inputs) -> Entries:
         OPW-O003 to OPW-O005; those of op-plugin's YAML (OPW-S...) and of schemas and derivatives
         (OPW-D...).
     """
-    where = shown(inputs.functions)
+    where = render(inputs.functions)
     text = text_of(inputs.functions)
     derivatives = inputs.derivatives
     document = load_document(text, where=where)
@@ -146,7 +146,7 @@ def read_entries(inputs: Inputs) -> Entries:
         text,
         where=where,
         derivatives=text_of(derivatives) if derivatives else None,
-        derivatives_where=shown(derivatives) if derivatives else "",
+        derivatives_where=render(derivatives) if derivatives else "",
         namespace=NAMESPACE,
         versions=VERSIONS,
     )
@@ -191,7 +191,7 @@ def derivative_places(file: Path | None, entries: Sequence[Entry]) -> dict[str, 
     """
     if file is None:
         return {}
-    read, _ = read_derivatives(text_of(file), VERSIONS, where=shown(file))
+    read, _ = read_derivatives(text_of(file), VERSIONS, where=render(file))
     schemas = {entry.facts.name: entry.schema for entry in entries if entry.facts.autograd}
     names = {entry.facts.name for entry in entries}
     places: dict[str, Place] = {}

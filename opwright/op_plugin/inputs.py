@@ -12,7 +12,7 @@ from opwright.op_plugin.errors import InputsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Inputs", "read_inputs", "shown", "text_of"]
+__all__ = ["Inputs", "read_inputs", "render", "text_of"]
 
 FUNCTIONS = "op_plugin_functions.yaml"
 YAML = frozenset({".yaml", ".yml"})
@@ -44,7 +44,7 @@ class Inputs:
     python: tuple[Path, ...] = ()
 
 
-def shown(path: Path) -> str:
+def render(path: Path) -> str:
     """Return a path as a person would write it: from the current folder if it is in there."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
@@ -62,7 +62,7 @@ def text_of(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputsError(
-            where=shown(file), got=str(error), fix="make it readable, in UTF-8"
+            where=render(file), got=str(error), fix="make it readable, in UTF-8"
         ) from error
 
 
@@ -83,7 +83,7 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
         if len(found) > 1:
             raise InputsError(
                 where=given,
-                got=f"{len(found)} YAML files of {what}: {', '.join(map(shown, found))}",
+                got=f"{len(found)} YAML files of {what}: {', '.join(map(render, found))}",
                 fix="join them into one file",
             )
     if not functions:
@@ -115,14 +115,14 @@ def check_names(files: Iterable[Path]) -> None:
     for file in files:
         if file.suffix in HEADERS and (file.name in GENERATED or INCLUDED.search(file.name)):
             raise InputsError(
-                where=shown(file),
+                where=render(file),
                 got=f"a header named {file.name!r}, which generated code cannot include",
                 fix="rename it",
             )
         other = first.setdefault(file.name, file)
         if other != file:
             raise InputsError(
-                where=shown(file),
-                got=f"a second file of this name, after {shown(other)}",
+                where=render(file),
+                got=f"a second file of this name, after {render(other)}",
                 fix="rename one of them",
             )

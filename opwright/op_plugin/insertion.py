@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from opwright.op_plugin.diff import Change
 from opwright.op_plugin.errors import TreeError
-from opwright.op_plugin.inputs import shown, text_of
+from opwright.op_plugin.inputs import render, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def check_new(
         if schema_of(other, key).partition("(")[0] == name:
             raise TreeError(
                 where=str(place),
-                got=f"an entry for {name} that differs from the one in {shown(source)}",
+                got=f"an entry for {name} that differs from the one in {render(source)}",
                 fix="rename the operator, or change the entry in the tree",
             )
 

@@ -17,7 +17,7 @@ from opwright.build.toolchain import cores
 from opwright.op_plugin.entries import NAMESPACE
 from opwright.op_plugin.errors import KernelError, OpPluginError, UndefinedFunctionError
 from opwright.op_plugin.headers import INCLUDE, INTERFACES
-from opwright.op_plugin.inputs import shown
+from opwright.op_plugin.inputs import render
 from opwright.op_plugin.package import library_name
 from opwright.op_plugin.signatures import signature
 from opwright.op_plugin.units import AUTOGRAD, SOURCES
@@ -92,7 +92,7 @@ def compile_extension(
         log = request.work.parent / f"{request.name}.log"
         write_log(log, failure)
         places = operator_places(entries, failure.source)
-        described = describe(failure, builder.sources, places, log, shown)
+        described = describe(failure, builder.sources, places, log, render)
         own_fix = None if described.fix == described.usual_fix else described.fix
         raise KernelError(where=described.where, got=described.got, fix=own_fix) from failure
     name = library_name(request.name)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from opwright.op_plugin.diff import Change, patch_text
 from opwright.op_plugin.entries import read_entries
 from opwright.op_plugin.errors import TreeError
-from opwright.op_plugin.inputs import read_inputs, shown, text_of
+from opwright.op_plugin.inputs import read_inputs, render, text_of
 from opwright.op_plugin.insertion import inserted
 from opwright.op_plugin.python_files import read_module
 from opwright.op_plugin.tree import CONFIG, FUNCTIONS, added, find_tree
@@ -94,11 +94,11 @@ def make_patch(paths: Sequence[Path], root: Path) -> Patch:
         ]
     else:
         left_out += [
-            f"{shown(each.file)} is left out: {shown(tree.root)} has no TorchAir ({CONVERTERS})"
+            f"{render(each.file)} is left out: {render(tree.root)} has no TorchAir ({CONVERTERS})"
             for each in converters
         ]
     different = [change for change in changes if change.before != change.after]
-    nothing = [] if different else [f"{shown(tree.root)} has all of it already"]
+    nothing = [] if different else [f"{render(tree.root)} has all of it already"]
     return Patch(
         text=patch_text(tuple(different)),
         paths=tuple(change.path for change in different),
@@ -146,7 +146,7 @@ def check_alone(module: Module) -> None:
     """
     if module.meta:
         raise TreeError(
-            where=shown(module.file),
+            where=render(module.file),
             got="Meta functions and converters in one file",
             fix="put the converters into a file of their own: they belong to another tree",
         )
@@ -165,7 +165,7 @@ def converter_in_tree(module: Module) -> str:
     text, count = re.subn(rf"(?m)^{re.escape(PUBLIC)}$", INNER, module.text)
     if not count and REGISTER in text and INNER not in text:
         raise TreeError(
-            where=shown(module.file),
+            where=render(module.file),
             got=f"{REGISTER} imported in another form",
             allowed=[PUBLIC],
             fix="import it so, on a line of its own: TorchAir's folder needs another module's",

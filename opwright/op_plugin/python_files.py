@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from opwright.internals.modules import META_REGISTRATIONS
 from opwright.op_plugin.entries import NAMESPACE
 from opwright.op_plugin.errors import PythonFileError
-from opwright.op_plugin.inputs import shown, text_of
+from opwright.op_plugin.inputs import render, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
     name = file.stem
     if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED or name[0] == "_":
         raise PythonFileError(
-            where=shown(file),
+            where=render(file),
             got=f"the name {name!r}",
             fix="rename it: a module without underscore",
         )
@@ -77,9 +77,9 @@ def read_module(file: Path, torch_npu: Path | None) -> Module:
         tree = ast.parse(text)
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
-        raise PythonFileError(where=f"{shown(file)}{line}", got=error.msg) from error
+        raise PythonFileError(where=f"{render(file)}{line}", got=error.msg) from error
     except (RecursionError, MemoryError) as error:  # Python's parser calls deep nesting so
-        raise PythonFileError(where=shown(file), got="an expression nested too deeply") from error
+        raise PythonFileError(where=render(file), got="an expression nested too deeply") from error
     if torch_npu is not None:
         check_imports(tree, file, torch_npu)
     has_converters = any(name.startswith(TORCHAIR) for name, _ in imported(tree))
@@ -113,7 +113,7 @@ def check_imports(tree: ast.Module, file: Path, torch_npu: Path) -> None:
             known = META_REGISTRATIONS
             fix = f"import it from {known}" if name.endswith("_meta_registrations") else None
             raise PythonFileError(
-                where=f"{shown(file)}:{line}", got=f"{name}, which torch_npu does not have", fix=fix
+                where=f"{render(file)}:{line}", got=f"{name}, which torch_npu does not have", fix=fix
             )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opwright.op_plugin.diff import Change
 from opwright.op_plugin.errors import TreeError
-from opwright.op_plugin.inputs import shown, text_of
+from opwright.op_plugin.inputs import render, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def added(tree: Tree, path: str, file: Path, text: str | None = None) -> Change:
     if before not in {None, after}:
         raise TreeError(
             where=str(tree.root / path),
-            got=f"a file of this name, with another content than {shown(file)}",
+            got=f"a file of this name, with another content than {render(file)}",
             fix="rename yours",
         )
     return Change(path=path, before=before, after=after)

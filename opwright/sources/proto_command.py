@@ -103,7 +103,7 @@ def show(
 
     found = [prototype_of(each) for each in types]
     if as_json:
-        print_json({"prototypes": [described(each) for each in found]})
+        print_json({"prototypes": [describe(each) for each in found]})
     else:
         typer.echo("\n\n".join(map(write_reg_op, found)))
 
@@ -135,7 +135,7 @@ def prototype_of(op_type: str) -> Prototype:
     return found
 
 
-def described(prototype: Prototype) -> dict[str, Any]:
+def describe(prototype: Prototype) -> dict[str, Any]:
     """Return a prototype as plain data."""
     from opwright.aclnn.reg_op import write_reg_op  # noqa: PLC0415 - as above
 

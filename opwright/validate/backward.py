@@ -79,11 +79,11 @@ def gradients_of(names: Sequence[str], subject: Subject) -> Iterator[OpwrightErr
             fix = "name a tensor argument"
             yield UnknownNameError(where=where, got=repr(name), allowed=allowed, fix=fix)
         elif name not in known:
-            got = f"{name!r}, {described(name, subject)}"
+            got = f"{name!r}, {describe(name, subject)}"
             yield NotDifferentiableError(where=where, got=got, allowed=nearest_first(name, known))
 
 
-def described(name: str, subject: Subject) -> str:
+def describe(name: str, subject: Subject) -> str:
     """Say why a value has no gradient."""
     argument = subject.schema.argument(name)
     if argument is not None and not argument.type.has_tensors:
@@ -141,7 +141,7 @@ def gradients_from(names: Sequence[str], subject: Subject) -> Iterator[OpwrightE
         if name not in known:
             allowed = nearest_first(name, known)
             if name in {output.name for output in subject.outputs()}:
-                got = f"{name!r}, {described(name, subject)}"
+                got = f"{name!r}, {describe(name, subject)}"
                 yield NotDifferentiableError(where=where, got=got, allowed=allowed)
             else:
                 fix = "name an output"

@@ -22,7 +22,7 @@ from opwright.declare.call import (
 )
 from opwright.declare.rules import DtypeArgument
 from opwright.declare.schema import Base
-from opwright.validate.call import actuals, described, in_order, source_name, type_of
+from opwright.validate.call import actuals, describe, in_order, source_name, type_of
 from opwright.validate.errors import NullByValueError, PassedTypeError, SharedFunctionError
 from opwright.validate.subject import subjects
 
@@ -81,7 +81,7 @@ def c_types(subject: Subject) -> Iterator[OpwrightError]:
     known = known_parameters(function) or ()
     types = [each.ctype for each in known] if len(known) == len(listed) else [None] * len(listed)
     for actual, of_function in zip(listed, types, strict=True):
-        where = subject.where(f"aclnn, parameter {described(actual)!r}")
+        where = subject.where(f"aclnn, parameter {describe(actual)!r}")
         ctype = actual.ctype or of_function
         can = possible(actual, subject)
         if can is None:
@@ -174,7 +174,7 @@ def null_by_value(
     if decided_by_output(source.name, subject):
         return
     if value_type is not None and value_type.optional and source.otherwise is None:
-        fix = f"say what stands for None: {described(actual)} or 0"
+        fix = f"say what stands for None: {describe(actual)} or 0"
         if ctype is CType.DTYPE and subject.new_outputs():
             fix = f"pass the dtype of the result: {subject.new_outputs()[0].name}.dtype"
         yield NullByValueError(

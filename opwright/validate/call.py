@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from opwright.errors import OpwrightError
     from opwright.validate.subject import Subject
 
-__all__ = ["RULES", "actuals", "described", "in_order", "source_name", "type_of"]
+__all__ = ["RULES", "actuals", "describe", "in_order", "source_name", "type_of"]
 
 
 def type_of(name: str, subject: Subject) -> ValueType | None:
@@ -63,7 +63,7 @@ def type_of(name: str, subject: Subject) -> ValueType | None:
     return next((o.type for o in subject.new_outputs() if o.name == name), None)
 
 
-def described(actual: Actual) -> str:
+def describe(actual: Actual) -> str:
     """Write a parameter as an author does."""
     ctype = "" if actual.ctype is None else f"{actual.ctype.value} "
     match actual.source:
@@ -171,7 +171,7 @@ def miscounted(call: Call) -> bool:
 
 def text_of(call: Call) -> str:
     """Write a call as an author does."""
-    return f"{call.function}({', '.join(map(described, call.actuals or ()))})"
+    return f"{call.function}({', '.join(map(describe, call.actuals or ()))})"
 
 
 def used_by_rules(subject: Subject) -> set[str]:
@@ -242,13 +242,13 @@ def known_function(subject: Subject) -> Iterator[OpwrightError]:
     if len(ordered) != len(known):
         yield ParameterCountError(
             where=where,
-            got=f"{len(ordered)} parameters: {', '.join(map(described, ordered))}",
+            got=f"{len(ordered)} parameters: {', '.join(map(describe, ordered))}",
             allowed=[listed],
             fix=in_place_fix(subject),
         )
         return
     if misplaced(ordered, known):
-        got = f"{function}({', '.join(map(described, ordered))})"
+        got = f"{function}({', '.join(map(describe, ordered))})"
         yield ParameterOrderError(where=where, got=got, allowed=[listed])
         return
     for actual, parameter in zip(ordered, known, strict=True):
@@ -301,9 +301,9 @@ def known_type(
     actual: Actual, parameter: KnownParameter, function: str, subject: Subject
 ) -> Iterator[OpwrightError]:
     """Check one parameter of a function of CANN."""
-    where = subject.where(f"aclnn, parameter {described(actual)!r}")
+    where = subject.where(f"aclnn, parameter {describe(actual)!r}")
     if actual.ctype is not None and actual.ctype is not parameter.ctype:
-        bare = described(Actual(source=actual.source))
+        bare = describe(Actual(source=actual.source))
         yield ParameterTypeError(
             where=where,
             got=actual.ctype.value,

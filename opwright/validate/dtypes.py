@@ -58,7 +58,7 @@ def arguments(subject: Subject) -> Iterator[OpwrightError]:
         where = subject.where(f"dtype of {argument.name!r}")
         if rule is not None and argument.type.has_tensors:
             if not argument.is_out and not isinstance(rule, DtypeSet | SameDtype):
-                yield DtypeRuleError(where=where, got=f"{described(rule)} for an argument")
+                yield DtypeRuleError(where=where, got=f"{describe(rule)} for an argument")
             else:
                 yield from references(rule, subject, where, optional=True)
 
@@ -98,7 +98,7 @@ def of_first(name: str, subject: Subject, where: str) -> Iterator[OpwrightError]
         )
 
 
-def described(rule: DtypeRule) -> str:
+def describe(rule: DtypeRule) -> str:
     """Name a rule as an author writes it."""
     match rule:
         case DtypeSet(names):
@@ -108,7 +108,7 @@ def described(rule: DtypeRule) -> str:
         case Promoted(tensors):
             return f"promote({', '.join(map(repr, tensors))})"
         case DtypeArgument(name, otherwise):
-            return f"'{name} or {described(otherwise).strip(chr(39))}'"
+            return f"'{name} or {describe(otherwise).strip(chr(39))}'"
         case Cpp(text):
             return f"cpp({text!r})"
         case _:

@@ -102,7 +102,7 @@ def value_of(
         form = FORMS.get(argument.type.base, "a text")
         forms = [f"a list of {form}" if argument.type.is_list else form]
         forms += ["None"] if argument.type.optional else []
-        got = f"{shown(value)} for {argument.type}"
+        got = f"{render(value)} for {argument.type}"
         yield SampleValueError(where=subject.where(field), got=got, allowed=forms)
         return
     for each in value if isinstance(value, tuple) else (value,):
@@ -111,12 +111,12 @@ def value_of(
             yield from rank_of(each, argument, subject, field)
 
 
-def shown(value: Value) -> str:
+def render(value: Value) -> str:
     """Write a value as an author does."""
     if isinstance(value, TensorSpec):
         return f"tensor({', '.join(map(str, value.shape))})"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(render, value))}]"
     return repr(value)
 
 
@@ -169,7 +169,7 @@ def rank_of(
     if len(spec.shape) < rank or (len(spec.shape) > rank and not is_open):
         yield SampleShapeError(
             where=subject.where(field),
-            got=f"{shown(spec)}, {len(spec.shape)} axes",
+            got=f"{render(spec)}, {len(spec.shape)} axes",
             allowed=[f"{rank} axes{' or more' if is_open else ''}: {rule.text!r}"],
         )
 

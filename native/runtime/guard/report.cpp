@@ -60,7 +60,7 @@ std::vector<Fault> report_strays(const char* function) {
   return result;
 }
 
-std::string described(const Fault& fault) {
+std::string describe(const Fault& fault) {
   const std::string count = fault.written == 1 && fault.bytes > 0 ? text(fault.bytes, " bytes ") : std::string();
   const char* const did = fault.written == 1 ? "wrote " : fault.written == 0 ? "read " : "touched memory ";
   const std::string at = fault.place.empty() ? "" : ", at " + fault.place;

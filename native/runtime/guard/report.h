@@ -33,7 +33,7 @@ void report(const Fault& fault);
 std::vector<Fault> report_strays(const char* function);
 
 // Of a kernel that is named before: "it read just behind the end of x (12 bytes), at libcust_opapi.so+0x1234".
-std::string described(const Fault& fault);
+std::string describe(const Fault& fault);
 
 // The library and, if it is exported, the function of an instruction.
 std::string place_of(uintptr_t code);

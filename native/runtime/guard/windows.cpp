@@ -129,7 +129,7 @@ std::string Windows::close() {
   std::string first;
   const auto note = [&](const Fault& fault) {
     report(fault);
-    if (first.empty()) first = described(fault);
+    if (first.empty()) first = describe(fault);
   };
   for (const Window& window : windows_) {
     window.copy_back();
@@ -147,7 +147,7 @@ std::string Windows::close() {
   }
   windows_.clear();
   for (const Fault& fault : report_strays(function_)) {
-    if (first.empty()) first = described(fault);
+    if (first.empty()) first = describe(fault);
   }
   return first;
 }

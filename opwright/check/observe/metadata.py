@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.live.arguments import Values
 
-__all__ = ["Difference", "Metadata", "Property", "metadata", "returned_by_name", "shown"]
+__all__ = ["Difference", "Metadata", "Property", "metadata", "returned_by_name", "render"]
 
 # In the order in which they are compared: a shape that is wrong makes strides wrong, too.
 Property: TypeAlias = Literal["number", "shape", "dtype", "device", "aliasing", "strides", "offset"]
@@ -136,9 +136,9 @@ def plain_differences(
 ) -> Iterator[Difference]:
     """Compare shape, dtype and device."""
     if not same_sizes(one.shape, other.shape):
-        yield Difference(name, "shape", shown(one.shape), shown(other.shape))
+        yield Difference(name, "shape", render(one.shape), render(other.shape))
     if one.dtype != other.dtype:
-        yield Difference(name, "dtype", shown(one.dtype), shown(other.dtype))
+        yield Difference(name, "dtype", render(one.dtype), render(other.dtype))
     # A result on the host is on the host for meta tensors too, or meta.
     wanted = {str(one.device)} if device is None else {device}
     if device is not None and one.device.type == "cpu":
@@ -153,7 +153,7 @@ def layout_differences(name: str, one: torch.Tensor, other: torch.Tensor) -> Ite
         return
     pairs = zip(one.shape, one.stride(), other.stride(), strict=True)
     if any(size > 1 and left != right for size, left, right in pairs):
-        yield Difference(name, "strides", shown(one.stride()), shown(other.stride()))
+        yield Difference(name, "strides", render(one.stride()), render(other.stride()))
     if one.storage_offset() != other.storage_offset():
         yield Difference(name, "offset", str(one.storage_offset()), str(other.storage_offset()))
 
@@ -175,7 +175,7 @@ def is_symbol(size: object) -> bool:
     return isinstance(size, torch.SymInt)
 
 
-def shown(value: object) -> str:
+def render(value: object) -> str:
     """Return a shape, strides or dtype as text."""
     if isinstance(value, tuple):
         return f"({', '.join(map(str, value))}{',' if len(value) == 1 else ''})"

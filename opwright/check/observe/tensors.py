@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "base",
     "copied",
-    "described",
+    "describe",
     "first_unequal",
     "on_device",
     "replaced",
@@ -43,7 +43,7 @@ def first_unequal(
         if same_bits(left, right):
             continue
         if left.shape != right.shape or left.dtype != right.dtype:
-            return name, f"{described(left)}, then {described(right)}"
+            return name, f"{describe(left)}, then {describe(right)}"
         a, b = left.detach().cpu().reshape(-1), right.detach().cpu().reshape(-1)
         places = ((a != b) & ~((a != a) & (b != b))).nonzero()  # noqa: PLR0124 - NaN is what differs from itself
         if not len(places):
@@ -54,7 +54,7 @@ def first_unequal(
     return None
 
 
-def described(tensor: torch.Tensor) -> str:
+def describe(tensor: torch.Tensor) -> str:
     """Return dtype and shape as text."""
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
 

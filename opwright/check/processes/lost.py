@@ -13,7 +13,7 @@ import opwright
 from opwright.check.as_json import sample_from_json
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
-from opwright.check.samples.text import described
+from opwright.check.samples.text import describe
 
 if TYPE_CHECKING:
     from opwright.check.outcome import Status
@@ -120,7 +120,7 @@ def lost(cell: Cell, status: Status, how: str, traces: Traces, *, seconds: float
         How it ended, as a sentence without its full stop.
     """
     sample = sample_of(traces.note)
-    with_what = "" if sample is None else f", in {described(sample)}"
+    with_what = "" if sample is None else f", in {describe(sample)}"
     parts = (how + with_what, where(traces.stacks), last_line(traces.printed))
     reason = "\n".join(filter(None, parts))
     kind = KINDS[status]
@@ -140,7 +140,7 @@ def lost(cell: Cell, status: Status, how: str, traces: Traces, *, seconds: float
         status=status,
         reason=reason,
         seconds=seconds,
-        samples=() if sample is None else (described(sample),),
+        samples=() if sample is None else (describe(sample),),
         findings=() if sample is None else (finding,),
         details={name: text for name, text in details.items() if text.strip()},
     )

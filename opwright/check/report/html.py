@@ -19,7 +19,7 @@ from opwright.check.report.counts import ORDER, cells, not_applicable, shown_sta
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS
 from opwright.check.report.source import raised_at, source_line
-from opwright.check.samples.text import described
+from opwright.check.samples.text import describe
 from opwright.errors import counted
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def fault_of(
         facts = [("reason", fault.first.outcome.reason)]
         more = pairs([("repro", script)])
         return common | {"title": "", "facts": facts, "places": [], "more": more}
-    sample = "" if finding.sample is None else described(finding.sample)
+    sample = "" if finding.sample is None else describe(finding.sample)
     return common | {
         "title": finding.kind.title,
         "facts": pairs([("sample", sample), ("expected", finding.expected), ("got", finding.got)]),
@@ -246,7 +246,7 @@ def finding_of(finding: Finding, known: KnownFailure | None, script: str | None)
         "kind": finding.kind.name,
         "title": finding.kind.title,
         "known": "" if known is None else " ".join(filter(None, [known.reason, known.issue])),
-        "sample": "" if finding.sample is None else described(finding.sample),
+        "sample": "" if finding.sample is None else describe(finding.sample),
         "expected": finding.expected,
         "got": finding.got,
         "places": [

@@ -16,7 +16,7 @@ from opwright.check.report.counts import ORDER, cells, not_applicable, shown_sta
 from opwright.check.report.faults import faults
 from opwright.check.report.marks import BAD, MARKS
 from opwright.check.report.source import raised_at, source_line, without_controls
-from opwright.check.samples.text import described
+from opwright.check.samples.text import describe
 from opwright.errors import counted
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def ending(failure: Failure) -> str:
 def finding_lines(finding: Finding, *, width: int) -> Iterator[Text]:
     """Yield what a finding says."""
     if finding.sample is not None:
-        yield from labelled("sample", described(finding.sample), width=width)
+        yield from labelled("sample", describe(finding.sample), width=width)
     yield from labelled("expected", finding.expected, width=width)
     yield from labelled("got", finding.got, width=width)
     yield from place_lines("at", finding.place)

@@ -16,7 +16,7 @@ from opwright.build.writer import write_tree
 from opwright.check.known.failures import new_failures
 from opwright.check.report.source import without_controls
 from opwright.check.repro.arguments import arguments_lines
-from opwright.check.samples.text import described
+from opwright.check.samples.text import describe
 from opwright.declare.schema_text import parse_schema
 from opwright.twin.settings import GUARD
 
@@ -206,7 +206,7 @@ def replay(failure: Failure, request: Request, lines: list[str]) -> Iterator[str
         loads.append("operator = subject.overload")
     more = f", seed={request.seed}" if request.seed else ""
     if sample is not None:
-        text = described(sample)
+        text = describe(sample)
         if re.search(r"\b(inf|nan)\b", text):
             imports.insert(0, "from math import inf, nan\n")
         imports.append("from opwright import sample, tensor")

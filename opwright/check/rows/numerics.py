@@ -27,7 +27,7 @@ from opwright.check.finding import Kind
 from opwright.check.observe.against_reference import RANDOM, compared, is_random, wrong_result
 from opwright.check.observe.memory import labelled
 from opwright.check.row import Row
-from opwright.check.samples import described
+from opwright.check.samples import describe
 from opwright.check.subject import flat
 from opwright.declare.sample import TensorSpec
 from opwright.live.arguments import map_tensors
@@ -105,7 +105,7 @@ def run(bench: Bench) -> None:
                 return wrong_result(bench, WRONG, sample, name, found, device)
             dtype = str(value.dtype).removeprefix("torch.")
             if dtype not in largest or largest[dtype][0].error < found.error:
-                largest[dtype] = (found, f"{name} of {described(sample)}")
+                largest[dtype] = (found, f"{name} of {describe(sample)}")
         return None
 
     bench.each(examine, vary={"dtype", "size", "rank", "presence", "length", "value"}, examples=12)
@@ -140,7 +140,7 @@ def report_refused(bench: Bench) -> None:
         return
     first = refused[0]
     bench.details["left out"] = (
-        f"samples that the reference refuses: {len(refused)}; the first: {described(first)}: "
+        f"samples that the reference refuses: {len(refused)}; the first: {describe(first)}: "
         f"{bench.samples.refused[first].text}"
     )
     gap = bench.samples.gap()

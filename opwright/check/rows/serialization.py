@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.finding import Kind
-from opwright.check.observe.tensors import base, described, same_bits, tensor_arguments
+from opwright.check.observe.tensors import base, describe, same_bits, tensor_arguments
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.subject import flat
@@ -150,7 +150,7 @@ def examine_results(
             if got is not None:
                 return bench.finding(
                     SAVE,
-                    expected=f"{name}, {described(plain)}, after {how} as it was",
+                    expected=f"{name}, {describe(plain)}, after {how} as it was",
                     got=got,
                     sample=sample,
                     error=error,
@@ -166,7 +166,7 @@ def examine_results(
         if storage > 2 * own + SLACK and not is_view(bench.subject, name):
             return bench.finding(
                 WHOLE,
-                expected=f"{name} in a storage of {own} bytes, its {described(plain)}",
+                expected=f"{name} in a storage of {own} bytes, its {describe(plain)}",
                 got=f"a storage of {storage} bytes, which torch.save writes whole",
                 sample=sample,
                 script=(
@@ -184,7 +184,7 @@ def unlike(back: torch.Tensor, plain: torch.Tensor) -> str | None:
         return f"a {type(back).__name__} instead of a {type(plain).__name__}"
     if back.device.type != plain.device.type:
         return f"a tensor on {back.device}"
-    return None if same_bits(back, plain) else f"{described(back)} with other values"
+    return None if same_bits(back, plain) else f"{describe(back)} with other values"
 
 
 def is_view(subject: Subject, name: str) -> bool:
@@ -270,7 +270,7 @@ def unequal_program(
     loose = subject.is_seeded or subject.is_declared_nondeterministic
     for name, want in results.items():
         if got[name].shape != want.shape or got[name].dtype is not want.dtype:
-            return f"{name}: {described(got[name])} instead of {described(want)}"
+            return f"{name}: {describe(got[name])} instead of {describe(want)}"
         if not loose:
             text = difference(got[name], want, subject.operator.tolerances)
             if text is not None:

@@ -33,7 +33,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 
 from opwright.check.bench import EagerCallError, NotApplicableError
 from opwright.check.finding import Kind
-from opwright.check.observe.metadata import Metadata, metadata, shown
+from opwright.check.observe.metadata import Metadata, metadata, render
 from opwright.check.observe.missing_meta import must_have_meta
 from opwright.check.observe.sizes import other_sizes
 from opwright.check.observe.symbols import Symbolic, sizes_of
@@ -294,8 +294,8 @@ class Trial:
                     shape = tuple(self.symbolic.evaluated(size, at) for size in tensors[name].shape)
                     return self.bench.finding(
                         WRONG,
-                        expected=f"{name} of shape {shown(tuple(tensor.shape))} for {sizes}",
-                        got=f"{shown(shape)} from {shown(tuple(tensors[name].shape))}",
+                        expected=f"{name} of shape {render(tuple(tensor.shape))} for {sizes}",
+                        got=f"{render(shape)} from {render(tuple(tensors[name].shape))}",
                         sample=self.sample,
                         place=self.seen.function,
                         script=self.lines()[:-2],  # no assertion: the row follows

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from opwright.check.samples.aspects import ALL, Aspect
     from opwright.check.samples.made import arguments
     from opwright.check.samples.samples import Samples
-    from opwright.check.samples.text import described
+    from opwright.check.samples.text import describe
 
-__all__ = ["ALL", "Aspect", "Samples", "arguments", "described"]
+__all__ = ["ALL", "Aspect", "Samples", "arguments", "describe"]
 
 # Name -> the module that has it.
 MODULES = {
@@ -25,7 +25,7 @@ MODULES = {
     "Aspect": "aspects",
     "arguments": "made",
     "Samples": "samples",
-    "described": "text",
+    "describe": "text",
 }
 
 

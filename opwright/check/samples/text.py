@@ -9,14 +9,14 @@ from opwright.declare.sample import TensorSpec
 if TYPE_CHECKING:
     from opwright.declare.sample import Sample, Value
 
-__all__ = ["described"]
+__all__ = ["describe"]
 
 
-def described(sample: Sample) -> str:
+def describe(sample: Sample) -> str:
     """Return the sample as Python.
 
     >>> from opwright.declare.sample import sample, tensor
-    >>> described(sample(x=tensor(2, 3, dtype="float16"), axis=(0, -1), eps=None))
+    >>> describe(sample(x=tensor(2, 3, dtype="float16"), axis=(0, -1), eps=None))
     "sample(x=tensor(2, 3, dtype='float16'), axis=[0, -1], eps=None)"
     """
     values = ", ".join(f"{name}={value_text(value)}" for name, value in sample.values)

@@ -95,7 +95,7 @@ def replacement(facts: OperatorFacts, package: str) -> str:
     return f"{package}.{facts.name} is deprecated since {deprecated.since}{use}"
 
 
-def described(words: list[str]) -> list[str]:
+def describe(words: list[str]) -> list[str]:
     """Return sentences as indented lines."""
     return wrapped(" ".join(words), indent=INDENT, width=WIDTH - 4)
 
@@ -106,7 +106,7 @@ def parameter(argument: Argument, facts: OperatorFacts, authored: Authored) -> I
     if argument.type.has_tensors:
         words += tensor_words(argument, facts)
     given = authored.described.get(argument.name, ())
-    content = [INDENT + line if line else "" for line in given] + described(words)
+    content = [INDENT + line if line else "" for line in given] + describe(words)
     if content:
         yield argument.name
         yield from content
@@ -152,7 +152,7 @@ def returned(output: Output, facts: OperatorFacts, authored: Authored) -> Iterat
     given = authored.described.get(output.name, ())
     yield output.name
     yield from [INDENT + line if line else "" for line in given] + (
-        described(words) or [f"{INDENT}The result."] * (not given)
+        describe(words) or [f"{INDENT}The result."] * (not given)
     )
 
 
@@ -208,13 +208,13 @@ def raised(facts: OperatorFacts, options: EmitOptions) -> Iterator[str]:
     wrong += [f"``{text}`` does not hold" for text in facts.operator.requires]
     if wrong:
         yield "ValueError"
-        yield from described([f"If {' or '.join(wrong)}."])
+        yield from describe([f"If {' or '.join(wrong)}."])
     if facts.dtypes:
         yield "TypeError"
-        yield from described(["If a dtype is not as described."])
+        yield from describe(["If a dtype is not as described."])
     if options.stable_abi and (wrong or facts.dtypes):
         yield "RuntimeError"
-        yield from described(["Instead, on an NPU: the stable ABI has no other type of error."])
+        yield from describe(["Instead, on an NPU: the stable ABI has no other type of error."])
 
 
 def notes(facts: OperatorFacts, namespace: str) -> Iterator[str]:

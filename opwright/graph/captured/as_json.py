@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from opwright.graph.captured.model import CapturedGraph
 
-__all__ = ["described"]
+__all__ = ["describe"]
 
 
-def described(graph: CapturedGraph) -> Mapping[str, object]:
+def describe(graph: CapturedGraph) -> Mapping[str, object]:
     """Return the graph's tasks and what is counted and measured about them.
 
     Tasks are named by their place in "tasks".

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from opwright.graph.compiled.model import CompiledGraph, Vertex
 
-__all__ = ["described"]
+__all__ = ["describe"]
 
 
-def described(graph: CompiledGraph) -> Mapping[str, object]:
+def describe(graph: CompiledGraph) -> Mapping[str, object]:
     """Return both graphs, and FX node -> GE nodes."""
     return {
         "kind": "compiled",

@@ -73,12 +73,12 @@ def show(
     functions = read_source(source, op, where="opwright kernels show").functions
     if as_json:
         text = emit_kernel(functions) if cpp else None
-        print_json({"functions": [described(each) for each in functions], "text": text})
+        print_json({"functions": [describe(each) for each in functions], "text": text})
         return
     typer.echo(emit_kernel(functions).rstrip() if cpp else "\n".join(map(str, functions)))
 
 
-def described(function: AclnnSignature) -> dict[str, Any]:
+def describe(function: AclnnSignature) -> dict[str, Any]:
     """Return a function as plain data."""
     return {
         "name": function.name,

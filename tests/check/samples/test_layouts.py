@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opwright as ow
-from opwright.check.samples import arguments, described
+from opwright.check.samples import arguments, describe
 from opwright.check.samples.layouts import layouts_for
 from opwright.declare.errors import FieldError
 from opwright.declare.sample import LAYOUTS
@@ -130,7 +130,7 @@ def test_without_tensors_a_device_argument_is_the_device() -> None:
 def test_text_of_a_sample_is_python() -> None:
     given = ow.sample(x=ow.tensor(2, 3, layout="strided"), n=[1, None]).with_seed(5)
     names = {"sample": ow.sample, "tensor": ow.tensor}
-    assert eval(described(given), names) == given  # noqa: S307 - the text of this test
+    assert eval(describe(given), names) == given  # noqa: S307 - the text of this test
 
 
 def test_the_tests_of_a_package_have_the_layout() -> None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, find, given, settings
 from hypothesis import strategies as st
 
 import opwright as ow
-from opwright.check.samples import ALL, Samples, arguments, described
+from opwright.check.samples import ALL, Samples, arguments, describe
 from opwright.check.subject import Subject
 from opwright.declare.sample import LAYOUTS, TensorSpec, sample, tensor
 from opwright.derive import derive
@@ -50,7 +50,7 @@ def test_each_sample_holds_to_the_declaration(name: str) -> None:
     assert len(set(found)) == len(found)
     for each in found:
         values = arguments(subject.operator, each, "cpu")
-        assert declared.HOLDS[name](values), described(each)
+        assert declared.HOLDS[name](values), describe(each)
         subject.rules.check(values)
 
 

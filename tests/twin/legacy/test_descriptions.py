@@ -32,7 +32,7 @@ def _kernels() -> None:
     load_kernels(kernels, legacy_kernels)
 
 
-def described(tensor: torch.Tensor, name: str = "", **more: object) -> dict[str, Any]:
+def describe(tensor: torch.Tensor, name: str = "", **more: object) -> dict[str, Any]:
     """Return the description of an operand."""
     form = {"name": name, "dtype": CODES[tensor.dtype], "shape": list(tensor.shape), "format": ND}
     return form | more
@@ -50,7 +50,7 @@ def run(
     text = {
         "type": op_type,
         "inputs": [None if each is None else each[0] for each in inputs],
-        "outputs": [described(each) for each in outputs],
+        "outputs": [describe(each) for each in outputs],
         "attributes": attributes,
     }
     given = [None if each is None else each[1].data_ptr() for each in inputs]
@@ -60,7 +60,7 @@ def run(
 
 def plain(*tensors: torch.Tensor) -> list[tuple[dict[str, Any], torch.Tensor]]:
     """Return operands without names."""
-    return [(described(each), each) for each in tensors]
+    return [(describe(each), each) for each in tensors]
 
 
 def test_operands_go_by_position() -> None:
@@ -72,7 +72,7 @@ def test_operands_go_by_position() -> None:
 def test_a_dynamic_input_goes_by_numbered_names() -> None:
     parts = [torch.full((1, 2), float(i)) for i in range(3)]
     out = torch.empty(3, 2)
-    inputs = [(described(part, f"x{i}"), part) for i, part in enumerate(parts)]
+    inputs = [(describe(part, f"x{i}"), part) for i, part in enumerate(parts)]
     run("ConcatD", inputs, [out], concat_dim=0, N=3)
     assert out[:, 0].tolist() == [0, 1, 2]
 
@@ -81,7 +81,7 @@ def test_a_name_places_those_behind_it() -> None:
     x, weight = torch.rand(1, 2, 5, 5), torch.rand(3, 2, 3, 3)
     grad, out = torch.rand(1, 3, 3, 3), torch.empty(3, 2, 3, 3)
     size = torch.tensor(weight.shape, dtype=torch.int32)
-    inputs = [(described(x, "x"), x), *plain(size), (described(grad, "out_backprop"), grad)]
+    inputs = [(describe(x, "x"), x), *plain(size), (describe(grad, "out_backprop"), grad)]
     ones, none = [1] * 4, [0] * 4
     form: dict[str, Any] = {"strides": ones, "pads": none, "dilations": ones, "data_format": "NCHW"}
     run("Conv2DBackpropFilter", inputs, [out], groups=1, **form)
@@ -93,8 +93,8 @@ def test_values_on_the_host_are_read_when_it_runs() -> None:
     x, axis, out = torch.arange(6.0).reshape(2, 3), torch.tensor([1]), torch.empty(2)
     text = {
         "type": "ReduceSum",
-        "inputs": [described(x), described(axis)],
-        "outputs": [described(out)],
+        "inputs": [describe(x), describe(axis)],
+        "outputs": [describe(out)],
         "attributes": {"keep_dims": False},
     }
     operator = read_operator(json.dumps(text))
@@ -159,7 +159,7 @@ def test_refusals_name_type_and_attribute() -> None:
         run("Mul", plain(x, x, x), [x])
     with pytest.raises(KernelArgumentError, match="no input 'x2'"):
         run("Mul", plain(x), [x])
-    strange = [(described(x, storage_format=27), x)]
+    strange = [(describe(x, storage_format=27), x)]
     with pytest.raises(KernelArgumentError, match="the format NDHWC"):
         run("Identity", strange, [x])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.engine import legacy_bridge
 from tests.twin import acl
-from tests.twin.legacy.test_views import OK, Operands, buffer, call, described
+from tests.twin.legacy.test_views import OK, Operands, buffer, call, describe
 
 MOST = 4096
 
@@ -13,7 +13,7 @@ def negate(source: int, target: int, count: int) -> None:
     sides = []
     for address in (source, target):
         side = Operands()
-        side.descriptors.append(described(acl.FLOAT, [count]))
+        side.descriptors.append(describe(acl.FLOAT, [count]))
         side.buffers.append(buffer(address, 4 * count))
         sides.append(side)
     assert call("Neg", sides[0], sides[1]) == OK, acl.ascendcl.aclGetRecentErrMsg()

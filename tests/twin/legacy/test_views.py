@@ -32,7 +32,7 @@ def handles(values: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * len(values))(*values)
 
 
-def described(dtype: int, shape: Sequence[int]) -> int:
+def describe(dtype: int, shape: Sequence[int]) -> int:
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     made: int = acl.ascendcl.aclCreateTensorDesc(dtype, len(shape), sizes, acl.ND)
     return made
@@ -53,13 +53,13 @@ class Operands:
 
     def memory(self, address: int, shape: Sequence[int] = (ALLOCATED,)) -> None:
         """Add floats of the device, of which there are said to be as many as in all."""
-        self.descriptors.append(described(acl.FLOAT, shape))
+        self.descriptors.append(describe(acl.FLOAT, shape))
         self.buffers.append(buffer(address, ALLOCATED * 4))
 
     def numbers(self, values: Sequence[int]) -> None:
         """Add integers of the host."""
         self.kept.append(torch.tensor(values, dtype=torch.int64))
-        self.descriptors.append(described(acl.INT64, [len(values)]))
+        self.descriptors.append(describe(acl.INT64, [len(values)]))
         self.buffers.append(buffer(self.kept[-1].data_ptr(), 8 * len(values)))
 
     def view(self, address: int, sizes: Sequence[int], strides: Sequence[int], at: int) -> None:

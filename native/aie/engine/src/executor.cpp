@@ -51,7 +51,7 @@ Shapes shapes_of(const Tensors& tensors) {
   return shapes;
 }
 
-std::string described(const std::vector<Binding>& inputs, const Shapes& shapes) {
+std::string describe(const std::vector<Binding>& inputs, const Shapes& shapes) {
   std::string text = "an engine with the inputs";
   for (size_t i = 0; i < shapes.size(); ++i) {
     text += c10::str(i == 0 ? " '" : ", '", inputs[i].name, "' of shape ", at::IntArrayRef(shapes[i]));
@@ -155,7 +155,7 @@ std::vector<at::Tensor> Executor::Compute(std::vector<at::Tensor> inputs) const 
   try {
     for (const Step& step : program.steps) run_step(step, compute, values);
   } catch (c10::Error& e) {  // each input is as declared, but they may not fit each other
-    e.add_context(described(program.inputs, shapes));
+    e.add_context(describe(program.inputs, shapes));
     throw;
   }
   memory.pause();

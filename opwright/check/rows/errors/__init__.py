@@ -28,7 +28,7 @@ from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.rows.errors.changes import Bad, changes
 from opwright.check.rows.errors.messages import MESSAGE, OTHER, TYPE, examine_error
-from opwright.check.samples import described
+from opwright.check.samples import describe
 from opwright.check.subject import flat
 from opwright.declare.sample import Sample
 from opwright.internals.fake_tensors import FakeTensorMode
@@ -113,8 +113,8 @@ def examine_declared(bench: Bench, device: str, bad: tuple[Sample, str], tried: 
     """Call the operator with an error sample."""
     sample, match = bad
     bench.examine(lambda _: None, sample)
-    tried.append(described(sample))
-    what = Bad(f"the error sample {described(sample)}", lambda values: values, match=match)
+    tried.append(describe(sample))
+    what = Bad(f"the error sample {describe(sample)}", lambda values: values, match=match)
     found = refuse(bench, sample, device, what, None)
     if found is not None:
         bench.findings.append(found)

@@ -143,7 +143,7 @@ void run(const lowering::Lowered& lowered, const std::vector<InputType>& inputs,
   torch::jit::InterpreterState(torch::jit::Code(lowered.graph, "observation")).run(stack);
 }
 
-std::string described(const Graph& graph, const std::vector<InputType>& inputs, size_t choice) {
+std::string describe(const Graph& graph, const std::vector<InputType>& inputs, size_t choice) {
   std::ostringstream text;
   for (size_t i = 0; i < inputs.size(); ++i) {
     text << (i == 0 ? "%" : ", %") << graph.inputs()[i + 1]->debugName() << " " << inputs[i].type
@@ -185,7 +185,7 @@ Observations observe(const lowering::Lowered& lowered, const std::vector<InputTy
       run(lowered, inputs, choice);
     } catch (const std::exception& e) {
       TORCH_CHECK_VALUE(false, "the module does not run on zeros of the declared inputs (",
-                        described(*lowered.graph, inputs, choice), "): ", e.what());
+                        describe(*lowered.graph, inputs, choice), "): ", e.what());
     }
   }
   run_other_branches(lowered, inputs, choice, all);
