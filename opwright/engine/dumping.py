@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from opwright.engine.errors import OptionError
 from opwright.engine.four_bits import code_of, is_four_bits, pack
+from opwright.engine.options import read_steps
 from opwright.twin.kernels.dtypes import RUNTIME_CODES
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from opwright.engine.model import GeGraph, Node, Source
     from opwright.engine.program import Program
 
-__all__ = ["DumpPlan", "Dumper", "plan_for", "read_steps"]
+__all__ = ["DumpPlan", "Dumper", "plan_for"]
 
 UNDEFINED = 28  # aclDataType: one that ACL has no name for
 
@@ -67,16 +68,6 @@ class DumpPlan:
     def has_node(self, node: Node) -> bool:
         """Return whether this node is dumped."""
         return not self.layers or node.name in self.layers or node.type in self.layers
-
-
-def read_steps(text: str) -> tuple[range, ...]:
-    """Return the runs that a dump_step means.
-
-    >>> read_steps("0|2-5"), read_steps("")
-    ((range(0, 1), range(2, 6)), ())
-    """
-    pairs = [part.split("-") for part in text.split("|") if part]
-    return tuple(range(int(pair[0]), int(pair[-1]) + 1) for pair in pairs)
 
 
 def plan_for(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | None:

@@ -18,7 +18,16 @@ from opwright.errors import nearest_first
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["OPTIONS", "Effect", "Option", "check_options", "indices", "pairs", "parse"]
+__all__ = [
+    "OPTIONS",
+    "Effect",
+    "Option",
+    "check_options",
+    "indices",
+    "pairs",
+    "parse",
+    "read_steps",
+]
 
 
 class Effect(enum.Enum):
@@ -54,14 +63,14 @@ class Option:
     has_sense: Callable[[str], bool] = lambda _: True
 
 
-def ranges_run_forward(text: str) -> bool:
-    """Return whether no range of a list of numbers and ranges ends before it begins.
+def read_steps(text: str) -> tuple[range, ...]:
+    """Return the runs that a dump_step means.
 
-    >>> ranges_run_forward("0|2-5"), ranges_run_forward("0|5-2")
-    (True, False)
+    >>> read_steps("0|2-5"), read_steps("")
+    ((range(0, 1), range(2, 6)), ())
     """
-    ranges = [part.split("-") for part in text.split("|") if part]
-    return all(int(each[0]) <= int(each[-1]) for each in ranges)
+    pairs = [part.split("-") for part in text.split("|") if part]
+    return tuple(range(int(pair[0]), int(pair[-1]) + 1) for pair in pairs)
 
 
 FLAG = (r"[01]", "0, 1")
@@ -183,7 +192,7 @@ ENTRIES = (
         r"(\d+(-\d+)?(\|\d+(-\d+)?)*\|?)?",
         "run|first-last|… with first <= last",
         "the runs that are dumped, from 0; none: all",
-        ranges_run_forward,
+        lambda text: all(read_steps(text)),
     ),
     Option(
         "ge.exec.dumpLayer",

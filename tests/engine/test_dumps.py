@@ -11,9 +11,9 @@ import torch
 
 from opwright.dump import find_dumps
 from opwright.engine.compiled import CompiledGraph
-from opwright.engine.dumping import Dumper, DumpPlan, plan_for, read_steps
+from opwright.engine.dumping import Dumper, DumpPlan, plan_for
 from opwright.engine.four_bits import INT4, unpack
-from opwright.engine.options import OPTIONS, Effect
+from opwright.engine.options import OPTIONS, Effect, read_steps
 from opwright.engine.read import read_model
 from opwright.engine.variables import Variables
 from tests.engine import graphs
@@ -127,7 +127,7 @@ import os
 import pathlib
 import torchair
 from opwright.dump import find_dumps
-from opwright.engine.options import OPTIONS, Effect
+from opwright.engine.options import OPTIONS, Effect, read_steps
 
 found = {}
 
