@@ -50,7 +50,7 @@ OF_PYTHON = {"_exit", "_getframe", "_current_frames"}
 # Where operators stand: torch.ops.aten._softmax is the name of one.
 OPERATORS = re.compile(r"(torch\.ops\.)?aten\.\w+(\.\w+)?")
 
-# Who asks for a version of a library or of Python, or reads ranges of them, and what for.
+# Files that ask for a version of a library or of Python, or read ranges of them, and what for.
 VERSIONS = {
     "opwright/pairs.py": "the one module that knows which versions belong together",
     "opwright/build/build.py": "notes what a library was made with",
@@ -72,7 +72,7 @@ RELEASE = re.compile(
 # Folders of sources. Data (tables, JSON) has the release that it was made from.
 SOURCES = (*PACKAGES, "native", "tools")
 DATA = (".tsv", ".json")
-# Who names a release, and what for.
+# Files that name a release, and what for.
 RELEASES = {
     "opwright/pairs.py": "the oldest Python that set-up starts with",
     "tools/matrix.py": "the pairs that it tests",

@@ -45,6 +45,6 @@ GE_PROTO = "torchair._ge_concrete_graph.ge_ir_pb2"
 GE_PROTO_OF_PROTOC = "torchair._ge_concrete_graph.ge_ir_by_protoc_3_19_pb2"
 # The attribute of an OpOverload where TorchAir keeps its converter.
 GE_CONVERTER = "_ge_converter"
-# Who captures a compiled graph: TorchAir's reduce-overhead, and npugraph_ex.
+# Modules that capture a compiled graph: TorchAir's reduce-overhead, and npugraph_ex.
 ACL_GRAPH = "torchair._acl_concrete_graph.acl_graph"
 ACL_GRAPH_OF_NPUGRAPH_EX = "npugraph_ex._acl_concrete_graph.acl_graph"

@@ -146,7 +146,7 @@ def fused_quant_mat_mul(  # noqa: PLR0913, PLR0917 -- the prototype's
     group_size: int = -1,
     fused_op_type: str = "",
 ) -> tuple[torch.Tensor, ...]:
-    """Of x1 @ x2 of quantized matrices the function `fused_op_type`."""
+    """Apply the function `fused_op_type` to x1 @ x2 of quantized matrices."""
     require_one_of("compute_type", compute_type, -1)
     require_one_of("x2_table", x2_table, None)
     first, second = transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2)
@@ -214,7 +214,7 @@ def weight_quant_batch_matmul_v2(  # noqa: PLR0913 -- the prototype's
     dtype: int = LIKE_X,
     inner_precise: int = 0,
 ) -> tuple[torch.Tensor, ...]:
-    """X @ weight, whose weight is quantized."""
+    """Multiply x with a quantized weight."""
     first = transpose_if(x, on=transpose_x)
     second = unpack_weight(transpose_if(weight, on=transpose_weight), first.shape[-1])
     result = torch.int8 if quant_scale is not None else x.dtype
