@@ -95,7 +95,7 @@ def written() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write what changed and remove the pages of rows that are gone; or report that there is any."""
+    """Write what changed and remove pages of rows that are gone; or report that there is any."""
     wanted, there = pages(), written()
     changed = sorted(
         name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)

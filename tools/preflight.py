@@ -1,7 +1,8 @@
 """Preflight: can this machine build and run opwright? Reported before anything is installed.
 
-Uses the standard library and opwright.pairs, and reads nothing but this machine. Facts are gathered first, then
-judged by a pure function, so that every decision can be tested without the machine that causes it.
+Uses the standard library and opwright.pairs, and reads nothing but this machine. Facts are gathered
+first, then judged by a pure function, so that every decision can be tested without the machine that
+causes it.
 
     python -m tools.preflight machine --venv DIR --torch V   the pair, compiler, disk, memory
     python -m tools.preflight torch --torch V --pip-args A   which torch would pip install?

@@ -129,9 +129,7 @@ class OperatorEndedError(OpwrightError):
 
     id = "OPW-C013"
     title = "an operator ends the process before it is checked"
-    usual_fix = (
-        "run the row alone, without --list: the result says more; then correct the operator"
-    )
+    usual_fix = "run the row alone, without --list: the result says more; then correct the operator"
 
 
 class NotRunError(OpwrightError):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_session_context"]
 
-# Marks a thread as one that compiles. Where torch lacks it, torch.compile marks no thread either, and
-# so there is nothing to do beside it.
+# Marks a thread as one that compiles. Where torch lacks it, torch.compile marks no thread either,
+# and so there is nothing to do beside it.
 compile_session_context: Callable[[], AbstractContextManager[Any]] = getattr(
     torch.compiler, "_compile_session_context", nullcontext
 )

@@ -113,7 +113,9 @@ def check_imports(tree: ast.Module, file: Path, torch_npu: Path) -> None:
             known = META_REGISTRATIONS
             fix = f"import it from {known}" if name.endswith("_meta_registrations") else None
             raise PythonFileError(
-                where=f"{render(file)}:{line}", got=f"{name}, which torch_npu does not have", fix=fix
+                where=f"{render(file)}:{line}",
+                got=f"{name}, which torch_npu does not have",
+                fix=fix,
             )
 
 

@@ -1,4 +1,4 @@
-"""Headers with REG_OP, read as a compiler would: with their includes, and every mistake reported."""
+"""Headers with REG_OP, read as a compiler would, with their includes; every mistake is reported."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opwright.check.subject import Subject
     from opwright.live.arguments import Values
 
-__all__ = ["Difference", "Metadata", "Property", "metadata", "returned_by_name", "render"]
+__all__ = ["Difference", "Metadata", "Property", "metadata", "render", "returned_by_name"]
 
 # In the order in which they are compared: a shape that is wrong makes strides wrong, too.
 Property: TypeAlias = Literal["number", "shape", "dtype", "device", "aliasing", "strides", "offset"]

@@ -21,10 +21,10 @@ from opwright.check.rows.gradients.calls import (
     Fault,
     UnjudgedError,
     best_precision,
+    finding_of,
     has_autograd,
     judged_call,
     pass_on_refusal,
-    finding_of,
 )
 from opwright.check.rows.gradients.kinds import RAISES, SILENT, WRONG
 from opwright.check.rows.gradients.precision import norm, of_terms, rounding

@@ -32,12 +32,12 @@ __all__ = [
     "UnjudgedError",
     "backward_place",
     "best_precision",
+    "finding_of",
     "has_autograd",
     "judged_call",
     "pass_on_refusal",
     "recorded",
     "script",
-    "finding_of",
 ]
 
 

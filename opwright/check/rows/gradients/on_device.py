@@ -11,11 +11,11 @@ from opwright.check.rows.gradients.by_differences import confirmed
 from opwright.check.rows.gradients.calls import (
     Fault,
     best_precision,
+    finding_of,
     has_autograd,
     judged_call,
     pass_on_refusal,
     recorded,
-    finding_of,
 )
 from opwright.check.rows.gradients.kinds import DEVICE, RAISES, SILENT
 from opwright.check.rows.gradients.precision import apart, rounding

@@ -13,7 +13,7 @@ from opwright.check.observe.differentiated import (
     differentiable_outputs,
 )
 from opwright.check.observe.tensors import replaced, tensors_by_place
-from opwright.check.rows.gradients.calls import Fault, recorded, finding_of
+from opwright.check.rows.gradients.calls import Fault, finding_of, recorded
 from opwright.check.rows.gradients.kinds import (
     GRAPH,
     LAYOUT,
