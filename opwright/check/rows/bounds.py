@@ -8,11 +8,11 @@ runs twice:
   which is NaN in float16, bfloat16, float32 and float64;
 * with operands that start where such a page ends. New memory holds 0x412B, which is a number.
 
-An access outside of an operand is found at its first byte, whatever lies there on hardware:
-another tensor, padding, or nothing. It is reported with operand, offset and the instruction, and
-the kernel runs on. A pointer that a kernel kept from an earlier call is found in the same way. Results
-that differ between the two runs, and not between two runs of one kind, come from memory that nobody
-has written: the kernel left a part of a result unwritten, or computed with what it found in scratch
+An access outside of an operand is found at its first byte, whatever lies there on hardware: another
+tensor, padding, or nothing. It is reported with operand, offset and the instruction, and the kernel
+runs on. A pointer that a kernel kept from an earlier call is found in the same way. Results that
+differ between the two runs, and not between two runs of one kind, come from memory that nobody has
+written: the kernel left a part of a result unwritten, or computed with what it found in scratch
 memory.
 
 This is stricter than hardware, which faults at the end of an allocation; torch_npu's allocations
