@@ -90,7 +90,8 @@ OPWRIGHT_REFUSE_ATB(ReshapeAndCacheParam, 20ReshapeAndCacheParam, "torch_npu.npu
 OPWRIGHT_REFUSE_ATB(RopeParam, 9RopeParam, "torch_npu.npu_apply_rotary_pos_emb")
 
 // The other operators, of the form of aclnn's (AtbMLA, AtbRingMLA), are left out: torch_npu looks for them at the call
-// and names what is missing, but it would call them on its consumer thread, where an error ends its queue for the rest of the process.
+// and names what is missing, but it would call them on its consumer thread, where an error ends its queue for the rest
+// of the process.
 
 namespace atb {
 

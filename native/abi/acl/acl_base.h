@@ -1,7 +1,7 @@
 // native/abi/acl/acl_base.h
 // Base types of CANN's C ABI as the twin implements it: handles, data types, formats, error codes.
-// Values are facts of the ABI, from the headers of CANN in torch_npu's wheel; tests/native/test_abi.py compares them, and
-// the layout of every struct, with those headers.
+// Values are facts of the ABI, from the headers of CANN in torch_npu's wheel; tests/native/test_abi.py compares them,
+// and the layout of every struct, with those headers.
 #pragma once
 
 #include <stddef.h>

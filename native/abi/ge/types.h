@@ -1,7 +1,7 @@
 // native/abi/ge/types.h
 // Codes of the graph engine's C++ interface: placements, results, and those of ge/codes.h.
-// Values are facts of the ABI, from the headers of CANN in torch_npu's wheel; classes of this interface hold exactly one
-// shared_ptr to an implementation that is ours, because callers copy and destroy them inline.
+// Values are facts of the ABI, from the headers of CANN in torch_npu's wheel; classes of this interface hold exactly
+// one shared_ptr to an implementation that is ours, because callers copy and destroy them inline.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // native/ascendc/kernel/advanced/softmax.h
-// SoftMax and related functions over the rows of a matrix. Sums and maxima take a block of 32 bytes for each row, all elements of
-// it alike, unless SoftmaxMode says otherwise.
+// SoftMax and related functions over the rows of a matrix. Sums and maxima take a block of 32 bytes for each row, all
+// elements of it alike, unless SoftmaxMode says otherwise.
 #pragma once
 
 #include "advanced/operands.h"
