@@ -45,9 +45,7 @@ PYTHON=python3.12`; the pair then has a tree of its own below `build/pairs`, and
 they are. In an environment that has torch and torch_npu, `pip install .` builds for those.
 
 `test` says whether no test failed, `tests` how many passed of those that apply; "quick" leaves out
-those that take longer than two seconds. For torch 2.10.0 the release of torch_npu is not the
-newest: 2.10.0.post7 ends the process beside a CUDA build, because both register a key of the
-allocator's configuration.
+those that take longer than two seconds. The torch_npu of a row is the release that was tested.
 """
 
 

@@ -54,7 +54,7 @@ def twins_toolkit() -> Path | None:
 
 
 def other_cann(toolkit: Path) -> bool:
-    """Tell whether the environment names a CANN that is not the twin."""
+    """Return whether the environment names a CANN that is not the twin."""
     from pathlib import Path
 
     homes = [os.environ.get(name) for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")]
