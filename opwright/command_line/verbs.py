@@ -119,9 +119,9 @@ VERBS = {
         ),
         passes=True,
     ),
+    "doctor": Verb(examples=("opwright doctor",), one="something is wrong"),
     "enable": Verb(examples=("opwright enable && python train.py",)),
     "disable": Verb(examples=("opwright disable",)),
-    "doctor": Verb(examples=("opwright doctor",), one="something is wrong"),
     "twin env": Verb(
         examples=("opwright twin env", 'eval "$(opwright twin env --shell --devices 4)"')
     ),
