@@ -2,7 +2,7 @@
 #include "opapi/dry_run.h"
 
 #include <ATen/Context.h>
-#include <ATen/Functions.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>

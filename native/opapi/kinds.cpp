@@ -1,14 +1,16 @@
 // native/opapi/kinds.cpp
 #include "opapi/kinds.h"
 
-#include <ATen/Functions.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Formatting.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/result_type.h>
 #include <c10/util/strides.h>
 
 #include <algorithm>
 #include <sstream>
 
+#include "opapi/function.h"
 #include "opapi/tiled_format.h"
 #include "runtime/memory.h"
 
@@ -125,3 +127,10 @@ std::string Scalar::describe(const at::Scalar& value) {
 }
 
 }  // namespace opwright::opapi::kind
+
+namespace opwright::opapi {
+
+#define OPWRIGHT_DEFINE_OPERATIONS(KIND) template struct OperationsOf<kind::KIND>;
+OPWRIGHT_EACH_KIND(OPWRIGHT_DEFINE_OPERATIONS)
+
+}  // namespace opwright::opapi

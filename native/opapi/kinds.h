@@ -1,8 +1,8 @@
 // native/opapi/kinds.h
 // The kinds of parameters an aclnn function can have. A kind says: the C type in the exported signature (C), what the
-// executor keeps (Stored, made by `keep` in phase 1), what exists while the operator runs (Value, made by `open`, ended
-// by `close`), what the body of the table line sees (Body, given by `get`), and what of it decides whether phase 1
-// accepts a call (`sign`).
+// executor keeps (Stored, made by `keep` in phase 1), what exists while the operator runs (Value, made by `open`; an
+// output is written back by `close`), what the body of the table line sees (Body, given by `get`), and what of it
+// decides whether phase 1 accepts a call (`sign`).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -102,9 +102,7 @@ struct TensorKind {
   }
   static Body get(Value& value) { return value.seen; }
   static bool steady(const Value& value, const Stored& stored) { return is_steady(value, stored); }
-  static void close(const Value& value, const Stored& stored, const char* name) {
-    if constexpr (kTheRole == Role::kOutput) close_output(value, stored, name);
-  }
+  static void close(const Value& value, const Stored& stored, const char* name) { close_output(value, stored, name); }
   static void each_tensor(Stored& stored, std::vector<std::vector<aclTensor*>>& tensors) {
     tensors.push_back({stored.desc ? &*stored.desc : nullptr});
   }
@@ -135,7 +133,6 @@ struct OptionalTensorKind : TensorKind<false, Role::kInput, kIndex> {
   }
   static Body get(Value& value) { return value.seen; }
   static bool steady(const Value& value, const StoredTensor& stored) { return is_steady(value.open, stored); }
-  static void close(const Value&, const StoredTensor&, const char*) {}
 };
 using OptIn = OptionalTensorKind<false>;
 using OptIndex = OptionalTensorKind<true>;
@@ -250,16 +247,12 @@ template <class CType, class Kept, class BodyType>
 struct ValueKind {
   using C = CType;
   using Stored = Kept;
-  using Value = const Kept*;
+  using Value = const Kept;  // nothing to open
   static constexpr Role kRole = Role::kValue;
   static constexpr Access kAccess{};
   static constexpr bool kSimple = false;
   using Body = BodyType;
-  static Value open(const Stored& stored, const char*, const Opening&) { return &stored; }
-  static Body get(Value& value) { return *value; }
-  static bool steady(const Value&, const Stored&) { return true; }
-  static void close(const Value&, const Stored&, const char*) {}
-  static void each_tensor(Stored&, std::vector<std::vector<aclTensor*>>&) {}
+  static Body get(Value& value) { return value; }
 };
 
 // A plain C value, passed through. The C type is the ABI: torch_npu converts nothing.
@@ -337,8 +330,6 @@ struct Operand {
   static Value open(const Stored& stored, const char*, const Opening&) { return ScalarOperand(stored); }
   static Body get(Value& value) { return value; }
   static bool steady(const Value&, const Stored&) { return true; }
-  static void close(const Value&, const Stored&, const char*) {}
-  static void each_tensor(Stored&, std::vector<std::vector<aclTensor*>>&) {}
   static std::string describe(const Stored& value) { return Scalar::describe(value); }
   static void sign(const Stored& value, Signature& signature) { signature.add(value); }
 };
@@ -409,8 +400,8 @@ struct OptInts : ValueKind<const aclIntArray*, std::optional<std::vector<int64_t
   static std::optional<std::vector<int64_t>> keep(const aclIntArray* array, const char*) {
     return array == nullptr ? std::nullopt : std::optional<std::vector<int64_t>>(array->values);
   }
-  static at::OptionalIntArrayRef get(const std::optional<std::vector<int64_t>>* value) {
-    return *value ? at::OptionalIntArrayRef(at::IntArrayRef(**value)) : at::OptionalIntArrayRef(std::nullopt);
+  static at::OptionalIntArrayRef get(const std::optional<std::vector<int64_t>>& value) {
+    return value ? at::OptionalIntArrayRef(at::IntArrayRef(*value)) : at::OptionalIntArrayRef(std::nullopt);
   }
   static std::string describe(const std::optional<std::vector<int64_t>>& value) {
     return value ? Ints::describe(*value) : "null";
@@ -433,3 +424,11 @@ struct Text : ValueKind<const char*, std::string, const std::string&> {
 
 }  // namespace kind
 }  // namespace opwright::opapi
+
+// clang-format off: one name after the other.
+#define OPWRIGHT_EACH_KIND(DO) \
+  DO(In) DO(Index) DO(Out) DO(OutIndex) DO(Ref) DO(OptOut) DO(OptIn) DO(OptIndex) DO(DynamicOut) \
+  DO(TensorList) DO(OptTensorList) DO(IndexList) DO(OutList) DO(RefList) DO(OptRefList) DO(Int) DO(Int32) DO(Int8) \
+  DO(UInt64) DO(Double) DO(Float) DO(Bool) DO(Dtype) DO(DtypeInt) DO(Scalar) DO(Operand) DO(OptScalar) \
+  DO(ScalarList) DO(Ints) DO(Floats) DO(Bools) DO(BoolsOrNone) DO(OptInts) DO(Text)
+// clang-format on

@@ -2,13 +2,18 @@
 // Included by every table of aclnn functions; precompiled. Helpers here serve several tables.
 #pragma once
 
-#include <ATen/Functions.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/TensorOperators.h>
 
+#include "opapi/aten.h"
 #include "opapi/declare.h"
 
 namespace opwright::opapi {
+
+// Made once for all tables, in kinds.cpp. Kernels of users make their own: templates of kinds are not exported.
+#define OPWRIGHT_DECLARE_OPERATIONS(KIND) extern template struct OperationsOf<kind::KIND>;
+OPWRIGHT_EACH_KIND(OPWRIGHT_DECLARE_OPERATIONS)
+#undef OPWRIGHT_DECLARE_OPERATIONS
 
 using OptionalTensor = std::optional<at::Tensor>;
 inline const OptionalTensor kNone;  // an input that a form of an operator does not have

@@ -2,7 +2,7 @@
 // Each format splits some axes of the base tensor into blocks, and stores blocks and insides in an order of its own.
 #include "opapi/tiled_format.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <numeric>

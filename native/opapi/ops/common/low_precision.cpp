@@ -339,4 +339,10 @@ void close_coded(const Coded& value, const StoredTensor& stored, const char* nam
 }
 
 }  // namespace kind
+
+template struct OperationsOf<kind::DtypeCode>;
+template struct OperationsOf<kind::CodedIn>;
+template struct OperationsOf<kind::CodedOut>;
+template struct OperationsOf<kind::OptCodedOut>;
+
 }  // namespace opwright::opapi

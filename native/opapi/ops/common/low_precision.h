@@ -132,4 +132,10 @@ using CodedOut = CodedOutKind<true>;
 using OptCodedOut = CodedOutKind<false>;
 
 }  // namespace kind
+
+extern template struct OperationsOf<kind::DtypeCode>;
+extern template struct OperationsOf<kind::CodedIn>;
+extern template struct OperationsOf<kind::CodedOut>;
+extern template struct OperationsOf<kind::OptCodedOut>;
+
 }  // namespace opwright::opapi

@@ -1,6 +1,11 @@
 // native/opapi/ops/matmul/matmul.cpp
 // Products of matrices and vectors. cubeMathType (a hint for the matrix unit) has no meaning here; the WeightNz
 // siblings are the same functions for a weight that is stored in blocks, which arrives as the matrix that it is.
+#include <ATen/ops/addbmm.h>
+#include <ATen/ops/addmv.h>
+#include <ATen/ops/addr.h>
+#include <ATen/ops/baddbmm.h>
+
 #include "opapi/ops/common/precision.h"
 
 namespace {

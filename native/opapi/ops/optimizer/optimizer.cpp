@@ -1,5 +1,8 @@
 // native/opapi/ops/optimizer/optimizer.cpp
 // Optimizer steps and gradient scaling.
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
+
 #include "opapi/opapi.h"
 
 namespace {

@@ -49,6 +49,13 @@ struct Optional : ValueKind<typename Required::C, std::optional<typename Require
     return value == nullptr ? Kept() : Kept(Required::keep(value, name));
   }
   static std::string describe(const Kept& value) { return value ? Required::describe(*value) : "null"; }
+  static void sign(const Kept& value, Signature& signature) {
+    if (value) {
+      Required::sign(*value, signature);
+    } else {
+      signature.add_absent();
+    }
+  }
 };
 using OptScalarList = Optional<ScalarList>;
 using OptFloats = Optional<Floats>;

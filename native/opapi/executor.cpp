@@ -1,0 +1,230 @@
+// native/opapi/executor.cpp
+// The executor of every aclnn function: what its kinds keep of the arguments, and what they open while it runs, lies
+// behind the object in one allocation.
+#include "nnopbase/executor.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "opapi/declare.h"
+
+namespace opwright::opapi {
+
+namespace {
+
+class alignas(kAlignment) Executor final : public aclOpExecutor {
+ public:
+  static void* operator new(size_t size, const Function& function) { return ::operator new(size + function.bytes); }
+  static void operator delete(void* memory) { ::operator delete(memory); }
+  static void operator delete(void* memory, const Function&) { ::operator delete(memory); }
+
+  Executor(const Function& function, const void* const* arguments) : Executor(function) {
+    for (const Parameter& parameter : function_) {
+      parameter.kind->keep(arguments[kept_], parameter.name, memory() + parameter.stored);
+      ++kept_;
+    }
+    threads_ = caller_threads();
+  }
+
+  Executor(const Executor& other) : Executor(other.function_) {
+    for (const Parameter& parameter : function_) {
+      parameter.kind->copy(other.memory() + parameter.stored, memory() + parameter.stored);
+      ++kept_;
+    }
+    threads_ = other.threads_;
+  }
+
+  Executor& operator=(const Executor&) = delete;
+
+  ~Executor() override {
+    end_values();
+    for (size_t i = 0; i < kept_; ++i) {
+      const Parameter& parameter = function_.parameters[i];
+      if (parameter.kind->drop != nullptr) parameter.kind->drop(memory() + parameter.stored);
+    }
+  }
+
+  void run() override {
+    const RunScope scope(threads_);
+    run_attempts(attempt_of, this, Operands::kMemory);
+  }
+
+  // For phase 1: throws what the body refuses without looking at an element.
+  void examine() {
+    if (!function_.has_dry_run || !function_.has_tensors) return;
+    const Signature call = sign(Signature::Detail::kShapes);
+    if (is_accepted(call) || !dry_run(attempt_of, this, threads_)) return;
+    if (function_.is_simple) require_kernels_once();
+    accept(call);
+  }
+
+  const char* name() const noexcept override { return function_.name; }
+
+  std::string trace_args() const override {
+    std::string result;
+    for (const Parameter& parameter : function_) {
+      result += (result.empty() ? "" : ",") + trace::quote(parameter.name) + ":" +
+                trace::quote(parameter.kind->describe(memory() + parameter.stored));
+    }
+    return result;
+  }
+
+  std::vector<MemoryRange> memory_ranges() override {
+    std::vector<MemoryRange> result;
+    for (const Parameter& parameter : function_) {
+      std::vector<std::vector<aclTensor*>> tensors;
+      add_tensors(parameter, tensors);
+      for (const auto& list : tensors) {
+        for (const aclTensor* tensor : list) add_range(tensor, parameter.name, parameter.access, result);
+      }
+    }
+    return result;
+  }
+
+  const char* capture_obstacle() const noexcept override {
+    return function_.is_dynamic
+               ? "the shape of its result depends on values, so it has to run before the host can go on"
+               : nullptr;
+  }
+
+  void expect_replays() override { replayed_ = true; }
+
+  std::unique_ptr<aclOpExecutor> clone() const override {
+    return std::unique_ptr<aclOpExecutor>(new (function_) Executor(*this));
+  }
+
+  std::vector<std::vector<aclTensor*>> tensors() override {
+    std::vector<std::vector<aclTensor*>> result;
+    for (const Parameter& parameter : function_) add_tensors(parameter, result);
+    return result;
+  }
+
+  size_t input_count() const override { return function_.inputs; }
+
+ private:
+  // Larger integers may be sizes, with which a body could compute for long on empty tensors too; axes are smaller.
+  static constexpr int64_t kLargestAxis = 8;
+
+  // A constructor that goes on after this one may throw: the destructor then drops what was kept before.
+  explicit Executor(const Function& function) : function_(function) {}
+
+  std::byte* memory() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(Executor); }
+  const std::byte* memory() const noexcept { return reinterpret_cast<const std::byte*>(this) + sizeof(Executor); }
+
+  static void attempt_of(void* self, const Opening& opening) { static_cast<Executor*>(self)->attempt(opening); }
+
+  Signature sign(Signature::Detail detail) const {
+    Signature result(function_.name, detail);
+    for (const Parameter& parameter : function_) {
+      if (parameter.is_signed) parameter.kind->sign(memory() + parameter.stored, result);
+    }
+    return result;
+  }
+
+  void require_kernels_once() {
+    const Signature dtypes = sign(Signature::Detail::kDtypes);
+    if (dtypes.largest_integer() > kLargestAxis || is_accepted(dtypes)) return;
+    require_kernels(attempt_of, this, threads_);
+    accept(dtypes);
+  }
+
+  void add_tensors(const Parameter& parameter, std::vector<std::vector<aclTensor*>>& tensors) {
+    if (parameter.kind->each_tensor != nullptr) parameter.kind->each_tensor(memory() + parameter.stored, tensors);
+  }
+
+  void attempt(const Opening& opening) {
+    try {
+      if (ready_) {
+        // Nothing to close: the run before left the outputs as they were, so this one does.
+        function_.run(memory());
+        return;
+      }
+      open(opening);
+      compute(opening);
+      // A replay comes with the same tensors: opening them costs more than a small operator.
+      ready_ = replayed_ && opening.operands == Operands::kMemory && is_steady();
+    } catch (...) {
+      end_values();  // a run that throws may have left them in any state
+      throw;
+    }
+    if (!ready_) end_values();
+  }
+
+  void open(const Opening& opening) {
+    for (const Parameter& parameter : function_) {
+      if (parameter.kind->open != nullptr) {
+        parameter.kind->open(memory() + parameter.stored, parameter.name, opening, memory() + parameter.value);
+      }
+      ++opened_;
+    }
+  }
+
+  void compute(const Opening& opening) {
+    try {
+      function_.run(memory());
+    } catch (const c10::Error& error) {
+      // ATen gives an output the shape that it should have before it finds that it cannot have the memory.
+      if (is_fault_of_shapes(error, opening.operands)) check_shapes();
+      throw;
+    }
+    if (opening.operands == Operands::kNoMemory) check_shapes();
+    if (opening.operands == Operands::kMemory) close();
+  }
+
+  void check_shapes() const {
+    for (const Parameter& parameter : function_) {
+      if (parameter.kind->check_shape == nullptr) continue;
+      parameter.kind->check_shape(memory() + parameter.value, memory() + parameter.stored, parameter.name);
+    }
+  }
+
+  void close() const {
+    for (const Parameter& parameter : function_) {
+      if (parameter.kind->close == nullptr) continue;
+      parameter.kind->close(memory() + parameter.value, memory() + parameter.stored, parameter.name);
+    }
+  }
+
+  bool is_steady() const {
+    for (const Parameter& parameter : function_) {
+      if (parameter.kind->is_steady == nullptr) continue;
+      if (!parameter.kind->is_steady(memory() + parameter.value, memory() + parameter.stored)) return false;
+    }
+    return true;
+  }
+
+  void end_values() noexcept {
+    for (size_t i = 0; i < opened_; ++i) {
+      const Parameter& parameter = function_.parameters[i];
+      if (parameter.kind->end != nullptr) parameter.kind->end(memory() + parameter.value);
+    }
+    opened_ = 0;
+    ready_ = false;
+  }
+
+  const Function& function_;
+  int threads_ = 0;
+  bool replayed_ = false;
+  bool ready_ = false;   // the values are those that the run before opened
+  uint32_t kept_ = 0;    // parameters of which something is kept
+  uint32_t opened_ = 0;  // parameters whose values exist
+};
+
+}  // namespace
+
+aclnnStatus prepare(const Function& function, const char* phase1, uint64_t* workspace_size, aclOpExecutor** executor,
+                    const void* const* arguments) noexcept {
+  return ::opwright::prepare(phase1, function.name, workspace_size, executor, [&] {
+    begin_operands();
+    std::unique_ptr<Executor> made(new (function) Executor(function, arguments));
+    made->examine();
+    return made;
+  });
+}
+
+}  // namespace opwright::opapi
