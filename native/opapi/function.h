@@ -1,7 +1,6 @@
 // native/opapi/function.h
-// What a table line says about its function, as data: the parameters, what their kinds do with them, and the body. The
-// executors of all functions share their code (executor.cpp); the compiler makes a call of the body for each, and no
-// more.
+// A table line as data: the function's parameters, what their kinds do with them, and the body. The executors of all
+// functions share their code (executor.cpp); the compiler makes a call of the body for each, and no more.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@
 
 namespace opwright::opapi {
 
-// What a kind does, on memory that holds its Stored and its Value. Where there is nothing to do, null.
+// A kind's functions, on memory that holds its Stored and its Value. Where there is nothing to do, null.
 struct Operations {
   void (*keep)(const void* argument, const char* name, void* stored);
   void (*copy)(const void* stored, void* copy);
@@ -39,7 +38,7 @@ struct Operations {
 template <class Kind>
 inline constexpr bool kIsOpened = !std::is_same_v<typename Kind::Value, const typename Kind::Stored>;
 
-// What Operations point to.
+// The functions that Operations point to.
 template <class Kind>
 struct Erased {
   using Stored = typename Kind::Stored;
