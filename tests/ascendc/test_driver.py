@@ -264,3 +264,13 @@ def test_a_name_of_cann_links_what_the_package_library_has(tmp_path: Path, name:
     result = on_twin(tmp_path, "./main")  # it asks before it has set a device
     assert (result.returncode, result.stderr) == (0, "")
     assert int(result.stdout) > 0
+
+
+def test_host_code_needs_no_other_folder_of_headers_than_that_of_cann(tmp_path: Path) -> None:
+    text = f'#include "register/op_def_registry.h"\n{PLATFORM}'
+    (tmp_path / "main.cpp").write_text(text)
+    toolkit = done(tmp_path, "printenv ASCEND_HOME_PATH").strip()
+    library = f"-L{toolkit}/lib64 -ltiling_api -lregister -lplatform -Wl,--no-as-needed"
+    done(tmp_path, f"g++ -std=c++17 main.cpp -o main -I{toolkit}/include {library}")
+    result = on_twin(tmp_path, "./main")
+    assert (result.returncode, result.stderr) == (0, "")
