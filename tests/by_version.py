@@ -65,7 +65,7 @@ def has(name: str) -> bool:
     path = Path(spec.origin).parent.joinpath(*parts)
     sources = (path, path / "__init__.py", path.with_suffix(".py"))
     source = next((each for each in sources if each.is_file()), None)
-    return source is not None and wanted in source.read_text(encoding="utf-8")
+    return source is not None and wanted.encode() in source.read_bytes()  # of a library as well
 
 
 def read(file: Path = FILE) -> tuple[Entry, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from registering import kernel_of, meta_of
+from registering import IN_PLACE, kernel_of, meta_of
 
 import opwright as ow
 
@@ -82,7 +82,7 @@ def mla_preprocess(x, out):
     return out.copy_(x * 2)
 
 
-@operator("copy_of_written_(Tensor(a!) x) -> Tensor(a!)", tags=(torch.Tag.inplace,))
+@operator("copy_of_written_(Tensor(a!) x) -> Tensor(a!)", tags=IN_PLACE)
 def copy_of_written_(x):
     return x.add_(1).clone()
 
@@ -126,9 +126,11 @@ def fresh_or_scaled(x, factor):
     return x.clone() if factor == 1 else x * factor
 
 
-@operator("returned_(Tensor(a!) x) -> Tensor(a!)", tags=(torch.Tag.inplace,))
-def returned_(x):
-    return x.add_(1)
+if IN_PLACE:
+
+    @operator("returned_(Tensor(a!) x) -> Tensor(a!)", tags=IN_PLACE)
+    def returned_(x):
+        return x.add_(1)
 
 
 @operator(

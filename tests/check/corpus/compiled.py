@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from registering import described_library
+from registering import IN_PLACE, described_library
 
 import opwright as ow
 
@@ -46,13 +46,8 @@ def scale_(x):
 
 
 add("scales_in_place_(Tensor(a!) x) -> Tensor(a!)", scale_, lambda x: x, *ONE)
-add(
-    "scales_by_tag_(Tensor(a!) x) -> Tensor(a!)",
-    scale_,
-    lambda x: x,
-    *ONE,
-    tags=(torch.Tag.inplace,),
-)
+if IN_PLACE:
+    add("scales_by_tag_(Tensor(a!) x) -> Tensor(a!)", scale_, lambda x: x, *ONE, tags=IN_PLACE)
 
 
 def by_number(x):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from registering import described_library
+from registering import IN_PLACE, described_library
 
 import opwright as ow
 
@@ -54,13 +54,8 @@ def double_(x):
 
 
 add("returns_what_it_writes_(Tensor(a!) x) -> Tensor(a!)", double_, lambda x: x, *ONE)
-add(
-    "in_place_by_tag_(Tensor(a!) x) -> Tensor(a!)",
-    double_,
-    lambda x: x,
-    *ONE,
-    tags=(torch.Tag.inplace,),
-)
+if IN_PLACE:
+    add("in_place_by_tag_(Tensor(a!) x) -> Tensor(a!)", double_, lambda x: x, *ONE, tags=IN_PLACE)
 
 
 # Functionalize kernels by hand.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from registering import described_library
+from registering import IN_PLACE, described_library
 
 import opwright as ow
 
@@ -236,7 +236,8 @@ def scaled_(x):
     return x.mul_(2)
 
 
-add("in_place_(Tensor(a!) x) -> Tensor(a!)", scaled_, lambda x: x, tags=(torch.Tag.inplace,))
+if IN_PLACE:
+    add("in_place_(Tensor(a!) x) -> Tensor(a!)", scaled_, lambda x: x, tags=IN_PLACE)
 
 
 def weighted(x, weight=None):

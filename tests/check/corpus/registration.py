@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from registering import kernel_of, meta_of
+from registering import IN_PLACE, kernel_of, meta_of
 
 import opwright as ow
 
@@ -107,9 +107,11 @@ def one_kernel(x):
     return x.contiguous() + 1
 
 
-@operator("returns_tagged_(Tensor(a!) x) -> Tensor(a!)", tags=(torch.Tag.inplace,))
-def returns_tagged_(x):
-    return x.add_(1)
+if IN_PLACE:
+
+    @operator("returns_tagged_(Tensor(a!) x) -> Tensor(a!)", tags=IN_PLACE)
+    def returns_tagged_(x):
+        return x.add_(1)
 
 
 @operator("writes_alone_(Tensor(a!) x) -> ()")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import torch
-from registering import kernel_of, meta_of
+from registering import IN_PLACE, kernel_of, meta_of
 
 import opwright as ow
 
@@ -136,9 +136,11 @@ def other_letter_(x):
     x.mul_(2)
 
 
-@operator("tagged_right_(Tensor(a!) x) -> Tensor(a!)", tags=(torch.Tag.inplace,))
-def tagged_right_(x):
-    return x.add_(1)
+if IN_PLACE:
+
+    @operator("tagged_right_(Tensor(a!) x) -> Tensor(a!)", tags=IN_PLACE)
+    def tagged_right_(x):
+        return x.add_(1)
 
 
 @operator("new_at_the_end(Tensor x, int k=2, Tensor? bias=None) -> Tensor")

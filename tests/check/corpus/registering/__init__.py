@@ -6,6 +6,10 @@ import torch
 
 import opwright as ow
 
+# The tag of an operator that returns what it writes. A torch without it functionalizes none, so
+# that there none is sound.
+IN_PLACE = (torch.Tag.inplace,) if hasattr(torch.Tag, "inplace") else ()
+
 
 def described_library(namespace, usual=()):
     """Return a library, a set that describes it, and what adds an operator to both.

@@ -199,4 +199,7 @@ def test_refusals() -> None:
     rejects("aclnnInplaceAdd", torch.Tensor.add_, integers, numbers)
     rejects("aclnnInplaceMul", torch.Tensor.mul_, integers, numbers)
     rejects("aclnnSub", torch.sub, torch.tensor([True]), torch.tensor([True]))
+
+
+def test_refusals_of_shifts() -> None:
     rejects("aclnnLeftShift", torch.bitwise_left_shift, torch.ones(2), torch.ones(2))

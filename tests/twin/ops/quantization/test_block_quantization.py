@@ -101,10 +101,16 @@ def test_groups() -> None:
 @pytest.mark.parametrize("to", [E4M3, E5M2])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_quant_max(dtype: torch.dtype, to: Format) -> None:
-    x, scale = some((4, 3, 8), dtype), torch.tensor([3.0, 500.0])
-    y, largest = torch_npu.npu_quant_max(x.to("npu"), scale[:1].to("npu"), dst_dtype=to.code)
+    x, scale = some((4, 3, 8), dtype), torch.tensor([3.0])
+    y, largest = torch_npu.npu_quant_max(x.to("npu"), scale.to("npu"), dst_dtype=to.code)
     agree(stored(y, to), on_grid(x.float() * 3, to))
     agree(largest, x.abs().amax().view(1))
+
+
+@pytest.mark.parametrize("to", [E4M3, E5M2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_quant_max_by_group(dtype: torch.dtype, to: Format) -> None:
+    x, scale = some((4, 3, 8), dtype), torch.tensor([3.0, 500.0])
     ends = torch.tensor([1, 4])
     y, largest = torch_npu.npu_quant_max(
         x.to("npu"), scale.to("npu"), dst_dtype=to.code, group_list=ends.to("npu")

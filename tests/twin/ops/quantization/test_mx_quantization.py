@@ -38,11 +38,20 @@ def agree_mx(result: object, x: torch.Tensor, axis: int, to: Format, *args: obje
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("dtype", HALVES)
 def test_along_an_axis(to: Format, dtype: torch.dtype) -> None:
-    for shape, axis in (((3, 70), -1), ((70, 6), 0), ((2, 33, 4), 1), ((1, 2), -1)):
-        x = spread(shape, dtype)
-        agree_mx(
-            run_on_npu(torch_npu.npu_dynamic_mx_quant, x, axis=axis, dst_type=to.code), x, axis, to
-        )
+    for shape, axis in (((3, 70), -1), ((70, 6), 0), ((2, 33, 4), 1)):
+        quantize_and_compare(shape, axis, to, dtype)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_a_row_of_one_byte(to: Format, dtype: torch.dtype) -> None:
+    quantize_and_compare((1, 2), -1, to, dtype)
+
+
+def quantize_and_compare(shape: tuple[int, ...], axis: int, to: Format, dtype: torch.dtype) -> None:
+    x = spread(shape, dtype)
+    result = run_on_npu(torch_npu.npu_dynamic_mx_quant, x, axis=axis, dst_type=to.code)
+    agree_mx(result, x, axis, to)
 
 
 @pytest.mark.parametrize("mode", ["floor", "round"])
