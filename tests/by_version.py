@@ -10,8 +10,8 @@ An entry names tests by path or by path::function, what decides about it, and th
 `lacks` is a module (`a.b`) or a file of a package (`a/b.h`), with `:name` a name in it, that is not
 there; `torch` and `python` are ranges of versions, for what can only be seen when it runs. A file
 that an entry with `lacks` names does not apply and is not collected. All other tests are expected
-to fail, so that one that passes is an error; `ends = true` is for what would end the process and is
-not run.
+to fail, so that one that passes is an error; `ends = true` is for what would end the process, or
+leave it unusable for the tests after it, and is not run.
 """
 
 from __future__ import annotations
