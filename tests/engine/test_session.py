@@ -64,14 +64,16 @@ def works(**changes):
         torch.testing.assert_close(function(x.npu()).cpu(), step(x))
     return "equal"
 
-# Options.
+# Options, and one that only newer releases of TorchAir have.
+has_streams = hasattr(torchair.CompilerConfig().ge_config, "multistream_parallel_mode")
+newer = {"ge_config__multistream_parallel_mode": "cv"} if has_streams else {}
 found["options"] = works(
     experimental_config__static_model_ops_lower_limit=10,
     experimental_config__tiling_schedule_optimize=True,
     experimental_config__topology_sorting_strategy="StableRDFS",
     experimental_config__memory_efficiency=True,
     experimental_config__enable_ref_data=True,
-    ge_config__multistream_parallel_mode="cv",
+    **newer,
 )
 found["refreshable"] = [graph.settings.refreshable for graph in bridge.graphs.values()]
 found["frozen"] = works(experimental_config__frozen_parameter=True)
@@ -81,7 +83,7 @@ config = configured(
     dump_config__dump_step="0",
     dump_config__dump_layer="Add",
     experimental_config__static_model_ops_lower_limit=3,
-    ge_config__multistream_parallel_mode="cv",
+    **newer,
     debug__deadlock_check=True,
     export__export_mode=True,
     aoe_config__aoe_mode="2",
