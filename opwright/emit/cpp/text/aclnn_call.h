@@ -28,6 +28,7 @@ struct aclOpExecutor;
 //@ entry points
 
 extern "C" const char* aclGetRecentErrMsg();
+extern "C" int aclrtCtxSetSysParamOpt(int option, int64_t value);
 
 void* GetOpApiFuncAddr(const char* name);
 void GetApiFunc(const char* execute_name, const char* prepare_name, void*& execute, void*& prepare);
@@ -44,12 +45,13 @@ void RunAclCall(const std::string& name, const std::function<int()>& task);
 
 //@ state
 
+// Releases of torch_npu without levels of determinism do not export these: they are null there.
 namespace c10_npu {
-uint32_t GetDeterministicLevel();
+__attribute__((weak)) uint32_t GetDeterministicLevel();
 }  // namespace c10_npu
 
 namespace at_npu::native {
-void ApplyDeterministicLevel(int64_t level, bool deterministic, bool is_opapi);
+__attribute__((weak)) void ApplyDeterministicLevel(int64_t level, bool deterministic, bool is_opapi);
 }  // namespace at_npu::native
 
 namespace at {
@@ -139,8 +141,19 @@ Prepared prepare(const Function& function, const std::tuple<Objects...>& objects
   return prepared;
 }
 
+inline uint32_t deterministic_level() {
+  return c10_npu::GetDeterministicLevel == nullptr ? 0 : c10_npu::GetDeterministicLevel();
+}
+
+// Hands the user's choice of deterministic algorithms to CANN; without levels it is one switch of ACL.
 inline void apply_determinism(uint32_t level) {
-  at_npu::native::ApplyDeterministicLevel(level, deterministic_algorithms(&at::globalContext()), true);
+  constexpr int kDeterministic = 0;  // ACL_OPT_DETERMINISTIC
+  const bool is_wanted = deterministic_algorithms(&at::globalContext());
+  if (at_npu::native::ApplyDeterministicLevel != nullptr) {
+    at_npu::native::ApplyDeterministicLevel(level, is_wanted, true);
+  } else {
+    aclrtCtxSetSysParamOpt(kDeterministic, is_wanted ? 1 : 0);
+  }
 }
 
 // Phase 1 on the calling thread, phase 2 on the queue's thread.
@@ -148,7 +161,7 @@ template <typename... Parameters>
 void call_prepared(const Function& function, const Parameters&... parameters) {
   InitExecCommonCtx();
   void* const stream = GetAclStream();
-  apply_determinism(c10_npu::GetDeterministicLevel());
+  apply_determinism(deterministic_level());
   const auto objects = std::make_tuple(to_c(parameters)...);
   const Prepared prepared = prepare(function, objects);
   void* const workspace = GetWorkSpaceAddr(prepared.workspace_size);
@@ -166,7 +179,7 @@ void call_prepared(const Function& function, const Parameters&... parameters) {
 template <typename... Parameters>
 void call_queued(const Function& function, const Parameters&... parameters) {
   void* const stream = GetAclStream();
-  const uint32_t level = c10_npu::GetDeterministicLevel();
+  const uint32_t level = deterministic_level();
   RunAclCall(function.name, [stream, level, &function, copies = std::make_tuple(copy(parameters, 0)...)]() {
     InitExecSubTheadCtx(stream);
     apply_determinism(level);
