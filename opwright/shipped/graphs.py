@@ -116,7 +116,8 @@ def functionalization_rule(
             and all(is_functional(values.get(name)) for name in written)
         )
         if not takes_form:
-            return mode.__torch_dispatch__(function, types, args, given)
+            dispatch: Any = mode.__torch_dispatch__  # some releases of torch have no types for it
+            return dispatch(function, types, args, given)
         with mode:
             inner = {form_name(name): value for name, value in given.items()}
             new = iter(as_list(form(*args, **inner)))

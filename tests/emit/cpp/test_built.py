@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from opwright.build.cache import cache_folder
 from opwright.build.compile import Builder, compile_units, link
@@ -18,6 +20,11 @@ from tests.emit.cpp.emitting import NAMES, files_of, write_files
 
 pytestmark = [pytest.mark.build, pytest.mark.twin]
 BEHAVIOUR = Path(__file__).parent / "behaviour"
+# What some releases of torch_npu do not export.
+NOT_EVERYWHERE = (
+    "_ZN7c10_npu21GetDeterministicLevelEv",
+    "_ZN6at_npu6native23ApplyDeterministicLevelElbb",
+)
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -66,3 +73,12 @@ def test_the_stable_library_uses_only_the_stable_abi(name: str, library: Path) -
         check_stable(library, library.name)
     else:
         assert library.stat().st_size < 2**20
+
+
+def test_a_library_loads_without_what_some_releases_do_not_export(name: str, library: Path) -> None:
+    with library.open("rb") as stream:
+        table = ELFFile(stream).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
+        bindings = {each.name: each["st_info"]["bind"] for each in table.iter_symbols()}
+    found = {each: bindings[each] for each in NOT_EVERYWHERE if each in bindings}
+    assert found == ({} if name == "stable" else dict.fromkeys(NOT_EVERYWHERE, "STB_WEAK"))

@@ -60,7 +60,7 @@ def kernel(code: Derivative) -> list[str]:
         *block(condition, early),
         *(f"torch::autograd::check_inplace({safe(name)}, true);" for name in code.written),
         *refuse_views(code),
-        f"const auto {graph} = c10::make_intrusive<{code.node}>();",
+        f"const auto {graph} = new_node<{code.node}>();",
         *flow(
             f"{graph}->set_next_edges(torch::autograd::collect_next_edges(",
             [safe(name) for name in code.autograd.inputs],
@@ -273,7 +273,7 @@ def unimplemented(code: OperatorCode) -> list[str]:
         f"const c10::DispatchKeySet {below} = {keys} & c10::after_autograd_keyset;",
         *block(flow(f"if (!needs_gradient({message(code.qualified)}, ", tensors, ")) {"), early),
         *(line for each in mutated for line in for_tensors(each, checked)),
-        f"const auto {graph} = c10::make_intrusive<NotImplemented>({message(code.qualified)});",
+        f"const auto {graph} = new_node<NotImplemented>({message(code.qualified)});",
         *flow(f"{graph}->set_next_edges(torch::autograd::collect_next_edges(", tensors, "));"),
         *block([opened], [guard, *flow(f"{returned}{redispatch}", arguments, ");")], closed),
         *(f"record_new({places[output.name]}, {graph});" for output in code.new),

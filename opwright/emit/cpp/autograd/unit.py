@@ -21,6 +21,7 @@ __all__ = ["autograd_unit"]
 
 # The sections with functions -> what a unit's text has where it uses one.
 FUNCTIONS = {
+    "new node": ("new_node<",),
     "any defined": ("any_defined(",),
     "if defined": ("if_defined(",),
     "save list": ("unpack(",),

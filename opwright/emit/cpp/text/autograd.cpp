@@ -88,6 +88,19 @@ bool any_defined(const variable_list& tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return tensor.defined(); });
 }
 
+//@ new node
+// A node of autograd's graph, held as this torch holds them: in an intrusive pointer or in a shared one.
+template <typename Created, typename... Arguments>
+auto new_node(Arguments&&... arguments) {
+  if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Created>) {
+    return c10::make_intrusive<Created>(std::forward<Arguments>(arguments)...);
+  } else {
+    // As torch makes its own: a long graph does not end in a recursion.
+    return std::shared_ptr<Created>(new Created(std::forward<Arguments>(arguments)...),
+                                    [](Created* node) { deleteNode(node); });
+  }
+}
+
 //@ refuse
 // An output that is saved but not differentiable has a place in the graph, so that a gradient that depends on it
 // cannot be differentiated again without an error.
@@ -124,14 +137,16 @@ bool is_differentiable(const at::Tensor& tensor) {
 at::Tensor if_differentiable(const at::Tensor& result) { return is_differentiable(result) ? result : at::Tensor(); }
 
 //@ new unimplemented
-void record_new(const at::Tensor& result, const c10::intrusive_ptr<NotImplemented>& node) {
+template <typename Pointer>
+void record_new(const at::Tensor& result, const Pointer& node) {
   if (is_differentiable(result)) {
     torch::autograd::set_history(result, node);
   }
 }
 
 //@ written unimplemented
-void record_written(const at::Tensor& argument, const c10::intrusive_ptr<NotImplemented>& node) {
+template <typename Pointer>
+void record_written(const at::Tensor& argument, const Pointer& node) {
   if (is_differentiable(argument)) {
     torch::autograd::rebase_history(argument, node);
   }
