@@ -142,7 +142,7 @@ class Run:
         try:
             return reference(*(self.arguments[name] for name in positional), **keywords)
         except Exception as error:
-            # As BaseException.add_note of PEP 678: older versions of CPython have only the attribute.
+            # As BaseException.add_note does, which older versions of CPython lack (PEP 678).
             notes = vars(error).setdefault("__notes__", [])
             notes.append(f"raised by the reference: {self.where}")
             raise
