@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opwright.build.build import write_log
 from opwright.build.cache import cache_folder
 from opwright.build.compile import Builder, compile_units, link
-from opwright.build.errors import LinkError
+from opwright.build.errors import LinkError, NotCachedError
 from opwright.build.message import CompilerFailure, describe
 from opwright.build.progress import Progress, Step
 from opwright.build.toolchain import cores
@@ -118,6 +118,8 @@ def link_extension(
     """Link; what is left undefined may only be functions of CANN, which torch_npu brings."""
     try:
         return link(builder, objects, name)
+    except NotCachedError:  # as for a library that was linked without functions of CANN
+        pass
     except LinkError as error:
         found = list(dict.fromkeys(match["what"] for match in UNDEFINED.finditer(error.got)))
         if not found:
