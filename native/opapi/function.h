@@ -111,7 +111,7 @@ struct ParameterList {
   size_t bytes = 0;  // of an executor's memory
 };
 
-// What an executor's memory is aligned to.
+// The alignment of an executor's memory.
 inline constexpr size_t kAlignment = alignof(std::max_align_t);
 
 struct KindFacts {
@@ -159,7 +159,7 @@ constexpr ParameterList<N> lay_out(const KindFacts* const (&kinds)[N], const cha
     // A seed and the offset beside it are new in each call, and never refused.
     row.is_signed = !has_seed || !(are_equal(row.name, "seed") || are_equal(row.name, "offset"));
   }
-  // What replays use stands together at the front: large graphs do not fit into a cache.
+  // Values, which replays use, stand together at the front: large graphs do not fit into a cache.
   for (size_t i = 0; i < N; ++i) {
     if (kinds[i]->is_opened) list.rows[i].value = take(list.bytes, kinds[i]->value_size, kinds[i]->value_alignment);
   }

@@ -15,7 +15,7 @@
 #define OPWRIGHT_KIND_A_END
 #define OPWRIGHT_KIND_B_END
 
-// What layouts need to know of the kinds: &kFactsOf<In>, &kFactsOf<Out>
+// Facts about the kinds, for their layout: &kFactsOf<In>, &kFactsOf<Out>
 #define OPWRIGHT_FACTS(SEQ) OPWRIGHT_DROP_FIRST(OPWRIGHT_END(OPWRIGHT_FACTS_A SEQ))
 #define OPWRIGHT_FACTS_A(KIND, NAME) , &::opwright::opapi::kFactsOf<::opwright::opapi::kind::KIND> OPWRIGHT_FACTS_B
 #define OPWRIGHT_FACTS_B(KIND, NAME) , &::opwright::opapi::kFactsOf<::opwright::opapi::kind::KIND> OPWRIGHT_FACTS_A

@@ -23,7 +23,7 @@ __all__ = ["install"]
 LIBRARY = "libascendcl.so"
 
 
-class BeforeTorchNpu:
+class TwinFinder:
     """Finds torch_npu with the twin beneath it, where no CANN is; leaves all else to others."""
 
     def __init__(self, *, prefer: bool) -> None:
@@ -38,10 +38,10 @@ class BeforeTorchNpu:
         toolkit = twins_toolkit()
         if toolkit is None or (other_cann(toolkit) and not self.prefer):
             return None
-        from opwright.twin.activation import BeforeTorchNpu as Finder
+        from opwright.twin.activation import BeforeTorchNpu
         from opwright.twin.settings import TwinSettings
 
-        return Finder(TwinSettings()).find_spec(fullname, path, target)
+        return BeforeTorchNpu(TwinSettings()).find_spec(fullname, path, target)
 
 
 def twins_toolkit() -> Path | None:
@@ -73,4 +73,4 @@ def install(*, prefer: bool) -> None:
     prefer
         Whether the twin goes before a CANN that the environment names.
     """
-    sys.meta_path.insert(0, BeforeTorchNpu(prefer=prefer))
+    sys.meta_path.insert(0, TwinFinder(prefer=prefer))
