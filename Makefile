@@ -4,7 +4,7 @@
 #   make test    linters, native tests, Python tests
 #   make quick   the Python tests that take no time, for the inner loop
 #   make examples      everything in examples/ (VERB=test: their tests; EXAMPLES="training torchair": only these)
-#   make setup   only the set-up     make native   only the native libraries
+#   make setup   only the set-up     make native   only the native libraries (make native-twin: without torch_aie)
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make matrix  build and test several pairs of torch and torch_npu, and write docs/versions.md (hours)
 #   make docs    the site, from docs/ and docstrings, into build/docs
@@ -48,25 +48,30 @@ TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))
 endif
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+BUILD := NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build --parallel $(JOBS)
+# Ninja has a target for each folder.
+TWIN := $(filter-out native/aie/all,$(patsubst %/CMakeLists.txt,%/all,$(wildcard native/*/CMakeLists.txt)))
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test quick setup native native-tests conformance matrix docs lint format bench clean
+.PHONY: demo examples test quick setup native native-twin native-tests conformance matrix docs lint format bench clean
 .DEFAULT_GOAL := test
 
 ifneq ($(TREE),)
 
-demo examples test quick setup native native-tests conformance bench:
+demo examples test quick setup native native-twin native-tests conformance bench:
 	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
 	$(PYTHON) -m tools.pair_tree $(TREE)
 	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) PYTHON=$(abspath $(shell command -v $(PYTHON)))
 
 else
 
-demo: setup
+# It needs no torch_aie, which takes a third of the compiler's time.
+demo: native-twin $(STAMPS)/package
 	@echo "[5/5] demo: a custom operator's wheel by hand, then one declared; each built and tested on the twin"
 	PATH="$(BIN):$$PATH" bash examples/cpp_extension_wheel/run.sh --demo
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh test
+	ls torch_aie/_C.*.so >/dev/null 2>&1 || echo "not built yet: torch_aie (make native, or any target that needs it)"
 
 EXAMPLES := $(sort $(patsubst examples/%/run.sh,%,$(wildcard examples/*/run.sh)))
 VERB ?=
@@ -112,13 +117,20 @@ $(STAMPS)/python: pyproject.toml opwright/pairs.json | $(STAMPS)/machine
 	mkdir -p $(@D) && touch $@
 
 # Always asked, because ninja knows better than make what changed; it is quick when nothing did.
-native: $(STAMPS)/python
+native: build/native/build.ninja
 	@echo "[3/5] native libraries"
-	[[ -f build/native/build.ninja ]] || PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
+	$(BUILD) build/native
+	$(BIN)/cmake --install build/native > build/native/install.log
+
+native-twin: build/native/build.ninja
+	@echo "[3/5] native libraries of the twin"
+	$(BUILD) build/native --target $(TWIN)
+	$(BIN)/cmake --install build/native --component twin > build/native/install.log
+
+build/native/build.ninja: | $(STAMPS)/python
+	@PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
 	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" \
 	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
-	$(BIN)/cmake --build build/native --parallel $(JOBS)
-	$(BIN)/cmake --install build/native > build/native/install.log
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/python
 	@echo "[4/5] opwright itself (editable)"
@@ -131,7 +143,7 @@ native-tests: $(STAMPS)/python
 	build() {
 	  [[ -f build/$$1/build.ninja ]] || $(BIN)/cmake -S . -B build/$$1 -G Ninja -DOPWRIGHT_TORCH=OFF \
 	    -DOPWRIGHT_TESTS=ON -DOPWRIGHT_SANITIZE=$$2 -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
-	  $(BIN)/cmake --build build/$$1 --parallel $(JOBS)
+	  $(BUILD) build/$$1
 	}
 	build asan address,undefined
 	build tsan thread
@@ -167,7 +179,7 @@ format: setup
 	$(CXX_SOURCES) | xargs -0 --no-run-if-empty $(BIN)/clang-format -i
 
 bench: setup
-	@$(BIN)/cmake --build build/native --parallel $(JOBS) --target small_call live_call_peer
+	@$(BUILD) build/native --target small_call live_call_peer
 	PATH="$(BIN):$$PATH" $(BIN)/python tools/performance_page.py
 
 clean:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
+
+if find_spec("torch_aie._C") is None:  # a clone in which only `make demo` was run
+    message = "torch_aie's libraries are not built: run `make native` in the clone that this is"
+    raise ImportError(message, name="torch_aie._C")
 
 from torch_aie import _device, _device_module, _enums, npu
 from torch_aie._compile import compile, export_engine, finalize, set_device  # noqa: A004 - API

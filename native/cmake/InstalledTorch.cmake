@@ -24,8 +24,10 @@ foreach(LIBRARY c10 torch_cpu torch_python)
   add_library(${LIBRARY} SHARED IMPORTED GLOBAL)
   set_target_properties(${LIBRARY} PROPERTIES IMPORTED_LOCATION ${TORCH_${LIBRARY}})
 endforeach()
-# Its headers declare what its wheels were built with.
-target_compile_definitions(torch_cpu INTERFACE USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE)
+# Its headers declare what its wheels were built with. Without AT_PER_OPERATOR_HEADERS many of them include all operators
+# (ATen/Functions.h), which costs a second and more in each unit.
+target_compile_definitions(torch_cpu INTERFACE
+  USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch_cpu INTERFACE c10)
 # The OpenMP that libtorch runs its threads with; other compilers than GCC have calls for another.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)

@@ -1,6 +1,12 @@
 # native/cmake/OpwrightLibrary.cmake
 # How libraries of the twin and their parts are made: same warnings, same visibility, same place in the toolkit root.
 
+# Files are compiled several at a time: most of the compiler's time goes into headers and templates that the next file
+# needs as well. So a name in an unnamed namespace is the only one of its library. Files with options of their own are
+# compiled alone; -DCMAKE_UNITY_BUILD=OFF compiles every file alone.
+option(CMAKE_UNITY_BUILD "Compile several files of a library at a time" ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+
 # opwright_library(<name> SOURCES <files...> [LINK <targets...>])
 # Makes lib<name>.so with that SONAME (torch_npu names CANN's libraries by it, without a version).
 function(opwright_library NAME)

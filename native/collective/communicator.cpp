@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kDrain(5000);  // for tasks that are still in their streams at the end
 constexpr std::chrono::seconds kLongWait(60);
-constexpr int kSlice = 500;  // milliseconds between two looks at the clock
+constexpr int kWaitSlice = 500;  // milliseconds between two looks at the clock
 
 Fd make_event() {
   Fd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -144,7 +144,7 @@ void Exchange::finish() {
            " s (HCCL_EXEC_TIMEOUT): it is stuck, or does not make this call");
     }
     if (!reported_ && std::chrono::steady_clock::now() - start > kLongWait) report_long_wait();
-    poll(entries.data(), entries.size(), deadline_.left(kSlice));
+    poll(entries.data(), entries.size(), deadline_.left(kWaitSlice));
   }
 }
 

@@ -18,7 +18,7 @@ namespace opwright::collective {
 namespace {
 
 constexpr uint32_t kMagic = 0x6f706831;  // "oph1"
-constexpr int kSlice = 200;              // milliseconds between two looks at the clock
+constexpr int kRendezvousSlice = 200;    // milliseconds between two looks at the clock
 constexpr std::chrono::seconds kReply(30);
 constexpr std::chrono::milliseconds kRetry(10);
 constexpr uint32_t kLongestText = 1 << 16;
@@ -74,7 +74,7 @@ class Host {
     }
     std::vector<pollfd> entries{{listener_.number(), POLLIN, 0}};
     for (const Fd& guest : guests_) entries.push_back({guest.number(), POLLIN, 0});  // negative ones are skipped
-    if (poll(entries.data(), entries.size(), deadline_.left(kSlice)) <= 0) return;
+    if (poll(entries.data(), entries.size(), deadline_.left(kRendezvousSlice)) <= 0) return;
     for (size_t i = 1; i < entries.size(); ++i) {
       if (entries[i].revents == 0) continue;
       fail(HCCL_E_REMOTE, "the process of rank ", i - 1, " ended while rank ", names(false),

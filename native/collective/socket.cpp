@@ -17,7 +17,7 @@ namespace opwright::collective {
 namespace {
 
 constexpr int kBacklog = 256;
-constexpr int kSlice = 1000;  // milliseconds
+constexpr int kSocketSlice = 1000;  // milliseconds
 // Milliseconds until descriptors that are on their way may have arrived: a user may have as many of them as a process
 // may have open (ETOOMANYREFS), and nothing shows when there are fewer.
 constexpr int kDelivery = 5;
@@ -48,7 +48,7 @@ Fd make_socket() {
 bool wait_for(const Fd& fd, short events, const Deadline& deadline) {
   while (!deadline.passed()) {
     pollfd entry{fd.number(), events, 0};
-    if (poll(&entry, 1, deadline.left(kSlice)) > 0) return true;
+    if (poll(&entry, 1, deadline.left(kSocketSlice)) > 0) return true;
   }
   return false;
 }

@@ -9,7 +9,7 @@
 namespace opwright::graph {
 namespace {
 
-Engine registered;
+Engine registered_engine;
 std::atomic<bool> is_registered{false};
 
 }  // namespace
@@ -19,9 +19,9 @@ const Engine& engine() {
     const bool python =
         call_python("opwright.engine.bridge", "connect", "", kFailed, "the graph engine cannot start: ");
     require(python, kFailed, "the graph engine is written in Python, and this process runs none");
-    require(is_registered.load(), kFailed, "the graph engine has not registered itself");
+    require(is_registered.load(), kFailed, "the graph engine has not registered_engine itself");
   }
-  return registered;
+  return registered_engine;
 }
 
 bool engine_is_there() { return is_registered.load() && !python_has_ended(); }
@@ -42,7 +42,7 @@ using opwright::graph::Answer;
 
 void opwright_engine_register(const opwright::graph::Engine* engine) {
   opwright::expect_python_on_workers();
-  opwright::graph::registered = *engine;
+  opwright::graph::registered_engine = *engine;
   opwright::graph::is_registered.store(true);
 }
 

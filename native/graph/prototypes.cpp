@@ -10,9 +10,9 @@
 namespace opwright::graph {
 namespace {
 
-constexpr int kFailed = static_cast<int>(ge::GRAPH_FAILED);
+constexpr int kGraphFailed = static_cast<int>(ge::GRAPH_FAILED);
 
-std::atomic<OpwrightDescribe> registered{nullptr};
+std::atomic<OpwrightDescribe> registered_prototypes{nullptr};
 
 struct Answer {
   std::shared_ptr<Prototype> prototype;
@@ -25,16 +25,16 @@ Prototype& prototype_of(void* answer) { return *static_cast<Answer*>(answer)->pr
 
 std::shared_ptr<const Prototype> find_prototype(const char* type) {
   if (type == nullptr) return nullptr;
-  if (registered.load() == nullptr) {
-    const bool python = call_python("opwright.engine.prototype_bridge", "connect", "", kFailed,
+  if (registered_prototypes.load() == nullptr) {
+    const bool python = call_python("opwright.engine.prototype_bridge", "connect", "", kGraphFailed,
                                     "the prototypes of operators cannot be read: ");
     if (!python) return nullptr;
   }
-  const OpwrightDescribe describe = registered.load();
-  require(describe != nullptr, kFailed, "the table of prototypes has not registered itself");
+  const OpwrightDescribe describe = registered_prototypes.load();
+  require(describe != nullptr, kGraphFailed, "the table of prototypes has not registered_prototypes itself");
   Answer answer;
   describe(type, &answer);
-  if (answer.failure) fail(kFailed, *answer.failure);
+  if (answer.failure) fail(kGraphFailed, *answer.failure);
   return answer.prototype;
 }
 
@@ -43,7 +43,7 @@ std::shared_ptr<const Prototype> find_prototype(const char* type) {
 using opwright::graph::Answer;
 using opwright::graph::prototype_of;
 
-void opwright_prototypes_register(OpwrightDescribe describe) { opwright::graph::registered.store(describe); }
+void opwright_prototypes_register(OpwrightDescribe describe) { opwright::graph::registered_prototypes.store(describe); }
 
 void opwright_prototype_known(void* answer) {
   static_cast<Answer*>(answer)->prototype = std::make_shared<opwright::graph::Prototype>();

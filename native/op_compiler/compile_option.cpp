@@ -15,11 +15,11 @@ using namespace opwright;
 
 namespace {
 
-constexpr size_t kOptions = ACL_OP_DEBUG_OPTION + 1;
+constexpr size_t kCompileOptions = ACL_OP_DEBUG_OPTION + 1;
 
 struct Options {
   std::mutex mutex;
-  std::array<std::string, kOptions> values;  // empty: not set
+  std::array<std::string, kCompileOptions> values;  // empty: not set
 };
 
 Options& options() {
@@ -34,8 +34,8 @@ Options& options() {
 // CANN answers 500000 for an option that its version does not know, and torch_npu relies on that code.
 size_t index_of(aclCompileOpt opt) {
   const auto index = static_cast<size_t>(opt);
-  require(index < kOptions, ACL_ERROR_INTERNAL_ERROR, "compile option ", static_cast<int>(opt),
-          " is not known; options are 0 to ", kOptions - 1);
+  require(index < kCompileOptions, ACL_ERROR_INTERNAL_ERROR, "compile option ", static_cast<int>(opt),
+          " is not known; options are 0 to ", kCompileOptions - 1);
   return index;
 }
 

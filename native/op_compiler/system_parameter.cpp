@@ -15,8 +15,8 @@ using namespace opwright;
 
 namespace {
 
-constexpr size_t kOptions = ACL_OPT_STRONG_CONSISTENCY + 1;
-using Values = std::array<std::atomic<int64_t>, kOptions>;
+constexpr size_t kSystemOptions = ACL_OPT_STRONG_CONSISTENCY + 1;
+using Values = std::array<std::atomic<int64_t>, kSystemOptions>;
 
 Values& process_values() {
   static Values values{};
@@ -37,7 +37,7 @@ Values& context_values() {
 
 size_t index_of(aclSysParamOpt opt) {
   const auto index = static_cast<size_t>(opt);
-  require(index < kOptions, ACL_ERROR_RT_PARAM_INVALID, "system parameter ", static_cast<int>(opt),
+  require(index < kSystemOptions, ACL_ERROR_RT_PARAM_INVALID, "system parameter ", static_cast<int>(opt),
           " is not known; allowed are 0 (deterministic), 1 (debug kernel) and 2 (strong consistency)");
   return index;
 }

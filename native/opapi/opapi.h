@@ -5,6 +5,8 @@
 #include <ATen/ScalarOps.h>
 #include <ATen/TensorOperators.h>
 
+#include <limits>
+
 #include "opapi/aten.h"
 #include "opapi/declare.h"
 
@@ -16,6 +18,7 @@ OPWRIGHT_EACH_KIND(OPWRIGHT_DECLARE_OPERATIONS)
 #undef OPWRIGHT_DECLARE_OPERATIONS
 
 using OptionalTensor = std::optional<at::Tensor>;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline const OptionalTensor kNone;  // an input that a form of an operator does not have
 
 // An output that a form of an operator does not have, as an argument: `operator(out, NoTensor{})`.

@@ -17,7 +17,7 @@ constexpr int64_t kCube = 16;  // rows of a block of the matrix unit
 constexpr int64_t kC0 = -1;    // in a list of blocks: as many elements as the storage's last dimension has
 
 // Matrices are seen as [batch, rows, columns], images as NCHW, volumes as NCDHW.
-struct Layout {
+struct TileLayout {
   aclFormat format;
   const char* name;
   size_t base_rank;             // 3 for matrices with any number of batch dimensions
@@ -26,9 +26,9 @@ struct Layout {
   size_t merged;                // so many leading dimensions of the storage are one
 };
 
-const std::vector<Layout>& layouts() {
+const std::vector<TileLayout>& layouts() {
   static const std::vector<int64_t> matrix_order{0, 3, 1, 2, 4};  // batch, columns / C0, rows / 16, 16, C0
-  static const std::vector<Layout> all{
+  static const std::vector<TileLayout> all{
       {ACL_FORMAT_NC1HWC0, "NC1HWC0", 4, {0, kC0, 0, 0}, {0, 1, 3, 4, 2}, 1},
       {ACL_FORMAT_FRACTAL_Z, "FRACTAL_Z", 4, {kCube, kC0, 0, 0}, {2, 4, 5, 0, 1, 3}, 3},
       {ACL_FORMAT_NDC1HWC0, "NDC1HWC0", 5, {0, kC0, 0, 0, 0}, {0, 3, 1, 4, 5, 2}, 1},
@@ -43,16 +43,16 @@ const std::vector<Layout>& layouts() {
   return all;
 }
 
-const Layout* find_layout(aclFormat format) noexcept {
-  const auto found =
-      std::find_if(layouts().begin(), layouts().end(), [&](const Layout& layout) { return layout.format == format; });
+const TileLayout* find_layout(aclFormat format) noexcept {
+  const auto found = std::find_if(layouts().begin(), layouts().end(),
+                                  [&](const TileLayout& layout) { return layout.format == format; });
   return found == layouts().end() ? nullptr : &*found;
 }
 
-bool is_matrix(const Layout& layout) { return layout.base_rank == 3; }
+bool is_matrix(const TileLayout& layout) { return layout.base_rank == 3; }
 
 // The sizes as the layout sees them. Images with fewer than four dimensions are C, CH or CHW.
-std::vector<int64_t> seen_sizes(const Layout& layout, at::IntArrayRef sizes) {
+std::vector<int64_t> seen_sizes(const TileLayout& layout, at::IntArrayRef sizes) {
   const size_t rank = sizes.size();
   if (is_matrix(layout)) {
     require(rank >= 2, ACLNN_ERR_PARAM_INVALID, "storage format ", layout.name, " needs at least two dimensions, got ",
@@ -74,7 +74,7 @@ int64_t ceil_div(int64_t value, int64_t divisor) { return (value + divisor - 1) 
 int64_t block_of(int64_t block, int64_t c0) { return block == kC0 ? c0 : block; }
 
 // The axes after the split, in the order of the base: [blocks, inside] for each axis that is split.
-std::vector<int64_t> split_sizes(const Layout& layout, const std::vector<int64_t>& sizes, int64_t c0) {
+std::vector<int64_t> split_sizes(const TileLayout& layout, const std::vector<int64_t>& sizes, int64_t c0) {
   std::vector<int64_t> result;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t block = block_of(layout.blocks[i], c0);
@@ -87,7 +87,7 @@ std::vector<int64_t> split_sizes(const Layout& layout, const std::vector<int64_t
   return result;
 }
 
-std::vector<int64_t> padded_sizes(const Layout& layout, const std::vector<int64_t>& sizes, int64_t c0) {
+std::vector<int64_t> padded_sizes(const TileLayout& layout, const std::vector<int64_t>& sizes, int64_t c0) {
   std::vector<int64_t> result = sizes;
   for (size_t i = 0; i < result.size(); ++i) {
     const int64_t block = block_of(layout.blocks[i], c0);
@@ -136,7 +136,7 @@ bool is_whole(const aclTensor& tensor) {
 }
 
 // The storage as the layout's axes in the order of the base tensor; a view.
-at::Tensor split_storage(const Layout& layout, const aclTensor& tensor, const std::vector<int64_t>& seen) {
+at::Tensor split_storage(const TileLayout& layout, const aclTensor& tensor, const std::vector<int64_t>& seen) {
   aclTensor whole = tensor;
   whole.format = ACL_FORMAT_ND;
   whole.sizes = tensor.storage_sizes;
@@ -168,7 +168,7 @@ aclTensor as_stored(const aclTensor& tensor) {
 bool is_tiled(aclFormat format) noexcept { return find_layout(format) != nullptr; }
 
 std::vector<int64_t> tiled_sizes(aclFormat format, at::IntArrayRef sizes, int64_t c0) {
-  const Layout& layout = *find_layout(format);
+  const TileLayout& layout = *find_layout(format);
   const std::vector<int64_t> stored = permuted(split_sizes(layout, seen_sizes(layout, sizes), c0), layout.order);
   std::vector<int64_t> result;
   if (is_matrix(layout)) {
@@ -182,7 +182,7 @@ std::vector<int64_t> tiled_sizes(aclFormat format, at::IntArrayRef sizes, int64_
 }
 
 void validate_tiled(const aclTensor& tensor, const char* name) {
-  const Layout& layout = *find_layout(tensor.format);
+  const TileLayout& layout = *find_layout(tensor.format);
   require(is_whole(tensor), ACLNN_ERR_PARAM_INVALID, "parameter '", name, "': the view ", to_string(tensor.sizes),
           " with strides ", to_string(tensor.strides), " and offset ", tensor.offset,
           " is a part of a tensor in storage format ", layout.name, "; cast the tensor to ND (2) first");
@@ -204,7 +204,7 @@ void validate_tiled(const aclTensor& tensor, const char* name) {
 
 at::Tensor unpack(const aclTensor& tensor) {
   if (shows_blocks(tensor)) return view_of(as_stored(tensor)).clone(at::MemoryFormat::Contiguous);
-  const Layout& layout = *find_layout(tensor.format);
+  const TileLayout& layout = *find_layout(tensor.format);
   const std::vector<int64_t> base = base_sizes(tensor);
   const std::vector<int64_t> seen = seen_sizes(layout, base);
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];
@@ -219,7 +219,7 @@ void pack(const at::Tensor& values, const aclTensor& tensor) {
     view_of(as_stored(tensor)).copy_(values);
     return;
   }
-  const Layout& layout = *find_layout(tensor.format);
+  const TileLayout& layout = *find_layout(tensor.format);
   const std::vector<int64_t> seen = seen_sizes(layout, base_sizes(tensor));
   const int64_t c0 = tensor.storage_sizes[tensor.storage_sizes.size() - 1];
   const std::vector<int64_t> padded_to = padded_sizes(layout, seen, c0);

@@ -8,14 +8,14 @@
 namespace opwright {
 namespace {
 
-// CPython's C API, as far as it is needed. All null in a process without Python.
-struct Python {
+// CPython's C API, as far as it is needed. All null in a process without GilFunctions.
+struct GilFunctions {
   int (*is_initialized)() = nullptr;
   int (*thread_holds_lock)() = nullptr;
   void* (*save_thread)() = nullptr;
   void (*restore_thread)(void*) = nullptr;
 
-  Python() noexcept {
+  GilFunctions() noexcept {
     load(is_initialized, "Py_IsInitialized");
     load(thread_holds_lock, "PyGILState_Check");
     load(save_thread, "PyEval_SaveThread");
@@ -33,8 +33,8 @@ struct Python {
   }
 };
 
-const Python& python() noexcept {
-  static const Python instance;
+const GilFunctions& python() noexcept {
+  static const GilFunctions instance;
   return instance;
 }
 
@@ -46,7 +46,7 @@ void expect_python_on_workers() noexcept { python_on_workers.store(true); }
 
 GilRelease::GilRelease() noexcept : saved_thread_state_(nullptr) {
   if (!python_on_workers.load()) return;
-  const Python& api = python();
+  const GilFunctions& api = python();
   if (api.present() && api.is_initialized() != 0 && api.thread_holds_lock() != 0)
     saved_thread_state_ = api.save_thread();
 }

@@ -1,8 +1,11 @@
 // native/sparse_attention/gradients.cpp
 #include "sparse_attention/gradients.h"
 
-#include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "aclnn/acl_meta.h"
 

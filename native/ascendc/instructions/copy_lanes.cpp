@@ -8,7 +8,7 @@
 namespace AscendC::machine::vector {
 namespace {
 
-constexpr const char* kApi = "Copy";
+constexpr const char* kCopyApi = "Copy";
 
 template <uint32_t bytes>
 void move_lanes(uint32_t count, void* dst, const void* const* sources, const Arguments&) {
@@ -21,7 +21,7 @@ void copy_lanes(Instruction& instruction, const Operand& dst, const Operand& src
   const Compute compute = src.bits == 16 ? move_lanes<2> : move_lanes<4>;
   Registers& registers = core().registers;
   if (!registers.mask_counts) {
-    run(instruction, kApi, compute, dst, &src, 1, lanes, {});
+    run(instruction, kCopyApi, compute, dst, &src, 1, lanes, {});
     return;
   }
   // In counter mode Copy takes that many elements in each of its repeats, which go on from block to block.
@@ -32,7 +32,7 @@ void copy_lanes(Instruction& instruction, const Operand& dst, const Operand& src
     from.base = lane_address(src, repeat, 0);
     to.repeat_stride = to.block_stride * DEFAULT_BLK_NUM;
     from.repeat_stride = from.block_stride * DEFAULT_BLK_NUM;
-    run(instruction, kApi, compute, to, &from, 1, lanes, {});
+    run(instruction, kCopyApi, compute, to, &from, 1, lanes, {});
   }
 }
 

@@ -9,7 +9,7 @@
 namespace AscendC::machine::vector {
 namespace {
 
-constexpr const char* kApi = "BilinearInterpolation";
+constexpr const char* kInterpolationApi = "BilinearInterpolation";
 constexpr uint32_t kLanes = 128;
 constexpr uint32_t kPerBlock = 16;
 
@@ -33,23 +33,24 @@ void interpolate(Instruction& instruction, const Operand& dst, const Operand& sr
   const uint32_t terms = how.horizontal * how.vertical;
   if (terms == 0 || extent.empty()) return;
   const uint32_t blocks = terms * DEFAULT_BLK_NUM;
-  touch(instruction, kApi, offsets.name, offsets.base, uint64_t{blocks} * sizeof(uint32_t), false);
-  touch(instruction, kApi, weights.name, weights.base, uint64_t{how.weight_per_block ? blocks : terms} * sizeof(half),
-        false);
-  touch(instruction, kApi, shared.name, shared.base, uint64_t{blocks} * kBlockBytes, true);
+  touch(instruction, kInterpolationApi, offsets.name, offsets.base, uint64_t{blocks} * sizeof(uint32_t), false);
+  touch(instruction, kInterpolationApi, weights.name, weights.base,
+        uint64_t{how.weight_per_block ? blocks : terms} * sizeof(half), false);
+  touch(instruction, kInterpolationApi, shared.name, shared.base, uint64_t{blocks} * kBlockBytes, true);
   const auto offset_of = [&](uint32_t block) {
     uint32_t value;
     std::memcpy(&value, static_cast<const std::byte*>(offsets.base) + block * sizeof value, sizeof value);
     return value;
   };
   for (uint32_t block = 0; block < blocks; block++) {
-    touch(instruction, kApi, src.name, static_cast<const std::byte*>(src.base) + offset_of(block), kBlockBytes, false);
+    touch(instruction, kInterpolationApi, src.name, static_cast<const std::byte*>(src.base) + offset_of(block),
+          kBlockBytes, false);
   }
   const bool limits = saturates(core().registers);
   for (uint32_t v = 0; v < how.vertical; v++) {
     Operand to = dst;
     to.base = static_cast<std::byte*>(dst.base) + uint64_t{v} * how.vertical_stride * sizeof(half);
-    touch(instruction, kApi, to, extent, true);
+    touch(instruction, kInterpolationApi, to, extent, true);
     for_lanes(extent, [&](uint32_t repeat, uint32_t lane, uint64_t) {
       float sum = 0;
       for (uint32_t h = 0; h < how.horizontal; h++) {

@@ -8,7 +8,7 @@
 namespace AscendC::machine::vector {
 namespace {
 
-constexpr const char* kApi = "Select";
+constexpr const char* kSelectApi = "Select";
 
 template <class Word>
 void select_lanes(const Selection& selection, const uint8_t* bits, const Extent& extent, uint32_t per_repeat) {
@@ -32,8 +32,8 @@ void select(Instruction& instruction, const Selection& selection, const Lanes& l
   const uint32_t per_repeat = lanes_per_repeat(selection.dst.bits);
   const Extent extent = resolve(lanes, per_repeat);
   if (extent.empty()) return;
-  touch(instruction, kApi, selection.first, extent, false);
-  if (selection.second.base != nullptr) touch(instruction, kApi, selection.second, extent, false);
+  touch(instruction, kSelectApi, selection.first, extent, false);
+  if (selection.second.base != nullptr) touch(instruction, kSelectApi, selection.second, extent, false);
   const Registers& registers = core().registers;
   const uint64_t words[2] = {registers.compare_low, registers.compare_high};
   const void* bits = selection.bits == nullptr ? words : selection.bits;
@@ -41,9 +41,9 @@ void select(Instruction& instruction, const Selection& selection, const Lanes& l
     const uint64_t all =
         extent.is_contiguous ? extent.count : uint64_t{extent.repeats - 1} * per_repeat + extent.last.top();
     const uint64_t used = selection.same_bits ? std::min<uint64_t>(all, per_repeat) : all;
-    touch(instruction, kApi, "selMask", bits, (used + 7) / 8, false);
+    touch(instruction, kSelectApi, "selMask", bits, (used + 7) / 8, false);
   }
-  touch(instruction, kApi, selection.dst, extent, true);
+  touch(instruction, kSelectApi, selection.dst, extent, true);
   if (selection.dst.bits == 16) {
     select_lanes<uint16_t>(selection, static_cast<const uint8_t*>(bits), extent, per_repeat);
   } else {
@@ -57,7 +57,8 @@ const void* address_in_compare_register() {
   const auto base = reinterpret_cast<uint64_t>(unified.base);
   // Kernels store the low 32 bits of an address, which on the device is all of it.
   const uint64_t offset = static_cast<uint32_t>(word - base);
-  if (offset >= unified.bytes) refuse(kApi, "SetCmpMask has not loaded the address of a selMask in the unified buffer");
+  if (offset >= unified.bytes)
+    refuse(kSelectApi, "SetCmpMask has not loaded the address of a selMask in the unified buffer");
   return unified.base + offset;
 }
 

@@ -10,7 +10,7 @@ namespace AscendC::machine::copy {
 namespace {
 
 constexpr const char* kApi = "DataCopy";
-constexpr uint32_t kBlockBytes = 32;
+constexpr uint32_t kSliceBlockBytes = 32;
 constexpr uint32_t kMaxDims = 8;
 
 // Where the pieces of one dimension start, in elements.
@@ -58,7 +58,7 @@ void move_slices(Pipe pipe, const Side& dst, const Side& src, uint32_t element_b
   if (dims == 0 || dims > kMaxDims) refuse(kApi, "dimValue is ", dims, "; allowed: 1 to ", kMaxDims);
   check_slices("dst", dst_slices, dims);
   check_slices("src", src_slices, dims);
-  const uint32_t bytes = src_slices[0].burstLen * kBlockBytes;
+  const uint32_t bytes = src_slices[0].burstLen * kSliceBlockBytes;
   if (dst_slices[0].burstLen != src_slices[0].burstLen) {
     refuse(kApi, "burstLen is ", dst_slices[0].burstLen, " of dst and ", src_slices[0].burstLen,
            " of src; they must be equal");

@@ -18,12 +18,6 @@
 #include "runtime/stream.h"
 
 namespace opwright::graph {
-namespace {
-
-constexpr int kFailed = static_cast<int>(ge::FAILED);
-
-thread_local bool is_launching = false;
-thread_local void* launch_stream = nullptr;
 
 // Memory of the device that a call has for itself.
 class Block {
@@ -39,6 +33,13 @@ class Block {
  private:
   void* address_;
 };
+
+namespace {
+
+constexpr int kCallFailed = static_cast<int>(ge::FAILED);
+
+thread_local bool is_launching = false;
+thread_local void* launch_stream = nullptr;
 
 gert::StorageShape shape_of(const OpwrightCustomTensor& tensor) {
   gert::Shape shape;
@@ -73,7 +74,7 @@ class CustomCall {
 
   void run() {
     const auto custom = make_custom_operator(call_.type);
-    require(custom != nullptr, kFailed, "the library with the class ", call_.type, " has been unloaded");
+    require(custom != nullptr, kCallFailed, "the library with the class ", call_.type, " has been unloaded");
     std::string failure;
     try {
       const ge::Status status = custom->Execute(&context_);
@@ -85,11 +86,11 @@ class CustomCall {
     }
     stream_->wait(std::nullopt);  // what was launched uses the memory of this call
     if (const auto late = stream_->take_failure(); late && failure.empty()) failure = late->text;
-    require(refusal_.empty(), kFailed, refusal_);
-    require(failure.empty(), kFailed, failure);
+    require(refusal_.empty(), kCallFailed, refusal_);
+    require(failure.empty(), kCallFailed, failure);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const void* const from = sources_[i];
-      require(from != nullptr || call_.outputs[i].bytes == 0, kFailed, "Execute gave output ", i, " no memory");
+      require(from != nullptr || call_.outputs[i].bytes == 0, kCallFailed, "Execute gave output ", i, " no memory");
       if (call_.outputs[i].bytes == 0) continue;
       std::memcpy(call_.outputs[i].data, memory::alias_of(from), call_.outputs[i].bytes);
     }
@@ -233,7 +234,7 @@ int opwright_custom_exists(const char* type) {
 const char* opwright_custom_run(const OpwrightCustomCall* call) {
   thread_local std::string failure;
   try {
-    opwright::require(is_launching, kFailed,
+    opwright::require(is_launching, kCallFailed,
                       "an operator that launches its work itself runs in the outermost graph only, not in the graph of "
                       "a conditional node or a loop");
     CustomCall(*call, launch_stream).run();

@@ -16,7 +16,7 @@ constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGR
                                  ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL;
 constexpr int kFeatureNotSupported = 207000;  // what torch_npu tests for before it uses IPC events
 
-void create(aclrtEvent* event, uint32_t flag) {
+void create_event(aclrtEvent* event, uint32_t flag) {
   current_device();  // an event belongs to a context
   require((flag & ACL_EVENT_IPC) == 0, kFeatureNotSupported, "events are not shared between processes");
   require((flag & ~kKnownFlags) == 0, ACL_ERROR_RT_PARAM_INVALID, "event flags ", flag & ~kKnownFlags, " do not exist");
@@ -49,11 +49,11 @@ double time_of(const Event& event, const char* which) {
 }  // namespace
 
 aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
-  return call("aclrtCreateEventWithFlag", [&] { create(event, flag); }, arg("flag", flag));
+  return call("aclrtCreateEventWithFlag", [&] { create_event(event, flag); }, arg("flag", flag));
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
-  return call("aclrtCreateEventExWithFlag", [&] { create(event, flag); }, arg("flag", flag));
+  return call("aclrtCreateEventExWithFlag", [&] { create_event(event, flag); }, arg("flag", flag));
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {

@@ -25,7 +25,7 @@ FailureMode failure_mode_of(uint64_t mode) {
   return mode == ACL_STOP_ON_FAILURE ? FailureMode::kStop : FailureMode::kContinue;
 }
 
-void create(aclrtStream* stream, uint32_t priority) {
+void open_stream(aclrtStream* stream, uint32_t priority) {
   aclrtStream& result = out(stream, "stream");
   result = create_stream(current_device().id(), priority).get();
 }
@@ -86,12 +86,13 @@ void wait_for_value(const std::atomic<uint64_t>& target, uint64_t value, uint32_
 }  // namespace
 
 aclError aclrtCreateStream(aclrtStream* stream) {
-  return call("aclrtCreateStream", [&] { create(stream, 0); });
+  return call("aclrtCreateStream", [&] { open_stream(stream, 0); });
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
   return call(
-      "aclrtCreateStreamWithConfig", [&] { create(stream, priority); }, arg("priority", priority), arg("flag", flag));
+      "aclrtCreateStreamWithConfig", [&] { open_stream(stream, priority); }, arg("priority", priority),
+      arg("flag", flag));
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {

@@ -27,6 +27,8 @@ size_t page_size() noexcept {
   return size;
 }
 
+}  // namespace
+
 // Written by signal handlers of any thread: a slot is claimed by counting, and read when no kernel runs any more.
 template <class Value, size_t kMost>
 class Notes {
@@ -57,8 +59,6 @@ class Notes {
   std::array<std::atomic<bool>, kMost> ready_{};
   std::array<Value, kMost> values_{};
 };
-
-}  // namespace
 
 struct Cell {
   std::atomic<bool> active{false};

@@ -8,7 +8,7 @@ namespace opwright::sparse {
 
 namespace {
 
-constexpr int64_t kMostHeads = 128;
+constexpr int64_t kMostAttentionHeads = 128;
 constexpr int64_t kMostBlock = 128;
 
 }  // namespace
@@ -20,8 +20,8 @@ void require_query(const at::Tensor& query, int64_t columns) {
   require((dims == 3 || dims == 4) && query.size(-1) == columns, ACLNN_ERR_PARAM_INVALID,
           "parameter 'query' has shape ", query.sizes(), "; it must be [B, S, N, ", columns, "] or [T, N, ", columns,
           "]");
-  require(1 <= query.size(-2) && query.size(-2) <= kMostHeads, ACLNN_ERR_PARAM_INVALID, "parameter 'query' has ",
-          query.size(-2), " heads; there must be 1 to ", kMostHeads);
+  require(1 <= query.size(-2) && query.size(-2) <= kMostAttentionHeads, ACLNN_ERR_PARAM_INVALID,
+          "parameter 'query' has ", query.size(-2), " heads; there must be 1 to ", kMostAttentionHeads);
 }
 
 void require_options(const SparseAttentionOptions& options, const Batch& batch, const at::Tensor& key) {

@@ -1,7 +1,8 @@
 // native/sparse_attention/attention/kv_quant_sparse_flash_attention.cpp
 // A token of a quantised cache is 656 bytes: 512 values, 64 columns of the rope part in the query's dtype, and a
 // float32 scale for each 128 values.
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include "aclnn/acl_meta.h"
 #include "sparse_attention/attention/checks.h"

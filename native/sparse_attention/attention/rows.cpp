@@ -58,9 +58,9 @@ void select_tokens_of_row(const AttentionProblem& problem, const Row& row, std::
 constexpr int64_t kMostKept = 4096;
 
 // One thread's memory: the kernel's, decoded tokens, and where those of a tile lie.
-class Worker {
+class RowWorker {
  public:
-  Worker(const AttentionKernel& kernel, const AttentionProblem& problem, int64_t heads)
+  RowWorker(const AttentionKernel& kernel, const AttentionProblem& problem, int64_t heads)
       : kernel_(kernel),
         problem_(problem),
         kept_(std::min(kMostKept, problem.indices.size(1) * problem.options.block_size)),
@@ -179,8 +179,8 @@ void attend_rows(const AttentionProblem& problem, at::Tensor& out, const Statist
   auto* const highest = statistics.highest->data_ptr<float>();
   auto* const sum = statistics.sum->data_ptr<float>();
   on_threads(
-      threads, items, [&] { return Worker(kernel, problem, part); },
-      [&](int64_t item, Worker& worker) {
+      threads, items, [&] { return RowWorker(kernel, problem, part); },
+      [&](int64_t item, RowWorker& worker) {
         const Row& row = rows[item / parts];
         const int64_t first = item % parts * part, at = row.position() * heads + first;
         const HeadRows some = head_rows(problem, row.position(), first, std::min(part, heads - first));

@@ -1,7 +1,7 @@
 // native/sparse_attention/attention/sparse_flash_attention.cpp
 #include "sparse_attention/sparse_flash_attention.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 
 #include "aclnn/acl_meta.h"
 #include "sparse_attention/attention/checks.h"

@@ -11,7 +11,7 @@ namespace opwright::sparse {
 namespace {
 
 constexpr int64_t kNzBlock = 16;
-constexpr int64_t kMostHeads = 128;
+constexpr int64_t kMostBlockHeads = 128;
 constexpr int64_t kMostIndexHeads = 64;
 // The vendor's host checks.
 constexpr int64_t kVendorBatch = 4;
@@ -53,7 +53,7 @@ BlockSizes read_sizes(const SparseAttentionBlockOperands& operands) {
   require_blocks(sizes.rank, "w_dq", "columns");
   require_blocks(sizes.index_heads, "w_idx_proj", "columns");
   require_between(sizes.index_heads, kNzBlock, kMostIndexHeads, "w_idx_proj", "columns");
-  require_between(sizes.heads, 1, kMostHeads, "w_uk", "heads");
+  require_between(sizes.heads, 1, kMostBlockHeads, "w_uk", "heads");
   require(sizes.pages > 0, ACLNN_ERR_PARAM_INVALID, "parameter 'kv_cache' has no pages; it must have at least one");
   require_page_size(sizes.page_size, "kv_cache");
   return sizes;

@@ -1,8 +1,8 @@
 // native/sparse_attention/block/sparse_attention_block.cpp
 #include "sparse_attention/sparse_attention_block.h"
 
-#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cmath>

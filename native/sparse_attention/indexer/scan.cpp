@@ -105,9 +105,9 @@ class Writer {
 };
 
 // One thread's memory.
-class Worker {
+class ScanWorker {
  public:
-  explicit Worker(const IndexerScan& scan)
+  explicit ScanWorker(const IndexerScan& scan)
       : scan_(scan), kernel_(score_kernel(scan.type)), queries_(kernel_, scan, kRows) {
     for (int64_t i = 0; i < kRows; ++i) selections_.emplace_back(scan.count, kKeyBlock);
     if (!kernel_.reads_in_place) converted_ = at::empty({kKeyBlock, 4 * kHeadSize / kernel_.pack}, at::kByte);
@@ -198,8 +198,8 @@ void scan(const IndexerScan& scan, const IndexerResults& results) {
   const auto bars = std::make_unique<std::atomic<Ranked>[]>(unit_count * kRows);
   std::vector<std::vector<Ranked>> parts(tasks.size() == units.size() ? 0 : tasks.size() * kRows);
   on_threads(
-      threads, static_cast<int64_t>(tasks.size()), [&] { return Worker(scan); },
-      [&](int64_t index, Worker& worker) {
+      threads, static_cast<int64_t>(tasks.size()), [&] { return ScanWorker(scan); },
+      [&](int64_t index, ScanWorker& worker) {
         const Task& task = tasks[index];
         const Unit& unit = *task.unit;
         worker.run(task, bars.get() + (&unit - units.data()) * kRows);

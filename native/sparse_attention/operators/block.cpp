@@ -1,6 +1,6 @@
 // native/sparse_attention/operators/block.cpp
 // opwright::sparse_attention_block: the block as a CPU operator of PyTorch, for kernels in Python and for tests.
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 

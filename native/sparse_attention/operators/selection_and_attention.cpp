@@ -1,7 +1,7 @@
 // native/sparse_attention/operators/selection_and_attention.cpp
 // The indexers and sparse attention as CPU operators of PyTorch, opwright::lightning_indexer and so on, with the names
 // that torch_npu gives their parameters: for the graph engine's kernels, which are traced.
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 

@@ -55,7 +55,7 @@ Tensors operands_of(const LayerImpl& layer, const std::set<size_t>& sizes, size_
   return values.size() == layer.inputs.size() ? values : operands;
 }
 
-std::string shapes_of(const Tensors& operands) {
+std::string describe_shapes(const Tensors& operands) {
   std::ostringstream text;
   for (const at::Tensor& operand : operands) text << (text.tellp() > 0 ? ", " : "") << operand.sizes();
   return text.str();
@@ -65,9 +65,9 @@ Tensors infer_choice(const LayerImpl& layer, const Tensors& operands) {
   try {
     return infer(*layer.operation, Call(operands, layer.attributes, {}));
   } catch (const c10::Error& e) {
-    TORCH_CHECK_VALUE(false, "with the shapes ", shapes_of(operands), ": ", e.what_without_backtrace());
+    TORCH_CHECK_VALUE(false, "with the shapes ", describe_shapes(operands), ": ", e.what_without_backtrace());
   } catch (const std::exception& e) {
-    TORCH_CHECK_VALUE(false, "with the shapes ", shapes_of(operands), ": ", without_stack(e.what()));
+    TORCH_CHECK_VALUE(false, "with the shapes ", describe_shapes(operands), ": ", without_stack(e.what()));
   }
 }
 

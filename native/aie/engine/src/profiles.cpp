@@ -45,7 +45,8 @@ std::vector<int64_t> end_of(const DimsRange& range, const Dims& end, int64_t any
 
 bool is_one_shape(const DimsRange& range) { return range.min == range.max && range.min.Fixed(); }
 
-std::vector<std::vector<int64_t>> shapes_of(const std::vector<DimsRange>& profiles, const std::vector<Dims>& samples) {
+std::vector<std::vector<int64_t>> sample_shapes(const std::vector<DimsRange>& profiles,
+                                                const std::vector<Dims>& samples) {
   std::vector<std::vector<int64_t>> shapes;
   for (const Dims& sample : samples) shapes.push_back(sizes(sample).vec());
   if (!shapes.empty()) return shapes;
@@ -120,7 +121,7 @@ std::vector<Inferred> choices_of(const std::vector<DimsRange>& profiles, const s
                       " profiles with a range of sizes, allowed are several shapes, or one range");
   }
   std::vector<Inferred> choices;
-  for (const auto& shape : shapes_of(profiles, samples)) {
+  for (const auto& shape : sample_shapes(profiles, samples)) {
     choices.push_back({at::empty(shape, at::TensorOptions(type).device(at::kMeta)), {}});
   }
   return choices;

@@ -15,8 +15,6 @@ namespace opwright::opapi::attention {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // The keys that a query may not see, by position: key - query beyond `next`, or before `pre`.
 at::Tensor outside_band(int64_t queries, int64_t keys, int64_t pre, int64_t next) {
   const at::Tensor distance = at::arange(keys).sub(at::arange(queries).unsqueeze(1));
@@ -334,3 +332,18 @@ ACLNN(FlashAttentionScoreGradV4,
 
 ACLNN(TransformBiasRescaleQkv, (In, qkv)(In, qkvBias)(Int, numHeads)(Out, qOut)(Out, kOut)(Out, vOut),
       transform_bias_rescale(qkv, qkvBias, numHeads, qOut, kOut, vOut))
+
+#undef TOKENS
+#undef STARTS
+#undef FORWARD_IN
+#undef FORWARD_OUT
+#undef BACKWARD_IN
+#undef BACKWARD_OUT
+#undef OPTIONS
+#undef FORWARD
+#undef BACKWARD
+#undef UNAVAILABLE
+#undef LATER_UNAVAILABLE
+#undef LATER_IN
+#undef LATER_STARTS
+#undef LATER_OPTIONS

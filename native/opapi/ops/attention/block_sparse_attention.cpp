@@ -8,12 +8,12 @@ namespace {
 
 using namespace opapi::attention;
 
-struct Operands {
+struct BlockSparseOperands {
   const at::Tensor &query, &key, &value;
   const OptionalTensor &blocks, &mask;
 };
 
-struct Options {
+struct BlockSparseOptions {
   at::OptionalIntArrayRef block_shape, query_lengths, key_lengths;
   const std::string &query_layout, &key_layout;
   int64_t key_heads;
@@ -22,7 +22,7 @@ struct Options {
   int64_t pre_tokens, next_tokens;
 };
 
-void check(const Operands& operands, const Options& options) {
+void check(const BlockSparseOperands& operands, const BlockSparseOptions& options) {
   require(options.query_layout == options.key_layout, ACLNN_ERR_PARAM_INVALID, "qInputLayout and kvInputLayout are '",
           options.query_layout, "' and '", options.key_layout, "'; they must be one");
   const std::string& layout = options.query_layout;
@@ -50,7 +50,7 @@ std::vector<Span> spans_of(at::OptionalIntArrayRef lengths, const at::Tensor& he
   return packed_spans(at::IntArrayRef(ends), heads.size(2), name);
 }
 
-at::Tensor hidden_blocks(const at::Tensor& blocks, const Options& options, int64_t sequence, int64_t queries,
+at::Tensor hidden_blocks(const at::Tensor& blocks, const BlockSparseOptions& options, int64_t sequence, int64_t queries,
                          int64_t keys) {
   const bool given = options.block_shape && !options.block_shape->empty();
   const int64_t height = given ? (*options.block_shape)[0] : 128, width = given ? (*options.block_shape)[1] : 128;
@@ -64,7 +64,7 @@ at::Tensor hidden_blocks(const at::Tensor& blocks, const Options& options, int64
 
 // Calls compute(problem, queries, keys) for each sequence that has queries.
 template <class Compute>
-void for_each_sequence(const Operands& operands, const Options& options, const Compute& compute) {
+void for_each_sequence(const BlockSparseOperands& operands, const BlockSparseOptions& options, const Compute& compute) {
   check(operands, options);
   const std::string& layout = options.query_layout;
   const bool packed = layout == "TND";
@@ -91,8 +91,8 @@ void for_each_sequence(const Operands& operands, const Options& options, const C
   }
 }
 
-void attend(const Operands& operands, const Options& options, const OptionalTensor& table, int64_t page_size,
-            int64_t lse_flag, at::Tensor& out, at::Tensor& lse) {
+void attend(const BlockSparseOperands& operands, const BlockSparseOptions& options, const OptionalTensor& table,
+            int64_t page_size, int64_t lse_flag, at::Tensor& out, at::Tensor& lse) {
   constexpr float kNoResult = std::numeric_limits<float>::infinity();
   require(!table && page_size == 0, ACLNN_ERR_PARAM_INVALID,
           "blockTable or blockSize is given; caches in pages are not available");
@@ -114,8 +114,8 @@ void attend(const Operands& operands, const Options& options, const OptionalTens
   });
 }
 
-void attend_backward(const Operands& operands, const Options& options, const at::Tensor& grad, const at::Tensor& lse,
-                     at::Tensor& grad_query, at::Tensor& grad_key, at::Tensor& grad_value) {
+void attend_backward(const BlockSparseOperands& operands, const BlockSparseOptions& options, const at::Tensor& grad,
+                     const at::Tensor& lse, at::Tensor& grad_query, at::Tensor& grad_key, at::Tensor& grad_value) {
   const std::string& layout = options.query_layout;
   require(layout != "BSND", ACLNN_ERR_PARAM_INVALID,
           "parameter 'qInputLayout' is 'BSND'; the gradient is available for TND and BNSD");
@@ -160,3 +160,9 @@ ACLNN(BlockSparseAttentionGrad,
       (In, dout)(In, query)(In, key)(In, value)(In, attentionOut)(In, softmaxLse)
           MASKS LENGTHS LAYOUTS(Int, preTokens)(Int, nextTokens)(Out, dq)(Out, dk)(Out, dv),
       attend_backward(OPERANDS, OPTIONS, dout, softmaxLse, dq, dk, dv))
+
+#undef MASKS
+#undef LENGTHS
+#undef LAYOUTS
+#undef OPERANDS
+#undef OPTIONS

@@ -20,7 +20,7 @@ struct Indices {
   const OptionalTensor &starts, &cache, &accepted, &computed, &first_block, &last_block, &initial;
 };
 
-struct Options {
+struct ConvolutionOptions {
   int64_t skipped_line, residual, block_size, mode;
 };
 
@@ -33,7 +33,8 @@ int64_t at_index(const OptionalTensor& tensor, int64_t i, const char* name) {
 
 class CachedConvolution {
  public:
-  CachedConvolution(const at::Tensor& weight, at::Tensor& states, const Indices& indices, const Options& options)
+  CachedConvolution(const at::Tensor& weight, at::Tensor& states, const Indices& indices,
+                    const ConvolutionOptions& options)
       : weight_(to_float(weight)), states_(states), indices_(indices), options_(options), kept_(weight.size(0) - 1) {
     require(states.dim() == 3 && states.size(1) >= kept_, ACLNN_ERR_PARAM_INVALID, "parameter 'convStates' has shape ",
             states.sizes(), "; it must be [lines, at least ", kept_, ", channels]");
@@ -137,12 +138,12 @@ class CachedConvolution {
   at::Tensor weight_;
   at::Tensor& states_;
   Indices indices_;
-  Options options_;
+  ConvolutionOptions options_;
   int64_t kept_;
 };
 
 void convolve(const at::Tensor& x, const at::Tensor& weight, at::Tensor& states, const Indices& indices,
-              const Options& options, at::Tensor& y, bool in_place) {
+              const ConvolutionOptions& options, at::Tensor& y, bool in_place) {
   require(weight.dim() == 2 && (x.dim() == 2 || x.dim() == 3) && x.size(-1) == weight.size(1), ACLNN_ERR_PARAM_INVALID,
           "x and weight have shapes ", x.sizes(), " and ", weight.sizes(),
           "; they must be [tokens, channels] or [B, S, channels], and [K, channels]");
@@ -214,3 +215,6 @@ ACLNN(MaskedCausalConv1d, (In, x)(In, weight)(OptIn, maskOptional)(Out, out),
 ACLNN(MaskedCausalConv1dBackward,
       (In, gradY)(In, x)(In, weight)(OptIn, maskOptional)(Out, gradXOut)(Out, gradWeightOut),
       convolve_masked_backward(gradY, x, weight, maskOptional, gradXOut, gradWeightOut))
+
+#undef CONVOLVE_INDICES
+#undef CONVOLVE

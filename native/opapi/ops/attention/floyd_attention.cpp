@@ -1,21 +1,18 @@
 // native/opapi/ops/attention/floyd_attention.cpp
 // Attention on triangles, with its gradient: query (i, k) attends over j to the keys (i, j) and (j, k) together.
 // Tensors [B, H, I, K, D], [B, H, I, J, D] and [B, H, J, K, D]. Computed in float32.
-#include <limits>
 
 #include "opapi/opapi.h"
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Operands {
+struct FloydOperands {
   const at::Tensor &query, &key1, &value1, &key2, &value2;
   const OptionalTensor& mask;
   double scale;
 };
 
-void check(const Operands& operands) {
+void check(const FloydOperands& operands) {
   const at::Tensor& query = operands.query;
   const auto sizes_agree = [&](const at::Tensor& tensor, int64_t kept) {
     return tensor.dim() == 5 && tensor.size(0) == query.size(0) && tensor.size(1) == query.size(1) &&
@@ -43,7 +40,7 @@ at::Tensor summed(const at::Tensor& weights, const at::Tensor& first, const at::
   return weights.matmul(first).add(by_column(by_column(weights).matmul(by_column(second))));
 }
 
-at::Tensor scores_of(const Operands& operands) {
+at::Tensor scores_of(const FloydOperands& operands) {
   at::Tensor scores =
       along_both(to_float(operands.query), to_float(operands.key1), to_float(operands.key2)).mul_(operands.scale);
   if (operands.mask) scores.masked_fill_(operands.mask->to(at::kBool), -kInfinity);
@@ -51,7 +48,7 @@ at::Tensor scores_of(const Operands& operands) {
 }
 
 // Statistics are repeated over a block of 8. A query that sees nothing gets zeros.
-void attend(const Operands& operands, at::Tensor& highest_out, at::Tensor& sum_out, at::Tensor& out) {
+void attend(const FloydOperands& operands, at::Tensor& highest_out, at::Tensor& sum_out, at::Tensor& out) {
   check(operands);
   at::Tensor weights = scores_of(operands);
   at::Tensor highest = weights.amax(4, true);
@@ -64,12 +61,12 @@ void attend(const Operands& operands, at::Tensor& highest_out, at::Tensor& sum_o
   sum_out.copy_(sum.expand(sum_out.sizes()));
 }
 
-struct GradientOutputs {
+struct FloydGradientOutputs {
   at::Tensor &query, &key1, &value1, &key2, &value2;
 };
 
-void attend_backward(const Operands& operands, const at::Tensor& grad, const at::Tensor& highest, const at::Tensor& sum,
-                     const GradientOutputs& outputs) {
+void attend_backward(const FloydOperands& operands, const at::Tensor& grad, const at::Tensor& highest,
+                     const at::Tensor& sum, const FloydGradientOutputs& outputs) {
   check(operands);
   const at::Tensor weights = scores_of(operands).sub_(highest.narrow(4, 0, 1)).exp_().div_(sum.narrow(4, 0, 1));
   const at::Tensor by_out = to_float(grad), query = to_float(operands.query);

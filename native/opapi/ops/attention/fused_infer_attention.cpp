@@ -356,3 +356,19 @@ ACLNN(FusedInferAttentionScoreV5, PARAMS_V5,
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV3, PARAMS_V3)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV4, PARAMS_V4)
 ACLNN_MAX_WORKSPACE(FusedInferAttentionScoreV5, PARAMS_V5)
+
+#undef FIRST_IN
+#undef ROPE_IN
+#undef SINK_IN
+#undef STARTS
+#undef ATTRIBUTES
+#undef RESULTS
+#undef UNAVAILABLE
+#undef FIRST_UNAVAILABLE
+#undef ROPE_UNAVAILABLE
+#undef SINK_UNAVAILABLE
+#undef ATTEND
+#undef PARAMS_V2
+#undef PARAMS_V3
+#undef PARAMS_V4
+#undef PARAMS_V5

@@ -6,7 +6,7 @@
 
 namespace {
 
-struct Operands {
+struct DeltaRuleOperands {
   const at::Tensor &query, &key, &value;
   const OptionalTensor &beta, &decay, &decay_of_key;  // the decays as logarithms
   double scale;
@@ -15,7 +15,7 @@ struct Operands {
 // The operands of one token after another, each for all heads of the value.
 class Recurrence {
  public:
-  explicit Recurrence(const Operands& operands) {
+  explicit Recurrence(const DeltaRuleOperands& operands) {
     const at::Tensor &query = operands.query, &key = operands.key, &value = operands.value;
     require(query.dim() == 3 && value.dim() == 3 && query.sizes() == key.sizes() && query.size(0) == value.size(0),
             ACLNN_ERR_PARAM_INVALID, "query, key and value have shapes ", query.sizes(), ", ", key.sizes(), " and ",
@@ -86,7 +86,7 @@ void check_state(const at::Tensor& state, const at::Tensor& value, const at::Ten
 
 // Each token has a place in `state`, where what it leaves is stored; a sequence goes on from that of the last token
 // which was accepted.
-void recurrent(const Operands& operands, at::Tensor& state, const OptionalTensor& actual_lengths,
+void recurrent(const DeltaRuleOperands& operands, at::Tensor& state, const OptionalTensor& actual_lengths,
                const OptionalTensor& indices, const OptionalTensor& accepted, at::Tensor& out) {
   const Recurrence recurrence(operands);
   check_state(state, operands.value, operands.key, "stateRef");
@@ -120,8 +120,8 @@ void recurrent(const Operands& operands, at::Tensor& state, const OptionalTensor
 }
 
 // One state for each sequence, before and after it.
-void chunked(const Operands& operands, const at::Tensor& initial, const OptionalTensor& actual_lengths, at::Tensor& out,
-             at::Tensor& final_state) {
+void chunked(const DeltaRuleOperands& operands, const at::Tensor& initial, const OptionalTensor& actual_lengths,
+             at::Tensor& out, at::Tensor& final_state) {
   const Recurrence recurrence(operands);
   check_state(initial, operands.value, operands.key, "initialState");
   const std::vector<int64_t> lengths = lengths_of(actual_lengths, recurrence.tokens());

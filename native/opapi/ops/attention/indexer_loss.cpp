@@ -3,7 +3,6 @@
 //   loss = sum p (log p - log s),  p = mean over heads of softmax(scale q k^T),  s = softmax(sum_n w_n relu(q_n k^T)),
 // over all keys that a query may see, or over those that were selected for it. In float32.
 #include <algorithm>
-#include <limits>
 
 #include "opapi/ops/common/sequences.h"
 #include "opapi/ops/common/unlimited_window.h"
@@ -12,7 +11,6 @@ namespace {
 
 using namespace opapi::attention;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kQueries = 16;  // at once: the scores of all heads exist as one tensor
 
 struct Masking {
@@ -116,7 +114,7 @@ void indexer_statistics(const at::Tensor& query, const at::Tensor& key, const at
 
 // ---- the loss
 
-struct Operands {
+struct LossOperands {
   const at::Tensor &query, &key, &index_query, &index_key, &weights, &highest, &sum;
   const OptionalTensor &query_rope, &key_rope;
   const OptionalTensor &index_highest, &index_sum;  // computed if absent
@@ -124,12 +122,12 @@ struct Operands {
   double scale;
 };
 
-struct Gradients {
+struct LossGradients {
   at::Tensor &query, &key, &weights;
 };
 
 // One sequence.
-struct Part {
+struct LossPart {
   at::Tensor query, key;    // [N, S, D], [heads of keys, keys, D], computed
   at::Tensor highest, sum;  // [N, S, 1]
   Indexer indexer;
@@ -143,7 +141,7 @@ at::Tensor with_rope(const at::Tensor& tensor, const OptionalTensor& rope, const
   return joined.transpose(0, 1);
 }
 
-Part part_of(const Operands& operands, const Sequence& sequence, const Masking& masking) {
+LossPart part_of(const LossOperands& operands, const Sequence& sequence, const Masking& masking) {
   const auto& [queries, keys] = sequence;
   const auto by_head = [&](const at::Tensor& tensor) {  // [N2, S, G] -> [N, S, 1]
     return own_statistics(tensor, queries, masking).transpose(1, 2).flatten(0, 1).to(at::kFloat).unsqueeze(2);
@@ -151,15 +149,15 @@ Part part_of(const Operands& operands, const Sequence& sequence, const Masking& 
   const auto by_query = [&](const OptionalTensor& tensor) {
     return tensor ? own_statistics(*tensor, queries, masking).select(0, 0).unsqueeze(1) : at::Tensor();
   };
-  Part part{with_rope(operands.query, operands.query_rope, queries, masking),
-            with_rope(operands.key, operands.key_rope, keys, masking),
-            by_head(operands.highest),
-            by_head(operands.sum),
-            indexer_of(own(operands.index_query, queries, masking), own(operands.index_key, keys, masking),
-                       own(operands.weights, queries, masking)),
-            by_query(operands.index_highest),
-            by_query(operands.index_sum),
-            operands.selected ? own(*operands.selected, queries, masking).select(1, 0) : at::Tensor()};
+  LossPart part{with_rope(operands.query, operands.query_rope, queries, masking),
+                with_rope(operands.key, operands.key_rope, keys, masking),
+                by_head(operands.highest),
+                by_head(operands.sum),
+                indexer_of(own(operands.index_query, queries, masking), own(operands.index_key, keys, masking),
+                           own(operands.weights, queries, masking)),
+                by_query(operands.index_highest),
+                by_query(operands.index_sum),
+                operands.selected ? own(*operands.selected, queries, masking).select(1, 0) : at::Tensor()};
   require(part.key.size(0) > 0 && part.query.size(0) % part.key.size(0) == 0 &&
               part.query.size(2) == part.key.size(2) && part.highest.size(0) == part.query.size(0),
           ACLNN_ERR_PARAM_INVALID, "query, key and softmaxMax have shapes ", operands.query.sizes(), ", ",
@@ -168,7 +166,7 @@ Part part_of(const Operands& operands, const Sequence& sequence, const Masking& 
 }
 
 // The keys that some queries may not see, [count, keys].
-at::Tensor hidden_in(const Part& part, int64_t first, int64_t count) {
+at::Tensor hidden_in(const LossPart& part, int64_t first, int64_t count) {
   const int64_t keys = part.key.size(1);
   at::Tensor hidden = hidden_keys(first, count, part.query.size(1), keys);
   if (!part.selected.defined()) return hidden;
@@ -180,7 +178,7 @@ at::Tensor hidden_in(const Part& part, int64_t first, int64_t count) {
 }
 
 // The distribution of attention, [count, keys].
-at::Tensor target(const Part& part, double scale, int64_t first, int64_t count, const at::Tensor& hidden) {
+at::Tensor target(const LossPart& part, double scale, int64_t first, int64_t count, const at::Tensor& hidden) {
   const int64_t groups = part.query.size(0) / part.key.size(0);
   const at::Tensor query = part.query.narrow(1, first, count).reshape({part.key.size(0), groups * count, -1});
   at::Tensor shares = query.matmul(part.key.transpose(1, 2)).view({part.query.size(0), count, -1}).mul_(scale);
@@ -188,7 +186,7 @@ at::Tensor target(const Part& part, double scale, int64_t first, int64_t count, 
   return shares.mean(0).masked_fill_(hidden, 0);
 }
 
-at::Tensor distribution(const Part& part, const at::Tensor& scores, int64_t first) {
+at::Tensor distribution(const LossPart& part, const at::Tensor& scores, int64_t first) {
   if (!part.index_highest.defined()) return scores.softmax(1).nan_to_num_(0);
   const int64_t count = scores.size(0);
   return scores.sub(part.index_highest.narrow(0, first, count)).exp_().div_(part.index_sum.narrow(0, first, count));
@@ -199,12 +197,12 @@ at::Tensor logarithm(const at::Tensor& shares) {
   return shares.clamp_min(kLeast).log_();
 }
 
-void grad_loss(const Operands& operands, const Masking& masking, const Gradients& gradients, at::Tensor& loss) {
+void grad_loss(const LossOperands& operands, const Masking& masking, const LossGradients& gradients, at::Tensor& loss) {
   const at::ScalarType dtype = operands.query.scalar_type();  // gradients of products are rounded to it
   double total = 0;
   for (at::Tensor* one : {&gradients.query, &gradients.key, &gradients.weights}) one->zero_();
   for (const Sequence& sequence : sequences_of(operands.query, operands.key, masking)) {
-    const Part part = part_of(operands, sequence, masking);
+    const LossPart part = part_of(operands, sequence, masking);
     const at::Tensor by_query = own(gradients.query, sequence.queries, masking);
     const at::Tensor by_weights = own(gradients.weights, sequence.queries, masking);
     at::Tensor by_key = at::zeros_like(part.indexer.key);
@@ -256,3 +254,7 @@ ACLNN(SparseLightningIndexerGradKLLoss,
       grad_loss({query, key, queryIndex, keyIndex, weights, softmaxMax, softmaxSum, queryRope, keyRope, kNone, kNone,
                  sparseIndices, scaleValue},
                 MASKING(actualSeqLengthsQuery, actualSeqLengthsKey), {dQueryIndex, dKeyIndex, dWeights}, loss))
+
+#undef WINDOW
+#undef MASKING
+#undef GRADIENTS

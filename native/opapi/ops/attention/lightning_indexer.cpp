@@ -24,7 +24,7 @@ const std::string& layout_or_default(const std::string& layout) {
   return layout.empty() ? kDefault : layout;
 }
 
-struct Options {
+struct LightningOptions {
   const std::string &query_layout, &key_layout;
   int64_t count, sparse_mode, pre_tokens, next_tokens;
 
@@ -34,14 +34,14 @@ struct Options {
   }
 };
 
-void lightning_indexer(const sparse::IndexerOperands& operands, const Options& options, bool return_values,
+void lightning_indexer(const sparse::IndexerOperands& operands, const LightningOptions& options, bool return_values,
                        at::Tensor& indices, at::Tensor& values) {
   check_950(operands.query, operands.weights);
   sparse::lightning_indexer(operands, options.checked(), indices, return_values ? &values : nullptr);
 }
 
 void quant_lightning_indexer(const sparse::QuantizedIndexerOperands& operands, int64_t query_mode, int64_t key_mode,
-                             const Options& options, at::Tensor& out) {
+                             const LightningOptions& options, at::Tensor& out) {
   require(query_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'query_quant_mode' is ", query_mode, "; it must be 0");
   require(key_mode == 0, ACLNN_ERR_PARAM_INVALID, "parameter 'key_quant_mode' is ", key_mode, "; it must be 0");
   check_950(operands.query, operands.weights);

@@ -1,7 +1,6 @@
 // native/opapi/ops/attention/nsa_compress_attention.cpp
 // Native sparse attention (NSA) to compressed keys, which also chooses the blocks of keys that each query looks at.
 #include <algorithm>
-#include <limits>
 
 #include "opapi/ops/attention/nsa_attention.h"
 
@@ -10,9 +9,7 @@ namespace {
 using namespace opapi::attention;
 using namespace opapi::attention::nsa;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Choice {
+struct BlockChoice {
   int64_t compressed_size, compressed_stride, block_size, block_count;
 
   void check() const {
@@ -48,7 +45,7 @@ at::Tensor probabilities(const Problem& problem, const Result& result) {
 }
 
 // The score of each of `blocks` blocks: each compressed key counts as many times as parts of it lie in the block.
-at::Tensor scores_of_blocks(const at::Tensor& shares, int64_t blocks, const Choice& choice) {
+at::Tensor scores_of_blocks(const at::Tensor& shares, int64_t blocks, const BlockChoice& choice) {
   const int64_t parts = choice.block_size / choice.compressed_stride;
   const int64_t parts_of_key = choice.compressed_size / choice.compressed_stride;
   at::Tensor result = at::zeros({shares.size(0), shares.size(1), blocks}, at::kFloat);
@@ -82,8 +79,8 @@ at::Tensor part(const at::Tensor& mask, int64_t queries, int64_t width, const ch
 void compress_attend(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const OptionalTensor& mask, const OptionalTensor& block_mask, const Lengths& lengths,
                      at::OptionalIntArrayRef block_ends, double scale, int64_t heads, const std::string& layout,
-                     int64_t sparse_mode, const Choice& choice, at::Tensor& highest, at::Tensor& sum, at::Tensor& out,
-                     at::Tensor& chosen) {
+                     int64_t sparse_mode, const BlockChoice& choice, at::Tensor& highest, at::Tensor& sum,
+                     at::Tensor& out, at::Tensor& chosen) {
   check_packed(query, key, value, heads, layout);
   choice.check();
   require(sparse_mode == 0 || sparse_mode == 1, ACLNN_ERR_PARAM_INVALID, "parameter 'sparseMode' is ", sparse_mode,
@@ -123,7 +120,7 @@ void compress_attend(const at::Tensor& query, const at::Tensor& key, const at::T
 // One query for each sequence: the first block and the last two are always chosen.
 void compress_attend_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                          const OptionalTensor& table, const Lengths& lengths, at::OptionalIntArrayRef uncompressed,
-                         const Choice& choice, double scale, const PagedOptions& options, at::Tensor& out,
+                         const BlockChoice& choice, double scale, const PagedOptions& options, at::Tensor& out,
                          at::Tensor& chosen) {
   choice.check();
   const at::Tensor queries = one_query_each(query, options);

@@ -197,3 +197,5 @@ ACLNN(NsaSelectedAttentionInfer,
       select_attend_one(query, key, value, topkIndices, blockTableOptional,
                         {actualQSeqLenOptional, actualKvSeqLenOptional}, selectBlockSize, selectBlockCount, scaleValue,
                         PAGED, output))
+
+#undef SELECT_OPTIONS

@@ -62,3 +62,5 @@ ACLNN(IncreFlashAttentionV4,
               UNAVAILABLE(quantScale2), UNAVAILABLE(quantOffset2), UNAVAILABLE(antiquantScale),
               UNAVAILABLE(antiquantOffset)},
              attentionOut, NoTensor{}))
+
+#undef UNAVAILABLE

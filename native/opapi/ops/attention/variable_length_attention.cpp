@@ -8,7 +8,7 @@ namespace {
 
 using namespace opapi::attention;
 
-struct Options {
+struct VariableLengthOptions {
   at::OptionalIntArrayRef prefix, query_ends, key_ends;
   double scale;
   double keep_prob;
@@ -18,20 +18,20 @@ struct Options {
   const std::string& statistics_layout;
 };
 
-struct Operands {
+struct VariableLengthOperands {
   const at::Tensor &query, &key, &value;
   const OptionalTensor &pse, &drop_mask, &mask, &sink, &query_rope, &key_rope;
 };
 
-struct Span {
+struct SequenceSpan {
   int64_t start, length;
 };
 
 // From the ends of sequences; zeros at the end stand for sequences that do not take part.
-std::vector<Span> spans_of(at::OptionalIntArrayRef ends, int64_t tokens, const char* name) {
+std::vector<SequenceSpan> spans_of(at::OptionalIntArrayRef ends, int64_t tokens, const char* name) {
   require(ends.has_value() && !ends->empty(), ACLNN_ERR_PARAM_NULLPTR, "parameter '", name,
           "' is needed in layout TND: the end of each sequence");
-  std::vector<Span> spans;
+  std::vector<SequenceSpan> spans;
   int64_t start = 0;
   for (const int64_t end : *ends) {
     const int64_t stop = end == 0 ? start : end;
@@ -44,18 +44,18 @@ std::vector<Span> spans_of(at::OptionalIntArrayRef ends, int64_t tokens, const c
 }
 
 // Rows of [T, N, D], as [1, N, S, D].
-at::Tensor rows(const at::Tensor& tokens, Span span) {
+at::Tensor rows(const at::Tensor& tokens, SequenceSpan span) {
   return tokens.narrow(0, span.start, span.length).transpose(0, 1).unsqueeze(0);
 }
 
 // Where a sequence's maxima and sums are in [T, N, 8]: in the order of the tokens, or, by default, head by head.
-at::Tensor statistics(const at::Tensor& all, Span span, const std::string& layout) {
+at::Tensor statistics(const at::Tensor& all, SequenceSpan span, const std::string& layout) {
   const at::Tensor own = all.narrow(0, span.start, span.length);
   if (layout == "same_as_input") return own.transpose(0, 1).unsqueeze(0);
   return own.view({1, all.size(1), span.length, all.size(2)});
 }
 
-void check(const Operands& operands, const Options& options) {
+void check(const VariableLengthOperands& operands, const VariableLengthOptions& options) {
   require(options.layout == "TND", ACLNN_ERR_PARAM_INVALID, "parameter 'inputLayout' is '", options.layout,
           "'; it must be TND");
   require(options.statistics_layout.empty() || options.statistics_layout == "same_as_input", ACLNN_ERR_PARAM_INVALID,
@@ -75,10 +75,11 @@ void check(const Operands& operands, const Options& options) {
 
 // Calls compute(problem, queries, keys) for each sequence that has rows.
 template <class Compute>
-void for_each_sequence(const Operands& operands, const Options& options, const Compute& compute) {
+void for_each_sequence(const VariableLengthOperands& operands, const VariableLengthOptions& options,
+                       const Compute& compute) {
   check(operands, options);
-  const std::vector<Span> queries = spans_of(options.query_ends, operands.query.size(0), "actualSeqQLen");
-  const std::vector<Span> keys = spans_of(options.key_ends, operands.key.size(0), "actualSeqKvLen");
+  const std::vector<SequenceSpan> queries = spans_of(options.query_ends, operands.query.size(0), "actualSeqQLen");
+  const std::vector<SequenceSpan> keys = spans_of(options.key_ends, operands.key.size(0), "actualSeqKvLen");
   require(queries.size() == keys.size(), ACLNN_ERR_PARAM_INVALID, "there are lengths of ", queries.size(),
           " sequences of queries and ", keys.size(), " of keys");
   const int64_t heads = options.heads;
@@ -109,10 +110,10 @@ void for_each_sequence(const Operands& operands, const Options& options, const C
   }
 }
 
-void attend(const Operands& operands, const Options& options, at::Tensor& softmax_max, at::Tensor& softmax_sum,
-            at::Tensor& out) {
+void attend(const VariableLengthOperands& operands, const VariableLengthOptions& options, at::Tensor& softmax_max,
+            at::Tensor& softmax_sum, at::Tensor& out) {
   out.zero_();
-  for_each_sequence(operands, options, [&](const Problem& problem, Span queries, Span) {
+  for_each_sequence(operands, options, [&](const Problem& problem, SequenceSpan queries, SequenceSpan) {
     const Result result = forward(problem);
     rows(out, queries).copy_(result.out);
     // Statistics are repeated over a block of 8, as the device stores them.
@@ -121,18 +122,18 @@ void attend(const Operands& operands, const Options& options, at::Tensor& softma
   });
 }
 
-struct GradientOutputs {
+struct VariableLengthGradientOutputs {
   at::Tensor &query, &key, &value, &sink;
 };
 
-void attend_backward(const Operands& operands, const Options& options, const at::Tensor& dy,
+void attend_backward(const VariableLengthOperands& operands, const VariableLengthOptions& options, const at::Tensor& dy,
                      const OptionalTensor& softmax_max, const OptionalTensor& softmax_sum,
-                     const GradientOutputs& outputs) {
+                     const VariableLengthGradientOutputs& outputs) {
   require(softmax_max && softmax_sum, ACLNN_ERR_PARAM_NULLPTR, "the softmax's maximum and sum are needed");
   for (at::Tensor* out : {&outputs.query, &outputs.key, &outputs.value}) out->zero_();
   const bool wants_sink = operands.sink && outputs.sink.defined();
   if (wants_sink) outputs.sink.zero_();
-  for_each_sequence(operands, options, [&](const Problem& problem, Span queries, Span keys) {
+  for_each_sequence(operands, options, [&](const Problem& problem, SequenceSpan queries, SequenceSpan keys) {
     const at::Tensor highest = statistics(*softmax_max, queries, options.statistics_layout).narrow(3, 0, 1);
     const at::Tensor sum = statistics(*softmax_sum, queries, options.statistics_layout).narrow(3, 0, 1);
     const Gradients gradients = backward(problem, widened(rows(dy, queries)), highest, sum);
@@ -214,3 +215,21 @@ ACLNN(FlashAttentionUnpaddingScoreGradV4,
 ACLNN(FlashAttentionUnpaddingScoreGradV5, BACKWARD_V5_PARAMS,
       BACKWARD(sinkInOptional, queryRope, keyInRope, softmaxInLayout, dsinkOut))
 ACLNN_MAX_WORKSPACE(FlashAttentionUnpaddingScoreGradV5, BACKWARD_V5_PARAMS)
+
+#undef LENGTHS
+#undef STARTS
+#undef ATTRIBUTES
+#undef PLAIN_IN
+#undef ROPE_IN
+#undef TERMS
+#undef FORWARD_OUT
+#undef GRAD_PLAIN_IN
+#undef GRAD_ROPE_IN
+#undef GRAD_TERMS
+#undef GRAD_PLAIN_OUT
+#undef GRAD_ROPE_OUT
+#undef OPTIONS
+#undef FORWARD
+#undef BACKWARD
+#undef FORWARD_V5_PARAMS
+#undef BACKWARD_V5_PARAMS

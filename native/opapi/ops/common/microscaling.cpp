@@ -5,7 +5,7 @@ namespace opwright::opapi {
 
 namespace {
 
-constexpr int64_t kMantissaBits = 23, kMantissa = (1 << kMantissaBits) - 1, kNotANumber = 255;
+constexpr int64_t kMantissaBits = 23, kMantissa = (1 << kMantissaBits) - 1, kNotANumberCode = 255;
 
 at::Tensor filled_up(const at::Tensor& values, int64_t multiple) {
   const int64_t missing = (multiple - values.size(-1) % multiple) % multiple;
@@ -49,13 +49,13 @@ at::Tensor mx_scale_codes(const at::Tensor& largest, const LowFormat& format, co
     }
     codes = exponent + next;
   }
-  return codes.masked_fill(exponent == kNotANumber, kNotANumber).to(at::kByte);
+  return codes.masked_fill(exponent == kNotANumberCode, kNotANumberCode).to(at::kByte);
 }
 
 at::Tensor mx_scaled(const at::Tensor& values, const at::Tensor& codes, const LowFormat& format, Rounding rounding) {
   const at::Tensor factor = at::ldexp(at::ones({}, at::kFloat), 127 - codes.to(at::kInt));
   // A block with infinity or NaN has no scale; its numbers are zero.
-  return rounded((values * factor).masked_fill_(codes == kNotANumber, 0), format, rounding);
+  return rounded((values * factor).masked_fill_(codes == kNotANumberCode, 0), format, rounding);
 }
 
 MxQuantized mx_quantized(const at::Tensor& x, int64_t axis, const LowFormat& format, const MxRule& rule) {
@@ -79,7 +79,7 @@ at::Tensor spread_scales(const at::Tensor& scale, int64_t axis, int64_t size, in
   require(codes.size(-1) * block >= size, ACLNN_ERR_PARAM_INVALID, "scales of shape ", scale.sizes(), " are for ",
           codes.size(-1) * block, " numbers along dimension ", dim, ", but there are ", size);
   at::Tensor values = at::ldexp(at::ones({}, at::kFloat), codes.to(at::kInt) - 127);
-  values = values.masked_fill(codes == kNotANumber, NAN);
+  values = values.masked_fill(codes == kNotANumberCode, NAN);
   return values.repeat_interleave(block, -1).narrow(-1, 0, size).movedim(-1, dim);
 }
 

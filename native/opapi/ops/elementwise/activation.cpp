@@ -155,3 +155,7 @@ ACLNN(LogSigmoid, (In, self)(Out, out), log_sigmoid(self, out))
 ACLNN(LogSigmoidForward, (In, self)(Out, out)(OptOut, buffer), log_sigmoid(self, out))
 ACLNN(LogSigmoidBackward, (In, gradOutput)(In, self)(OptIn, buffer)(Out, gradInput),
       at::softplus_backward_out(gradInput, gradOutput, self, kMirrored, kBound))
+
+#undef ACTIVATION
+#undef INPLACE_ACTIVATION
+#undef ACTIVATION_BACKWARD

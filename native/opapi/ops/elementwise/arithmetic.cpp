@@ -182,3 +182,9 @@ ACLNN(LeftShift, (In, self)(In, shiftBits)(Out, out), at::bitwise_left_shift_out
 ACLNN(LeftShifts, (In, self)(Operand, shiftBits)(Out, out),
       at::bitwise_left_shift_out(out, self, shiftBits.beside(self)))
 ACLNN(RightShift, (In, input)(In, shiftBits)(Out, out), at::bitwise_right_shift_out(out, input, shiftBits))
+
+#undef BINARY
+#undef BINARY_SCALAR
+#undef IN_PLACE
+#undef IN_PLACE_SCALAR
+#undef FOLD

@@ -46,3 +46,5 @@ ACLNN(IsInScalarTensor, (Scalar, element)(In, testElements)(Bool, assumeUnique)(
       assign(out, at::isin(element, testElements, assumeUnique, invert)))
 ACLNN(IsInTensorScalar, (In, element)(Scalar, testElement)(Bool, assumeUnique)(Bool, invert)(Out, out),
       at::isin_out(out, element, testElement, assumeUnique, invert))
+
+#undef COMPARISON

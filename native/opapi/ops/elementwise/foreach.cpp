@@ -165,3 +165,11 @@ ACLNN(ForeachRoundOffNumberV2, (TensorList, x)(Scalar, roundMode)(OutList, out),
       each(out, [&](size_t i) { round_off(out[i], x[i], roundMode.toLong()); }, x))
 ACLNN(ForeachCopy, (TensorList, x)(OutList, out), each(out, [&](size_t i) { out[i].copy_(x[i]); }, x))
 ACLNN(ForeachZeroInplace, (RefList, x), each(x, [&](size_t i) { x[i].zero_(); }))
+
+#undef UNARY
+#undef WITH_SCALAR
+#undef WITH_SCALAR_LIST
+#undef WITH_SCALARS
+#undef WITH_LIST
+#undef WITH_ALPHA
+#undef TERNARY

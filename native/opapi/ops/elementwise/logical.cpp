@@ -26,3 +26,8 @@ BITWISE_IN_PLACE(BitwiseAnd, bitwise_and)
 BITWISE_IN_PLACE(BitwiseOr, bitwise_or)
 BITWISE_IN_PLACE(BitwiseXor, bitwise_xor)
 ACLNN(BitwiseNot, (In, self)(Out, out), at::bitwise_not_out(out, self))
+
+#undef LOGICAL
+#undef LOGICAL_IN_PLACE
+#undef BITWISE
+#undef BITWISE_IN_PLACE

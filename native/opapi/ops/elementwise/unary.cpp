@@ -111,3 +111,7 @@ ACLNN(Real, (In, self)(Out, out), assign(out, at::real(self)))
 ACLNN(AngleV2, (In, x)(Out, out), at::angle_out(out, x))
 ACLNN(Complex, (In, real)(In, imag)(Out, out), at::complex_out(out, real.to(part_of(out)), imag.to(part_of(out))))
 ACLNN(Polar, (In, input)(In, angle)(Out, out), polar(out, input, angle))
+
+#undef UNARY
+#undef IN_PLACE
+#undef BOTH

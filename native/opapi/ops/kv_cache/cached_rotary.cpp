@@ -251,3 +251,5 @@ ACLNN(DequantRopeQuantKvcache,
                            {kCacheRef, vCacheRef, indices, {scaleK, offsetKOptional}, {scaleV, offsetVOptional}},
                            sizeSplits, quantModeOptional, layoutOptional, cacheModeOptional, kvOutput, qOut, kOut,
                            vOut))
+
+#undef TABLE_IN

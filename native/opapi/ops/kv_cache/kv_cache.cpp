@@ -143,7 +143,7 @@ void store(const at::Tensor& values, at::Tensor& cache, const at::Tensor& index,
   write(blocks ? blocks_declared_plain(cache) : plain_pages(cache), rows, slots, name);
 }
 
-struct Operands {
+struct CacheOperands {
   const at::Tensor &kv, &gamma, &cos, &sin, &index;
   at::Tensor &key_cache, &value_cache;
   Quantization key, value;
@@ -151,7 +151,7 @@ struct Operands {
   const std::string& mode;
 };
 
-void store_both(const Operands& operands, const at::Tensor& key, const at::Tensor& value, bool wants_values,
+void store_both(const CacheOperands& operands, const at::Tensor& key, const at::Tensor& value, bool wants_values,
                 at::Tensor& key_out, at::Tensor& value_out) {
   refuse({{operands.key.offset, "kRopeOffset"}, {operands.value.offset, "cKvOffset"}},
          "only symmetric quantization is available");
@@ -163,7 +163,7 @@ void store_both(const Operands& operands, const at::Tensor& key, const at::Tenso
 }
 
 // How many values of a token are rotated.
-int64_t rotated_width(const Operands& operands) {
+int64_t rotated_width(const CacheOperands& operands) {
   const at::Tensor &cos = operands.cos, &sin = operands.sin;
   require(cos.dim() > 0 && cos.size(-1) % 2 == 0 && cos.sizes() == sin.sizes(), ACLNN_ERR_PARAM_INVALID,
           "parameters 'cos' and 'sin' have shapes ", cos.sizes(), " and ", sin.sizes(),
@@ -171,20 +171,20 @@ int64_t rotated_width(const Operands& operands) {
   return cos.size(-1);
 }
 
-int64_t normalized_width(const Operands& operands) {
+int64_t normalized_width(const CacheOperands& operands) {
   require(operands.gamma.dim() == 1, ACLNN_ERR_PARAM_INVALID, "parameter 'gamma' has shape ", operands.gamma.sizes(),
           "; it must have 1 dimension");
   return operands.gamma.size(0);
 }
 
-void check(const Operands& operands, int64_t width) {
+void check(const CacheOperands& operands, int64_t width) {
   const at::Tensor& kv = operands.kv;
   require(kv.dim() == 4 && kv.size(1) == 1 && kv.size(3) == width, ACLNN_ERR_PARAM_INVALID, "kv has shape ", kv.sizes(),
           "; it must be [B, 1, S, ", width, "]");
 }
 
 // kv holds what is normalised, the compressed value, and behind it what is rotated, the key.
-void split_cache(const Operands& operands, bool wants_values, at::Tensor& key_out, at::Tensor& value_out) {
+void split_cache(const CacheOperands& operands, bool wants_values, at::Tensor& key_out, at::Tensor& value_out) {
   const int64_t value_width = normalized_width(operands), key_width = rotated_width(operands);
   check(operands, value_width + key_width);
   const at::Tensor kv = to_float(operands.kv);
@@ -194,7 +194,7 @@ void split_cache(const Operands& operands, bool wants_values, at::Tensor& key_ou
 }
 
 // kv is the key: normalised, and its first part rotated. The value is stored as it is.
-void key_cache(const Operands& operands, const at::Tensor& v, bool wants_values, at::Tensor& key_out,
+void key_cache(const CacheOperands& operands, const at::Tensor& v, bool wants_values, at::Tensor& key_out,
                at::Tensor& value_out) {
   const int64_t rotated = rotated_width(operands), width = normalized_width(operands);
   check(operands, width);
@@ -258,3 +258,8 @@ ACLNN(GatherPaKvCache,
           OptIndex, seqOffsetOptional)(Text, cacheMode)(Bool, isSeqLensCumsum),
       gather_both(keyCache, valueCache, blockTables, seqLens, keyRef, valueRef, seqOffsetOptional, cacheMode,
                   isSeqLensCumsum))
+
+#undef CACHE_IN
+#undef CACHE_OUT
+#undef OPERANDS
+#undef COMPRESSION

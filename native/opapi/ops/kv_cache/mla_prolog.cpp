@@ -25,14 +25,14 @@ struct Scales {
 enum WeightMode : int64_t { kPlain = 0, kUpQuantized = 1, kQuantized = 2 };
 enum CacheMode : int64_t { kPlainCache = 0, kPerTensor = 1, kPerChannel = 2 };
 
-struct Options {
+struct PrologOptions {
   double epsilon_cq, epsilon_ckv;
   const std::string& cache_mode;
   int64_t weight_mode, kv_mode;
   double query_scale = 1, key_scale = 1;
 };
 
-struct Caches {
+struct PrologCaches {
   at::Tensor &kv, &kr;
   const OptionalTensor &index, &ends;
 };
@@ -65,7 +65,7 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 // ---- caches
 
-at::Tensor slots_of(const Caches& caches, int64_t tokens, int64_t batches, int64_t page_size, bool by_page) {
+at::Tensor slots_of(const PrologCaches& caches, int64_t tokens, int64_t batches, int64_t page_size, bool by_page) {
   const at::Tensor index = needed(caches.index, "cacheIndex").reshape(-1);
   if (!by_page) {
     require(index.numel() == tokens, ACLNN_ERR_PARAM_INVALID, "parameter 'cacheIndex' has ", index.numel(),
@@ -94,8 +94,8 @@ at::Tensor slots_of(const Caches& caches, int64_t tokens, int64_t batches, int64
 }
 
 // values: [tokens, D]; batches: 0 if the tokens are packed.
-void store(const at::Tensor& values, at::Tensor& cache, const Caches& caches, const std::string& mode, int64_t batches,
-           const char* name) {
+void store(const at::Tensor& values, at::Tensor& cache, const PrologCaches& caches, const std::string& mode,
+           int64_t batches, const char* name) {
   const int64_t width = values.size(1), heads = cache.dim() < 3 ? 0 : cache.size(-2);
   require(cache.dim() >= 3 && cache.size(-1) == width, ACLNN_ERR_PARAM_INVALID, "parameter '", name, "' has shape ",
           cache.sizes(), "; its last dimension must be ", width);
@@ -115,7 +115,7 @@ void store(const at::Tensor& values, at::Tensor& cache, const Caches& caches, co
 
 // ---- the operator
 
-void check(const at::Tensor& x, const Weights& weights, const Scales& scales, const Options& options) {
+void check(const at::Tensor& x, const Weights& weights, const Scales& scales, const PrologOptions& options) {
   require(options.weight_mode >= kPlain && options.weight_mode <= kQuantized, ACLNN_ERR_PARAM_INVALID,
           "parameter 'weightQuantMode' is ", options.weight_mode, "; available are 0, 1 and 2 (none, and int8)");
   require(options.kv_mode >= kPlainCache && options.kv_mode <= kPerChannel, ACLNN_ERR_PARAM_INVALID,
@@ -140,18 +140,18 @@ void check(const at::Tensor& x, const Weights& weights, const Scales& scales, co
           "parameter 'quantScaleCkv' is needed for quantised caches");
 }
 
-at::Tensor down(const at::Tensor& x, const at::Tensor& weight, const Options& options, const Scales& scales,
+at::Tensor down(const at::Tensor& x, const at::Tensor& weight, const PrologOptions& options, const Scales& scales,
                 const OptionalTensor& column_scale, const char* name) {
   if (options.weight_mode != kQuantized) return to_float(x).matmul(to_float(weight));
   return product(x, weight, needed(scales.x, "dequantScaleX"), needed(column_scale, name));
 }
 
-struct Angles {
+struct PrologAngles {
   at::Tensor cos, sin;  // [tokens, Dr]
 };
 
-void store_key(const at::Tensor& x, const Weights& weights, const Scales& scales, const Options& options,
-               const Angles& angles, const Caches& caches, int64_t batches) {
+void store_key(const at::Tensor& x, const Weights& weights, const Scales& scales, const PrologOptions& options,
+               const PrologAngles& angles, const PrologCaches& caches, int64_t batches) {
   const int64_t width = weights.uk.size(2), rotated = angles.cos.size(1);
   const at::Tensor joint = down(x, weights.dkv_kr, options, scales, scales.dkv_kr, "dequantScaleWDkvKr");
   at::Tensor key =
@@ -164,7 +164,7 @@ void store_key(const at::Tensor& x, const Weights& weights, const Scales& scales
 }
 
 // Into [tokens, Hcq] and, if that is int8, its scale.
-at::Tensor query_of(const at::Tensor& x, const Weights& weights, const Scales& scales, const Options& options,
+at::Tensor query_of(const at::Tensor& x, const Weights& weights, const Scales& scales, const PrologOptions& options,
                     const Outputs& outputs) {
   const at::Tensor low = down(x, weights.dq, options, scales, scales.dq, "dequantScaleWDq");
   at::Tensor norm = normalized(low, weights.gamma_cq, options.epsilon_cq).mul_(options.query_scale);
@@ -182,11 +182,11 @@ at::Tensor query_of(const at::Tensor& x, const Weights& weights, const Scales& s
   return product(joined.values, weights.uq_qr, joined.scale, needed(scales.uq_qr, "dequantScaleWUqQr"));
 }
 
-void prolog(const at::Tensor& tokens, const Weights& weights, const Scales& scales, const Options& options,
-            const at::Tensor& sin, const at::Tensor& cos, const Caches& caches, const Outputs& outputs) {
+void prolog(const at::Tensor& tokens, const Weights& weights, const Scales& scales, const PrologOptions& options,
+            const at::Tensor& sin, const at::Tensor& cos, const PrologCaches& caches, const Outputs& outputs) {
   check(tokens, weights, scales, options);
   const at::Tensor x = tokens.reshape({-1, tokens.size(-1)});
-  const Angles angles{to_float(cos).reshape({x.size(0), -1}), to_float(sin).reshape({x.size(0), -1})};
+  const PrologAngles angles{to_float(cos).reshape({x.size(0), -1}), to_float(sin).reshape({x.size(0), -1})};
   const int64_t heads = weights.uk.size(0), width = weights.uk.size(1), rotated = angles.cos.size(1);
   store_key(x, weights, scales, options, angles, caches, tokens.dim() == 3 ? tokens.size(0) : 0);
   const at::Tensor joint = query_of(x, weights, scales, options, outputs).unflatten(1, {heads, -1});
@@ -269,3 +269,9 @@ ACLNN(MlaPrologV3WeightNz,
              ropeSin, ropeCos, {kvCacheRef, krCacheRef, cacheIndexOptional, actualSeqLenOptional},
              {queryOut, queryRopeOut, dequantScaleQNopeOutOptional, queryNormOutOptional,
               dequantScaleQNormOutOptional}))
+
+#undef WEIGHTS_IN
+#undef SCALES_IN
+#undef WEIGHTS
+#undef SCALES
+#undef EPSILONS

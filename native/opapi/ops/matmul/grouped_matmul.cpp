@@ -14,12 +14,12 @@ using namespace opwright::opapi::grouped;  // NOLINT: tables only
 
 using List = std::vector<at::Tensor>;
 
-struct Operands {
+struct GroupOperands {
   const List &x, &weight, &bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &per_token_scale;
   List& out;
 };
 
-struct Options {
+struct GroupOptions {
   int64_t split_item = 0;                // 0, 1: one output for each group; 2, 3: one for all
   int64_t group_type = 0, act_type = 0;  // group_type -1: none, 0: rows, 2: the common axis
 };
@@ -29,7 +29,7 @@ bool is_absent(const List& list) {
 }
 
 // The entry of a list for one expert: lists are as long as that of the weights, or one tensor for all experts.
-at::Tensor of_expert(const List& list, const Operands& operands, int64_t expert, const char* name) {
+at::Tensor of_expert(const List& list, const GroupOperands& operands, int64_t expert, const char* name) {
   if (is_absent(list)) return {};
   const at::Tensor& weight = operands.weight[0];
   if (operands.weight.size() == 1 && list.size() == 1) {
@@ -41,7 +41,7 @@ at::Tensor of_expert(const List& list, const Operands& operands, int64_t expert,
   return list[static_cast<size_t>(expert)];
 }
 
-at::Tensor weight_of(const Operands& operands, const RowGroup& group) {
+at::Tensor weight_of(const GroupOperands& operands, const RowGroup& group) {
   const List& weight = operands.weight;
   const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
   const int64_t count = stacked ? weight[0].size(0) : static_cast<int64_t>(weight.size());
@@ -164,7 +164,7 @@ void store(at::Tensor& out, const Product& product, int64_t act_type) {
   out.copy_(values);
 }
 
-Product product_of(const Operands& operands, const at::Tensor& x, const at::Tensor& weight, int64_t expert) {
+Product product_of(const GroupOperands& operands, const at::Tensor& x, const at::Tensor& weight, int64_t expert) {
   return {x,
           weight,
           of_expert(operands.bias, operands, expert, "bias"),
@@ -176,7 +176,7 @@ Product product_of(const Operands& operands, const at::Tensor& x, const at::Tens
 }
 
 // Each row of x has one weight.
-void multiply_rows(const Operands& operands, const Options& options, const std::vector<RowGroup>& groups) {
+void multiply_rows(const GroupOperands& operands, const GroupOptions& options, const std::vector<RowGroup>& groups) {
   require(is_absent(operands.per_token_scale) || (operands.x.size() == 1 && operands.per_token_scale.size() == 1),
           ACLNN_ERR_PARAM_INVALID, "parameter 'perTokenScale' has ", operands.per_token_scale.size(), " tensors for ",
           operands.x.size(), " x; allowed: 1 with one x");
@@ -197,7 +197,7 @@ void multiply_rows(const Operands& operands, const Options& options, const std::
 }
 
 // Columns of x meet rows of the weight.
-void multiply_columns(const Operands& operands, const Options& options, const std::vector<RowGroup>& groups) {
+void multiply_columns(const GroupOperands& operands, const GroupOptions& options, const std::vector<RowGroup>& groups) {
   require(operands.x.size() == 1 && is_absent(operands.bias) && is_absent(operands.per_token_scale),
           ACLNN_ERR_PARAM_INVALID,
           "groupType 2 (the common axis) allows one x, and neither parameter 'bias' nor 'perTokenScale'; there are ",
@@ -217,7 +217,7 @@ void multiply_columns(const Operands& operands, const Options& options, const st
 }
 
 // Without a group list the tensors themselves are the groups: the rows of each x, or of each weight.
-std::vector<RowGroup> groups_of_tensors(const Operands& operands, bool columns) {
+std::vector<RowGroup> groups_of_tensors(const GroupOperands& operands, bool columns) {
   std::vector<RowGroup> groups;
   int64_t begin = 0;
   for (const at::Tensor& tensor : columns ? operands.weight : operands.x) {
@@ -230,7 +230,7 @@ std::vector<RowGroup> groups_of_tensors(const Operands& operands, bool columns) 
   return groups;
 }
 
-void check_options(const Operands& operands, const Options& options) {
+void check_options(const GroupOperands& operands, const GroupOptions& options) {
   require(!operands.x.empty() && !operands.weight.empty() && !operands.out.empty(), ACLNN_ERR_PARAM_INVALID,
           "x, weight and out must not be empty lists");
   require(options.group_type == -1 || options.group_type == 0 || options.group_type == 2, ACLNN_ERR_PARAM_INVALID,
@@ -243,7 +243,8 @@ void check_options(const Operands& operands, const Options& options) {
           options.group_type, "; allowed: one output, and groupType 0 or 2");
 }
 
-void grouped_matmul(const Operands& operands, const Options& options, const OptionalTensor& list, int64_t list_type) {
+void grouped_matmul(const GroupOperands& operands, const GroupOptions& options, const OptionalTensor& list,
+                    int64_t list_type) {
   check_options(operands, options);
   const bool columns = options.group_type == 2;
   std::vector<RowGroup> groups = groups_of_tensors(operands, columns);
@@ -266,7 +267,7 @@ void grouped_matmul(const Operands& operands, const Options& options, const Opti
 }
 
 // The first version: the ends of the groups are on the host.
-void grouped_matmul(const Operands& operands, int64_t split_item, at::OptionalIntArrayRef ends) {
+void grouped_matmul(const GroupOperands& operands, int64_t split_item, at::OptionalIntArrayRef ends) {
   OptionalTensor list;
   if (ends && !ends->empty()) list = at::tensor(*ends, at::kLong);
   grouped_matmul(operands, {split_item, list || split_item >= 2 ? 0 : -1}, list, 0);
@@ -293,8 +294,8 @@ struct Unavailable {
   const List &activation_input, &activation_scale, &activation_offset, &activation_out, &scale_out;
 };
 
-void grouped_matmul(const Operands& operands, const Options& options, const OptionalTensor& list, int64_t list_type,
-                    const Unavailable& unavailable) {
+void grouped_matmul(const GroupOperands& operands, const GroupOptions& options, const OptionalTensor& list,
+                    int64_t list_type, const Unavailable& unavailable) {
   require(is_absent(unavailable.activation_input) && is_absent(unavailable.activation_scale) &&
               is_absent(unavailable.activation_offset) && is_absent(unavailable.activation_out) &&
               is_absent(unavailable.scale_out),
@@ -346,3 +347,11 @@ ACLNN(GroupedMatmulAdd, ADDED,
       add_grouped_matmul(x, weight, groupList, 0, transposeX, transposeWeight, groupType, yRef))
 ACLNN(GroupedMatmulAddV2, ADDED(Int, groupListType),
       add_grouped_matmul(x, weight, groupList, groupListType, transposeX, transposeWeight, groupType, yRef))
+
+#undef FACTORS
+#undef QUANTIZATION
+#undef GROUPS
+#undef OUTPUTS
+#undef OPERANDS
+#undef MULTIPLY
+#undef ADDED

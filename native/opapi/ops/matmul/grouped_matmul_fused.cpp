@@ -178,3 +178,9 @@ ACLNN(GroupedMatmulFinalizeRoutingWeightNz,
       (In, x1)(In, x2)(In, scale)(OptIn, bias)(OptIn, pertokenScaleOptional)(Index, groupList)(OptIn, sharedInput)(
           OptIn, logit)(OptIndex, rowIndex)COMBINATION_PARAMS(Out, out),
       finalize_routing({x1, x2, scale, bias, kNone, pertokenScaleOptional}, groupList, groupListType, COMBINATION, out))
+
+#undef SWIGLU_QUANT
+#undef COMBINATION_PARAMS
+#undef COMBINATION
+#undef FINALIZE
+#undef TUNING_CONFIG

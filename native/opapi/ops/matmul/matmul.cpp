@@ -135,3 +135,7 @@ ACLNN(Addr, (In, self)(In, vec1)(In, vec2)(OptScalar, betaOptional)(OptScalar, a
       add_product(at::addr_out, out, self, vec1, vec2, betaOptional.value_or(1), alphaOptional.value_or(1)))
 ACLNN(InplaceAddr, (Ref, selfRef)(In, vec1)(In, vec2)(OptScalar, betaOptional)(OptScalar, alphaOptional),
       add_product(at::addr_out, selfRef, selfRef, vec1, vec2, betaOptional.value_or(1), alphaOptional.value_or(1)))
+
+#undef PRODUCT
+#undef PERMUTED_PRODUCT
+#undef ADD_PRODUCT

@@ -72,3 +72,5 @@ ACLNN(QuantGroupedMatmulInplaceAdd,
                     x2)(OptIn, scale1Optional)(In, scale2)(Index, groupList)(Ref, yRef)(Int, groupListType)(Int,
                                                                                                             groupSize),
       quant_grouped_matmul_inplace_add(x1, x2, scale1Optional, scale2, groupList, yRef, groupListType, groupSize))
+
+#undef OPWRIGHT_QUANT_GROUPED_MATMUL_DEQUANT

@@ -181,3 +181,7 @@ ACLNN(DualLevelQuantMatmulWeightNz,
 ACLNN(TransQuantParamV2, (In, scale)(OptIn, offset)(Out, out), trans_quant_param(scale, offset, 0, out))
 ACLNN(TransQuantParamV3, (In, scale)(OptIn, offset)(Int, roundMode)(Out, out),
       trans_quant_param(scale, offset, roundMode, out))
+
+#undef OPWRIGHT_QUANT_MATMUL
+#undef OPWRIGHT_FUSED_QUANT_MATMUL
+#undef OPWRIGHT_TRANSPOSE_QUANT_BATCH_MATMUL

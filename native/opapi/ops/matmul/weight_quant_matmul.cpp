@@ -53,3 +53,5 @@ void weight_quant_matmul(const at::Tensor& x, const at::Tensor& weight, const at
 OPWRIGHT_WEIGHT_QUANT_MATMUL(WeightQuantBatchMatmulV2, )
 OPWRIGHT_WEIGHT_QUANT_MATMUL(WeightQuantBatchMatmulV3, (Int32, innerPrecise))
 OPWRIGHT_WEIGHT_QUANT_MATMUL(WeightQuantBatchMatmulNz, )
+
+#undef OPWRIGHT_WEIGHT_QUANT_MATMUL

@@ -66,3 +66,6 @@ ACLNN(MoeFinalizeRoutingV4,
               ACLNN_ERR_PARAM_INVALID, "ranges of zero, copied and constant experts are not available; allowed: null");
       FINALIZE)
 ACLNN(MoeComputeExpertTokens, (In, sortedExperts)(Int, numExperts)(Out, out), count_up(sortedExperts, numExperts, out))
+
+#undef FINALIZE_PARAMS
+#undef FINALIZE

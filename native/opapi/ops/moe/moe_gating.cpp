@@ -166,3 +166,6 @@ ACLNN(MoeGatingTopKBackward,
       (In, xNorm)(In, gradY)(Index, expertIdx)(Int, renorm)(Int, normType)(Double, routedScalingFactor)(Double,
                                                                                                         eps)(Out, out),
       gate_backward(xNorm, gradY, expertIdx, {0, 1, 1, 0, renorm, normType, routedScalingFactor, eps}, out))
+
+#undef GATE_PARAMS
+#undef GATE

@@ -55,7 +55,7 @@ void permute_capacity(const at::Tensor& tokens, const at::Tensor& map, const Opt
   if (probs) assign(out.probs, probs->index({chosen, experts_of_rows(rows, experts)}));
 }
 
-struct Gradients {
+struct RoutingGradients {
   at::Tensor &tokens, &probs;
 };
 
@@ -65,7 +65,8 @@ at::Tensor scattered(const at::Tensor& map, const at::Tensor& values) {
 }
 
 void permute_backward(const at::Tensor& grad, const OptionalTensor& probs_grad, const at::Tensor& index,
-                      const OptionalTensor& map, int64_t experts, int64_t tokens, bool drop, const Gradients& out) {
+                      const OptionalTensor& map, int64_t experts, int64_t tokens, bool drop,
+                      const RoutingGradients& out) {
   require(!probs_grad || drop || map, ACLNN_ERR_PARAM_INVALID,
           "parameter 'routingMap' is null, but the gradient of probs needs it");
   if (drop) {
@@ -119,12 +120,13 @@ void unpermute_capacity(const at::Tensor& permuted, const at::Tensor& index, con
 }
 
 // Rows of the permuted tokens: out_index[i] belongs to token_of_row[i].
-struct Pairs {
+struct RoutingPairs {
   const at::Tensor &out_index, &token_of_row;
 };
 
-void unpermute_backward(const at::Tensor& grad, const Pairs& pairs, const OptionalTensor& map,
-                        const OptionalTensor& permuted, const OptionalTensor& probs, bool drop, const Gradients& out) {
+void unpermute_backward(const at::Tensor& grad, const RoutingPairs& pairs, const OptionalTensor& map,
+                        const OptionalTensor& permuted, const OptionalTensor& probs, bool drop,
+                        const RoutingGradients& out) {
   const at::Tensor& index = pairs.out_index;
   require_places(index, "outIndex");
   const int64_t top_k = drop ? 1 : rows_of_token(index, grad.size(0));

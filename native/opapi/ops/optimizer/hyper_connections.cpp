@@ -230,3 +230,10 @@ ACLNN(MhcSinkhorn, (In, x)(Float, eps)(Int, numIters)(Out, output)(OptOut, normO
       sinkhorn(x, eps, numIters, output, normOut, sumOut))
 ACLNN(MhcSinkhornBackward, (In, gradOutput)(In, normOut)(In, sumOut)(Out, out),
       sinkhorn_backward(gradOutput, normOut, sumOut, out))
+
+#undef PRE_IN
+#undef PRE_OUT
+#undef PRE
+#undef PRE_BACKWARD_IN
+#undef PRE_BACKWARD_OUT
+#undef PRE_BACKWARD

@@ -18,13 +18,13 @@ BlockRule block_rule(double min_scale, const std::string& mode, int64_t rows, in
   return {min_scale, type_max, rows, columns, rounding_of(mode, "roundModeOptional")};
 }
 
-struct Blocks {
+struct QuantizationBlocks {
   at::Tensor values;  // numbers of the format
   at::Tensor scales;
 };
 
 // For the last two dimensions. Infinity and NaN do not count for the scale.
-Blocks quantized_blocks(const at::Tensor& x, const BlockRule& rule, const LowFormat& format) {
+QuantizationBlocks quantized_blocks(const at::Tensor& x, const BlockRule& rule, const LowFormat& format) {
   const int64_t rows = x.size(-2), columns = x.size(-1);
   const int64_t down = (rows + rule.rows - 1) / rule.rows, across = (columns + rule.columns - 1) / rule.columns;
   const at::Tensor wide = x.to(at::kFloat);
@@ -48,7 +48,7 @@ void check_matrix(const at::Tensor& x) {
 void dynamic_block_quant(const at::Tensor& x, const BlockRule& rule, Coded& y, at::Tensor& scale) {
   check_matrix(x);
   if (x.numel() == 0) return;
-  const Blocks result = quantized_blocks(x, rule, y.format());
+  const QuantizationBlocks result = quantized_blocks(x, rule, y.format());
   store(y, result.values, rule.rounding);
   assign(scale, result.scales);
 }
@@ -64,7 +64,7 @@ void grouped_dynamic_block_quant(const at::Tensor& x, const at::Tensor& list, in
   for (const RowGroup& group : row_groups(list, x.size(-2), GroupList::kEnds, "groupList")) {
     const int64_t first = group.begin / rule.rows + group.expert;
     if (group.rows() == 0) continue;
-    const Blocks part = quantized_blocks(x.narrow(-2, group.begin, group.rows()), rule, y.format());
+    const QuantizationBlocks part = quantized_blocks(x.narrow(-2, group.begin, group.rows()), rule, y.format());
     values.narrow(-2, group.begin, group.rows()).copy_(part.values);
     require(first + part.scales.size(-2) <= scales.size(-2), ACLNN_ERR_PARAM_INVALID, "scaleOut has ", scales.size(-2),
             " rows; group ", group.expert, " needs rows ", first, " to ", first + part.scales.size(-2));

@@ -22,6 +22,9 @@ struct Gating {
   double bias = 1;
 };
 
+// All dimensions but the last are one.
+inline at::Tensor by_rows(const at::Tensor& tensor) { return tensor.reshape({-1, tensor.size(-1)}); }
+
 // From the parameters of functions that have all modes; the plain one has no limit (aclnnSwigluMxQuant.md).
 OPWRIGHT_API Gating gating_of(int64_t mode, int64_t dim, bool left, double limit, double alpha, double bias);
 OPWRIGHT_API at::Tensor gated(const at::Tensor& x, const Gating& gating);

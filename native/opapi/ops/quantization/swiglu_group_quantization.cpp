@@ -9,8 +9,6 @@ namespace {
 constexpr double kSmallest = 1e-4;  // the largest magnitude of a block counts as at least this
 constexpr int64_t kWideBlock = 128;
 
-at::Tensor by_rows(const at::Tensor& tensor) { return tensor.reshape({-1, tensor.size(-1)}); }
-
 // Writes the leading rows; the others hold nothing of use and become zero.
 at::Tensor completed(const at::Tensor& values, at::IntArrayRef sizes) {
   at::Tensor all = at::zeros(sizes, values.options());
@@ -101,7 +99,7 @@ Result quantized_by(const at::Tensor& values, const std::vector<RowGroup>& group
   }
 }
 
-std::vector<RowGroup> sized_groups(const OptionalTensor& index, int64_t rows) {
+std::vector<RowGroup> expert_groups(const OptionalTensor& index, int64_t rows) {
   return given(index) ? row_groups(*index, rows, GroupList::kSizes) : std::vector<RowGroup>{{0, rows}};
 }
 
@@ -109,7 +107,7 @@ void swiglu_group_quant(const at::Tensor& x, const GroupQuant& call, bool output
                         at::Tensor& origin) {
   if (x.numel() == 0) return;
   const at::Tensor rows = by_rows(x);
-  const std::vector<RowGroup> groups = sized_groups(call.group_index, rows.size(0));
+  const std::vector<RowGroup> groups = expert_groups(call.group_index, rows.size(0));
   const int64_t count = groups.back().end;
   Gating gating;
   gating.limit = std::max(call.limit, 0.0);
@@ -133,7 +131,7 @@ void swiglu_group_quant_grad(const at::Tensor& grad, const at::Tensor& x, const 
                              const OptionalTensor& origin, const OptionalTensor& group_index, double limit,
                              at::Tensor& grad_x, at::Tensor& grad_weight) {
   const at::Tensor rows = by_rows(x).to(at::kFloat), all_grads = by_rows(grad).to(at::kFloat);
-  const int64_t count = sized_groups(group_index, rows.size(0)).back().end, half = rows.size(-1) / 2;
+  const int64_t count = expert_groups(group_index, rows.size(0)).back().end, half = rows.size(-1) / 2;
   const at::Tensor used = rows.slice(0, 0, count), grads = all_grads.slice(0, 0, count);
   at::Tensor clamped = used, passes;
   if (limit > 0) {

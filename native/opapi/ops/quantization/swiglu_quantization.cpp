@@ -7,8 +7,6 @@
 
 namespace {
 
-at::Tensor by_rows(const at::Tensor& tensor) { return tensor.reshape({-1, tensor.size(-1)}); }
-
 // For each row of a group the number of its expert; rows behind the last group are left out.
 at::Tensor expert_of_rows(const std::vector<RowGroup>& groups) {
   std::vector<int64_t> experts, sizes;

@@ -185,3 +185,6 @@ ACLNN(DropoutV3Grad, (In, gradY)(In, mask)(Double, scale)(Out, gradX), apply_mas
 
 // torch_npu passes a C double here; the function takes a float and, as on the device, then sees another number.
 ACLNN(MaskedScale, (In, self)(In, mask)(Float, scale)(Out, out), at::mul_out(out, self, mask).mul_(scale))
+
+#undef STATE
+#undef TENSOR_STATE

@@ -2,13 +2,10 @@
 // The next token of each sequence: filtering and sampling of logits, and the step from one token to the next.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "opapi/opapi.h"
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void check_rows(const at::Tensor& tensor, const at::Tensor& logits, const char* name) {
   require(tensor.dim() == 1 && tensor.size(0) == logits.size(0), ACLNN_ERR_PARAM_INVALID, "parameter '", name,
@@ -237,3 +234,7 @@ ACLNN(TopKTopPSampleV2,
 ACLNN(AdvanceStep, STEP_TENSORS STEP_SIZES, advance(STEP, sampledTokenIds))
 ACLNN(AdvanceStepV2, STEP_TENSORS(OptIn, specToken)(OptIn, acceptedNum) STEP_SIZES,
       advance_speculative(STEP, sampledTokenIds, specToken, acceptedNum))
+
+#undef STEP_TENSORS
+#undef STEP_SIZES
+#undef STEP

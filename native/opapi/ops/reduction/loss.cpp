@@ -145,3 +145,6 @@ ACLNN(CtcLossBackward,
           In, logAlpha)(Int, blank)(Bool, zeroInfinity)(Out, out),
       ctc_loss_backward(gradOut, logProbs, targets, inputLengths, targetLengths, negLogLikelihood, logAlpha, blank,
                         zeroInfinity, out))
+
+#undef REDUCED
+#undef LOSS

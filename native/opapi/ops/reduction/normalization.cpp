@@ -190,3 +190,5 @@ ACLNN(AddRmsNormCast, (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, y1Out)(O
 // The normalised sum replaces x1, the sum x2.
 ACLNN(InplaceAddRmsNorm, (Ref, x1Ref)(Ref, x2Ref)(In, gamma)(Double, epsilon)(OptOut, rstdOut),
       add_rms_norm(x1Ref, x2Ref, gamma, epsilon, x1Ref, rstdOut, x2Ref))
+
+#undef LAYER_NORM

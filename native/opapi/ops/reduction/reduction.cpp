@@ -157,3 +157,6 @@ ACLNN(LinalgVectorNorm, (In, self)(Scalar, ord)(Ints, dims)(Bool, keepDims)(Dtyp
 ACLNN(Bincount, (In, self)(OptIn, weights)(Int, minlength)(Out, out),
       assign(out, at::bincount(self, weights, minlength)))
 ACLNN(Histc, (In, self)(Int, bins)(Scalar, min)(Scalar, max)(Out, out), histc(self, bins, min, max, out))
+
+#undef VALUE_AND_INDEX
+#undef TOTAL

@@ -54,3 +54,6 @@ ACLNN(UniqueConsecutive, (In, self)(Bool, returnInverse)(Bool, returnCounts)(Int
 ACLNN(UniqueDim, (In, self)(Bool, sorted)(Bool, returnInverse)(Int, dim)UNIQUE_OUTPUTS,
       unique(at::unique_dim(self, dim, sorted, /*return_inverse=*/true, /*return_counts=*/true), true, true, valueOut,
              inverseOut, countsOut))
+
+#undef SEARCH
+#undef UNIQUE_OUTPUTS

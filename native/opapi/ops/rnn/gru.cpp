@@ -8,14 +8,14 @@ namespace {
 using recurrent::Network;
 using recurrent::Sequence;
 
-struct Trace {
+struct GruTrace {
   at::Tensor reset, update, candidate, hidden_part, h;
 };
 
-struct Traces {
+struct GruTraces {
   std::vector<at::Tensor> reset, update, candidate, hidden_part, h;
 
-  void add(const Trace& one) {
+  void add(const GruTrace& one) {
     reset.push_back(one.reset);
     update.push_back(one.update);
     candidate.push_back(one.candidate);
@@ -24,13 +24,13 @@ struct Traces {
   }
 };
 
-Trace run_direction(const Network& network, const Sequence& sequence, int64_t k, const at::Tensor& input,
-                    at::Tensor h) {
+GruTrace run_direction(const Network& network, const Sequence& sequence, int64_t k, const at::Tensor& input,
+                       at::Tensor h) {
   at::Tensor gates = input.matmul(network.ih(k).t());
   if (network.has_bias) gates.add_(network.bias_ih(k));
   const at::Tensor like = at::empty({sequence.steps(), sequence.batch(), network.hidden()}, input.options());
   const std::vector<at::Tensor> parts = gates.chunk(3, 2);
-  const Trace trace{parts[0], parts[1], parts[2], like, at::empty_like(like)};
+  const GruTrace trace{parts[0], parts[1], parts[2], like, at::empty_like(like)};
   const at::Tensor weight = network.hh(k).t();
   for (int64_t order = 0; order < sequence.steps(); ++order) {
     const int64_t step = recurrent::step_at(order, network, k, sequence);
@@ -51,14 +51,14 @@ void refuse_packed(const OptionalTensor& batch_sizes) {
           "batchSizes is given; allowed: null (CANN's GRU takes no packed sequences)");
 }
 
-Traces gru(const at::Tensor& input, const std::vector<at::Tensor>& params, const OptionalTensor& hx,
-           const OptionalTensor& batch_sizes, bool has_bias, int64_t layers, bool bidirectional, bool batch_first,
-           at::Tensor& output, at::Tensor& hy) {
+GruTraces gru(const at::Tensor& input, const std::vector<at::Tensor>& params, const OptionalTensor& hx,
+              const OptionalTensor& batch_sizes, bool has_bias, int64_t layers, bool bidirectional, bool batch_first,
+              at::Tensor& output, at::Tensor& hy) {
   refuse_packed(batch_sizes);
   const Network network(params, has_bias, layers, bidirectional, 3);
   const Sequence sequence(input, std::nullopt, batch_first);
   const at::Tensor h0 = recurrent::initial_state(or_undefined(hx), network, sequence, "hx");
-  Traces traces;
+  GruTraces traces;
   std::vector<at::Tensor> last;
   for (int64_t k = 0; k < network.count(); ++k) {
     const at::Tensor x = recurrent::layer_input(network, sequence, traces.h, k / network.directions);
@@ -75,7 +75,7 @@ struct GateGradients {
 };
 
 // `next` starts as the gradient of the last state and ends as that of the first.
-GateGradients gate_gradients(const Network& network, const Sequence& sequence, int64_t k, const Trace& trace,
+GateGradients gate_gradients(const Network& network, const Sequence& sequence, int64_t k, const GruTrace& trace,
                              const at::Tensor& before, const at::Tensor& dy, at::Tensor& next) {
   const std::vector<int64_t> shape = {sequence.steps(), sequence.batch(), 3 * network.hidden()};
   const GateGradients grads{at::empty(shape, dy.options()), at::empty(shape, dy.options())};
@@ -94,13 +94,13 @@ GateGradients gate_gradients(const Network& network, const Sequence& sequence, i
   return grads;
 }
 
-struct Gradients {
+struct GruGradients {
   at::Tensor &x, &h;
   std::vector<at::Tensor>& params;
 };
 
-void gru_backward(const Network& network, const Sequence& sequence, const at::Tensor& h0, const Traces& traces,
-                  const at::Tensor& grad_y, const at::Tensor& grad_h, bool batch_first, Gradients out) {
+void gru_backward(const Network& network, const Sequence& sequence, const at::Tensor& h0, const GruTraces& traces,
+                  const at::Tensor& grad_y, const at::Tensor& grad_h, bool batch_first, GruGradients out) {
   const int64_t hidden = network.hidden();
   at::Tensor dy = recurrent::time_first(grad_y, sequence, batch_first);
   std::vector<at::Tensor> first(network.count());
@@ -109,7 +109,7 @@ void gru_backward(const Network& network, const Sequence& sequence, const at::Te
     at::Tensor dx;
     for (int64_t d = 0; d < network.directions; ++d) {
       const int64_t k = layer * network.directions + d;
-      const Trace trace{traces.reset[k], traces.update[k], traces.candidate[k], traces.hidden_part[k], traces.h[k]};
+      const GruTrace trace{traces.reset[k], traces.update[k], traces.candidate[k], traces.hidden_part[k], traces.h[k]};
       const at::Tensor before = recurrent::states_before(trace.h, h0[k], network.backwards(k));
       first[k] = grad_h[k];
       const at::Tensor part = dy.narrow(2, d * hidden, hidden);
@@ -132,7 +132,8 @@ ACLNN(
     (In, input)(TensorList, params)(OptIn, hx)(OptIndex, batchSizes)(Bool, hasBias)(Int, numLayers)(Double, dropout)(
         Bool, train)(Bool, bidirection)(Bool, batchFirst)(Out, output)(Out, hy)(OptOutList, rOut)(OptOutList, zOut)(
         OptOutList, nOut)(OptOutList, hnOut)(OptOutList, hOut),
-    const Traces traces = gru(input, params, hx, batchSizes, hasBias, numLayers, bidirection, batchFirst, output, hy);
+    const GruTraces traces = gru(input, params, hx, batchSizes, hasBias, numLayers, bidirection, batchFirst, output,
+                                 hy);
     if (train) {
       recurrent::put_lists({{rOut, traces.reset, "rOut"},
                             {zOut, traces.update, "zOut"},
@@ -150,8 +151,8 @@ ACLNN(
     const Sequence sequence(input, std::nullopt, batchFirst);
     const auto state = [&](const at::Tensor& given,
                            const char* name) { return recurrent::initial_state(given, network, sequence, name); };
-    const Traces traces{recurrent::one_each(r, network, "r"), recurrent::one_each(z, network, "z"),
-                        recurrent::one_each(n, network, "n"), recurrent::one_each(hn, network, "hn"),
-                        recurrent::one_each(h, network, "h")};
+    const GruTraces traces{recurrent::one_each(r, network, "r"), recurrent::one_each(z, network, "z"),
+                           recurrent::one_each(n, network, "n"), recurrent::one_each(hn, network, "hn"),
+                           recurrent::one_each(h, network, "h")};
     gru_backward(network, sequence, state(or_undefined(hx), "hx"), traces, dy, state(dh, "dh"), batchFirst,
                  {dxOut, dhPrevOut, dparamsOut}))

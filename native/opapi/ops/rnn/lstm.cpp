@@ -9,14 +9,14 @@ using recurrent::Network;
 using recurrent::Sequence;
 
 // Values that each step of one layer and direction leaves for the gradient.
-struct Trace {
+struct LstmTrace {
   at::Tensor in, candidate, forget, output, h, c, squashed;
 };
 
-struct Traces {
+struct LstmTraces {
   std::vector<at::Tensor> in, candidate, forget, output, h, c, squashed;
 
-  void add(const Trace& one) {
+  void add(const LstmTrace& one) {
     in.push_back(one.in);
     candidate.push_back(one.candidate);
     forget.push_back(one.forget);
@@ -32,12 +32,12 @@ void keep_ended(const Sequence& sequence, int64_t step, at::Tensor& next, const 
   if (sequence.valid.defined()) next = at::where(sequence.valid[step], next, before);
 }
 
-Trace run_direction(const Network& network, const Sequence& sequence, int64_t k, const at::Tensor& input, at::Tensor h,
-                    at::Tensor c) {
+LstmTrace run_direction(const Network& network, const Sequence& sequence, int64_t k, const at::Tensor& input,
+                        at::Tensor h, at::Tensor c) {
   at::Tensor gates = input.matmul(network.ih(k).t());
   if (network.has_bias) gates.add_(network.bias_ih(k)).add_(network.bias_hh(k));
   const at::Tensor like = at::empty({sequence.steps(), sequence.batch(), network.hidden()}, input.options());
-  Trace trace{{}, {}, {}, {}, like, at::empty_like(like), at::empty_like(like)};
+  LstmTrace trace{{}, {}, {}, {}, like, at::empty_like(like), at::empty_like(like)};
   const at::Tensor weight = network.hh(k).t();
   for (int64_t order = 0; order < sequence.steps(); ++order) {
     const int64_t step = recurrent::step_at(order, network, k, sequence);
@@ -75,14 +75,14 @@ struct Results {
   at::Tensor &output, &hy, &cy;
 };
 
-Traces lstm(const at::Tensor& input, const std::vector<at::Tensor>& params, const std::vector<at::Tensor>& hx,
-            const std::optional<at::Tensor>& batch_sizes, bool has_bias, int64_t layers, bool bidirectional,
-            bool batch_first, Results results) {
+LstmTraces lstm(const at::Tensor& input, const std::vector<at::Tensor>& params, const std::vector<at::Tensor>& hx,
+                const std::optional<at::Tensor>& batch_sizes, bool has_bias, int64_t layers, bool bidirectional,
+                bool batch_first, Results results) {
   const Network network(params, has_bias, layers, bidirectional, 4);
   const Sequence sequence(input, batch_sizes, batch_first);
   const at::Tensor h0 = recurrent::initial_state(state_of(hx, 0), network, sequence, "hx[0]");
   const at::Tensor c0 = recurrent::initial_state(state_of(hx, 1), network, sequence, "hx[1]");
-  Traces traces;
+  LstmTraces traces;
   std::vector<at::Tensor> last_h, last_c;
   for (int64_t k = 0; k < network.count(); ++k) {
     const at::Tensor x = recurrent::layer_input(network, sequence, traces.h, k / network.directions);
@@ -101,9 +101,9 @@ struct StateGradients {
   at::Tensor h, c;
 };
 
-// Gradients of the four gates of every step; `next` starts as the gradient of the last state and ends as that of the
-// first.
-at::Tensor gate_gradients(const Network& network, const Sequence& sequence, int64_t k, const Trace& trace,
+// LstmGradients of the four gates of every step; `next` starts as the gradient of the last state and ends as that of
+// the first.
+at::Tensor gate_gradients(const Network& network, const Sequence& sequence, int64_t k, const LstmTrace& trace,
                           const at::Tensor& c_before, const at::Tensor& dy, StateGradients& next) {
   at::Tensor grads = at::empty({sequence.steps(), sequence.batch(), 4 * network.hidden()}, dy.options());
   for (int64_t order = sequence.steps() - 1; order >= 0; --order) {
@@ -127,14 +127,14 @@ at::Tensor gate_gradients(const Network& network, const Sequence& sequence, int6
   return grads;
 }
 
-struct Gradients {
+struct LstmGradients {
   at::Tensor &x, &h, &c;
   std::vector<at::Tensor>& params;
 };
 
 void lstm_backward(const Network& network, const Sequence& sequence, const at::Tensor& h0, const at::Tensor& c0,
-                   const Traces& traces, const std::optional<at::Tensor>& grad_y, const at::Tensor& grad_h,
-                   const at::Tensor& grad_c, bool batch_first, Gradients out) {
+                   const LstmTraces& traces, const std::optional<at::Tensor>& grad_y, const at::Tensor& grad_h,
+                   const at::Tensor& grad_c, bool batch_first, LstmGradients out) {
   const int64_t hidden = network.hidden();
   at::Tensor dy = grad_y ? sequence.cut(recurrent::time_first(*grad_y, sequence, batch_first))
                          : at::zeros({sequence.steps(), sequence.batch(), network.directions * hidden}, h0.options());
@@ -144,8 +144,8 @@ void lstm_backward(const Network& network, const Sequence& sequence, const at::T
     at::Tensor dx;
     for (int64_t d = 0; d < network.directions; ++d) {
       const int64_t k = layer * network.directions + d;
-      const Trace trace{traces.in[k], traces.candidate[k], traces.forget[k],  traces.output[k],
-                        traces.h[k],  traces.c[k],         traces.squashed[k]};
+      const LstmTrace trace{traces.in[k], traces.candidate[k], traces.forget[k],  traces.output[k],
+                            traces.h[k],  traces.c[k],         traces.squashed[k]};
       const at::Tensor c_before = recurrent::states_before(trace.c, c0[k], network.backwards(k));
       const at::Tensor h_before = recurrent::states_before(trace.h, h0[k], network.backwards(k));
       first[k] = {grad_h[k], grad_c[k]};
@@ -176,8 +176,8 @@ ACLNN(
         Double, dropout)(Bool, train)(Bool, bidirectional)(Bool, batchFirst)(Out, output)(Out, hy)(Out, cy)(OptOutList,
                                                                                                             iOut)(
         OptOutList, jOut)(OptOutList, fOut)(OptOutList, oOut)(OptOutList, hOut)(OptOutList, cOut)(OptOutList, tanhCOut),
-    const Traces traces = lstm(input, params, hx, batchSizes, hasBias, numLayers, bidirectional, batchFirst,
-                               {output, hy, cy});
+    const LstmTraces traces = lstm(input, params, hx, batchSizes, hasBias, numLayers, bidirectional, batchFirst,
+                                   {output, hy, cy});
     if (train) {
       recurrent::put_lists({{iOut, traces.in, "iOut"},
                             {jOut, traces.candidate, "jOut"},
@@ -198,10 +198,10 @@ ACLNN(
     const Sequence sequence(input, batchSizesOptional, batchFirst);
     const auto state = [&](const at::Tensor& given,
                            const char* name) { return recurrent::initial_state(given, network, sequence, name); };
-    const Traces traces{recurrent::one_each(i, network, "i"), recurrent::one_each(g, network, "g"),
-                        recurrent::one_each(f, network, "f"), recurrent::one_each(o, network, "o"),
-                        recurrent::one_each(h, network, "h"), recurrent::one_each(c, network, "c"),
-                        recurrent::one_each(tanhc, network, "tanhc")};
+    const LstmTraces traces{recurrent::one_each(i, network, "i"), recurrent::one_each(g, network, "g"),
+                            recurrent::one_each(f, network, "f"), recurrent::one_each(o, network, "o"),
+                            recurrent::one_each(h, network, "h"), recurrent::one_each(c, network, "c"),
+                            recurrent::one_each(tanhc, network, "tanhc")};
     lstm_backward(network, sequence, state(state_of(hx, 0), "hx[0]"), state(state_of(hx, 1), "hx[1]"), traces, dy,
                   state(or_undefined(dh), "dh"), state(or_undefined(dc), "dc"), batchFirst,
                   {dxOut, dhPrevOut, dcPrevOut, dparamsOut}))

@@ -161,3 +161,5 @@ ACLNN(Im2colBackward,
       at::col2im_out(out, gradOutput, inputSize, kernelSize, dilation, padding, stride))
 ACLNN(UnfoldGrad, (In, gradOut)(Ints, inputSizes)(Int, dim)(Int, size)(Int, step)(Out, gradIn),
       assign(gradIn, at::unfold_backward(gradOut, inputSizes, dim, size, step)))
+
+#undef PAD

@@ -98,3 +98,10 @@ GRID_SAMPLER(GridSampler2D, grid_sampler_2d)
 GRID_SAMPLER(GridSampler3D, grid_sampler_3d)
 ACLNN(AffineGrid, (In, theta)(Ints, size)(Bool, alignCorners)(Out, out),
       assign(out, at::affine_grid_generator(theta, size, alignCorners)))
+
+#undef UPSAMPLE_1D
+#undef UPSAMPLE_2D
+#undef UPSAMPLE_3D
+#undef ALIGNED_UPSAMPLE_2D
+#undef ALIGNED_UPSAMPLE_2D_BACKWARD
+#undef GRID_SAMPLER

@@ -49,7 +49,7 @@ CallFunction activation_functions[] = {
     [](const Call& c) { return at::hardtanh(c[0], 0, 6); },
 };
 
-const Operation kOperations[] = {
+const Operation kActivationsOperations[] = {
     {"Activation", 1,
      [](const Call& c) -> Tensors { return {selected<ActivationKind>(c, "activation", activation_functions)(c)}; }},
     {"Celu", 1, [](const Call& c) -> Tensors { return {at::celu(c[0], c.scalar("alpha").value_or(1))}; }},
@@ -63,6 +63,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table activations() { return kOperations; }
+Table activations() { return kActivationsOperations; }
 
 }  // namespace AscendIE

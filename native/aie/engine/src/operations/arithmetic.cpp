@@ -139,7 +139,7 @@ Tensor nan_to_num(const Call& c) {
   return at::nan_to_num(c[0], optional_real(c, "nan"), optional_real(c, "posinf"), optional_real(c, "neginf"));
 }
 
-const Operation kOperations[] = {
+const Operation kArithmeticOperations[] = {
     {"AddCDiv", 3, [](const Call& c) -> Tensors { return {at::addcdiv(c[0], c[1], c[2], value(c))}; }},
     {"AddCMul", 3, [](const Call& c) -> Tensors { return {at::addcmul(c[0], c[1], c[2], value(c))}; }},
     {"Cast", 1, [](const Call& c) -> Tensors { return {c[0].to(c.type("type"))}; }},
@@ -161,6 +161,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table arithmetic() { return kOperations; }
+Table arithmetic() { return kArithmeticOperations; }
 
 }  // namespace AscendIE

@@ -36,12 +36,12 @@ Tensor attention(const Call& c) {
   return three ? seen.squeeze(0) : seen;
 }
 
-const Operation kOperations[] = {
+const Operation kAttentionOperations[] = {
     {"Attention", 3, [](const Call& c) -> Tensors { return {attention(c)}; }, Precision::kFull},
 };
 
 }  // namespace
 
-Table attention() { return kOperations; }
+Table attention() { return kAttentionOperations; }
 
 }  // namespace AscendIE

@@ -39,7 +39,7 @@ void expect_fit(const Tensor& weight, const std::vector<int64_t>& shape, int64_t
                     at::IntArrayRef(shape));
 }
 
-const Operation kOperations[] = {
+const Operation kConvolutionsOperations[] = {
     {"Convolution", 2, [](const Call& c) -> Tensors { return {convolution(c)}; }},
 };
 
@@ -111,6 +111,6 @@ Tensor Convolution::finish(Tensor result, const Tensor& residual_values) const {
   return then.empty() ? result : then_of(then).run(result, a, b);
 }
 
-Table convolutions() { return kOperations; }
+Table convolutions() { return kConvolutionsOperations; }
 
 }  // namespace AscendIE

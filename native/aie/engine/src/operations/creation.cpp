@@ -23,7 +23,7 @@ Tensor arange(const Call& c) {
   return at::arange(number(c, "start", 0), number(c, "end", 0), number(c, "step", 1), c.type("dtype"));
 }
 
-const Operation kOperations[] = {
+const Operation kCreationOperations[] = {
     {"Arange", 0, [](const Call& c) -> Tensors { return {arange(c)}; }},
     {"Full", 0,
      [](const Call& c) -> Tensors { return {at::full(c.list("size"), number(c, "fill_value", 0), c.type("dtype"))}; }},
@@ -32,6 +32,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table creation() { return kOperations; }
+Table creation() { return kCreationOperations; }
 
 }  // namespace AscendIE

@@ -45,7 +45,7 @@ Tensor index(const Call& c) {
   return at::index(c[0], indices(c));
 }
 
-const Operation kOperations[] = {
+const Operation kIndexingOperations[] = {
     {"GatherElements", 2, [](const Call& c) -> Tensors { return {at::gather(c[0], c.integer("dim"), c[1])}; }},
     {"GridSample", 2,
      [](const Call& c) -> Tensors {
@@ -69,6 +69,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table indexing() { return kOperations; }
+Table indexing() { return kIndexingOperations; }
 
 }  // namespace AscendIE

@@ -28,7 +28,7 @@ Tensor pad(const Call& c, const std::string& mode) {
   return at::pad(c[0], c.list(c.has("pad") ? "pad" : "padding"), mode, optional_real(c, "value"));
 }
 
-const Operation kOperations[] = {
+const Operation kMovesOperations[] = {
     {"Flip", 1, [](const Call& c) -> Tensors { return {at::flip(c[0], c.list("dims"))}; }},
     {"Meshgrid", 1, meshgrid},
     {"Pad", 1, [](const Call& c) -> Tensors { return {pad(c, c.text("mode"))}; }},
@@ -53,6 +53,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table moves() { return kOperations; }
+Table moves() { return kMovesOperations; }
 
 }  // namespace AscendIE

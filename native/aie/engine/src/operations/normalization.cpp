@@ -69,7 +69,7 @@ Tensor instance_norm(const Call& c) {
                            /*cudnn_enabled=*/false);
 }
 
-const Operation kOperations[] = {
+const Operation kNormalizationOperations[] = {
     {"GroupNorm", 1,
      [](const Call& c) -> Tensors {
        return {at::group_norm(c[0], c.integer("num_groups"), optional_input(c, "weight"), optional_input(c, "bias"),
@@ -82,6 +82,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table normalization() { return kOperations; }
+Table normalization() { return kNormalizationOperations; }
 
 }  // namespace AscendIE

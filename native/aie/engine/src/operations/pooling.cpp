@@ -150,7 +150,7 @@ Tensors adaptive_max_pool(const Call& c) {
   return {std::get<0>(both), std::get<1>(both)};
 }
 
-const Operation kOperations[] = {
+const Operation kPoolingOperations[] = {
     {"AdaptiveMaxPooling", 1, adaptive_max_pool},
     {"MaxPoolingWithIndices", 1, max_pool_with_indices},
     {"Pooling", 1, [](const Call& c) -> Tensors { return {pooling(c)}; }},
@@ -158,6 +158,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table pooling() { return kOperations; }
+Table pooling() { return kPoolingOperations; }
 
 }  // namespace AscendIE

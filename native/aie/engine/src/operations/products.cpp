@@ -35,7 +35,7 @@ Tensor linear(const Call& c) {
   return y;
 }
 
-const Operation kOperations[] = {
+const Operation kProductsOperations[] = {
     {"Einsum", 1, [](const Call& c) -> Tensors { return {at::einsum(c.text("equation"), c.operands())}; },
      Precision::kFull},
     {"Linear", 2, [](const Call& c) -> Tensors { return {linear(c)}; }},
@@ -55,6 +55,6 @@ Linear linear_of(const Call& c) {
   return l;
 }
 
-Table products() { return kOperations; }
+Table products() { return kProductsOperations; }
 
 }  // namespace AscendIE

@@ -27,13 +27,13 @@ Tensor fake_quantize(const Call& c) {
   return at::fake_quantize_per_channel_affine(c[0], c[1], c[2], c.integer("axis"), least, greatest);
 }
 
-const Operation kOperations[] = {
+const Operation kQuantizationOperations[] = {
     {"FakeQuantize", 1, [](const Call& c) -> Tensors { return {fake_quantize(c)}; }, Precision::kFloat},
     {"Quantize", 1, [](const Call& c) -> Tensors { return {quantize(c)}; }, Precision::kFull},
 };
 
 }  // namespace
 
-Table quantization() { return kOperations; }
+Table quantization() { return kQuantizationOperations; }
 
 }  // namespace AscendIE

@@ -18,7 +18,7 @@ namespace {
 
 using at::Tensor;
 
-Tensors shapes_of(const Call& c, const Recurrent& r) {
+Tensors result_shapes(const Call& c, const Recurrent& r) {
   std::vector<int64_t> shape = c[0].sizes().vec();
   shape.back() = r.directions * c[1].size(-1);
   Tensors results{at::empty(shape, c[0].options()), c[1]};
@@ -40,7 +40,7 @@ void check(const Call& c, const Recurrent& r) {
 Tensors run_recurrent(const Call& c) {
   const Recurrent r = recurrent_of(c);
   check(c, r);
-  if (c[0].is_meta()) return shapes_of(c, r);
+  if (c[0].is_meta()) return result_shapes(c, r);
   Tensors weights(c.operands().begin() + static_cast<std::ptrdiff_t>(r.weights), c.operands().end());
   for (Tensor& weight : weights) weight = plain_weight(weight);
   const bool two = r.directions == 2;
@@ -69,7 +69,7 @@ std::optional<Tensor> at_end(const Call& c, size_t i) {
   return i < c.operands().size() ? std::optional<Tensor>(c[i]) : std::nullopt;
 }
 
-const Operation kOperations[] = {
+const Operation kRecurrentOperations[] = {
     // Inputs: x, hidden state, (cell state,) two weights, perhaps two biases.
     {"GruCell", 4,
      [](const Call& c) -> Tensors { return {at::gru_cell(c[0], c[1], c[2], c[3], at_end(c, 4), at_end(c, 5))}; }},
@@ -105,6 +105,6 @@ at::Tensor plain_weight(const at::Tensor& weight) {
   return weight.dim() == 5 ? weight.reshape({weight.size(2), -1}).t().contiguous() : weight;
 }
 
-Table recurrent() { return kOperations; }
+Table recurrent() { return kRecurrentOperations; }
 
 }  // namespace AscendIE

@@ -80,7 +80,7 @@ Tensors top_k(const Call& c) {
 
 constexpr Precision kFull = Precision::kFull;
 
-const Operation kOperations[] = {
+const Operation kReductionsOperations[] = {
     {"Cumsum", 1, [](const Call& c) -> Tensors { return {at::cumsum(c[0], c.integer("axis"), c[0].scalar_type())}; },
      kFull},
     {"Reduce", 1, [](const Call& c) -> Tensors { return {reduce(c)}; }, kFull},
@@ -90,6 +90,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table reductions() { return kOperations; }
+Table reductions() { return kReductionsOperations; }
 
 }  // namespace AscendIE

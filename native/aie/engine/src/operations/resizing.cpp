@@ -67,12 +67,12 @@ Tensor resize(const Call& c) {
   return at::upsample_bicubic2d(c[0], out, corners, given[0], given[1]);
 }
 
-const Operation kOperations[] = {
+const Operation kResizingOperations[] = {
     {"Resize", 1, [](const Call& c) -> Tensors { return {resize(c)}; }},
 };
 
 }  // namespace
 
-Table resizing() { return kOperations; }
+Table resizing() { return kResizingOperations; }
 
 }  // namespace AscendIE

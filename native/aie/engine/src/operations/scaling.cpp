@@ -37,12 +37,12 @@ Tensor scale(const Call& c) {
   return result;
 }
 
-const Operation kOperations[] = {
+const Operation kScalingOperations[] = {
     {"Scale", 1, [](const Call& c) -> Tensors { return {scale(c)}; }},
 };
 
 }  // namespace
 
-Table scaling() { return kOperations; }
+Table scaling() { return kScalingOperations; }
 
 }  // namespace AscendIE

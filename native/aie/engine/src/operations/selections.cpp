@@ -118,7 +118,7 @@ Tensor fill(const Call& c) {
   return (given.size() > 1 ? scaled + c[1] : scaled + c.real("alpha")).to(type);
 }
 
-const Operation kOperations[] = {
+const Operation kSelectionsOperations[] = {
     {"Fill", 0, [](const Call& c) -> Tensors { return {fill(c)}; }},
     {"Gather", 2, [](const Call& c) -> Tensors { return {gather(c)}; }},
     {"Scatter", 3, [](const Call& c) -> Tensors { return {scatter(c)}; }},
@@ -127,6 +127,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table selections() { return kOperations; }
+Table selections() { return kSelectionsOperations; }
 
 }  // namespace AscendIE

@@ -27,7 +27,7 @@ Tensor shape(const Call& c) {
   return sizes;
 }
 
-const Operation kOperations[] = {
+const Operation kShapesOperations[] = {
     {"Concatenation", 1, [](const Call& c) -> Tensors { return {at::cat(c.operands(), c.integer("axis"))}; }},
     {"Shape", 1, [](const Call& c) -> Tensors { return {shape(c)}; }},
     {"Shuffle", 1, [](const Call& c) -> Tensors { return {shuffle(c)}; }},
@@ -35,6 +35,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table shapes() { return kOperations; }
+Table shapes() { return kShapesOperations; }
 
 }  // namespace AscendIE

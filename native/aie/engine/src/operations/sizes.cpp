@@ -41,7 +41,7 @@ Scalar power(int64_t a, int64_t b) {
   return result;
 }
 
-struct Function {
+struct SizeFunction {
   const char* name;
   Scalar (*whole)(int64_t, int64_t);
   Scalar (*real)(double, double);
@@ -53,7 +53,7 @@ Scalar round(T value) {
 }
 
 // The names of TorchScript. A function of one number does not read the second.
-const Function kFunctions[] = {
+const SizeFunction kFunctions[] = {
     {"aten::add", [](int64_t a, int64_t b) -> Scalar { return a + b; },
      [](double a, double b) -> Scalar { return a + b; }},
     {"aten::sub", [](int64_t a, int64_t b) -> Scalar { return a - b; },
@@ -111,7 +111,7 @@ Tensor arithmetic_on_sizes(const Call& c) {
   const std::string name = c.text("function");
   const Scalar a = operand(c, "a");
   const Scalar b = operand(c, "b");
-  for (const Function& function : kFunctions) {
+  for (const SizeFunction& function : kFunctions) {
     if (name != function.name) continue;
     const bool real = a.isFloatingPoint() || b.isFloatingPoint();
     return tensor_of(real ? function.real(a.toDouble(), b.toDouble()) : function.whole(a.toLong(), b.toLong()));
@@ -119,13 +119,13 @@ Tensor arithmetic_on_sizes(const Call& c) {
   TORCH_CHECK_VALUE(false, "the function ", name, " is none of sizes");
 }
 
-const Operation kOperations[] = {
+const Operation kSizesOperations[] = {
     {"Size", 1, [](const Call& c) -> Tensors { return {size(c)}; }},
     {"SizeArithmetic", 1, [](const Call& c) -> Tensors { return {arithmetic_on_sizes(c)}; }},
 };
 
 }  // namespace
 
-Table sizes() { return kOperations; }
+Table sizes() { return kSizesOperations; }
 
 }  // namespace AscendIE

@@ -115,9 +115,9 @@ Tensors with_index(const Call& c) {
 bool stable(const Call& c) { return c.integer("stable") != 0; }
 bool descending(const Call& c) { return c.integer("descending") != 0; }
 
-constexpr Precision kFull = Precision::kFull;
+constexpr Precision kAllDims = Precision::kFull;
 
-const Operation kOperations[] = {
+const Operation kStatisticsOperations[] = {
     {"All", 1, over_dimensions<at::all>},
     {"AMax", 1, [](const Call& c) -> Tensors { return {at::amax(c[0], Dimensions(c).list(), keep(c))}; }},
     {"AMin", 1, [](const Call& c) -> Tensors { return {at::amin(c[0], Dimensions(c).list(), keep(c))}; }},
@@ -128,33 +128,33 @@ const Operation kOperations[] = {
     {"ArgSort", 1,
      [](const Call& c) -> Tensors { return {at::argsort(c[0], stable(c), c.integer("dim", -1), descending(c))}; }},
     {"CumulativeProduct", 1, [](const Call& c) -> Tensors { return {at::cumprod(c[0], c.integer("dim"), type(c))}; },
-     kFull},
+     kAllDims},
     {"LogSoftMax", 1, [](const Call& c) -> Tensors { return {at::log_softmax(c[0], c.integer("dim"), type(c))}; },
-     kFull},
+     kAllDims},
     {"LogSumExp", 1, [](const Call& c) -> Tensors { return {at::logsumexp(c[0], Dimensions(c).list(), keep(c))}; },
-     kFull},
+     kAllDims},
     {"MaxWithIndex", 1, with_index<at::max>},
-    {"Mean", 1, typed<at::mean>, kFull},
+    {"Mean", 1, typed<at::mean>, kAllDims},
     {"MinWithIndex", 1, with_index<at::min>},
-    {"Norm", 1, [](const Call& c) -> Tensors { return {norm(c)}; }, kFull},
-    {"Product", 1, [](const Call& c) -> Tensors { return {product(c)}; }, kFull},
+    {"Norm", 1, [](const Call& c) -> Tensors { return {norm(c)}; }, kAllDims},
+    {"Product", 1, [](const Call& c) -> Tensors { return {product(c)}; }, kAllDims},
     {"Sort", 1,
      [](const Call& c) -> Tensors {
        return pair(at::sort(c[0], std::optional(stable(c)), c.integer("dim", -1), descending(c)));
      }},
-    {"StandardDeviation", 1, spread<at::std>, kFull},
-    {"Sum", 1, typed<at::sum>, kFull},
-    {"Variance", 1, spread<at::var>, kFull},
+    {"StandardDeviation", 1, spread<at::std>, kAllDims},
+    {"Sum", 1, typed<at::sum>, kAllDims},
+    {"Variance", 1, spread<at::var>, kAllDims},
     {"VarianceAndMean", 1,
      [](const Call& c) -> Tensors {
        return pair(at::var_mean(c[0], Dimensions(c).optional(), correction(c), keep(c)));
      },
-     kFull},
-    {"VectorNorm", 1, [](const Call& c) -> Tensors { return {vector_norm(c)}; }, kFull},
+     kAllDims},
+    {"VectorNorm", 1, [](const Call& c) -> Tensors { return {vector_norm(c)}; }, kAllDims},
 };
 
 }  // namespace
 
-Table statistics() { return kOperations; }
+Table statistics() { return kStatisticsOperations; }
 
 }  // namespace AscendIE

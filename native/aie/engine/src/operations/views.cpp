@@ -26,7 +26,7 @@ using at::Tensor;
 
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
-const Operation kOperations[] = {
+const Operation kViewsOperations[] = {
     {"Chunk", 1, [](const Call& c) -> Tensors { return at::chunk(c[0], c.integer("chunks"), c.integer("dim")); }},
     // The second input in the shape and type of the first.
     {"CopyInto", 2, [](const Call& c) -> Tensors { return {c[1].to(c[0].scalar_type()).expand(c[0].sizes())}; }},
@@ -72,6 +72,6 @@ const Operation kOperations[] = {
 
 }  // namespace
 
-Table views() { return kOperations; }
+Table views() { return kViewsOperations; }
 
 }  // namespace AscendIE

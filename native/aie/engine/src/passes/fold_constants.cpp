@@ -13,9 +13,10 @@ namespace {
 constexpr size_t kGrowth = 4;
 constexpr size_t kAlwaysStored = size_t{1} << 16;  // bytes
 
-class Folder {
+class ConstantFolder {
  public:
-  explicit Folder(Program& program) : program_(program), known_(program.constants.begin(), program.constants.end()) {}
+  explicit ConstantFolder(Program& program)
+      : program_(program), known_(program.constants.begin(), program.constants.end()) {}
 
   /// True if the step is not needed any more.
   bool fold(const Step& step) {
@@ -49,7 +50,7 @@ class Folder {
 
 void fold_constants(Program& program) {
   const at::AutoDispatchBelowAutograd no_gradients;
-  Folder folder(program);
+  ConstantFolder folder(program);
   std::erase_if(program.steps, [&](const Step& step) { return folder.fold(step); });
 }
 

@@ -92,9 +92,9 @@ Tensor scaled_weight(const Convolution& convolution, const Tensor& weight, int64
   return shaped * rows.reshape(ones);
 }
 
-class Folder {
+class ScaleFolder {
  public:
-  explicit Folder(Program& program) : program_(program), graph_(program) {}
+  explicit ScaleFolder(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -148,6 +148,6 @@ class Folder {
 
 }  // namespace
 
-void fold_scales(Program& program) { Folder(program).run(); }
+void fold_scales(Program& program) { ScaleFolder(program).run(); }
 
 }  // namespace AscendIE

@@ -32,9 +32,9 @@ struct Scores {
   double factor = 1;
 };
 
-class Fuser {
+class AttentionFuser {
  public:
-  explicit Fuser(Program& program) : program_(program), graph_(program) {}
+  explicit AttentionFuser(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -124,6 +124,6 @@ class Fuser {
 
 }  // namespace
 
-void fuse_attention(Program& program) { Fuser(program).run(); }
+void fuse_attention(Program& program) { AttentionFuser(program).run(); }
 
 }  // namespace AscendIE

@@ -44,9 +44,9 @@ std::optional<Function> function_of(const Step& step) {
   }
 }
 
-class Fuser {
+class ConvolutionFuser {
  public:
-  explicit Fuser(Program& program) : program_(program), graph_(program) {}
+  explicit ConvolutionFuser(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -100,6 +100,6 @@ class Fuser {
 
 }  // namespace
 
-void fuse_convolutions(Program& program) { Fuser(program).run(); }
+void fuse_convolutions(Program& program) { ConvolutionFuser(program).run(); }
 
 }  // namespace AscendIE

@@ -16,9 +16,9 @@ bool fuses(const Step& activation) {
                      [&](ActivationKind kind) { return attribute_is(activation, "kind", static_cast<int64_t>(kind)); });
 }
 
-class Fuser {
+class LinearFuser {
  public:
-  explicit Fuser(Program& program) : program_(program), graph_(program) {}
+  explicit LinearFuser(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -90,6 +90,6 @@ class Fuser {
 
 }  // namespace
 
-void fuse_linears(Program& program) { Fuser(program).run(); }
+void fuse_linears(Program& program) { LinearFuser(program).run(); }
 
 }  // namespace AscendIE

@@ -37,7 +37,7 @@ Tensor packed(const Convolution& c, const Tensor& weight, const ValueType& input
 }
 
 /// Data that a kernel needs beside the values.
-struct Prepared {
+struct PreparedConvolution {
   Convolution convolution;
   uint32_t x, weight, bias, residual, out;
   bool residual_dies;  // nobody reads the residual later
@@ -66,7 +66,7 @@ Scalars scalars_of(const Convolution& convolution) {
   return scalars;
 }
 
-Tensor plain(const Prepared& p, const Tensors& values, const MaybeTensor& bias) {
+Tensor plain(const PreparedConvolution& p, const Tensors& values, const MaybeTensor& bias) {
   const Convolution& c = p.convolution;
   const std::string_view then = p.then_name ? *p.then_name : "none";
   if (c.transposed) {
@@ -84,7 +84,7 @@ Tensor plain(const Prepared& p, const Tensors& values, const MaybeTensor& bias) 
                   p.algorithm);
 }
 
-Tensor with_residual(const Prepared& p, Tensors& values, const MaybeTensor& bias) {
+Tensor with_residual(const PreparedConvolution& p, Tensors& values, const MaybeTensor& bias) {
   const Convolution& c = p.convolution;
   Tensor& residual = values[p.residual];
   // Sole owner of a dense tensor: its memory may take the result. Inputs and constants have other owners.
@@ -107,9 +107,9 @@ Tensor with_residual(const Prepared& p, Tensors& values, const MaybeTensor& bias
                   1.0, p.then_name, p.scalars, p.algorithm);
 }
 
-class Packer {
+class ConvolutionPacker {
  public:
-  explicit Packer(Program& program) : program_(program), graph_(program) {}
+  explicit ConvolutionPacker(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -159,8 +159,8 @@ class Packer {
     const auto is_residual = [&](uint32_t value) { return value == step.inputs[convolution.residual]; };
     const bool dies = std::any_of(step.last_used.begin(), step.last_used.end(), is_residual);
     const uint32_t bias_value = step.inputs[convolution.bias], residual = step.inputs[convolution.residual];
-    auto prepared = std::make_shared<Prepared>(convolution, step.inputs[0], step.inputs[1], bias_value, residual,
-                                               step.outputs[0], dies, scalars_of(convolution));
+    auto prepared = std::make_shared<PreparedConvolution>(convolution, step.inputs[0], step.inputs[1], bias_value,
+                                                          residual, step.outputs[0], dies, scalars_of(convolution));
     if (loses_nan(convolution.then)) {
       prepared->bounds = true;
       prepared->scalars = Scalars();
@@ -170,7 +170,7 @@ class Packer {
       if (const char* const algorithm = then_of(convolution.then).algorithm) prepared->algorithm = algorithm;
     }
     step.kernel = [prepared](Tensors& values) {
-      const Prepared& p = *prepared;
+      const PreparedConvolution& p = *prepared;
       const MaybeTensor bias = p.convolution.bias ? MaybeTensor(values[p.bias]) : std::nullopt;
       values[p.out] = p.convolution.residual ? with_residual(p, values, bias) : plain(p, values, bias);
       if (p.bounds) bound(p.convolution, values[p.out]);
@@ -184,7 +184,7 @@ class Packer {
 }  // namespace
 
 void prepack_convolutions(Program& program) {
-  if (can_use_onednn(program)) Packer(program).run();
+  if (can_use_onednn(program)) ConvolutionPacker(program).run();
 }
 
 }  // namespace AscendIE

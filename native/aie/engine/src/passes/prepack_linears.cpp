@@ -29,7 +29,7 @@ Tensor packed(const Tensor& weight, std::optional<int64_t> rows) {
 }
 
 /// Data that a kernel needs beside the values.
-struct Prepared {
+struct PreparedLinear {
   uint32_t x, weight, out;
   std::optional<uint32_t> bias, residual;
   const char* function = "none";
@@ -37,7 +37,7 @@ struct Prepared {
   bool relu = false;  // ATen's: oneDNN's makes 0 of NaN
 };
 
-void name_function(const Step& step, Prepared& prepared) {
+void name_function(const Step& step, PreparedLinear& prepared) {
   const auto found = step.attributes.find("activation");
   if (found == step.attributes.end()) return;
   switch (static_cast<ActivationKind>(std::get<int64_t>(found->second))) {
@@ -63,7 +63,7 @@ void name_function(const Step& step, Prepared& prepared) {
   }
 }
 
-Tensor run(const Prepared& p, const Tensors& values) {
+Tensor run_linear(const PreparedLinear& p, const Tensors& values) {
   const MaybeTensor bias = p.bias ? MaybeTensor(values[*p.bias]) : std::nullopt;
   if (p.residual) {
     static const auto sum =
@@ -78,9 +78,9 @@ Tensor run(const Prepared& p, const Tensors& values) {
   return plain.call(values[p.x], values[p.weight], bias, p.function, none, p.algorithm);
 }
 
-class Packer {
+class LinearPacker {
  public:
-  explicit Packer(Program& program) : program_(program), graph_(program) {}
+  explicit LinearPacker(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -116,7 +116,7 @@ class Packer {
     if (attribute_is(step, "b", static_cast<int64_t>(MatrixOperation::NONE))) weight = weight.t().contiguous();
     step.inputs[1] = add_constant(program_, packed(weight, rows(step)));
     step.attributes["b"] = static_cast<int64_t>(MatrixOperation::TRANSPOSE);
-    auto prepared = std::make_shared<Prepared>();
+    auto prepared = std::make_shared<PreparedLinear>();
     prepared->x = step.inputs[0];
     prepared->weight = step.inputs[1];
     prepared->out = step.outputs[0];
@@ -125,7 +125,7 @@ class Packer {
     if (attribute_is(step, "residual", 1)) prepared->residual = step.inputs[next];
     name_function(step, *prepared);
     step.kernel = [prepared](Tensors& values) {
-      Tensor& result = values[prepared->out] = AscendIE::run(*prepared, values);
+      Tensor& result = values[prepared->out] = run_linear(*prepared, values);
       if (prepared->relu) at::relu_(result);
     };
   }
@@ -137,7 +137,7 @@ class Packer {
 }  // namespace
 
 void prepack_linears(Program& program) {
-  if (can_use_onednn(program)) Packer(program).run();
+  if (can_use_onednn(program)) LinearPacker(program).run();
 }
 
 }  // namespace AscendIE

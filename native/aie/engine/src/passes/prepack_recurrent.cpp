@@ -37,7 +37,7 @@ struct Direction {
   uint32_t in = 0, hidden = 0, in_bias = 0, hidden_bias = 0;
 };
 
-struct Prepared {
+struct PreparedRecurrent {
   Recurrent recurrent;
   int64_t hidden = 0;
   uint32_t x = 0, h = 0, c = 0;
@@ -49,7 +49,7 @@ struct Result {
   Tensor y, h, c;
 };
 
-Result run_direction(const Prepared& p, size_t number, const Tensor& x, const Tensors& values) {
+Result run_direction(const PreparedRecurrent& p, size_t number, const Tensor& x, const Tensors& values) {
   const Direction& d = p.directions[number];
   const auto index = static_cast<int64_t>(number);
   const bool reverse = p.recurrent.directions == 2 && number % 2 == 1;
@@ -62,7 +62,7 @@ Result run_direction(const Prepared& p, size_t number, const Tensor& x, const Te
 }
 
 /// All directions of a layer. They do not need each other: with few threads each gets one of them.
-Tensor run_layer(const Prepared& p, size_t layer, const Tensor& x, const Tensors& values,
+Tensor run_layer(const PreparedRecurrent& p, size_t layer, const Tensor& x, const Tensors& values,
                  std::vector<Result>& results) {
   const auto directions = static_cast<size_t>(p.recurrent.directions);
   const size_t first = layer * directions;
@@ -78,7 +78,7 @@ Tensor run_layer(const Prepared& p, size_t layer, const Tensor& x, const Tensors
   return directions == 1 ? results[first].y : at::cat({results[first].y, results[first + 1].y}, -1);
 }
 
-void run(const Prepared& p, Tensors& values) {
+void run_recurrent(const PreparedRecurrent& p, Tensors& values) {
   Tensor x = values[p.x];
   if (p.recurrent.batch_first) x = x.transpose(0, 1);
   std::vector<Result> results(p.directions.size());
@@ -95,9 +95,9 @@ void run(const Prepared& p, Tensors& values) {
   values[p.outputs.at(2)] = at::stack(c);
 }
 
-class Packer {
+class RecurrentPacker {
  public:
-  explicit Packer(Program& program) : program_(program), graph_(program) {}
+  explicit RecurrentPacker(Program& program) : program_(program), graph_(program) {}
 
   void run() {
     for (Step& step : program_.steps) {
@@ -133,7 +133,7 @@ class Packer {
   void pack(Step& step) {
     Tensors inputs(step.inputs.size());
     for (size_t i = 3; i < inputs.size(); ++i) inputs[i] = graph_.constant(step.inputs[i]);
-    auto prepared = std::make_shared<Prepared>();
+    auto prepared = std::make_shared<PreparedRecurrent>();
     prepared->recurrent = recurrent_of(Call(inputs, step.attributes, {}));
     const Recurrent& r = prepared->recurrent;
     prepared->x = step.inputs[0];
@@ -152,7 +152,7 @@ class Packer {
       step.inputs[i + 1] = add_constant(program_, std::move(packed_hidden));
       prepared->directions.push_back({step.inputs[i], step.inputs[i + 1], step.inputs[i + 2], step.inputs[i + 3]});
     }
-    step.kernel = [prepared](Tensors& values) { AscendIE::run(*prepared, values); };
+    step.kernel = [prepared](Tensors& values) { run_recurrent(*prepared, values); };
   }
 
   Program& program_;
@@ -162,7 +162,7 @@ class Packer {
 }  // namespace
 
 void prepack_recurrent(Program& program) {
-  if (can_use_onednn(program)) Packer(program).run();
+  if (can_use_onednn(program)) RecurrentPacker(program).run();
 }
 
 }  // namespace AscendIE

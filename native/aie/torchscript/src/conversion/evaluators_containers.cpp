@@ -54,7 +54,7 @@ Vars joined(const Evaluation& e) {
   return {Var(std::move(items))};
 }
 
-Vars length(const Evaluation& e) { return {Var(c10::IValue(static_cast<int64_t>(list_of(e[0]).size())))}; }
+Vars list_length(const Evaluation& e) { return {Var(c10::IValue(static_cast<int64_t>(list_of(e[0]).size())))}; }
 
 /// None is the only object that the identity is asked for; a tensor of the network is not None.
 Vars is_same(const Evaluation& e, bool wanted) {
@@ -62,13 +62,13 @@ Vars is_same(const Evaluation& e, bool wanted) {
   return {Var(c10::IValue((e[0].isNone() && e[1].isNone()) == wanted))};
 }
 
-constexpr EvaluatorRow kRows[] = {
+constexpr EvaluatorRow kContainersEvaluators[] = {
     {"aten::__getitem__.t", element},
     {"aten::__is__", [](const Evaluation& e) { return is_same(e, true); }},
     {"aten::__isnot__", [](const Evaluation& e) { return is_same(e, false); }},
     {"aten::_unwrap_optional", same},
     {"aten::add.t", joined},
-    {"aten::len.t", length},
+    {"aten::len.t", list_length},
     {"aten::list.t", same},
     {"aten::slice.t", slice},
     {"prim::ListConstruct", pack},
@@ -81,6 +81,6 @@ constexpr EvaluatorRow kRows[] = {
 
 }  // namespace
 
-EvaluatorTable containers() { return kRows; }
+EvaluatorTable containers() { return kContainersEvaluators; }
 
 }  // namespace torch_aie::core::conversion

@@ -114,7 +114,7 @@ Vars of_constants(const Evaluation& e) {
 /// A number that is a tensor of the network is one without dimensions.
 Vars from_data(const Evaluation& e) { return e[0].isAscendTensor() ? Vars{e[0]} : of_constants(e); }
 
-constexpr EvaluatorRow kRows[] = {
+constexpr EvaluatorRow kCreationEvaluators[] = {
     {"aten::arange", arange<1>},
     {"aten::arange.start", arange<2>},
     {"aten::arange.start_step", arange<3>},
@@ -138,6 +138,6 @@ constexpr EvaluatorRow kRows[] = {
 
 }  // namespace
 
-EvaluatorTable creations() { return kRows; }
+EvaluatorTable creations() { return kCreationEvaluators; }
 
 }  // namespace torch_aie::core::conversion

@@ -29,7 +29,7 @@ Vars size(const Evaluation& e) {
   return {number(shape[c10::maybe_wrap_dim(e[1].unwrapToInt(), rank, /*wrap_scalar=*/false)])};
 }
 
-Vars length(const Evaluation& e) {
+Vars tensor_length(const Evaluation& e) {
   const std::vector<int64_t> shape = shape_of(e[0]);
   TORCH_CHECK_TYPE(!shape.empty(), "a tensor without dimensions has no length");
   return {number(shape[0])};
@@ -40,12 +40,12 @@ Vars count(const Evaluation& e) {
   return {number(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()))};
 }
 
-constexpr EvaluatorRow kRows[] = {
+constexpr EvaluatorRow kPropertiesEvaluators[] = {
     // Of tensors.
     {"aten::dim", run},
     {"aten::is_complex", run},
     {"aten::is_floating_point", run},
-    {"aten::len.Tensor", length},
+    {"aten::len.Tensor", tensor_length},
     {"aten::numel", count},
     {"aten::size", sizes},
     {"aten::size.int", size},
@@ -74,6 +74,6 @@ constexpr EvaluatorRow kRows[] = {
 
 }  // namespace
 
-EvaluatorTable properties() { return kRows; }
+EvaluatorTable properties() { return kPropertiesEvaluators; }
 
 }  // namespace torch_aie::core::conversion

@@ -125,7 +125,7 @@ Results arithmetic(ConversionCtx* ctx, const Node* node, const Vars& args) {
   return Vars{compute(ctx, node, implicit ? "aten::Float" : node->kind().toQualString(), args[0], second)};
 }
 
-const std::map<std::string_view, Evaluator>& evaluators() {
+const std::map<std::string_view, Evaluator>& size_evaluators() {
   static const std::map<std::string_view, Evaluator> table{
       {"aten::size", size},
       {"prim::shape", size},
@@ -166,8 +166,8 @@ const std::map<std::string_view, Evaluator>& evaluators() {
 }  // namespace
 
 std::optional<std::vector<Var>> evaluate_sizes(ConversionCtx* ctx, const Node* node, const std::vector<Var>& args) {
-  const auto found = evaluators().find(node->kind().toQualString());
-  if (found == evaluators().end() || args.empty()) return {};
+  const auto found = size_evaluators().find(node->kind().toQualString());
+  if (found == size_evaluators().end() || args.empty()) return {};
   return found->second(ctx, node, args);
 }
 

@@ -42,7 +42,7 @@ const ActivationRow kActivations[] = {
     {"aten::tanh(Tensor self) -> Tensor", ActivationKind::TANH},
 };
 
-constexpr SchemaRow kSchemas[] = {
+constexpr SchemaRow kActivationsSchemas[] = {
     {"aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "Celu"},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", "Glu"},
     {"aten::hardswish(Tensor self) -> Tensor", "HardSwish"},
@@ -58,7 +58,7 @@ bool gelu(ConversionCtx* ctx, const Node* node, args& arguments) {
   return activation(ctx, node, arguments, ActivationKind::GELU, {{"tanh", int64_t{approximate == "tanh"}}});
 }
 
-RegisterNodeConverters rows() {
+RegisterNodeConverters register_activations() {
   RegisterNodeConverters all;
   for (const ActivationRow& row : kActivations) {
     all.pattern(row.schema, [row](ConversionCtx* ctx, const Node* node, args& arguments) {
@@ -73,8 +73,8 @@ RegisterNodeConverters rows() {
   return all;
 }
 
-const auto g_rows = rows();
-const auto g_schemas = by_schema(kSchemas);
+const auto g_activations_rows = register_activations();
+const auto g_activations_by_schema = by_schema(kActivationsSchemas);
 
 }  // namespace
 

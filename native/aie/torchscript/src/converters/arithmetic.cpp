@@ -94,7 +94,7 @@ constexpr ScaledRow kScaled[] = {
     {"aten::sub", ElementWiseOperation::SUB},
 };
 
-constexpr SchemaRow kSchemas[] = {
+constexpr SchemaRow kArithmeticSchemas[] = {
     {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddCDiv"},
     {"aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddCMul"},
     {"aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "Clamp"},
@@ -178,7 +178,7 @@ void add_scaled(RegisterNodeConverters& all, const ScaledRow& row) {
   all.pattern(name + ".Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", converter);
 }
 
-RegisterNodeConverters rows() {
+RegisterNodeConverters register_arithmetic() {
   RegisterNodeConverters all;
   for (const UnaryRow& row : kUnary) {
     all.pattern(std::string(row.name) + "(Tensor self) -> Tensor",
@@ -191,10 +191,10 @@ RegisterNodeConverters rows() {
   return all;
 }
 
-const auto g_rows = rows();
-const auto g_schemas = by_schema(kSchemas);
+const auto g_arithmetic_rows = register_arithmetic();
+const auto g_arithmetic_by_schema = by_schema(kArithmeticSchemas);
 
-const auto g_others =
+const auto g_other_arithmetic =
     RegisterNodeConverters()
         .pattern("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", divide)
         .pattern("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", divide)

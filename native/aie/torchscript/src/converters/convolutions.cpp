@@ -107,7 +107,7 @@ constexpr const char* kTransposedArguments =
     "(Tensor input, Tensor weight, Tensor? bias=None, int[#] stride=1, int[#] padding=0, "
     "int[#] output_padding=0, int groups=1, int[#] dilation=1) -> Tensor";
 
-RegisterNodeConverters rows() {
+RegisterNodeConverters register_convolutions() {
   RegisterNodeConverters all;
   for (size_t rank = 1; rank <= 3; ++rank) {
     all.pattern(with_rank(kPlainSchema, rank), converter(kPlain));
@@ -137,7 +137,7 @@ RegisterNodeConverters rows() {
   return all;
 }
 
-const auto g_convolutions = rows();
+const auto g_convolutions = register_convolutions();
 
 }  // namespace
 

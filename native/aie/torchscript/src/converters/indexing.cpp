@@ -5,7 +5,7 @@ namespace torch_aie::core::conversion::converters {
 
 namespace {
 
-constexpr SchemaRow kRows[] = {
+constexpr SchemaRow kIndexingRows[] = {
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherElements"},
     {"aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
      "bool align_corners) -> Tensor",
@@ -27,7 +27,7 @@ constexpr SchemaRow kRows[] = {
      "SliceDimension"},
 };
 
-const auto g_rows = by_schema(kRows);
+const auto g_indexing_rows = by_schema(kIndexingRows);
 
 }  // namespace
 

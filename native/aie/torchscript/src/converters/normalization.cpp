@@ -31,7 +31,7 @@ const auto g_normalization = RegisterNodeConverters().pattern(
     "float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     layer_norm);
 
-constexpr SchemaRow kSchemas[] = {
+constexpr SchemaRow kNormalizationSchemas[] = {
     {"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
      "bool cudnn_enabled=True) -> Tensor",
      "GroupNorm"},
@@ -40,7 +40,7 @@ constexpr SchemaRow kSchemas[] = {
      "InstanceNorm"},
 };
 
-const auto g_schemas = by_schema(kSchemas);
+const auto g_normalization_by_schema = by_schema(kNormalizationSchemas);
 
 }  // namespace
 

@@ -63,7 +63,7 @@ struct Row {
   size_t least_rank = 1;
 };
 
-constexpr Row kRows[] = {
+constexpr Row kPoolingRows[] = {
     {"aten::max_pool#d(Tensor self, int[#] kernel_size, int[#] stride=[], int[#] padding=0, int[#] dilation=1, "
      "bool ceil_mode=False) -> Tensor",
      max_pool},
@@ -80,9 +80,9 @@ constexpr Row kRows[] = {
     {"aten::adaptive_max_pool#d(Tensor self, int[#] output_size) -> (Tensor, Tensor)", adaptive_max_pool},
 };
 
-RegisterNodeConverters rows() {
+RegisterNodeConverters register_pooling() {
   RegisterNodeConverters all;
-  for (const Row& row : kRows) {
+  for (const Row& row : kPoolingRows) {
     const bool any_rank = std::string(row.schema).find('#') != std::string::npos;
     for (size_t rank = row.least_rank; rank <= (any_rank ? 3 : row.least_rank); ++rank) {
       all.pattern(with_rank(row.schema, rank),
@@ -94,7 +94,7 @@ RegisterNodeConverters rows() {
   return all;
 }
 
-const auto g_pooling = rows();
+const auto g_pooling = register_pooling();
 
 }  // namespace
 

@@ -63,11 +63,11 @@ const auto g_products =
             "bool sparse=False) -> Tensor",
             embedding);
 
-constexpr SchemaRow kSchemas[] = {
+constexpr SchemaRow kProductsSchemas[] = {
     {"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", "Einsum"},
 };
 
-const auto g_schemas = by_schema(kSchemas);
+const auto g_products_by_schema = by_schema(kProductsSchemas);
 
 }  // namespace
 

@@ -5,7 +5,7 @@ namespace torch_aie::core::conversion::converters {
 
 namespace {
 
-constexpr SchemaRow kSchemas[] = {
+constexpr SchemaRow kQuantizationSchemas[] = {
     {"aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, "
      "int quant_min, int quant_max) -> Tensor",
      "FakeQuantize"},
@@ -17,7 +17,7 @@ constexpr SchemaRow kSchemas[] = {
      "FakeQuantize"},
 };
 
-const auto g_rows = by_schema(kSchemas);
+const auto g_quantization_rows = by_schema(kQuantizationSchemas);
 
 }  // namespace
 

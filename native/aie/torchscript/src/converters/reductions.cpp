@@ -59,7 +59,7 @@ bool inner_log_softmax(ConversionCtx* ctx, const Node* node, args& arguments) {
   return finish(ctx, node, ctx->net->AddOperation("LogSoftMax", {x}, {{"dim", arguments[1].unwrapToInt()}}));
 }
 
-constexpr SchemaRow kSchemas[] = {
+constexpr SchemaRow kReductionsSchemas[] = {
     {"aten::all(Tensor self) -> Tensor", "All"},
     {"aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "All"},
     {"aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "All"},
@@ -124,9 +124,9 @@ constexpr SchemaRow kSchemas[] = {
      "VarianceAndMean"},
 };
 
-const auto g_rows = by_schema(kSchemas);
+const auto g_reductions_rows = by_schema(kReductionsSchemas);
 
-const auto g_others =
+const auto g_other_reductions =
     RegisterNodeConverters()
         .pattern("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumsum)
         .pattern("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", softmax)

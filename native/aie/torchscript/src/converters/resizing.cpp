@@ -49,7 +49,7 @@ std::string scale_arguments(const Mode& mode) {
   return text;
 }
 
-RegisterNodeConverters rows() {
+RegisterNodeConverters register_resizing() {
   RegisterNodeConverters all;
   for (const Mode& mode : kModes) {
     const std::string name = std::string("aten::upsample_") + mode.operators;
@@ -68,7 +68,7 @@ RegisterNodeConverters rows() {
   return all;
 }
 
-const auto g_rows = rows();
+const auto g_resizing_rows = register_resizing();
 
 }  // namespace
 

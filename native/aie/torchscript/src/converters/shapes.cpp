@@ -99,7 +99,7 @@ const auto g_shapes =
         .pattern("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor", dropout)
         .pattern("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor", dropout);
 
-constexpr SchemaRow kRows[] = {
+constexpr SchemaRow kShapesRows[] = {
     {"aten::chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "Chunk"},
     {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "Chunk"},
     {"aten::constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "PadConstant"},
@@ -143,7 +143,7 @@ constexpr SchemaRow kRows[] = {
     {"aten::view_as(Tensor self, Tensor other) -> Tensor", "ReshapeAs"},
 };
 
-const auto g_rows = by_schema(kRows);
+const auto g_shapes_rows = by_schema(kShapesRows);
 
 }  // namespace
 

@@ -18,7 +18,7 @@ using Kinds = std::set<std::string_view>;
 bool is_one_of(const Kinds& kinds, const Node* node) { return kinds.count(node->kind().toQualString()) > 0; }
 
 /// Their results for a tensor were seen for themselves.
-bool reads_only_shape(const Node* node) {
+bool has_seen_result(const Node* node) {
   static const Kinds kinds{"aten::size", "aten::dim", "aten::numel", "prim::shape", "prim::dtype", "prim::device"};
   return is_one_of(kinds, node) || node->matches("aten::len.Tensor(Tensor t) -> int");
 }
@@ -77,7 +77,7 @@ class LateNumbers {
 
   void judge(const Node* node) {
     const auto inputs = node->inputs();
-    const bool late = !reads_only_shape(node) && has(late_, inputs);
+    const bool late = !has_seen_result(node) && has(late_, inputs);
     const bool unsure = late && (has(unsure_, inputs) || !(selects(node) || grows_with_one(node)));
     for (const Value* output : node->outputs()) {
       if (unsure) {
