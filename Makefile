@@ -8,6 +8,8 @@
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make matrix  build and test several pairs of torch and torch_npu, and write docs/versions.md (hours)
 #   make docs    the site, from docs/ and docstrings, into build/docs
+#   make release-notes TAG=v0.1.0   does the tag fit the version and CHANGELOG.md? its notes, into build/
+#   make release TAG=v0.1.0         publish the wheels of dist/ under that tag, with the notes (needs gh)
 #   make lint | format | bench | clean
 #
 # Each of these takes another pair than the default one, which then has its own tree below build/pairs:
@@ -187,3 +189,16 @@ clean:
 	for script in examples/*/run.sh; do bash $$script clean; done
 
 endif
+
+# The standard library is enough for these; they need no set-up and know no pair.
+.PHONY: release-notes release
+TAG ?=
+
+release-notes:
+	@mkdir -p build
+	$(PYTHON) -m tools.release notes "$(TAG)" > build/release-notes.md
+	cat build/release-notes.md
+
+release: release-notes
+	@wheels=$$($(PYTHON) -m tools.release wheels)
+	gh release create "$(TAG)" $$wheels --verify-tag --title "opwright $(TAG)" --notes-file build/release-notes.md
