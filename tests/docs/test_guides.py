@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.twin, pytest.mark.compile, pytest.mark.slow]
 
-PAGES = ("in_place", "backward", "dynamic_shapes", "converter", "ci")
+PAGES = ("in_place", "backward", "dynamic_shapes", "converter", "ci", "twin_in_ci")
 
 
 @pytest.mark.parametrize("page", PAGES)
