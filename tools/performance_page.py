@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
+# The part of the page that a person writes: what its figures amount to.
+SUMMARY = "## In short\n"
 # Modules that the scripts import; they measure nothing themselves.
 PARTS = {"machine", "process_memory", "timing"}
 
@@ -68,22 +70,30 @@ def section(script: Path, printed: str) -> str:
     return f"{head}\n\n```text\n{printed}\n```\n"
 
 
+def summary(page: str) -> list[str]:
+    """Return the part of a page that a person wrote, if it has one."""
+    _, mark, rest = page.partition(f"\n{SUMMARY}")
+    return [SUMMARY + rest.partition("\n## ")[0].rstrip("\n") + "\n"] if mark else []
+
+
 def main() -> None:
     """Measure, print, and write the page if one is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--page", type=Path, help="the Markdown file to write")
     options = parser.parse_args()
-    sections, failed = [], []
+    page = options.page
+    written = page.read_text(encoding="utf-8") if page and page.is_file() else ""
+    sections, failed = summary(written), []
     for script in scripts(options.names):
         print(f"\n== {script.stem}", flush=True)
         printed, kept = measured(script)
         sections.append(section(script, printed))
         if not kept:
             failed.append(script.name)
-        if options.page:  # after each, so that an interrupted run leaves what it has measured
-            page = "\n".join([HEAD.format(machine=machine()), *sections])
-            options.page.write_text(page, encoding="utf-8")
+        if page:  # after each, so that an interrupted run leaves what it has measured
+            text = "\n".join([HEAD.format(machine=machine()), *sections])
+            page.write_text(text, encoding="utf-8")
     if failed:
         sys.exit(f"a demand is not kept, or nothing was measured: {', '.join(failed)}")
 

@@ -29,7 +29,7 @@ PINNED = re.compile(r"[\w.-]+(?:/[\w.-]+)+@(?:v\d+|[0-9a-f]{40})")
 LOCAL = "./.github/workflows/"
 PROVIDED = {"GITHUB_REF_NAME"}  # by the runner
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-GOALS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE)) | {"wheel"}
+GOALS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 VARIABLES = set(re.findall(r"^([A-Z_]+) \?=", MAKEFILE, re.MULTILINE)) | {"PAIRS"}
 
 
