@@ -1,11 +1,13 @@
 """The workflows and issue forms of .github: what runs there can be run by hand, with few rights.
 
-`actionlint` knows the format itself; what stands here is what it does not ask for.
+`actionlint`, where it is on the PATH, reads the format; the other tests ask for what it does not.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -105,6 +107,14 @@ def test_what_is_wrong_is_reported(old: str, new: str, fault: str) -> None:
     assert old in text
     found = list(faults(text.replace(old, new)))
     assert [each.startswith(fault) for each in found] == [True], found
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="actionlint is not on the PATH")
+def test_actionlint_accepts_all_workflows() -> None:
+    files = [*FOLDER.iterdir(), *(ROOT / "docs" / "guides").glob("*.yml")]
+    command = ["actionlint", "-oneline", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_an_action_has_one_version() -> None:
