@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -82,6 +84,30 @@ def test_make_refuses_a_tag_that_is_not_the_version() -> None:
     )
     assert done.returncode != 0
     assert f"tag 'v999.0.0': opwright/__init__.py has version {__version__}" in done.stderr
+
+
+def test_make_publishes_the_wheels_with_the_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("Makefile", "opwright/__init__.py", "tools/release.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    text = f"# Changelog\n\n## [{__version__}] - 2026-11-30\n\n### Added\n\n- All.\n"
+    (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
+    wheel = tmp_path / "dist" / f"opwright-{__version__}+torch2.13-cp311.whl"
+    wheel.parent.mkdir()
+    wheel.touch()
+    gh = tmp_path / "bin" / "gh"
+    gh.parent.mkdir()
+    gh.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > called.txt\n', encoding="utf-8")
+    gh.chmod(0o755)
+    monkeypatch.setenv("PATH", str(gh.parent), prepend=os.pathsep)
+    tag = f"v{__version__}"
+    subprocess.run(["make", "release", f"TAG={tag}"], cwd=tmp_path, check=True, capture_output=True)
+    called = (tmp_path / "called.txt").read_text(encoding="utf-8").splitlines()
+    assert called[:4] == ["release", "create", tag, str(wheel)]
+    notes_file = tmp_path / called[called.index("--notes-file") + 1]
+    assert notes_file.read_text(encoding="utf-8") == "### Added\n\n- All.\n"
 
 
 def test_the_changelog_keeps_its_form() -> None:
