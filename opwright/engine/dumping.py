@@ -27,13 +27,13 @@ from opwright.engine.options import read_steps
 from opwright.twin.kernels.dtypes import RUNTIME_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from opwright.engine.lower import Calls
     from opwright.engine.model import GeGraph, Node, Source
     from opwright.engine.program import Program
 
-__all__ = ["DumpPlan", "Dumper", "plan_for"]
+__all__ = ["DumpPlan", "Dumper", "overflows", "plan_for"]
 
 UNDEFINED = 28  # aclDataType: one that ACL has no name for
 
@@ -52,6 +52,8 @@ class DumpPlan:
         The runs that are dumped, counted from 0; none: all.
     layers
         The nodes that are dumped, by name or type; none: all.
+    overflowed
+        Dump only nodes that give an infinity or a NaN.
     """
 
     folder: str
@@ -60,6 +62,7 @@ class DumpPlan:
     statistics: bool
     steps: tuple[range, ...] = ()
     layers: frozenset[str] = frozenset()
+    overflowed: bool = False
 
     def has_step(self, step: int) -> bool:
         """Return whether this run is dumped."""
@@ -69,6 +72,10 @@ class DumpPlan:
         """Return whether this node is dumped."""
         return not self.layers or node.name in self.layers or node.type in self.layers
 
+    def has_result(self, outputs: Iterable[torch.Tensor]) -> bool:
+        """Return whether a node that gives this is dumped."""
+        return not self.overflowed or any(overflows(each) for each in outputs)
+
 
 def plan_for(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | None:
     """Return what is dumped of a graph that is compiled now; None for nothing.
@@ -76,7 +83,8 @@ def plan_for(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | None:
     Raises
     ------
     OptionError
-        OPW-N006: a folder that does not exist or cannot be written to.
+        OPW-N006: a folder that does not exist or cannot be written to, or a dump that the twin
+        cannot make.
     """
     plan = configured_plan(graph.name) or plan_of_options(graph, options)
     if plan is not None:
@@ -85,11 +93,24 @@ def plan_for(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | None:
 
 
 def configured_plan(name: str) -> DumpPlan | None:
-    """Return what aclInit or aclmdlSetDump has configured for graphs of this name."""
+    """Return what aclInit or aclmdlSetDump has configured for graphs of this name.
+
+    Raises
+    ------
+    OptionError
+        OPW-N006: the configuration asks for what the twin cannot dump. Only the first graph after
+        it is refused.
+    """
     text = runtime().opwright_dump_plan(name.encode())
     if not text:
         return None
     found = json.loads(text)
+    if "refusal" in found:
+        raise OptionError(
+            where=f"graph '{name}', the file of aclmdlSetDump",
+            got=found["refusal"],
+            allowed=["the keys in docs/graph_engine.md#data-dumps"],
+        )
     return DumpPlan(
         folder=found["folder"],
         inputs=bool(found["inputs"]),
@@ -97,14 +118,29 @@ def configured_plan(name: str) -> DumpPlan | None:
         statistics=bool(found["statistics"]),
         steps=read_steps(found["steps"]),
         layers=frozenset(found["layers"]),
+        overflowed=bool(found["overflowed"]),
     )
 
 
 def plan_of_options(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | None:
-    """Return what the options of GE ask for. Without a mode it is the outputs, as in CANN."""
-    if options.get("ge.exec.enableDump") != "1":
+    """Return what the options of GE ask for. Without a mode it is the outputs, as in CANN.
+
+    Raises
+    ------
+    OptionError
+        OPW-N006.
+    """
+    every = options.get("ge.exec.enableDump") == "1"
+    overflowed = options.get("ge.exec.enableDumpDebug") == "1"
+    if every and overflowed:
+        raise OptionError(
+            where=f"graph '{graph.name}', option 'ge.exec.enableDumpDebug'",
+            got="'1' beside 'ge.exec.enableDump'",
+            allowed=["one of the two"],
+        )
+    if not (every or overflowed):
         return None
-    mode = options.get("ge.exec.dumpMode", "output")
+    mode = "all" if overflowed else options.get("ge.exec.dumpMode", "output")
     return DumpPlan(
         folder=folder_for(options.get("ge.exec.dumpPath", "."), graph),
         inputs=mode != "output",
@@ -112,6 +148,7 @@ def plan_of_options(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | No
         statistics=options.get("ge.exec.dumpData") == "stats",
         steps=read_steps(options.get("ge.exec.dumpStep", "")),
         layers=frozenset(options.get("ge.exec.dumpLayer", "").split()),
+        overflowed=overflowed,
     )
 
 
@@ -264,9 +301,22 @@ class Observer:
     def after(self, node: Node, results: Mapping[Source, torch.Tensor]) -> None:
         """Write the node's file."""
         plan = self.dumper.plan
-        if plan.has_node(node):
+        if plan.has_node(node) and plan.has_result(results.values()):
             outputs = [*results.values()] if plan.outputs else []
             self.dumper.write(node, self.step, self.inputs, outputs)
+
+
+def overflows(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor of numbers with a point has an infinity or a NaN.
+
+    >>> overflows(torch.tensor([1.0, float("inf")])), overflows(torch.tensor([1]))
+    (True, False)
+    """
+    if not (tensor.is_floating_point() or tensor.is_complex()) or is_four_bits(tensor.dtype):
+        return False
+    # ATen asks this of no type of one byte.
+    numbers = tensor.float() if tensor.element_size() == 1 else tensor
+    return not bool(torch.isfinite(numbers).all())
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:

@@ -79,7 +79,6 @@ NUMBER = (r"\d+", "a number")
 ANY = (r"(?s).*", "any text")
 INDICES = r"(\d+([,;]\d+)*)?"
 SPEED = "schedules work on the chip; the twin's results do not depend on it"
-OVERFLOW = "the CPU's arithmetic has no overflow flags"
 RESULTS = "the CPU's kernels have one precision, that of the dtype"
 
 HONOURED, RECORDED = Effect.HONOURED, Effect.RECORDED
@@ -207,8 +206,20 @@ ENTRIES = (
         "tensor, stats",
         "tensors, or a table of their statistics",
     ),
-    Option("ge.exec.enableDumpDebug", REFUSED, r"0?", "0", OVERFLOW),
-    Option("ge.exec.dumpDebugMode", REFUSED, r"", "none", OVERFLOW),
+    Option(
+        "ge.exec.enableDumpDebug",
+        HONOURED,
+        r"[01]?",
+        "0, 1",
+        "1: inputs and outputs of nodes that give an infinity or a NaN are dumped",
+    ),
+    Option(
+        "ge.exec.dumpDebugMode",
+        REFUSED,
+        r"|all",
+        "all",
+        "the CPU has no flags that tell the overflows of one unit from those of another",
+    ),
     Option(
         "ge.exec.enable_exception_dump", REFUSED, r"0?", "0", "the twin has no AI Core exceptions"
     ),

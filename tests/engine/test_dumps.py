@@ -11,7 +11,8 @@ import torch
 
 from opwright.dump import find_dumps
 from opwright.engine.compiled import CompiledGraph
-from opwright.engine.dumping import Dumper, DumpPlan, plan_for
+from opwright.engine.dumping import Dumper, DumpPlan, overflows, plan_for
+from opwright.engine.errors import OptionError
 from opwright.engine.four_bits import INT4, unpack
 from opwright.engine.options import OPTIONS, Effect, read_steps
 from opwright.engine.read import read_model
@@ -116,6 +117,39 @@ def test_a_node_that_calls_graphs_is_dumped_as_one(tmp_path: Path) -> None:
     found = dumped(tmp_path)
     assert [*found] == ["if"]
     assert found["if"].outputs[0].array.tolist() == X.abs().tolist()
+
+
+def test_only_nodes_that_overflow_are_dumped_where_that_is_asked(tmp_path: Path) -> None:
+    made = model(
+        data("x", 0),
+        constant("large", torch.full(SHAPE, 3e38)),
+        unary("Abs", "a", "x:0"),
+        binary("Mul", "b", "a:0", "large:0"),
+        binary("Sub", "c", "b:0", "b:0"),
+        unary("Abs", "d", "a:0"),
+        output("c:0", "d:0"),
+    )
+    asked = {"ge.exec.enableDumpDebug": "1", "ge.exec.dumpPath": str(tmp_path)}
+    chosen = plan_for(read_model(made.SerializeToString()), asked)
+    assert chosen is not None
+    run(chosen, made, (X,))
+    found = dumped(tmp_path)
+    assert [*found] == ["b", "c"]
+    assert found["b"].inputs[0].array.tolist() == X.abs().tolist()
+    assert found["b"].outputs[0].array.max() == float("inf")
+
+
+def test_dumps_of_all_nodes_and_of_those_that_overflow_are_not_made_together() -> None:
+    graph = read_model(model(data("x", 0), output("x:0")).SerializeToString())
+    with pytest.raises(OptionError, match="enableDumpDebug"):
+        plan_for(graph, {"ge.exec.enableDump": "1", "ge.exec.enableDumpDebug": "1"})
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.complex64])
+def test_overflows_of_every_floating_type_are_seen(dtype: torch.dtype) -> None:
+    assert overflows(torch.tensor([1.0, float("nan")]).to(dtype))
+    assert not overflows(torch.tensor([1.0, -2.0]).to(dtype))
+    assert not overflows(torch.tensor([1]))
 
 
 SCRIPT = """
@@ -230,7 +264,7 @@ found["tables"] = sorted(path.read_text().splitlines()[1] for path in
 torch_npu.npu.finalize_dump()
 
 torch_npu.npu.init_dump()
-wrong = write("wrong", dump_list=[], dump_debug="on")
+wrong = write("wrong", dump_list=[{}], dump_debug="on")
 torch_npu.npu.set_dump(wrong)  # torch_npu drops the error
 torch.add(x, 1)
 torch_npu.npu.set_dump(write("single", dump_list=[], dump_op_switch="on", dump_mode="all"))
@@ -255,8 +289,7 @@ found["wrong"] = listed("wrong")
         "Output,0,24,DT_FLOAT,ND,2x3,2,2,2,6,0,0,0",
         "Output,0,24,DT_FLOAT,ND,2x3,4,4,4,6,0,0,0",
     ]
-    assert "opwright: aclmdlSetDump: 'dump_debug' is not available" in found["reported"]
-    assert found["reported"].count("'dump_debug' is not available") == 1
+    assert found["reported"].count("opwright: aclmdlSetDump: 'dump_debug' is on, beside") == 1
     assert found["wrong"] == []
     single = {each[0]: each[2:] for each in found["single"]}
     ones, view = [[1.0] * 3] * 2, [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
@@ -265,6 +298,45 @@ found["wrong"] = listed("wrong")
     assert single["InplaceMuls"] == [[ones], [[[2.0] * 3] * 2]]
     assert single["Neg"] == [[[[2.0] * 3] * 2], [[[-2.0] * 3] * 2]]
     assert single["Mul"][1] == [[[0.0, 4.0, 8.0], [2.0, 6.0, 10.0]]]
+
+
+# TorchAir repeats a failed aclmdlSetDump with every later graph of the process.
+@pytest.mark.twin
+@pytest.mark.parametrize(
+    ("entries", "refused"),
+    [
+        ({"dump_debug": "on"}, None),
+        ({"dump_scene": "lite_exception"}, "'dump_scene' is not available"),
+        ({"dump_list": [{}], "dump_stats": ["Max"]}, "'dump_stats' is not available"),
+        ({"dump_list": [{"opname_range": []}]}, "'opname_range' of 'dump_list' is not available"),
+    ],
+    ids=["dump_debug", "dump_scene", "dump_stats", "opname_range"],
+)
+def test_a_configuration_refuses_at_most_the_graph_that_brings_it(
+    tmp_path: Path, entries: dict[str, Any], refused: str | None
+) -> None:
+    found = results(
+        tmp_path,
+        f"""
+os.mkdir("dumps")
+pathlib.Path("acl.json").write_text(json.dumps({{"dump": {{"dump_path": "dumps", **{entries!r}}}}}))
+config = configured(dump_config_path="acl.json")
+x = torch.full((2, 3), 3e38).npu()
+first = error_text(lambda: compiled(step, config)(x, x).sum().item())
+found["first"] = first if isinstance(first, str) else None
+found["plain"] = works()
+found["dumps"] = listed("dumps")
+""",
+    )
+    assert found["plain"] == "equal"
+    if refused is None:
+        assert found["first"] is None
+        types = [each[0] for each in found["dumps"]]
+        assert types[:3] == ["Add", "Relu", "Mul"]  # a cast of the result may follow
+    else:
+        assert refused in found["first"]
+        assert "OPW-N006" in found["first"]
+        assert found["dumps"] == []
 
 
 # Options of GE's initialization are the same for all graphs but for these; TorchAir sets others.

@@ -66,8 +66,8 @@ def test_an_unknown_option_is_refused_with_those_that_resemble_it() -> None:
 
 
 def test_what_the_twin_cannot_do_is_refused_with_the_reason() -> None:
-    with pytest.raises(OptionError, match="arithmetic has no overflow flags"):
-        check_options("the engine", {"ge.exec.enableDumpDebug": "1"})
+    with pytest.raises(OptionError, match="no flags that tell the overflows"):
+        check_options("the engine", {"ge.exec.dumpDebugMode": "atomic_overflow"})
 
 
 @given(

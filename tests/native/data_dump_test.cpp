@@ -96,7 +96,7 @@ class Doubling final : public aclOpExecutor {
   bool names_ranges_;
 };
 
-void launch_doubling(void* data, bool names_ranges = true) {
+aclOpExecutor* prepare_doubling(void* data, bool names_ranges = true) {
   aclTensor tensor;
   const int64_t size = 2;
   const int64_t stride = 2;
@@ -110,7 +110,16 @@ void launch_doubling(void* data, bool names_ranges = true) {
   aclOpExecutor* executor = nullptr;
   OK(prepare("aclnnDoubleGetWorkspaceSize", "aclnnDouble", &workspace, &executor,
              [&] { return std::make_unique<Doubling>(tensor, names_ranges); }));
-  OK(execute("aclnnDouble", nullptr, 0, executor, nullptr));
+  return executor;
+}
+
+void launch_doubling(void* data, bool names_ranges = true) {
+  OK(execute("aclnnDouble", nullptr, 0, prepare_doubling(data, names_ranges), nullptr));
+}
+
+void launch_refused_doubling(void* data, const char* key) {
+  REFUSED(execute("aclnnDouble", nullptr, 0, prepare_doubling(data), nullptr), ACL_ERROR_FEATURE_UNSUPPORTED,
+          "aclmdlSetDump", key);
 }
 
 void double_in_place(void* data) {
@@ -141,9 +150,9 @@ SCENARIO(what_is_refused_is_named_and_leaves_nothing_behind) {
   const Folder folder;
   OK(aclmdlInitDump());
   const auto set = [&](const std::string& entries) { return aclmdlSetDump(folder.config(entries).c_str()); };
-  REFUSED(set(R"("dump_debug": "on")"), ACL_ERROR_FEATURE_UNSUPPORTED, "dump_debug", "overflow");
-  REFUSED(set(R"("dump_scene": "lite_exception")"), ACL_ERROR_FEATURE_UNSUPPORTED, "dump_scene");
-  REFUSED(set(R"("dump_list": [{"opname_range": []}])"), ACL_ERROR_FEATURE_UNSUPPORTED, "opname_range", "layer");
+  REFUSED(set(R"("dump_list": [{}], "dump_debug": "on")"), ACL_ERROR_INVALID_DUMP_CONFIG, "dump_debug", "dump_list");
+  REFUSED(set(R"("dump_op_switch": "on", "dump_debug": "on")"), ACL_ERROR_INVALID_DUMP_CONFIG, "one of them");
+  REFUSED(set(R"("dump_debug": "yes")"), ACL_ERROR_INVALID_DUMP_CONFIG, "yes", "off, on");
   REFUSED(set(R"("dump_list": [{}], "dump_mode": "both")"), ACL_ERROR_INVALID_DUMP_CONFIG, "both",
           "output, input, all");
   REFUSED(set(R"("dump_list": [{}], "dump_step": "1-")"), ACL_ERROR_INVALID_DUMP_CONFIG, "dump_step", "0|2-5");
@@ -168,11 +177,57 @@ SCENARIO(what_is_refused_is_named_and_leaves_nothing_behind) {
   CHECK_EQ(folder.files().size(), 1u);
 }
 
+// TorchAir repeats a failed aclmdlSetDump with every later graph of the process.
+SCENARIO(a_dump_that_cannot_be_made_refuses_one_graph_or_operator) {
+  start();
+  const Folder folder;
+  OK(aclmdlInitDump());
+  const auto set = [&](const std::string& entries) { OK(aclmdlSetDump(folder.config(entries).c_str())); };
+  const auto plan = [](const char* graph) { return std::string(opwright_dump_plan(graph)); };
+  void* const data = four_floats();
+
+  set(R"("dump_list": [{"model_name": "a", "opname_range": []}])");
+  CHECK(plan("b").empty());
+  const std::string refused = plan("a");
+  CHECK(refused.find("refusal") != std::string::npos);
+  CHECK(refused.find("opname_range") != std::string::npos);
+  CHECK(plan("a").empty());
+
+  for (const char* const key : {"dump_stats", "dump_kernel_data"}) {
+    set(std::string(kSingle) + ", \"" + key + "\": \"all\"");
+    CHECK(plan("a").empty());  // it was for operators
+    launch_refused_doubling(data, key);
+    double_in_place(data);
+  }
+
+  set(R"("dump_scene": "lite_exception")");
+  CHECK(plan("a").find("dump_scene") != std::string::npos);
+  double_in_place(data);
+  set(R"("dump_scene": "lite_exception")");
+  launch_refused_doubling(data, "dump_scene");
+  CHECK(plan("a").empty());
+  CHECK(folder.files().empty());
+}
+
+SCENARIO(operators_that_overflow_are_dumped_of_graphs_alone) {
+  start();
+  const Folder folder;
+  OK(aclmdlInitDump());
+  OK(aclmdlSetDump(folder.config(R"("dump_debug": "on", "dump_step": "1")").c_str()));
+  const std::string plan = opwright_dump_plan("any");
+  for (const char* const part : {"\"overflowed\":1", "\"inputs\":1", "\"outputs\":1", "\"steps\":\"1\""}) {
+    CHECK(plan.find(part) != std::string::npos);
+  }
+  double_in_place(four_floats());
+  CHECK(folder.files().empty());
+}
+
 SCENARIO(dumps_are_opened_before_they_are_set) {
   const Folder folder;
   const std::string single = folder.config(kSingle);
   REFUSED(aclmdlSetDump(single.c_str()), ACL_ERROR_DUMP_NOT_RUN, "aclmdlInitDump first");
-  REFUSED(aclInit(folder.config(R"("dump_debug": "on")").c_str()), ACL_ERROR_FEATURE_UNSUPPORTED, "dump_debug");
+  REFUSED(aclInit(folder.config(std::string(kSingle) + R"(, "dump_stats": [])").c_str()), ACL_ERROR_FEATURE_UNSUPPORTED,
+          "dump_stats");
   REFUSED(aclInit(folder.file("[").c_str()), ACL_ERROR_PARSE_FILE, "acl.json");
   OK(aclInit(folder.config(kSingle).c_str()));
   REFUSED(aclmdlInitDump(), ACL_ERROR_DUMP_ALREADY_RUN, "aclInit");

@@ -66,7 +66,9 @@ std::optional<data_dump::Config> dump_in(const json::Value& file) {
   if (dump == nullptr) return std::nullopt;
   const json::Object* const entries = dump->object();
   if (entries != nullptr && entries->size() == 1 && entries->front().first == "dump_scene") return std::nullopt;
-  return data_dump::read_config(*dump);
+  data_dump::Config config = data_dump::read_config(*dump);
+  require(config.refusal.empty(), ACL_ERROR_FEATURE_UNSUPPORTED, config.refusal);
+  return config;
 }
 
 // The settings of a configuration file.

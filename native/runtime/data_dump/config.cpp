@@ -25,6 +25,7 @@ struct Choice {
 const Choice kMode{"dump_mode", {"output", "input", "all"}};
 const Choice kData{"dump_data", {"tensor", "stats"}};
 const Choice kSingleOperators{"dump_op_switch", {"off", "on"}};
+const Choice kOverflow{"dump_debug", {"off", "on"}};
 // An aclnn function is one kernel here.
 const Choice kLevel{"dump_level", {"all", "op", "kernel"}};
 // Nothing is fused or quantized while compiling: the nodes that it keeps are there in any case.
@@ -36,8 +37,7 @@ struct Unavailable {
   const char* reason;
 };
 
-constexpr std::array<Unavailable, 4> kUnavailable{{
-    {"dump_debug", "operators that overflow are not looked for: the CPU's arithmetic has no overflow flags"},
+constexpr std::array<Unavailable, 3> kUnavailable{{
     {"dump_scene", "there are no AI Core exceptions here whose operators could be dumped"},
     {"dump_stats", "all statistics are written"},
     {"dump_kernel_data", "what kernels print goes to the standard output"},
@@ -88,7 +88,8 @@ std::string steps_of(const json::Value& dump) {
   return steps;
 }
 
-Model model_of(const json::Value& entry) {
+// Keys that the twin does not have are passed over; they are in `refusal`.
+Model model_of(const json::Value& entry, std::string& refusal) {
   require(entry.object() != nullptr, kWrong, "an entry of 'dump_list' has to be an object");
   Model model;
   for (const auto& [key, value] : *entry.object()) {
@@ -98,36 +99,48 @@ Model model_of(const json::Value& entry) {
       require(value.list() != nullptr, kWrong, "'layer' has to be a list of names");
       for (const json::Value& name : *value.list()) model.layers.push_back(text_of(name, "layer"));
     } else {
-      fail(ACL_ERROR_FEATURE_UNSUPPORTED, "'", key,
-           "' of 'dump_list' is not available; there are model_name and layer");
+      refusal = text("'", key, "' of 'dump_list' is not available; there are model_name and layer");
     }
   }
   return model;
 }
 
-std::vector<Model> models_of(const json::Value& dump) {
+std::vector<Model> models_of(const json::Value& dump, std::string& refusal) {
   std::vector<Model> models;
   const json::Value* const listed = dump.find("dump_list");
   if (listed == nullptr) return models;
   require(listed->list() != nullptr, kWrong, "'dump_list' has to be a list");
-  for (const json::Value& entry : *listed->list()) models.push_back(model_of(entry));
+  for (const json::Value& entry : *listed->list()) models.push_back(model_of(entry, refusal));
   return models;
 }
 
-void check_keys(const json::Value& dump) {
-  static const std::vector<std::string> kKnown{"dump_path", "dump_list",  "dump_step",      "dump_mode",
-                                               "dump_data", "dump_level", "dump_op_switch", "quant_dumpable"};
+// Why these keys ask for a dump that the twin cannot make; empty if it can.
+std::string refusal_of_keys(const json::Value& dump) {
+  static const std::vector<std::string> kKnown{"dump_path",      "dump_list",      "dump_step",
+                                               "dump_mode",      "dump_data",      "dump_level",
+                                               "dump_op_switch", "quant_dumpable", "dump_debug"};
+  std::string refusal;
   for (const auto& [key, value] : *dump.object()) {
     const auto missing = std::find_if(kUnavailable.begin(), kUnavailable.end(),
                                       [&, &name = key](const Unavailable& each) { return name == each.key; });
     if (missing != kUnavailable.end()) {
       const bool is_off = value.text() != nullptr && *value.text() == "off";
-      require(is_off, ACL_ERROR_FEATURE_UNSUPPORTED, "'", key, "' is not available: ", missing->reason);
+      if (!is_off) refusal = text("'", key, "' is not available: ", missing->reason);
       continue;
     }
     const bool is_known = std::find(kKnown.begin(), kKnown.end(), key) != kKnown.end();
     require(is_known, kWrong, "the entry '", key, "' is not known; there are ", joined(kKnown));
   }
+  return refusal;
+}
+
+// CANN has it for graphs only, and writes what an operator took and gave.
+void choose_overflowed(Config& config) {
+  require(config.models.empty() && !config.single_operators, kWrong,
+          "'dump_debug' is on, beside 'dump_list' or 'dump_op_switch'; allowed: one of them");
+  config.target.overflowed = true;
+  config.target.inputs = config.target.outputs = true;
+  config.models = {Model{}};
 }
 
 }  // namespace
@@ -147,8 +160,8 @@ std::string folder_for_now(const std::string& folder, int code) {
 
 Config read_config(const json::Value& dump) {
   require(dump.object() != nullptr, kWrong, "'dump' has to be an object");
-  check_keys(dump);
   Config config;
+  config.refusal = refusal_of_keys(dump);
   const std::string mode = choose(dump, kMode);
   config.target.inputs = mode != "output";
   config.target.outputs = mode != "input";
@@ -157,7 +170,16 @@ Config read_config(const json::Value& dump) {
   choose(dump, kQuantized);
   config.steps = steps_of(dump);
   config.single_operators = choose(dump, kSingleOperators) == "on";
-  config.models = models_of(dump);
+  config.models = models_of(dump, config.refusal);
+  if (!config.refusal.empty()) {
+    // A scene alone is everybody's.
+    if (config.models.empty() && !config.single_operators) {
+      config.models = {Model{}};
+      config.single_operators = true;
+    }
+    return config;
+  }
+  if (choose(dump, kOverflow) == "on") choose_overflowed(config);
   require(config.single_operators || !config.models.empty(), kWrong,
           "nothing is to be dumped: 'dump_list' names no graphs, and 'dump_op_switch' is not on");
   const json::Value* const folder = dump.find("dump_path");

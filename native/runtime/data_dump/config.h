@@ -14,6 +14,7 @@ struct Target {
   bool inputs = false;
   bool outputs = true;
   bool statistics = false;  // a table of them in place of the tensors
+  bool overflowed = false;  // only operators that give an infinity or a NaN
 };
 
 // Graphs of a name, or all if it is empty; of them these nodes, or all.
@@ -27,13 +28,15 @@ struct Config {
   std::string steps;  // "0|2-5"; empty: all
   std::vector<Model> models;
   bool single_operators = false;
+  // Why the twin cannot make this dump, and names the key; empty if it can. The rest is then not read, except for whose
+  // dump it would be.
+  std::string refusal;
 };
 
 // `folder`, which has to exist and be writable, and in it a name for the present time. Throws Error(code).
 std::string folder_for_now(const std::string& folder, int code);
 
-// Reads the value of "dump". Throws ACL_ERROR_FEATURE_UNSUPPORTED with the name of a key that the twin refuses, and
-// ACL_ERROR_INVALID_DUMP_CONFIG for settings that are wrong.
+// Reads the value of "dump". Throws ACL_ERROR_INVALID_DUMP_CONFIG for settings that are wrong in CANN, too.
 Config read_config(const json::Value& dump);
 
 }  // namespace opwright::data_dump

@@ -40,6 +40,15 @@ std::shared_ptr<const Config> active() {
   return state().active();
 }
 
+// What a refused configuration asked for is refused once; then it is gone, and the process works without it.
+std::string take_refusal(const std::shared_ptr<const Config>& config) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  if (state().later != config) return {};  // another thread has had it
+  state().later = nullptr;
+  state().publish();
+  return config->refusal;
+}
+
 // Device and stream of the task that the calling thread runs.
 struct Where {
   int device;
@@ -67,7 +76,8 @@ std::string json_of(const Config& config, const std::vector<std::string>& layers
   for (const std::string& layer : layers) listed += (listed.empty() ? "" : ",") + trace::quote(layer);
   return text("{\"folder\":", trace::quote(config.target.folder), ",\"inputs\":", config.target.inputs ? 1 : 0,
               ",\"outputs\":", config.target.outputs ? 1 : 0, ",\"statistics\":", config.target.statistics ? 1 : 0,
-              ",\"steps\":", trace::quote(config.steps), ",\"layers\":[", listed, "]}");
+              ",\"steps\":", trace::quote(config.steps), ",\"layers\":[", listed,
+              "],\"overflowed\":", config.target.overflowed ? 1 : 0, "}");
 }
 
 // Of entries with this name the last counts; without one, those without a name.
@@ -85,7 +95,10 @@ std::string plan(const std::string& graph) {
   const std::shared_ptr<const Config> config = active();
   if (config == nullptr) return {};
   const Model* const model = model_for(*config, graph);
-  return model == nullptr ? std::string() : json_of(*config, model->layers);
+  if (model == nullptr) return {};
+  if (config->refusal.empty()) return json_of(*config, model->layers);
+  const std::string refusal = take_refusal(config);
+  return refusal.empty() ? refusal : text("{\"refusal\":", trace::quote(refusal), "}");
 }
 
 std::vector<Tensor> tensors_of(const OpwrightDumpTensor* begin, uint64_t count) {
@@ -137,7 +150,11 @@ void forget() noexcept {
 std::shared_ptr<const Config> single_operators() {
   if (!dumps_operators.load(std::memory_order_relaxed)) return nullptr;
   std::shared_ptr<const Config> found = active();
-  return found != nullptr && found->single_operators ? found : nullptr;
+  if (found == nullptr || !found->single_operators) return nullptr;
+  if (found->refusal.empty()) return found;
+  const std::string refusal = take_refusal(found);
+  require(refusal.empty(), ACL_ERROR_FEATURE_UNSUPPORTED, "aclmdlSetDump: ", refusal);
+  return nullptr;
 }
 
 void write_operator(const Target& target, const char* function, std::vector<Tensor> inputs,

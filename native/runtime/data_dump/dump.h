@@ -15,7 +15,9 @@ namespace opwright::data_dump {
 
 // aclInit's file; it holds until the process ends, and no other configuration is taken beside it.
 void set_initial(Config config);
-// aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump. Throw 100044 and 100045 out of order.
+// aclmdlInitDump, aclmdlSetDump, aclmdlFinalizeDump. Throw 100044 and 100045 out of order. TorchAir hands the first
+// configuration's file to aclmdlSetDump for every later graph until that succeeds, so a dump that the twin cannot make
+// is taken, and refuses the graph or the operator that comes next.
 void open();
 void set(Config config);
 void close();
@@ -24,7 +26,8 @@ void forget() noexcept;
 
 extern OPWRIGHT_API std::atomic<bool> dumps_operators;
 
-// Where single operators are dumped to, or nullptr.
+// Where single operators are dumped to, or nullptr. Throws ACL_ERROR_FEATURE_UNSUPPORTED once for a dump that the twin
+// cannot make.
 OPWRIGHT_API std::shared_ptr<const Config> single_operators();
 
 // Writes what an operator that runs on its own took and gave.
@@ -58,8 +61,8 @@ struct OpwrightDumpNode {
   const OpwrightDumpTensor* tensors;  // the inputs and then the outputs
 };
 
-// The part of the configuration for a graph that is compiled now, as JSON; empty for nothing. Valid until the calling
-// thread asks again.
+// The part of the configuration for a graph that is compiled now, as JSON; empty for nothing; once {"refusal": TEXT}
+// for a dump that the twin cannot make. Valid until the calling thread asks again.
 OPWRIGHT_API const char* opwright_dump_plan(const char* graph);
 // `folder` and a name for the present time, or, with `*failed` set, why it cannot be used. Valid as above.
 OPWRIGHT_API const char* opwright_dump_folder(const char* folder, int32_t* failed);
