@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright import other_cann
 from opwright.twin.toolkit import default_toolkit
 
 if TYPE_CHECKING:
@@ -39,8 +40,4 @@ class Hardware:
 def find_hardware(environ: Mapping[str, str], devices: Path = Path("/dev")) -> Hardware:
     """Look at the device files and at the toolkit that the environment names."""
     npus = tuple(sorted(str(node) for node in devices.glob("davinci[0-9]*")))
-    named = environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME")
-    if not named or Path(named).resolve() == default_toolkit().root:
-        return Hardware(npus=npus, cann=None)
-    real = (Path(named) / "lib64" / "libascendcl.so").exists()
-    return Hardware(npus=npus, cann=named if real else None)
+    return Hardware(npus=npus, cann=other_cann.home(environ, default_toolkit().root))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["install"]
 
-LIBRARY = "libascendcl.so"
-
 
 class TwinFinder:
     """Finds torch_npu with the twin beneath it, where no CANN is; leaves all else to others."""
@@ -36,7 +34,11 @@ class TwinFinder:
         if fullname != "torch_npu" or os.environ.get("OPWRIGHT_TWIN") == "0":
             return None
         toolkit = twins_toolkit()
-        if toolkit is None or (other_cann(toolkit) and not self.prefer):
+        if toolkit is None:
+            return None
+        from opwright import other_cann
+
+        if other_cann.is_named(os.environ, toolkit) and not self.prefer:
             return None
         from opwright.twin.activation import BeforeTorchNpu
         from opwright.twin.settings import TwinSettings
@@ -45,24 +47,12 @@ class TwinFinder:
 
 
 def twins_toolkit() -> Path | None:
-    """Return the folder of the twin's libraries; None if opwright was uninstalled."""
+    """Return the root of the twin's toolkit; None if opwright was uninstalled."""
     from importlib.util import find_spec
     from pathlib import Path
 
     spec = find_spec("opwright")
-    return Path(spec.origin).parent / "cann" / "lib64" if spec and spec.origin else None
-
-
-def other_cann(toolkit: Path) -> bool:
-    """Return whether the environment names a CANN that is not the twin."""
-    from pathlib import Path
-
-    homes = [os.environ.get(name) for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")]
-    folders = [Path(home) / "lib64" for home in homes if home]
-    searched = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
-    folders += [Path(folder) for folder in searched if folder]
-    found = [folder for folder in folders if (folder / LIBRARY).exists()]
-    return any(folder.resolve() != toolkit.resolve() for folder in found)
+    return Path(spec.origin).parent / "cann" if spec and spec.origin else None
 
 
 def install(*, prefer: bool) -> None:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from opwright.other_cann import folders_before
 from opwright.twin.doctor.diagnosis import diagnose
 from opwright.twin.doctor.facts import (
     Facts,
     Trial,
     compiler_version,
-    shadowing,
 )
 from opwright.twin.doctor.report import to_json, to_text
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.kernels.packages import OperatorPackage, operator_packages
-from opwright.twin.toolkit import Toolkit, default_toolkit
+from opwright.twin.toolkit import default_toolkit
 
 TWIN = Path("/twin")
 GOOD = Facts(
@@ -151,8 +151,7 @@ def test_shadowing_ends_at_the_twin(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "libascendcl.so").touch()
     path = f"{tmp_path}/empty:{tmp_path}/real:{tmp_path}/twin/lib64:{tmp_path}/later"
-    toolkit = Toolkit(root=tmp_path / "twin")
-    assert list(shadowing(path, toolkit)) == [f"{tmp_path}/real"]
+    assert list(folders_before(path, tmp_path / "twin")) == [f"{tmp_path}/real"]
 
 
 def test_hardware_needs_npu_and_foreign_cann(tmp_path: Path) -> None:

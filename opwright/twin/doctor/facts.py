@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opwright import other_cann
 from opwright.pairs import installed
 from opwright.twin.enabling import site_packages, state
 from opwright.twin.environment import twin_environment
@@ -22,7 +23,7 @@ from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import default_toolkit, missing_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from opwright.twin.enabling import State
     from opwright.twin.toolkit import Toolkit
@@ -126,7 +127,9 @@ def gather(environ: Mapping[str, str]) -> Facts:
         dead_paths=tuple(
             name for name in homes if environ.get(name) and not Path(environ[name]).is_dir()
         ),
-        shadowing=tuple(shadowing(environ.get("LD_LIBRARY_PATH", ""), toolkit)),
+        shadowing=tuple(
+            other_cann.folders_before(environ.get("LD_LIBRARY_PATH", ""), toolkit.root)
+        ),
         packages=tuple(operator_packages(environ)),
         by_itself=state(site_packages()),
         trial=try_twin(environ, toolkit) if ready else None,
@@ -157,15 +160,6 @@ def compiler_version(environ: Mapping[str, str]) -> str | None:
         [found, *arguments, "--version"], capture_output=True, text=True, check=False, timeout=30
     )
     return shown.stdout.partition("\n")[0]
-
-
-def shadowing(search_path: str, toolkit: Toolkit) -> Iterator[str]:
-    """Return the folders of another CANN that a process would take before the twin."""
-    for entry in filter(None, search_path.split(os.pathsep)):
-        if Path(entry).resolve() == toolkit.libraries:
-            return
-        if (Path(entry) / "libascendcl.so").exists():
-            yield entry
 
 
 def try_twin(environ: Mapping[str, str], toolkit: Toolkit) -> Trial:
