@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 # The part of the page that a person writes: what its figures amount to.
 SUMMARY = "## In short\n"
+RUNNER = ROOT / "tools" / "benchmark_output.py"  # keeps what libraries print out of the page
 # Modules that the scripts import; they measure nothing themselves.
 PARTS = {"machine", "process_memory", "timing"}
 
@@ -52,7 +53,7 @@ def scripts(names: list[str]) -> list[Path]:
 
 def measured(script: Path) -> tuple[str, bool]:
     """Run a benchmark on the twin; return what it prints, also shown here, and if it succeeded."""
-    command = ["opwright", "run", "--", sys.executable, str(script)]
+    command = ["opwright", "run", "--", sys.executable, str(RUNNER), str(script)]
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
