@@ -36,10 +36,6 @@ INTERFACES: Mapping[Kernels, str] = {
 }
 LAST_OF_ATEN = "#include <ATen/core/Tensor.h>\n"
 ATEN = re.compile(r"\bat::(\w+)\(")
-# The library is linked without CANN, and the linker reports what else is undefined.
-WEAK = """
-extern "C" __attribute__((weak)) const char* aclGetRecentErrMsg();
-"""
 
 
 def aten_functions(texts: Iterable[str]) -> list[str]:
@@ -67,7 +63,7 @@ def emit_headers(
         path: files("opwright.op_plugin.text").joinpath(name).read_text(encoding="utf-8")
         for name, path in FIXED.items()
     }
-    texts["op_plugin/utils/aclnn_call.h"] = aclnn_header("op_plugin_build", list(CType)) + WEAK
+    texts["op_plugin/utils/aclnn_call.h"] = aclnn_header("op_plugin_build", list(CType))
     includes = "".join(f"#include <ATen/ops/{name}.h>\n" for name in aten)
     common = FIXED["op_api_common.h"]
     texts[common] = texts[common].replace(LAST_OF_ATEN, f"{LAST_OF_ATEN}{includes}")

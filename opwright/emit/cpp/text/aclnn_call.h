@@ -27,8 +27,10 @@
 struct aclOpExecutor;
 //@ entry points
 
-extern "C" const char* aclGetRecentErrMsg();
-extern "C" int aclrtCtxSetSysParamOpt(int option, int64_t value);
+// Of CANN, with which nothing is linked: torch_npu brings its libraries. Weak, so that a linker that allows nothing
+// undefined takes them.
+extern "C" __attribute__((weak)) const char* aclGetRecentErrMsg();
+extern "C" __attribute__((weak)) int aclrtCtxSetSysParamOpt(int option, int64_t value);
 
 void* GetOpApiFuncAddr(const char* name);
 void GetApiFunc(const char* execute_name, const char* prepare_name, void*& execute, void*& prepare);
