@@ -146,7 +146,10 @@ def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) ->
         count = len(value)
         if not -count <= part.index < count:
             # As the kernels in C++ say it.
-            message = f"a list has {count} elements; element {part.index} is asked for"
+            message = (
+                f"argument '{part.tensor}' has {count} tensor(s), "
+                f"so there is none with index {part.index}"
+            )
             raise IndexError(message)
         value = value[part.index]
     shape: Sequence[Any] = value.shape

@@ -24,6 +24,7 @@ from opwright.declare.shape import (
     Span,
 )
 from opwright.emit.cpp.errors import CppRuleError
+from opwright.emit.cpp.layout import message
 from opwright.emit.cpp.names import safe
 
 if TYPE_CHECKING:
@@ -94,14 +95,19 @@ def of_tensor(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
     """Return the tensor that something is of up to the name of a member."""
     if part.index is None:
         return tensor_member(scope, part.tensor)
-    return f"tensor_at({safe(part.tensor)}, {part.index})."
+    return f"{tensor_at(part.tensor, part.index)}."
 
 
 def value_of(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
     """Return the tensor that something is of."""
     if part.index is None:
         return tensor_value(scope, part.tensor)
-    return f"tensor_at({safe(part.tensor)}, {part.index})"
+    return tensor_at(part.tensor, part.index)
+
+
+def tensor_at(name: str, index: int) -> str:
+    """Return a tensor of a list; a negative index counts from the end."""
+    return f"tensor_at({safe(name)}, {index}, {message(name)})"
 
 
 def tensor_value(scope: Scope, name: str) -> str:
@@ -159,8 +165,8 @@ def argument_value(scope: Scope, name: str) -> Value:
 
 def element(scope: Scope, name: str, index: int) -> Value:
     """Return an element of a list; a negative index counts from the end."""
-    values = list_value(scope, name)
-    return Value(f"element({values}, {index})", "size" if scope.is_symbolic(name) else "int")
+    text = f"element({list_value(scope, name)}, {index}, {message(name)})"
+    return Value(text, "size" if scope.is_symbolic(name) else "int")
 
 
 def binary(operation: str, left: Value, right: Value, *, symbolic: bool) -> Value:
@@ -321,5 +327,5 @@ def dtype_like(scope: Scope, name: str) -> str:
     """Return the dtype of a tensor argument, or of the first tensor of a list."""
     argument = scope.argument(name)
     if argument is not None and argument.type.is_list:
-        return f"{safe(name)}.front().scalar_type()"
+        return f"{tensor_at(name, 0)}.scalar_type()"
     return f"{tensor_member(scope, name)}scalar_type()"

@@ -187,18 +187,18 @@ inline int64_t size_of(const Tensor& tensor, int64_t axis) {
 }
 
 // A tensor of a list argument; a negative index counts from the end.
-inline const Tensor& tensor_at(const std::vector<Tensor>& tensors, int64_t index) {
+inline const Tensor& tensor_at(const std::vector<Tensor>& tensors, int64_t index, const char* name) {
   const auto count = static_cast<int64_t>(tensors.size());
-  STD_TORCH_CHECK(-count <= index && index < count, "a list has ", count, " elements; element ", index,
-                  " is asked for");
+  STD_TORCH_CHECK(-count <= index && index < count, "argument '", name, "' has ", count,
+                  " tensor(s), so there is none with index ", index);
   return tensors[index < 0 ? index + count : index];
 }
 
 // An element of a list argument; a negative index counts from the end.
-inline int64_t element(const Sizes& values, int64_t index) {
+inline int64_t element(const Sizes& values, int64_t index, const char* name) {
   const auto count = static_cast<int64_t>(values.size());
-  STD_TORCH_CHECK(-count <= index && index < count, "a list has ", count, " elements; element ", index,
-                  " is asked for");
+  STD_TORCH_CHECK(-count <= index && index < count, "argument '", name, "' has ", count,
+                  " element(s), so there is none with index ", index);
   return values[index < 0 ? index + count : index];
 }
 

@@ -169,20 +169,20 @@ inline c10::SymInt modulo(const c10::SymInt& dividend, const c10::SymInt& diviso
 
 //@ tensor_at
 // A tensor of a list argument; a negative index counts from the end.
-inline const at::Tensor& tensor_at(at::TensorList tensors, int64_t index) {
+inline const at::Tensor& tensor_at(at::TensorList tensors, int64_t index, const char* name) {
   const auto count = static_cast<int64_t>(tensors.size());
-  TORCH_CHECK_INDEX(-count <= index && index < count, "a list has ", count, " elements; element ", index,
-                    " is asked for");
+  TORCH_CHECK_INDEX(-count <= index && index < count, "argument '", name, "' has ", count,
+                    " tensor(s), so there is none with index ", index);
   return tensors[index < 0 ? index + count : index];
 }
 
 //@ element
 // An element of a list argument; a negative index counts from the end.
 template <typename Element>
-Element element(at::ArrayRef<Element> values, int64_t index) {
+Element element(at::ArrayRef<Element> values, int64_t index, const char* name) {
   const auto count = static_cast<int64_t>(values.size());
-  TORCH_CHECK_INDEX(-count <= index && index < count, "a list has ", count, " elements; element ", index,
-                    " is asked for");
+  TORCH_CHECK_INDEX(-count <= index && index < count, "argument '", name, "' has ", count,
+                    " element(s), so there is none with index ", index);
   return values[index < 0 ? index + count : index];
 }
 

@@ -59,6 +59,11 @@ def test_outputs_have_the_shapes_of_tensors_of_a_list() -> None:
     assert_close(last.cpu(), torch.ones(6))
 
 
+def test_a_list_that_must_not_be_empty_is_named() -> None:
+    with pytest.raises((IndexError, RuntimeError), match="argument 'parts' has 0 tensor"):
+        demo.scale_first([], npu(2, 3))
+
+
 @pytest.mark.parametrize("slots", [[1, 3], None])
 def test_a_written_argument_is_written_and_returned(slots: list[int] | None) -> None:
     cache, value = torch.zeros(5, 4).to("npu"), npu(2 if slots else 5, 4)

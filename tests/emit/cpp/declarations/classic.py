@@ -216,6 +216,16 @@ def stack_parts(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @ops.operator(
+    "scale_first(Tensor[] parts, Tensor x) -> Tensor y",
+    aclnn="aclnnScaleFirst(parts, x, y)",
+    shapes={"y": ow.like("parts[0]")},
+    dtypes={"y": "parts"},
+)
+def scale_first(parts: Sequence[Tensor], x: Tensor) -> Tensor:
+    return parts[0] * x
+
+
+@ops.operator(
     "noisy(Tensor x, float p, *, Generator? generator=None) -> Tensor",
     aclnn="aclnnNoisy(x, p, generator.seed, uint64_t generator.offset, out)",
 )

@@ -188,3 +188,13 @@ def sum_to(
 def stack_parts(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     last = parts[-1]
     return torch.stack(list(parts)), parts[0] * 1, last.new_ones(last.shape[-1] * parts[0].ndim)
+
+
+@ops.operator(
+    "scale_first(Tensor[] parts, Tensor x) -> Tensor y",
+    aclnn="aclnnScaleFirst(parts, x, y)",
+    shapes={"y": ow.like("parts[0]")},
+    dtypes={"y": "parts"},
+)
+def scale_first(parts: Sequence[Tensor], x: Tensor) -> Tensor:
+    return parts[0] * x
