@@ -7,6 +7,7 @@
 #   make setup   only the set-up     make native   only the native libraries (make native-twin: without torch_aie)
 #   make conformance   PyTorch's own operator tests, all of them, on the twin (an hour on two cores)
 #   make matrix  build and test several pairs of torch and torch_npu, and write docs/versions.md (hours)
+#   make wheel   the wheel for the pair and this Python in dist/, for any Linux that torch's own wheels run on
 #   make docs    the site, from docs/ and docstrings, into build/docs
 #   make release-notes TAG=v0.1.0   does the tag fit the version and CHANGELOG.md? its notes, into build/
 #   make release TAG=v0.1.0         publish the wheels of dist/ under that tag, with the notes (needs gh)
@@ -55,12 +56,12 @@ BUILD := NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build --pa
 TWIN := $(filter-out native/aie/all,$(patsubst %/CMakeLists.txt,%/all,$(wildcard native/*/CMakeLists.txt)))
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
-.PHONY: demo examples test quick setup native native-twin native-tests conformance matrix docs lint format bench clean
+.PHONY: demo examples test quick setup native native-twin native-tests conformance matrix wheel docs lint format bench clean
 .DEFAULT_GOAL := test
 
 ifneq ($(TREE),)
 
-demo examples test quick setup native native-twin native-tests conformance bench:
+demo examples test quick setup native native-twin native-tests conformance wheel bench:
 	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
 	$(PYTHON) -m tools.pair_tree $(TREE)
 	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) PYTHON=$(abspath $(shell command -v $(PYTHON)))
@@ -156,6 +157,9 @@ matrix: $(STAMPS)/python
 
 conformance: setup
 	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv
+
+wheel: native
+	@$(BIN)/python -m tools.wheel
 
 $(STAMPS)/docs: pyproject.toml $(STAMPS)/python
 	@echo "Python packages of the site"

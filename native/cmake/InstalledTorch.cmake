@@ -18,6 +18,14 @@ file(STRINGS ${TORCH_INSTALL_PREFIX}/version.py Torch_VERSION REGEX "^__version_
 string(REGEX REPLACE ".*'([0-9]+\\.[0-9]+\\.[0-9]+).*" "\\1" Torch_VERSION "${Torch_VERSION}")
 message(STATUS "Found torch ${Torch_VERSION}: ${TORCH_INSTALL_PREFIX}")
 
+# An installed package has torch beside it. In a source tree this link leads to it; a wheel is made without.
+install(CODE "file(CREATE_LINK ${TORCH_INSTALL_PREFIX} \${CMAKE_INSTALL_PREFIX}/${OPWRIGHT_TOOLKIT}/torch SYMBOLIC)"
+        COMPONENT tree)
+
+# Headers put their paths into the messages of failed checks: those below the environment and the sources.
+get_filename_component(TORCH_SITE ${TORCH_INSTALL_PREFIX} DIRECTORY)
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${TORCH_SITE}/=)
+
 set(TORCH_INCLUDE_DIRS ${TORCH_INSTALL_PREFIX}/include ${TORCH_INSTALL_PREFIX}/include/torch/csrc/api/include)
 foreach(LIBRARY c10 torch_cpu torch_python)
   find_library(TORCH_${LIBRARY} ${LIBRARY} PATHS ${TORCH_INSTALL_PREFIX}/lib NO_DEFAULT_PATH REQUIRED)

@@ -14,6 +14,10 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DOCS = Path(__file__).parents[2] / "docs"
 FENCE = re.compile(
@@ -40,10 +44,12 @@ class Command:
     expected: str
 
 
-def steps(page: Path) -> list[File | Command]:
-    """Return the files and commands of a page, in order."""
+def steps(page: Path, before: str = "") -> list[File | Command]:
+    """Return the files and commands of a page, in order, up to a line if one is given."""
     found: list[File | Command] = []
-    for match in FENCE.finditer(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    assert f"\n{before}\n" in text, f"{page}: no line {before!r}"
+    for match in FENCE.finditer(text.partition(f"\n{before}\n")[0] if before else text):
         if match["file"]:
             found.append(File(match["file"], match["text"]))
         elif match["language"] == "console":
@@ -53,8 +59,17 @@ def steps(page: Path) -> list[File | Command]:
     return found
 
 
-def follow(page: Path, folder: Path) -> None:
+def follow(
+    page: Path, folder: Path, *, before: str = "", environ: Mapping[str, str] | None = None
+) -> None:
     """Do what a page says, beginning in an empty folder.
+
+    Parameters
+    ----------
+    before
+        The line at which to stop; the whole page if it is empty.
+    environ
+        The environment of the commands; this process's, with its Python first on PATH, without it.
 
     Raises
     ------
@@ -62,7 +77,7 @@ def follow(page: Path, folder: Path) -> None:
         A command failed, or printed something else; or the page has none.
     """
     commands = 0
-    for step in steps(page):
+    for step in steps(page, before):
         if isinstance(step, File):
             file = folder / step.name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,18 +85,20 @@ def follow(page: Path, folder: Path) -> None:
         elif step.line.startswith("cd "):
             folder = (folder / step.line[3:]).resolve(strict=True)
         else:
-            run(step, folder)
+            run(step, folder, environ)
             commands += 1
     assert commands, f"{page}: no commands"
 
 
-def run(command: Command, folder: Path) -> None:
+def run(command: Command, folder: Path, environ: Mapping[str, str] | None) -> None:
     """Run a command as a reader's shell does, and compare what it prints."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if environ is None:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environ = {**os.environ, "PATH": path}
     done = subprocess.run(
         ["bash", "-c", command.line],
         cwd=folder,
-        env={**os.environ, "PATH": path, "COLUMNS": "200"},
+        env={**environ, "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,

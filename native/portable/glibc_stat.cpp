@@ -1,0 +1,27 @@
+// native/portable/glibc_stat.cpp
+// stat and its like, which older releases of glibc export as wrappers of other functions only.
+// Linked into each library that needs it, hidden (stubs.py).
+#include <sys/stat.h>
+
+namespace {
+
+constexpr int kVersion = 1;  // of struct stat, on 64-bit systems
+
+}  // namespace
+
+extern "C" {
+
+// Every release exports these, and no header declares them.
+int __xstat(int version, const char* path, struct stat* status);
+int __lxstat(int version, const char* path, struct stat* status);
+int __fxstat(int version, int file, struct stat* status);
+int __fxstatat(int version, int folder, const char* path, struct stat* status, int flags);
+
+int stat(const char* path, struct stat* status) noexcept { return __xstat(kVersion, path, status); }
+int lstat(const char* path, struct stat* status) noexcept { return __lxstat(kVersion, path, status); }
+int fstat(int file, struct stat* status) noexcept { return __fxstat(kVersion, file, status); }
+int fstatat(int folder, const char* path, struct stat* status, int flags) noexcept {
+  return __fxstatat(kVersion, folder, path, status, flags);
+}
+
+}  // extern "C"
