@@ -128,7 +128,7 @@ native: build/native/build.ninja
 native-twin: build/native/build.ninja
 	@echo "[3/5] native libraries of the twin"
 	$(BUILD) build/native --target $(TWIN)
-	$(BIN)/cmake --install build/native --component twin > build/native/install.log
+	for component in twin tree; do $(BIN)/cmake --install build/native --component $$component; done > build/native/install.log
 
 build/native/build.ninja: | $(STAMPS)/python
 	@PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 # What other packages bring: torch (with its OpenMP) and torch_npu.
 EXCLUDED = frozenset({"libtorch*", "libc10*", "libgomp*"})
-# The link to torch that a source tree needs is a component of its own.
-COMPONENT = "Unspecified"
+# The third, `tree`, is the link to torch that a source tree needs.
+COMPONENTS = ("twin", "torch_aie")
 FILE, PROGRAM = 0o100644, 0o100755
 
 
@@ -80,12 +80,13 @@ def python_entries(folder: Path) -> dict[str, Entry]:
 def native_entries(build: Path, folder: Path) -> dict[str, Entry]:
     """Return what the native build installs."""
     cmake = ["cmake", "--install", str(build), "--prefix", str(folder), "--strip"]
-    done = subprocess.run(
-        [*cmake, "--component", COMPONENT], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        message = f"cmake --install failed; is build/native built?\n{done.stdout}{done.stderr}"
-        raise WheelError(message)
+    for component in COMPONENTS:
+        done = subprocess.run(
+            [*cmake, "--component", component], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            message = f"cmake --install failed; is build/native built?\n{done.stdout}{done.stderr}"
+            raise WheelError(message)
     return {
         path.relative_to(folder).as_posix(): Entry(
             path.read_bytes(), PROGRAM if os.access(path, os.X_OK) else FILE
