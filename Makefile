@@ -51,7 +51,8 @@ TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))
 endif
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-BUILD := NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build --parallel $(JOBS)
+# $(call BUILD,FOLDER)
+BUILD = NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
 # Ninja has a target for each folder.
 TWIN := $(filter-out native/aie/all,$(patsubst %/CMakeLists.txt,%/all,$(wildcard native/*/CMakeLists.txt)))
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
@@ -122,12 +123,12 @@ $(STAMPS)/python: pyproject.toml opwright/pairs.json | $(STAMPS)/machine
 # Always asked, because ninja knows better than make what changed; it is quick when nothing did.
 native: build/native/build.ninja
 	@echo "[3/5] native libraries"
-	$(BUILD) build/native
+	$(call BUILD,build/native)
 	$(BIN)/cmake --install build/native > build/native/install.log
 
 native-twin: build/native/build.ninja
 	@echo "[3/5] native libraries of the twin"
-	$(BUILD) build/native --target $(TWIN)
+	$(call BUILD,build/native) --target $(TWIN)
 	for component in twin tree; do $(BIN)/cmake --install build/native --component $$component; done > build/native/install.log
 
 build/native/build.ninja: | $(STAMPS)/python
@@ -146,7 +147,7 @@ native-tests: $(STAMPS)/python
 	build() {
 	  [[ -f build/$$1/build.ninja ]] || $(BIN)/cmake -S . -B build/$$1 -G Ninja -DOPWRIGHT_TORCH=OFF \
 	    -DOPWRIGHT_TESTS=ON -DOPWRIGHT_SANITIZE=$$2 -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
-	  $(BUILD) build/$$1
+	  $(call BUILD,build/$$1)
 	}
 	build asan address,undefined
 	build tsan thread
@@ -185,7 +186,7 @@ format: setup
 	$(CXX_SOURCES) | xargs -0 --no-run-if-empty $(BIN)/clang-format -i
 
 bench: setup
-	@$(BUILD) build/native --target small_call live_call_peer
+	@$(call BUILD,build/native) --target small_call live_call_peer
 	PATH="$(BIN):$$PATH" $(BIN)/python tools/performance_page.py
 
 clean:
