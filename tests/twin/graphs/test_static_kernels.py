@@ -38,4 +38,4 @@ def test_no_static_kernel_is_compiled_and_that_is_said_once(tmp_path: Path) -> N
     assert [line.partition(". ")[0] for line in said] == [
         "opwright: static_kernel_compile: no static kernel is compiled or installed"
     ]
-    assert "aclopStopDumpArgs" not in found.stderr
+    assert "[ERROR]" not in found.stderr
