@@ -7,7 +7,7 @@ import torch
 
 from opwright.engine.kernels import printing
 from tests.engine.agreement import call
-from tests.twin.on_twin import output
+from tests.twin.on_twin import printed, run_fresh
 
 SCRIPT = """
 import torchair
@@ -38,10 +38,13 @@ def runs(printed: str) -> list[str]:
 @pytest.mark.compile
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_compiled_functions_print_what_eager_ones_print(*, dynamic: bool) -> None:
-    found = runs(output(SCRIPT.format(dynamic=dynamic, detail=False)))
+    done = run_fresh(SCRIPT.format(dynamic=dynamic, detail=False))
+    found = runs(printed(done))
     assert len(found) == 6
     assert found[::2] == found[1::2]
     assert all(text.startswith("x is [[") for text in found)
+    for line in ("[ERROR]", "error code is"):  # at the end of the process, too
+        assert line not in done.stderr
 
 
 def text_of(*tensors: torch.Tensor, **attributes: object) -> str:

@@ -105,6 +105,24 @@ SCENARIO(a_block_is_given_back_to_its_own_device) {
   CHECK_EQ(free_now, free_before);
 }
 
+// TorchAir's thread that prints sets and resets the device that the program uses.
+SCENARIO(a_device_is_reset_when_all_have_let_go_of_it) {
+  start();
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  void* const block = device_memory(16);
+  std::thread([] {
+    OK(aclrtSetDevice(0));
+    OK(aclrtResetDevice(0));
+  }).join();
+  OK(aclrtMemset(block, 16, 0, 16));
+  OK(aclrtSynchronizeStream(stream));
+  OK(aclrtResetDevice(0));
+  REFUSED(aclrtSynchronizeStream(stream), 107003, "does not exist");
+  OK(aclrtSetDevice(0));
+  OK(aclrtMemset(device_memory(16), 16, 0, 16));
+}
+
 SCENARIO(host_code_cannot_touch_device_memory) {
   start();
   struct sigaction action = {};

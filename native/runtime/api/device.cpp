@@ -31,7 +31,13 @@ Device& chosen_device() {
 }  // namespace
 
 aclError aclrtSetDevice(int32_t deviceId) {
-  return call("aclrtSetDevice", [&] { set_current_device(deviceId); }, arg("deviceId", deviceId));
+  return call(
+      "aclrtSetDevice",
+      [&] {
+        set_current_device(deviceId);
+        device_at(deviceId).take();
+      },
+      arg("deviceId", deviceId));
 }
 
 aclError aclrtGetDevice(int32_t* deviceId) {
@@ -39,7 +45,7 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
-  return call("aclrtResetDevice", [&] { device_at(deviceId).reset(); }, arg("deviceId", deviceId));
+  return call("aclrtResetDevice", [&] { device_at(deviceId).let_go(); }, arg("deviceId", deviceId));
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
