@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from opwright.build.compile import link
 from opwright.build.progress import Progress
 from opwright.cli import app
+from opwright.op_plugin import library
 from opwright.op_plugin.build import build_extension
 from opwright.op_plugin.errors import KernelError
 from opwright.op_plugin.request import Request
@@ -24,9 +26,10 @@ from opwright.pairs import installed_minor
 from tests.op_plugin.extensions import CHECKS, DERIVATIVES, FUNCTIONS, HEADER, KERNEL, REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from opwright.build.build import Built
+    from opwright.build.compile import Builder, Library
 
 LIMIT = 300  # seconds
 
@@ -105,6 +108,22 @@ def test_a_second_build_is_from_the_cache_and_equal(
         "sources/op_plugin_functions.yaml, sources/derivatives.yaml: 7 operators, 2 derivatives"
     ]
     assert {name for name, cached in steps.items() if cached} == {"generate", "compile", "link"}
+
+
+@pytest.mark.build
+def test_what_is_emitted_leaves_nothing_undefined(
+    folder: Path, built: tuple[Built, Progress], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del built  # is in the cache
+    flags: list[Sequence[str]] = []
+
+    def linked(builder: Builder, objects: Sequence[Path], name: str) -> Library:
+        flags.append(builder.link_flags)
+        return link(builder, objects, name)
+
+    monkeypatch.setattr(library, "link", linked)
+    build_extension(dataclasses.replace(request_of(folder), may_compile=False), Progress())
+    assert flags == [("-Wl,--no-undefined",)]
 
 
 @pytest.mark.build
