@@ -8,7 +8,8 @@ endif()
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(PORTABLE ${PROJECT_BINARY_DIR}/portable)
-file(GLOB PORTABLE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/native/portable/*)
+file(GLOB PORTABLE_SOURCES CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/native/portable/*.cpp ${PROJECT_SOURCE_DIR}/native/portable/*.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PORTABLE_SOURCES})
 execute_process(
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/native/portable/stubs.py --compiler ${CMAKE_CXX_COMPILER}
