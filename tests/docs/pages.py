@@ -90,7 +90,7 @@ def follow(
     assert commands, f"{page}: no commands"
 
 
-def run(command: Command, folder: Path, environ: Mapping[str, str] | None) -> None:
+def run(command: Command, folder: Path, environ: Mapping[str, str] | None = None) -> None:
     """Run a command as a reader's shell does, and compare what it prints."""
     if environ is None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

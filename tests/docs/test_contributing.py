@@ -108,14 +108,32 @@ def build(tree: Path) -> None:
         text=True,
     ).stdout.splitlines()
     link = commands[-1]
-    for file in changed(tree):
-        own = str(ROOT / file.relative_to(tree))
-        command = next(each for each in commands if each.endswith(f" -c {own}"))
-        target = command.partition(" -o ")[2].partition(" ")[0]
-        run(Command(command.replace(own, str(file)).replace(target, f"{file}.o"), ""), BUILD)
-        link = link.replace(f" {target} ", f" {file}.o ")
+    edited_files = {str(ROOT / file.relative_to(tree)): str(file) for file in changed(tree)}
+    for command in commands:
+        before, compiles, unit = command.rpartition(" -c ")
+        parts = included(Path(unit)) if compiles else []
+        edited_parts = [edited_files.pop(part) for part in parts if part in edited_files]
+        if not edited_parts:
+            continue
+        copy = Path(f"{edited_parts[0]}.unit")
+        copy.write_text(
+            "".join(f'#include "{tree / Path(part).relative_to(ROOT)}"\n' for part in parts),
+            encoding="utf-8",
+        )
+        target = before.partition(" -o ")[2].partition(" ")[0]
+        compiling = f"{before} -x c++ -c {copy}".replace(target, f"{copy}.o")
+        run(Command(compiling, ""), BUILD)
+        link = link.replace(f" {target} ", f" {copy}.o ")
+    assert not edited_files
     library = tree / "opwright" / "cann" / "lib64" / Path(LIBRARY).name
     run(Command(link.replace(f" -o {LIBRARY} ", f" -o {library} "), ""), BUILD)
+
+
+def included(unit: Path) -> list[str]:
+    """Return the sources that a unit compiles: several at a time, or itself."""
+    if not unit.is_relative_to(BUILD):
+        return [str(unit)]
+    return re.findall(r'^#include "(.+\.cpp)"$', unit.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def changed(tree: Path) -> list[Path]:
