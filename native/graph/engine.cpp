@@ -19,7 +19,7 @@ const Engine& engine() {
     const bool python =
         call_python("opwright.engine.bridge", "connect", "", kFailed, "the graph engine cannot start: ");
     require(python, kFailed, "the graph engine is written in Python, and this process runs none");
-    require(is_registered.load(), kFailed, "the graph engine has not registered_engine itself");
+    require(is_registered.load(), kFailed, "the graph engine has not registered itself");
   }
   return registered_engine;
 }

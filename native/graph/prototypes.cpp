@@ -31,7 +31,7 @@ std::shared_ptr<const Prototype> find_prototype(const char* type) {
     if (!python) return nullptr;
   }
   const OpwrightDescribe describe = registered_prototypes.load();
-  require(describe != nullptr, kGraphFailed, "the table of prototypes has not registered_prototypes itself");
+  require(describe != nullptr, kGraphFailed, "the table of prototypes has not registered itself");
   Answer answer;
   describe(type, &answer);
   if (answer.failure) fail(kGraphFailed, *answer.failure);

@@ -8,7 +8,7 @@
 namespace opwright {
 namespace {
 
-// CPython's C API, as far as it is needed. All null in a process without GilFunctions.
+// CPython's C API, as far as it is needed. All null in a process without Python.
 struct GilFunctions {
   int (*is_initialized)() = nullptr;
   int (*thread_holds_lock)() = nullptr;

@@ -101,8 +101,8 @@ struct StateGradients {
   at::Tensor h, c;
 };
 
-// LstmGradients of the four gates of every step; `next` starts as the gradient of the last state and ends as that of
-// the first.
+// Gradients of the four gates of every step; `next` starts as the gradient of the last state and ends as that of the
+// first.
 at::Tensor gate_gradients(const Network& network, const Sequence& sequence, int64_t k, const LstmTrace& trace,
                           const at::Tensor& c_before, const at::Tensor& dy, StateGradients& next) {
   at::Tensor grads = at::empty({sequence.steps(), sequence.batch(), 4 * network.hidden()}, dy.options());

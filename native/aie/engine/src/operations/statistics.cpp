@@ -115,7 +115,7 @@ Tensors with_index(const Call& c) {
 bool stable(const Call& c) { return c.integer("stable") != 0; }
 bool descending(const Call& c) { return c.integer("descending") != 0; }
 
-constexpr Precision kAllDims = Precision::kFull;
+constexpr Precision kFullPrecision = Precision::kFull;
 
 const Operation kStatisticsOperations[] = {
     {"All", 1, over_dimensions<at::all>},
@@ -128,29 +128,29 @@ const Operation kStatisticsOperations[] = {
     {"ArgSort", 1,
      [](const Call& c) -> Tensors { return {at::argsort(c[0], stable(c), c.integer("dim", -1), descending(c))}; }},
     {"CumulativeProduct", 1, [](const Call& c) -> Tensors { return {at::cumprod(c[0], c.integer("dim"), type(c))}; },
-     kAllDims},
+     kFullPrecision},
     {"LogSoftMax", 1, [](const Call& c) -> Tensors { return {at::log_softmax(c[0], c.integer("dim"), type(c))}; },
-     kAllDims},
+     kFullPrecision},
     {"LogSumExp", 1, [](const Call& c) -> Tensors { return {at::logsumexp(c[0], Dimensions(c).list(), keep(c))}; },
-     kAllDims},
+     kFullPrecision},
     {"MaxWithIndex", 1, with_index<at::max>},
-    {"Mean", 1, typed<at::mean>, kAllDims},
+    {"Mean", 1, typed<at::mean>, kFullPrecision},
     {"MinWithIndex", 1, with_index<at::min>},
-    {"Norm", 1, [](const Call& c) -> Tensors { return {norm(c)}; }, kAllDims},
-    {"Product", 1, [](const Call& c) -> Tensors { return {product(c)}; }, kAllDims},
+    {"Norm", 1, [](const Call& c) -> Tensors { return {norm(c)}; }, kFullPrecision},
+    {"Product", 1, [](const Call& c) -> Tensors { return {product(c)}; }, kFullPrecision},
     {"Sort", 1,
      [](const Call& c) -> Tensors {
        return pair(at::sort(c[0], std::optional(stable(c)), c.integer("dim", -1), descending(c)));
      }},
-    {"StandardDeviation", 1, spread<at::std>, kAllDims},
-    {"Sum", 1, typed<at::sum>, kAllDims},
-    {"Variance", 1, spread<at::var>, kAllDims},
+    {"StandardDeviation", 1, spread<at::std>, kFullPrecision},
+    {"Sum", 1, typed<at::sum>, kFullPrecision},
+    {"Variance", 1, spread<at::var>, kFullPrecision},
     {"VarianceAndMean", 1,
      [](const Call& c) -> Tensors {
        return pair(at::var_mean(c[0], Dimensions(c).optional(), correction(c), keep(c)));
      },
-     kAllDims},
-    {"VectorNorm", 1, [](const Call& c) -> Tensors { return {vector_norm(c)}; }, kAllDims},
+     kFullPrecision},
+    {"VectorNorm", 1, [](const Call& c) -> Tensors { return {vector_norm(c)}; }, kFullPrecision},
 };
 
 }  // namespace
