@@ -51,13 +51,13 @@ std::shared_ptr<Stream> Device::default_stream() {
   return default_stream_;
 }
 
-void Device::let_go() {
-  // Below 0 where it was never taken: by a thread that uses the default device.
-  if (takers_.fetch_sub(1) <= 1) reset();
+void Device::release() {
+  // There may be no user: a thread has the default device without aclrtSetDevice.
+  if (users_.fetch_sub(1) <= 1) reset();
 }
 
 void Device::reset() {
-  takers_.store(0);
+  users_.store(0);
   abandon_captures(id_);
   synchronize_device(id_, std::nullopt);
   {

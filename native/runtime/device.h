@@ -45,9 +45,9 @@ class OPWRIGHT_API Device {
   // Made on first use.
   std::shared_ptr<Stream> default_stream();
   ResourceLimits& limits() { return limits_; }
-  // aclrtSetDevice and aclrtResetDevice: the device is reset when it is let go of as often as it was taken.
-  void take() noexcept { takers_.fetch_add(1); }
-  void let_go();
+  // aclrtSetDevice and aclrtResetDevice: the last release of as many as there were acquisitions resets the device.
+  void acquire() noexcept { users_.fetch_add(1); }
+  void release();
   // Waits for all streams, destroys them and frees the device's memory.
   void reset();
 
@@ -57,7 +57,7 @@ class OPWRIGHT_API Device {
   std::mutex mutex_;
   std::shared_ptr<Stream> default_stream_;
   ResourceLimits limits_;
-  std::atomic<int64_t> takers_{0};
+  std::atomic<int64_t> users_{0};
 };
 
 OPWRIGHT_API size_t device_count();

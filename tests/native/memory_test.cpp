@@ -106,7 +106,7 @@ SCENARIO(a_block_is_given_back_to_its_own_device) {
 }
 
 // TorchAir's thread that prints sets and resets the device that the program uses.
-SCENARIO(a_device_is_reset_when_all_have_let_go_of_it) {
+SCENARIO(a_device_is_reset_by_the_last_of_its_users) {
   start();
   aclrtStream stream = nullptr;
   OK(aclrtCreateStream(&stream));

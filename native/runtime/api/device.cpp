@@ -35,7 +35,7 @@ aclError aclrtSetDevice(int32_t deviceId) {
       "aclrtSetDevice",
       [&] {
         set_current_device(deviceId);
-        device_at(deviceId).take();
+        device_at(deviceId).acquire();
       },
       arg("deviceId", deviceId));
 }
@@ -45,7 +45,7 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
-  return call("aclrtResetDevice", [&] { device_at(deviceId).let_go(); }, arg("deviceId", deviceId));
+  return call("aclrtResetDevice", [&] { device_at(deviceId).release(); }, arg("deviceId", deviceId));
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {

@@ -88,7 +88,7 @@ std::string steps_of(const json::Value& dump) {
   return steps;
 }
 
-// Keys that the twin does not have are passed over; they are in `refusal`.
+// Sets `refusal` for a key that the twin does not have; it is left out of the result.
 Model model_of(const json::Value& entry, std::string& refusal) {
   require(entry.object() != nullptr, kWrong, "an entry of 'dump_list' has to be an object");
   Model model;
@@ -134,7 +134,7 @@ std::string refusal_of_keys(const json::Value& dump) {
   return refusal;
 }
 
-// CANN has it for graphs only, and writes what an operator took and gave.
+// As in CANN: for graphs alone, and with the inputs and outputs of each operator.
 void choose_overflowed(Config& config) {
   require(config.models.empty() && !config.single_operators, kWrong,
           "'dump_debug' is on, beside 'dump_list' or 'dump_op_switch'; allowed: one of them");
@@ -172,7 +172,7 @@ Config read_config(const json::Value& dump) {
   config.single_operators = choose(dump, kSingleOperators) == "on";
   config.models = models_of(dump, config.refusal);
   if (!config.refusal.empty()) {
-    // A scene alone is everybody's.
+    // Without a list and a switch nothing says whose dump it is, so whichever comes first is refused.
     if (config.models.empty() && !config.single_operators) {
       config.models = {Model{}};
       config.single_operators = true;

@@ -28,8 +28,8 @@ struct Config {
   std::string steps;  // "0|2-5"; empty: all
   std::vector<Model> models;
   bool single_operators = false;
-  // Why the twin cannot make this dump, and names the key; empty if it can. The rest is then not read, except for whose
-  // dump it would be.
+  // The key for which the twin cannot make this dump, and why; empty if it can. Otherwise `models` and
+  // `single_operators` say what is refused, and nothing else counts.
   std::string refusal;
 };
 

@@ -40,10 +40,11 @@ std::shared_ptr<const Config> active() {
   return state().active();
 }
 
-// What a refused configuration asked for is refused once; then it is gone, and the process works without it.
+// Returns why a configuration is refused, and drops it, so that only one graph or operator is refused; empty if another
+// thread was first.
 std::string take_refusal(const std::shared_ptr<const Config>& config) {
   const std::lock_guard<std::mutex> lock(state().mutex);
-  if (state().later != config) return {};  // another thread has had it
+  if (state().later != config) return {};
   state().later = nullptr;
   state().publish();
   return config->refusal;
