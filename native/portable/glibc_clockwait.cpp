@@ -13,7 +13,7 @@ constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kNanoseconds + time.tv_nsec; }
 
-// A moment of another clock as one of the clock that condition variables wait by.
+// The same moment by the clock that condition variables wait by.
 timespec on_real_time(clockid_t clock, const timespec& moment) {
   timespec now{};
   timespec real{};
@@ -25,7 +25,7 @@ timespec on_real_time(clockid_t clock, const timespec& moment) {
 
 }  // namespace
 
-// Where the C library has it, that is what waits: then a change of the system's time moves no deadline.
+// The C library's own function waits where there is one: then a change of the system's time moves no deadline.
 extern "C" int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                       const timespec* moment) {
   using Wait = decltype(&pthread_cond_clockwait);

@@ -1,11 +1,11 @@
 // native/portable/glibc_stat.cpp
-// stat and its like, which older releases of glibc export as wrappers of other functions only.
+// stat, lstat, fstat and fstatat. Older releases of glibc export only the functions that these call.
 // Linked into each library that needs it, hidden (stubs.py).
 #include <sys/stat.h>
 
 namespace {
 
-constexpr int kVersion = 1;  // of struct stat, on 64-bit systems
+constexpr int kVersion = 1;  // of struct stat on x86-64
 
 }  // namespace
 

@@ -1,11 +1,11 @@
 // native/portable/libstdcxx_exceptions.cpp
-// What headers leave to libstdc++ to throw and to count exceptions, and older releases of it lack.
+// Functions that headers call to throw and to count exceptions, and that older releases of libstdc++ lack.
 // Linked into each library that needs it, hidden (stubs.py): the members of the static library that define these define
 // much else.
 #include <exception>
 #include <new>
 
-// What every release exports, and the headers define inline in terms of the functions below.
+// Members that every release exports. The headers define them inline, by means of the functions below.
 void copy_pointer(void* to, const void* from) noexcept __asm__("_ZNSt15__exception_ptr13exception_ptrC1ERKS0_");
 void destroy_pointer(void* pointer) noexcept __asm__("_ZNSt15__exception_ptr13exception_ptrD1Ev");
 

@@ -1,5 +1,5 @@
 // native/portable/libstdcxx_streams.cpp
-// Members of string streams that headers declare as instantiated in libstdc++, and older releases of it lack.
+// Members of string streams that headers expect in libstdc++, and that older releases of it lack.
 // Linked into each library that needs it, hidden (stubs.py): the members of the static library that define these define
 // much else.
 #include <sstream>

@@ -1,11 +1,11 @@
-"""Make what libraries are linked with so that they run on older systems than the one that builds.
+"""Make stubs to link libraries with that also run on older systems than the one that builds.
 
 python stubs.py --compiler g++ --readelf readelf --ar ar --output FOLDER
 
-A linker takes each function of the C and C++ libraries at its newest version, although most of the
-functions that have got a newer one are there in an older one, too. The folder gets a stub for each
-of these libraries: a shared library without code that has the same symbols, each at the newest
-version that the oldest system has. At run time the real libraries take its place.
+A linker takes each function of the C and C++ libraries at its newest version, although the library
+still has older versions of most of them. FOLDER gets a stub for each of these libraries: a shared
+library without code that has the same symbols, each at the newest version that the oldest system
+has. At run time the real libraries take its place.
 
 What the oldest system lacks altogether comes from an archive, hidden in the library that needs
 it: the sources beside this file, and those members of the compiler's static C++ library that define
@@ -21,9 +21,17 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LIBRARIES", "NEWEST", "Symbol", "Tools", "homes_of", "is_allowed", "newest_allowed"]
+__all__ = [
+    "LIBRARIES",
+    "NEWEST",
+    "Symbol",
+    "Tools",
+    "group_by_library",
+    "is_allowed",
+    "newest_allowed",
+]
 
-# What manylinux_2_28 has of each family of versions; auditwheel's policy file has the same.
+# The newest version of each family that manylinux_2_28 has, as in auditwheel's policy file.
 NEWEST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
 
 # Libraries, and their names for -l; the loader has none.
@@ -33,7 +41,7 @@ LIBRARIES = {
     "libstdc++.so.6": "libstdc++.so",
     "libgcc_s.so.1": "libgcc_s.so",
 }
-# What the names lead to, as the system's own do.
+# Linker scripts of these names, like the system's own.
 SCRIPTS = {
     "libc.so": 'GROUP("{stub}" AS_NEEDED({moved}) "{nonshared}" AS_NEEDED("{loader}"))',
     "libm.so": 'INPUT("{stub}")',
@@ -68,7 +76,7 @@ class Symbol:
 
 
 def main() -> None:
-    """Make the folder."""
+    """Make the stubs, the linker scripts and the archive."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--readelf", required=True)
@@ -79,26 +87,26 @@ def main() -> None:
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
 
-    # Beside libgcc_s, linkers look here; each library gets its own copy.
+    # Linkers take these from libgcc.a, a copy for each library, if the stub does not have them.
     in_libgcc = set().union(*tools.members("libgcc.a").values())
-    lacking: set[str] = set()
-    having: set[str] = set()
+    missing: set[str] = set()
+    present: set[str] = set()
     for name, link_name in LIBRARIES.items():
-        homes = homes_of(tools.symbols(tools.library(name)))
-        for home, found in homes.items():
-            lacked = {symbol.name for symbol in found if not is_allowed(symbol.version)}
-            lacking |= lacked
-            having |= {symbol.name for symbol in found} - lacked
-            symbols = [symbol for symbol in found if symbol.name not in lacked & in_libgcc]
-            tools.link_stub(folder, home or name, symbols)
+        libraries = group_by_library(tools.symbols(tools.library(name)))
+        for library, found in libraries.items():
+            too_new = {symbol.name for symbol in found if not is_allowed(symbol.version)}
+            missing |= too_new
+            present |= {symbol.name for symbol in found} - too_new
+            symbols = [symbol for symbol in found if symbol.name not in too_new & in_libgcc]
+            tools.link_stub(folder, library or name, symbols)
         script = SCRIPTS[link_name].format(
             stub=folder / name,
-            moved=" ".join(f'"{folder / home}"' for home in homes if home),
+            moved=" ".join(f'"{folder / library}"' for library in libraries if library),
             nonshared=tools.library("libc_nonshared.a"),
             loader=tools.library("ld-linux-x86-64.so.2"),
         )
         (folder / link_name).write_text(script + "\n", encoding="utf-8")
-    tools.archive(folder / ARCHIVE, lacking, having)
+    tools.archive(folder / ARCHIVE, missing, present)
 
 
 def is_allowed(version: str) -> bool:
@@ -110,32 +118,33 @@ def is_allowed(version: str) -> bool:
     return tuple(map(int, number.split("."))) <= newest
 
 
-def age(symbol: Symbol) -> tuple[bool, tuple[int, ...]]:
-    """Return what orders the versions of a symbol: the default one is the newest."""
+def order_of(symbol: Symbol) -> tuple[bool, tuple[int, ...]]:
+    """Return the key that sorts versions of a symbol by age; the default one is the newest."""
     return symbol.is_default, tuple(map(int, re.findall("[0-9]+", symbol.version)))
 
 
 def newest_allowed(versions: list[Symbol]) -> Symbol:
     """Return the version to link with: the newest one of the oldest system, if that has any."""
     allowed = [symbol for symbol in versions if is_allowed(symbol.version)]
-    return max(allowed or versions, key=age)
+    return max(allowed or versions, key=order_of)
 
 
-def homes_of(symbols: list[Symbol]) -> dict[str, list[Symbol]]:
-    """Return the symbols to link with by the library that has them in the oldest system.
+def group_by_library(symbols: list[Symbol]) -> dict[str, list[Symbol]]:
+    """Return the symbols to link with, by the library that has them in the oldest system.
 
-    The empty name is the library that they were found in.
+    The empty name stands for the library in which they were found.
     """
     by_name: dict[str, list[Symbol]] = {}
     for symbol in symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
-    homes: dict[str, list[Symbol]] = {"": []}
+    libraries: dict[str, list[Symbol]] = {"": []}
     for name, versions in sorted(by_name.items()):
         chosen = newest_allowed(versions)
-        came_later = is_allowed(chosen.version) and not is_allowed(max(versions, key=age).version)
-        homes_then = [home for home, names in MOVED.items() if came_later and names.match(name)]
-        homes.setdefault(homes_then[0] if homes_then else "", []).append(chosen)
-    return homes
+        newest = max(versions, key=order_of)
+        has_moved = is_allowed(chosen.version) and not is_allowed(newest.version)
+        former = (library for library, names in MOVED.items() if has_moved and names.match(name))
+        libraries.setdefault(next(former, ""), []).append(chosen)
+    return libraries
 
 
 def assembly(symbols: list[Symbol]) -> str:
@@ -201,9 +210,9 @@ class Tools:
         return [symbol for symbol in found if "PRIVATE" not in symbol.version]
 
     def members(self, name: str) -> dict[str, set[str]]:
-        """Return what each member of a static library defines, and no other may define as well.
+        """Return the symbols that each member of a static library defines, without the weak ones.
 
-        It has none where the library is not installed.
+        Empty where the library is not installed.
         """
         library = self.library(name)
         members: dict[str, set[str]] = {}
@@ -212,24 +221,25 @@ class Tools:
             return members
         for line in self.run(self.readelf, "--syms", "--wide", library).splitlines():
             match line.split():
-                case ["File:", name]:
-                    current = name.rpartition("(")[2].rstrip(")")
-                case [number, _, _, kind, "GLOBAL", _, index, name] if (
+                case ["File:", member]:
+                    current = member.rpartition("(")[2].rstrip(")")
+                case [number, _, _, kind, "GLOBAL", _, index, symbol] if (
                     number.endswith(":") and kind != "FILE" and index != "UND"
                 ):
-                    members.setdefault(current, set()).add(name)
+                    members.setdefault(current, set()).add(symbol)
         return members
 
-    def archive(self, archive: Path, lacking: set[str], having: set[str]) -> None:
-        """Make the archive of what the oldest system lacks.
+    def archive(self, archive: Path, missing: set[str], present: set[str]) -> None:
+        """Make the archive of the symbols that the oldest system lacks.
 
-        A member of the static C++ library that defines what the shared one has there would be a
-        second copy of it in the process, and a locale has its facets by the address of one.
+        Members of the static C++ library that also define symbols of the shared one are left out:
+        the process would have two copies of these, and a locale finds a facet by the address of
+        its identifier.
         """
         wanted = sorted(
             name
             for name, defined in self.members("libstdc++.a").items()
-            if defined & lacking and not defined & having
+            if defined & missing and not defined & present
         )
         if wanted:
             static = self.library("libstdc++.a")
@@ -249,7 +259,7 @@ class Tools:
             path.unlink()
 
     def link_stub(self, folder: Path, name: str, symbols: list[Symbol]) -> None:
-        """Link a stub."""
+        """Link a stub with the symbols of a library."""
         source, versions = folder / f"{name}.s", folder / f"{name}.map"
         source.write_text(assembly(symbols), encoding="utf-8")
         versions.write_text(version_script(symbols), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""native/portable: which version of a symbol is linked, and what replaces too new ones."""
+"""native/portable: which version of a symbol is linked, and the replacements of newer ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from native.portable.stubs import Symbol, homes_of, newest_allowed
+from native.portable.stubs import Symbol, group_by_library, newest_allowed
 
 PORTABLE = Path(__file__).resolve().parents[2] / "native" / "portable"
 
@@ -43,7 +43,7 @@ def test_the_newest_version_of_the_oldest_system_is_linked(
 
 
 def test_a_function_is_taken_from_the_library_that_had_it() -> None:
-    found = homes_of(
+    found = group_by_library(
         [
             *versions("dlopen", "GLIBC_2.2.5", "GLIBC_2.34"),
             *versions("pthread_once", "GLIBC_2.2.5", "GLIBC_2.34"),
@@ -52,7 +52,7 @@ def test_a_function_is_taken_from_the_library_that_had_it() -> None:
             *versions("stat", "GLIBC_2.33"),
         ]
     )
-    names = {home: [symbol.name for symbol in symbols] for home, symbols in found.items()}
+    names = {library: [symbol.name for symbol in symbols] for library, symbols in found.items()}
     assert names == {
         "": ["__libc_start_main", "pthread_mutex_lock", "stat"],
         "libdl.so.2": ["dlopen"],
