@@ -160,7 +160,7 @@ conformance: setup
 	@$(BIN)/python -m tests.conformance --jobs $(JOBS) --page docs/conformance.md --log build/conformance.tsv
 
 wheel: native
-	@$(BIN)/python -m tools.wheel
+	@PATH="$(BIN):$$PATH" $(BIN)/python -m tools.wheel
 
 $(STAMPS)/docs: pyproject.toml $(STAMPS)/python
 	@echo "Python packages of the site"

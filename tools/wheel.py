@@ -13,15 +13,12 @@ platform lacks. torch's libraries are no part of that; they come with torch.
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
 import os
 import platform
 import re
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -35,12 +32,13 @@ from auditwheel.wheel_abi import analyze_wheel_abi
 from scikit_build_core.build import build_wheel
 
 from native.portable.stubs import NEWEST
+from opwright.build.wheel import archive_time, url_digest
 from tools.repository import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What other packages bring: torch (with its OpenMP) and torch_npu.
+# Libraries of other packages: torch (with its OpenMP) and torch_npu.
 EXCLUDED = frozenset({"libtorch*", "libc10*", "libgomp*"})
 # The third, `tree`, is the link to torch that a source tree needs.
 COMPONENTS = ("twin", "torch_aie")
@@ -66,8 +64,8 @@ def platform_tag() -> str:
 
 
 def python_entries(folder: Path) -> dict[str, Entry]:
-    """Return the files of the package that are not built, and its metadata."""
-    with redirect_stdout(StringIO()):  # it reports to people
+    """Return the files of the package that are not compiled, and its metadata."""
+    with redirect_stdout(StringIO()):  # it prints its progress
         name = build_wheel(str(folder), {"wheel.cmake": "false"})
     with zipfile.ZipFile(folder / name) as wheel:
         return {
@@ -96,10 +94,10 @@ def native_entries(build: Path, folder: Path) -> dict[str, Entry]:
     }
 
 
-def named(python: Mapping[str, Entry], tag: str) -> tuple[str, dict[str, Entry]]:
-    """Return the name of the wheel without its ending, and the files with their metadata for it.
+def complete_metadata(python: Mapping[str, Entry], tag: str) -> tuple[str, dict[str, Entry]]:
+    """Return the name of the wheel without its ending, and the files with its metadata.
 
-    The version gets torch's minor version, of the package's own dependency, as its local part.
+    The local part of the version is torch's minor version, which the metadata depends on.
     """
     metadata = next(name for name in python if name.endswith(".dist-info/METADATA"))
     text = python[metadata].content.decode()
@@ -119,17 +117,17 @@ def named(python: Mapping[str, Entry], tag: str) -> tuple[str, dict[str, Entry]]
 
 
 def record(entries: Mapping[str, Entry], name: str) -> Entry:
-    """Return the list of the files with their digests, itself without one."""
-    lines = []
-    for path, entry in sorted(entries.items()):
-        digest = base64.urlsafe_b64encode(hashlib.sha256(entry.content).digest()).rstrip(b"=")
-        lines.append(f"{path},sha256={digest.decode()},{len(entry.content)}\n")
+    """Return the list of the files with their digests; its own line, under `name`, has none."""
+    lines = [
+        f"{path},sha256={url_digest(entry.content)},{len(entry.content)}\n"
+        for path, entry in sorted(entries.items())
+    ]
     return Entry("".join([*lines, f"{name},,\n"]).encode())
 
 
-def write(path: Path, entries: Mapping[str, Entry], seconds: int) -> None:
+def write(path: Path, entries: Mapping[str, Entry], environ: Mapping[str, str]) -> None:
     """Write the wheel: the metadata last, as the format asks for."""
-    date = time.gmtime(max(seconds, 315532800))[:6]  # a zip file knows no date before 1980
+    date = archive_time(environ)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
         for name in sorted(entries, key=lambda name: (".dist-info/" in name, name)):
             info = zipfile.ZipInfo(name, date)
@@ -138,15 +136,12 @@ def write(path: Path, entries: Mapping[str, Entry], seconds: int) -> None:
             wheel.writestr(info, entries[name].content)
 
 
-def commit_time() -> int:
+def commit_time() -> str:
     """Return when the sources were committed, in seconds; 0 for a tree without git."""
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if given is not None:
-        return int(given)
     done = subprocess.run(
         ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    return int(done.stdout) if done.returncode == 0 else 0
+    return done.stdout.strip() if done.returncode == 0 else "0"
 
 
 def machine_paths(entries: Mapping[str, Entry]) -> list[str]:
@@ -160,7 +155,7 @@ def machine_paths(entries: Mapping[str, Entry]) -> list[str]:
 
 
 def prove(wheel: Path, wanted: str) -> None:
-    """Ask auditwheel whether the wheel runs on every system of the tag.
+    """Ask auditwheel whether the wheel runs on every system of the tag `wanted`.
 
     Raises
     ------
@@ -187,8 +182,8 @@ def prove(wheel: Path, wanted: str) -> None:
     ]
     libraries = sorted(found.external_refs[wanted].libs)
     message = (
-        f"this is {found.overall_policy.name}, not {wanted}: versions that it lacks: "
-        f"{', '.join(newer) or 'none'}; libraries that it lacks: {', '.join(libraries) or 'none'}"
+        f"the wheel needs {found.overall_policy.name}, not {wanted}, which lacks "
+        f"versions: {', '.join(newer) or 'none'}; libraries: {', '.join(libraries) or 'none'}"
     )
     raise WheelError(message)
 
@@ -201,16 +196,16 @@ def make(output: Path) -> Path:
         native = native_entries(ROOT / "build/native", folder / "native")
         python_tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
         wanted = platform_tag()
-        name, entries = named(python, f"{python_tag}-{python_tag}-{wanted}")
+        name, entries = complete_metadata(python, f"{python_tag}-{python_tag}-{wanted}")
         entries |= native
         if paths := machine_paths(entries):
-            message = f"files name a path of this machine: {', '.join(paths)}"
+            message = f"these files name a folder of this machine: {', '.join(paths)}"
             raise WheelError(message)
-        place = next(name for name in entries if name.endswith(".dist-info/METADATA"))
-        place = place.replace("METADATA", "RECORD")
-        entries[place] = record(entries, place)
+        metadata = next(name for name in entries if name.endswith(".dist-info/METADATA"))
+        listed = metadata.replace("METADATA", "RECORD")
+        entries[listed] = record(entries, listed)
         wheel = folder / f"{name}.whl"
-        write(wheel, entries, commit_time())
+        write(wheel, entries, {"SOURCE_DATE_EPOCH": commit_time(), **os.environ})
         prove(wheel, wanted)
         output.mkdir(parents=True, exist_ok=True)
         made = output / wheel.name
@@ -219,7 +214,7 @@ def make(output: Path) -> Path:
 
 
 def main() -> int:
-    """Make it and say where it is."""
+    """Make the wheel and print where it is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
     arguments = parser.parse_args()

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Form", "Metadata", "Tag", "archive_time", "wheel_name", "write_wheel"]
+__all__ = [
+    "Form",
+    "Metadata",
+    "Tag",
+    "archive_time",
+    "url_digest",
+    "wheel_name",
+    "write_wheel",
+]
 
 # Earliest moment that a zip archive can state.
 EPOCH = 315532800
