@@ -1,7 +1,7 @@
 """A CANN that is not the twin: where the environment names one.
 
-It stands outside opwright.twin, whose import arms the twin, and imports nothing: `opwright enable`
-asks before it is known whether the twin is wanted.
+It stands outside opwright.twin, whose import arms the twin, and imports nothing of opwright: the
+module that `opwright enable` installs asks before it is known whether the twin is wanted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def folders_before(search_path: str, twin: Path) -> Iterator[str]:
 
 
 def is_named(environ: Mapping[str, str], twin: Path) -> bool:
-    """Return whether a variable of the environment leads to another CANN, wherever it stands."""
+    """Return whether any variable of the environment leads to another CANN."""
     homes = [Path(named) / "lib64" for named in map(environ.get, HOMES) if named]
     searched = map(Path, filter(None, environ.get(SEARCH_PATH, "").split(os.pathsep)))
     return any(is_other(folder, twin) for folder in (*homes, *searched))

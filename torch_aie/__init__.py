@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 
 if find_spec("torch_aie._C") is None:  # a clone in which only `make demo` was run
-    message = "torch_aie's libraries are not built: run `make native` in the clone that this is"
+    message = "torch_aie's libraries are not built: run `make native` in this clone of opwright"
     raise ImportError(message, name="torch_aie._C")
 
 from torch_aie import _device, _device_module, _enums, npu

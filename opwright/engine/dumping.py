@@ -72,8 +72,8 @@ class DumpPlan:
         """Return whether this node is dumped."""
         return not self.layers or node.name in self.layers or node.type in self.layers
 
-    def has_result(self, outputs: Iterable[torch.Tensor]) -> bool:
-        """Return whether a node that gives this is dumped."""
+    def has_outputs(self, outputs: Iterable[torch.Tensor]) -> bool:
+        """Return whether a node with these outputs is dumped."""
         return not self.overflowed or any(overflows(each) for each in outputs)
 
 
@@ -128,7 +128,8 @@ def plan_of_options(graph: GeGraph, options: Mapping[str, str]) -> DumpPlan | No
     Raises
     ------
     OptionError
-        OPW-N006.
+        OPW-N006: dumps of all nodes and of those that overflow are both asked for, or the folder
+        does not exist or cannot be written to.
     """
     every = options.get("ge.exec.enableDump") == "1"
     overflowed = options.get("ge.exec.enableDumpDebug") == "1"
@@ -301,20 +302,20 @@ class Observer:
     def after(self, node: Node, results: Mapping[Source, torch.Tensor]) -> None:
         """Write the node's file."""
         plan = self.dumper.plan
-        if plan.has_node(node) and plan.has_result(results.values()):
+        if plan.has_node(node) and plan.has_outputs(results.values()):
             outputs = [*results.values()] if plan.outputs else []
             self.dumper.write(node, self.step, self.inputs, outputs)
 
 
 def overflows(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor of numbers with a point has an infinity or a NaN.
+    """Return whether a floating-point or complex tensor has an infinity or a NaN.
 
     >>> overflows(torch.tensor([1.0, float("inf")])), overflows(torch.tensor([1]))
     (True, False)
     """
     if not (tensor.is_floating_point() or tensor.is_complex()) or is_four_bits(tensor.dtype):
         return False
-    # ATen asks this of no type of one byte.
+    # ATen's isfinite takes no types of one byte.
     numbers = tensor.float() if tensor.element_size() == 1 else tensor
     return not bool(torch.isfinite(numbers).all())
 
