@@ -18,11 +18,12 @@ file(STRINGS ${TORCH_INSTALL_PREFIX}/version.py Torch_VERSION REGEX "^__version_
 string(REGEX REPLACE ".*'([0-9]+\\.[0-9]+\\.[0-9]+).*" "\\1" Torch_VERSION "${Torch_VERSION}")
 message(STATUS "Found torch ${Torch_VERSION}: ${TORCH_INSTALL_PREFIX}")
 
-# An installed package has torch beside it. In a source tree this link leads to it; a wheel is made without.
+# An installed package has torch beside it. A source tree gets this link to it; a wheel is made without the link.
 install(CODE "file(CREATE_LINK ${TORCH_INSTALL_PREFIX} \${CMAKE_INSTALL_PREFIX}/${OPWRIGHT_TOOLKIT}/torch SYMBOLIC)"
         COMPONENT tree)
 
-# Headers put their paths into the messages of failed checks: those below the environment and the sources.
+# Messages of failed checks name source files and headers: relative to the sources and to the environment, not with the
+# folders of this machine.
 get_filename_component(TORCH_SITE ${TORCH_INSTALL_PREFIX} DIRECTORY)
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${TORCH_SITE}/=)
 

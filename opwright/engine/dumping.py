@@ -315,7 +315,7 @@ def overflows(tensor: torch.Tensor) -> bool:
     """
     if not (tensor.is_floating_point() or tensor.is_complex()) or is_four_bits(tensor.dtype):
         return False
-    # ATen's isfinite takes no types of one byte.
+    # ATen's isfinite does not take every type of one byte.
     numbers = tensor.float() if tensor.element_size() == 1 else tensor
     return not bool(torch.isfinite(numbers).all())
 
