@@ -69,7 +69,7 @@ def follow(
     before
         The line at which to stop; the whole page if it is empty.
     environ
-        The environment of the commands; this process's, with its Python first on PATH, without it.
+        The environment of the commands, as `run` takes it.
 
     Raises
     ------
@@ -91,7 +91,10 @@ def follow(
 
 
 def run(command: Command, folder: Path, environ: Mapping[str, str] | None = None) -> None:
-    """Run a command as a reader's shell does, and compare what it prints."""
+    """Run a command as a reader's shell does, and compare what it prints.
+
+    Without an environment it is this process's, with its Python first on PATH.
+    """
     if environ is None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         environ = {**os.environ, "PATH": path}

@@ -9,42 +9,19 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
 import pytest
-import typer
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
-from typer.core import TyperGroup
 
-from opwright import __version__
-from opwright.cli import app
 from opwright.pairs import read_pairs
 from tests.docs.pages import DOCS
-from tools.repository import ROOT
+from tests.docs.tree import PYTHON, TAG, TORCH, VERBS, WHEEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GUIDES = DOCS / "guides"
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-GROUP = typer.main.get_command(app)
-assert isinstance(GROUP, TyperGroup)
-VERBS = set(GROUP.list_commands(typer.Context(GROUP)))
+TORCH_NPU = next(each.torch_npu for each in read_pairs() if each.torch == TORCH)
 # Commands that the base image has, or that the instructions before install.
 PROGRAMS = {"apt-get", "rm", "python3", "pip", "useradd", "opwright"}
-
-
-def default(name: str) -> str:
-    """Return a default of the Makefile."""
-    found = re.search(rf"^DEFAULT_{name} := (\S+)$", MAKEFILE, re.MULTILINE)
-    assert found is not None
-    return found[1]
-
-
-TORCH_NPU = next(each.torch_npu for each in read_pairs() if each.torch == default("TORCH"))
-PYTHON = default("PYTHON")
-TAG = f"cp{PYTHON.replace('.', '')}"
-WHEEL = (
-    f"opwright-{__version__}+torch{default('TORCH').rpartition('.')[0]}-{TAG}-{TAG}"
-    "-manylinux_2_28_x86_64.whl"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +78,8 @@ def test_the_workflow_has_ten_lines_and_runs_pytest_on_the_twin() -> None:
 
 
 def test_the_image_is_debian_slim_with_the_default_python(dockerfile: list[Instruction]) -> None:
-    assert {each.name for each in dockerfile} <= {
-        *("FROM", "RUN", "ENV", "ARG", "COPY", "USER")
-    } | {*("WORKDIR", "CMD")}
+    known = {"FROM", "RUN", "ENV", "ARG", "COPY", "USER", "WORKDIR", "CMD"}
+    assert {each.name for each in dockerfile} <= known
     # Debian 12, whose python3 is the default version here.
     assert (words_of(dockerfile, "FROM"), PYTHON) == (["debian:bookworm-slim"], "3.11")
     assert words_of(dockerfile, "USER") == ["npu"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
+from tests.docs.tree import GOALS, MAKEFILE
 from tools.matrix import PAIRS
 from tools.repository import ROOT
 
@@ -30,8 +31,6 @@ WORD = re.compile(r"([A-Z_]+)=\"\$([A-Z_]+)\"")
 PINNED = re.compile(r"[\w.-]+(?:/[\w.-]+)+@(?:v\d+|[0-9a-f]{40})")
 LOCAL = "./.github/workflows/"
 PROVIDED = {"GITHUB_REF_NAME"}  # by the runner
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-GOALS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 VARIABLES = set(re.findall(r"^([A-Z_]+) \?=", MAKEFILE, re.MULTILINE)) | {"PAIRS"}
 
 
@@ -144,11 +143,7 @@ def test_a_release_signs_what_it_publishes() -> None:
     )
     words = [step.get("uses", step.get("run", "")) for step in publish["steps"]]
     order = ["actions/download-artifact", "actions/attest-build-provenance", "make release"]
-    assert [word.startswith(start) for word, start in zip(words[1:], order, strict=True)] == [
-        True,
-        True,
-        True,
-    ]
+    assert all(word.startswith(start) for word, start in zip(words[1:], order, strict=True)), words
     folder = publish["steps"][1]["with"]["path"]
     assert publish["steps"][2]["with"]["subject-path"] == f"{folder}/**/*.whl"
 

@@ -30,8 +30,8 @@ for rows in (4, 2, 9):
 """
 
 
-def runs(printed: str) -> list[str]:
-    return printed.partition("begin\n")[2].split("begin\n")
+def runs(text: str) -> list[str]:
+    return text.partition("begin\n")[2].split("begin\n")
 
 
 @pytest.mark.twin
