@@ -74,10 +74,21 @@ def test_the_wheels_are_those_of_the_version(tmp_path: Path) -> None:
         wheels(tmp_path, "1.3.0")
 
 
-def test_make_refuses_a_tag_that_is_not_the_version() -> None:
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Make a tree with the files that a release needs."""
+    for name in ("Makefile", "opwright/__init__.py", "tools/release.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    text = f"# Changelog\n\n## [{__version__}] - 2026-11-30\n\n### Added\n\n- All.\n"
+    (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_make_refuses_a_tag_that_is_not_the_version(tree: Path) -> None:
     done = subprocess.run(
         ["make", "release-notes", "TAG=v999.0.0"],
-        cwd=ROOT,
+        cwd=tree,
         capture_output=True,
         text=True,
         check=False,
@@ -87,26 +98,21 @@ def test_make_refuses_a_tag_that_is_not_the_version() -> None:
 
 
 def test_make_publishes_the_wheels_with_the_notes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("Makefile", "opwright/__init__.py", "tools/release.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    text = f"# Changelog\n\n## [{__version__}] - 2026-11-30\n\n### Added\n\n- All.\n"
-    (tmp_path / "CHANGELOG.md").write_text(text, encoding="utf-8")
-    wheel = tmp_path / "dist" / f"opwright-{__version__}+torch2.13-cp311.whl"
+    wheel = tree / "dist" / f"opwright-{__version__}+torch2.13-cp311.whl"
     wheel.parent.mkdir()
     wheel.touch()
-    gh = tmp_path / "bin" / "gh"
+    gh = tree / "bin" / "gh"
     gh.parent.mkdir()
     gh.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > called.txt\n', encoding="utf-8")
     gh.chmod(0o755)
     monkeypatch.setenv("PATH", str(gh.parent), prepend=os.pathsep)
     tag = f"v{__version__}"
-    subprocess.run(["make", "release", f"TAG={tag}"], cwd=tmp_path, check=True, capture_output=True)
-    called = (tmp_path / "called.txt").read_text(encoding="utf-8").splitlines()
+    subprocess.run(["make", "release", f"TAG={tag}"], cwd=tree, check=True, capture_output=True)
+    called = (tree / "called.txt").read_text(encoding="utf-8").splitlines()
     assert called[:4] == ["release", "create", tag, str(wheel)]
-    notes_file = tmp_path / called[called.index("--notes-file") + 1]
+    notes_file = tree / called[called.index("--notes-file") + 1]
     assert notes_file.read_text(encoding="utf-8") == "### Added\n\n- All.\n"
 
 

@@ -1,9 +1,9 @@
-"""Run a benchmark so that standard output has what it prints itself, and nothing else.
+"""Run a benchmark with nothing but its own lines on standard output.
 
     python tools/benchmark_output.py FILE [ARGUMENT ...]
 
-torch_npu and TorchAir write warnings to standard output, in Python and in C++. Here they go to
-standard error, by who writes them.
+torch_npu and TorchAir write warnings to standard output, in Python and in C++. Here only lines that
+a module of the benchmark's folder writes stay there; all others go to standard error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OwnOutput(io.TextIOBase):
         os.dup2(2, 1)
 
     def write(self, text: str) -> int:
-        """Write to the one or the other."""
+        """Write to the output that belongs to the calling module."""
         frame = sys._getframe(1)  # noqa: SLF001 - documented
         while frame.f_code.co_filename.startswith(RICH) and frame.f_back is not None:
             frame = frame.f_back

@@ -1,7 +1,7 @@
-"""The wheel of `make wheel`, as those use it who have neither a compiler nor the sources.
+"""The wheel of `make wheel`, used without compiler and sources.
 
-It is installed into an empty environment beside links to the packages of this one, so that torch
-and torch_npu are not downloaded again.
+It is installed into an empty environment, which has links to the packages of this one, so that
+torch and torch_npu are not downloaded again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.docs.pages import DOCS, follow
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 900  # seconds for one command
-MOST = 60e6  # bytes of the wheel
+MAX_BYTES = 60e6  # of the wheel
 PROGRAMS = ("bash", "sh", "ls", "grep")  # of the machine; none of them compiles
 SITE = Path("lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
 OURS = re.compile(r"opwright|torch_aie|mindietorch|_editable|__pycache__|cmake|ninja|.*\.pth$")
@@ -55,7 +55,7 @@ class Environment:
 
     @property
     def site(self) -> Path:
-        """Where its packages are."""
+        """The folder of its packages."""
         return self.folder / SITE
 
     def variables(self, *, compiler: bool = False) -> dict[str, str]:
@@ -85,14 +85,14 @@ class Environment:
         return done.stdout
 
     def pip(self, *arguments: str | Path) -> None:
-        """Run pip of this process's environment on it."""
+        """Run the pip of this process's environment on this one."""
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
         command += ["--python", str(self.folder), *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
     def files(self) -> set[Path]:
-        """Return what is in it, without what links lead to."""
+        """Return its files, without those that links lead to."""
         return {Path(top, name) for top, _, names in os.walk(self.folder) for name in names}
 
 
@@ -126,7 +126,7 @@ def empty_environment(folder: Path) -> Environment:
 
 @pytest.fixture(scope="module")
 def project(installed: Environment, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the tutorial makes before it needs a compiler."""
+    """Make the tutorial's project, up to where it needs a compiler."""
     folder = tmp_path_factory.mktemp("project")
     environ = installed.variables()
     follow(DOCS / "tutorial.md", folder, before="## Is it right?", environ=environ)
@@ -163,7 +163,7 @@ def test_its_name_has_the_pair_and_the_platform(wheel: Path) -> None:
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     tag = f"{python}-{python}-manylinux_2_28_x86_64"
     assert wheel.name == f"opwright-{__version__}+torch{torch}-{tag}.whl"
-    assert wheel.stat().st_size < MOST
+    assert wheel.stat().st_size < MAX_BYTES
 
 
 def test_two_builds_have_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_it_names_no_path_of_this_machine(wheel: Path) -> None:
 
 
 def test_its_libraries_run_on_older_systems(wheel: Path) -> None:
-    """They ask for no newer version, nor, without a version, for what older systems lack."""
+    """They need no newer version of a symbol, nor a symbol that older systems lack."""
     tools = stubs.Tools("g++", "readelf", "ar")
     symbols = [symbol for name in stubs.LIBRARIES for symbol in tools.symbols(tools.library(name))]
     older = {symbol.name for symbol in symbols if stubs.is_allowed(symbol.version)}
@@ -281,10 +281,7 @@ def test_what_needs_a_compiler_says_which(
 ) -> None:
     folder = project if verb == "build" else ascend_c_project(tmp_path)
     done = installed.run("opwright", *verb.split(), ".", cwd=folder)
-    assert (done.returncode, done.stderr) == (
-        1,
-        MISSING_COMPILER,
-    )
+    assert (done.returncode, done.stderr) == (1, MISSING_COMPILER)
 
 
 @pytest.mark.build

@@ -20,7 +20,7 @@ from tests.emit.cpp.emitting import NAMES, files_of, write_files
 
 pytestmark = [pytest.mark.build, pytest.mark.twin]
 BEHAVIOUR = Path(__file__).parent / "behaviour"
-# What some releases of torch_npu do not export, and functions of CANN.
+# Functions of CANN, and those that some releases of torch_npu do not export.
 NOT_EVERYWHERE = (
     "aclGetRecentErrMsg",
     "aclrtCtxSetSysParamOpt",
