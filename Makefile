@@ -13,7 +13,7 @@
 #   make release TAG=v0.1.0         publish the wheels of dist/ under that tag, with the notes (needs gh)
 #   make lint | format | bench | clean
 #
-# Each of these takes another pair than the default one, which then has its own tree below build/pairs:
+# Targets that build or test take another pair than the default one, which then has its own tree below build/pairs:
 #   make demo TORCH=2.10.0 PYTHON=python3.12
 # pip may find no CPU build of torch for it: a CUDA build runs as well, but is large. To name an index with CPU builds:
 #   make setup PIP_ARGS="--extra-index-url <index of CPU builds>"
@@ -51,9 +51,9 @@ TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))
 endif
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-# $(call BUILD,FOLDER)
+# $(call BUILD,FOLDER): build a folder that CMake has configured, and show how much is left.
 BUILD = NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
-# Ninja has a target for each folder.
+# Ninja's targets for the folders of native/, without torch_aie's.
 TWIN := $(filter-out native/aie/all,$(patsubst %/CMakeLists.txt,%/all,$(wildcard native/*/CMakeLists.txt)))
 CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 

@@ -27,8 +27,8 @@
 struct aclOpExecutor;
 //@ entry points
 
-// Of CANN, with which nothing is linked: torch_npu brings its libraries. Weak, so that a linker that allows nothing
-// undefined takes them.
+// Functions of CANN, whose libraries torch_npu loads: nothing is linked with them. Weak, so that a linker which allows
+// nothing undefined accepts them.
 extern "C" __attribute__((weak)) const char* aclGetRecentErrMsg();
 extern "C" __attribute__((weak)) int aclrtCtxSetSysParamOpt(int option, int64_t value);
 
