@@ -83,7 +83,7 @@ def native_entries(build: Path, folder: Path) -> dict[str, Entry]:
             [*cmake, "--component", component], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            message = f"cmake --install failed; is build/native built?\n{done.stdout}{done.stderr}"
+            message = f"cmake --install failed; is build/native built?\n{done.stderr}"
             raise WheelError(message)
     return {
         path.relative_to(folder).as_posix(): Entry(
@@ -172,7 +172,7 @@ def prove(wheel: Path, wanted: str) -> None:
     )
     policies = found.policies
     policy = policies.get_policy_by_name(wanted)
-    if found.overall_policy >= policy:
+    if found.overall_policy.priority >= policy.priority:
         return
     allowed = policy.symbol_versions
     newer = [
