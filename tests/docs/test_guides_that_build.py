@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.pages import DOCS, follow
+from tests.docs.pages import DOCS, follow, steps
 from tests.docs.test_guides import PAGES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 BUILDING = ("wrap_aclnn", "plugin_form", "third_party", "torch_aie")
+# It installs opwright, which is here already: tests/acceptance/test_wheel.py does so in an empty
+# environment.
+INSTALLATION = "installation"
 
 
 @pytest.mark.twin
@@ -25,4 +28,5 @@ def test_its_commands_print_what_it_says(page: str, tmp_path: Path) -> None:
 
 def test_each_guide_is_followed() -> None:
     guides = {page.name.partition(".")[0] for page in (DOCS / "guides").glob("*.md")}
-    assert guides == {*PAGES, *BUILDING}
+    assert guides == {*PAGES, *BUILDING, INSTALLATION}
+    assert steps(DOCS / "guides" / f"{INSTALLATION}.md") == []
