@@ -62,7 +62,13 @@ class Environment:
         """Return the variables of a user's shell, with the machine's programs or a few alone."""
         path = [str(self.folder / "bin"), os.environ["PATH"] if compiler else str(self.programs)]
         home = str(self.folder / "home")
-        return {"PATH": os.pathsep.join(path), "HOME": home, "LANG": "C", "OMP_NUM_THREADS": "1"}
+        return {
+            "PATH": os.pathsep.join(path),
+            "HOME": home,
+            "LANG": "C.UTF-8",
+            "COLUMNS": "200",  # doctor's table breaks no path
+            "OMP_NUM_THREADS": "1",
+        }
 
     def run(
         self, *command: str | Path, cwd: Path, compiler: bool = False
@@ -233,6 +239,7 @@ def test_the_doctor_finds_nothing_wrong(installed: Environment, tmp_path: Path) 
     assert re.search(r"^compiler +none *$", printed, re.MULTILINE)
     assert f"{installed.site / 'opwright/cann'} (complete)" in printed
     assert "there is no C++ compiler" in printed
+    assert "no problem found" in printed
 
 
 def test_the_tutorial_needs_no_compiler_up_to_the_wheel(project: Path) -> None:
