@@ -100,7 +100,7 @@ class Environment:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
     def files(self) -> set[Path]:
-        """Return its files, without those that links lead to and the bytecode of modules beside it."""
+        """Return its files, but not those that links lead to, nor bytecode of site-packages."""
         return {
             Path(top, name)
             for top, _, names in os.walk(self.folder)
