@@ -222,12 +222,22 @@ def enable(
     ] = False,
 ) -> None:
     """Make the twin the CANN of this Python environment: plain `python` runs on it from now on."""
+    from opwright import other_cann
     from opwright.twin import enabling
+    from opwright.twin.toolkit import default_toolkit
 
     folder = enabling.site_packages()
     enabling.enable(folder, prefer=prefer)
     where = "always" if prefer else "where no CANN is"
     typer.echo(f"torch_npu runs on the twin, {where}, in the environment of {folder}")
+    toolkit = default_toolkit().root
+    searched = other_cann.folders_before(os.environ.get("LD_LIBRARY_PATH", ""), toolkit)
+    other = other_cann.home(os.environ, toolkit) or next(searched, None)
+    if other and not prefer:
+        typer.echo(
+            f"in this shell it does not: its variables name the CANN in {other}, which goes first; "
+            "`opwright enable --prefer` puts the twin before it"
+        )
 
 
 @app.command()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GOOD = preflight.Facts(
+    folder="/home/me/opwright",
     system="Linux",
     machine="x86_64",
     torch="2.10.0",
@@ -41,6 +42,7 @@ def test_good_machine_has_no_problem() -> None:
 @pytest.mark.parametrize(
     ("change", "what", "cure"),
     [
+        ({"folder": "/home/me/my clone"}, "my clone has a space in its name", "without one"),
         ({"machine": "aarch64"}, "Linux on aarch64", "x86-64 Linux"),
         ({"system": "Darwin"}, "Darwin", "x86-64 Linux"),
         (

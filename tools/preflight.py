@@ -37,6 +37,7 @@ GIB = 1 << 30
 class Facts:
     """The request and the machine, as far as the checks judge them."""
 
+    folder: str
     system: str
     machine: str
     torch: str
@@ -64,6 +65,13 @@ def problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
             Problem(
                 f"this is {facts.system} on {facts.machine}; opwright runs on x86-64 Linux",
                 "use an x86-64 Linux machine, container or virtual machine",
+            )
+        )
+    if " " in facts.folder:
+        found.append(
+            Problem(
+                f"the folder {facts.folder} has a space in its name, which make cannot read",
+                "clone the repository to a folder without one",
             )
         )
     found += pair_problems(facts, pairs)
@@ -132,6 +140,7 @@ def compiler_problems(version: str | None) -> list[Problem]:
 def gather(venv: Path, pair: tuple[str, str]) -> Facts:
     """Collect the facts about this machine and the virtual environment."""
     return Facts(
+        folder=str(Path.cwd()),
         system=platform.system(),
         machine=platform.machine(),
         torch=pair[0],

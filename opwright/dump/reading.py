@@ -12,6 +12,7 @@ import csv
 import re
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from opwright.dump.wire import Fields, fields_of, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from os import PathLike
 
 __all__ = [
     "DumpFile",
@@ -156,7 +157,7 @@ class DumpTable:
     rows: tuple[Mapping[str, str], ...]
 
 
-def read_dump(path: Path, file_name: str | None = None) -> DumpFile:
+def read_dump(path: str | PathLike[str], file_name: str | None = None) -> DumpFile:
     """Read a file.
 
     Parameters
@@ -169,6 +170,7 @@ def read_dump(path: Path, file_name: str | None = None) -> DumpFile:
     DumpFileError
         OPW-T052.
     """
+    path = Path(path)
     match = match_name(path, file_name or path.name)
     try:
         data = path.read_bytes()

@@ -144,7 +144,7 @@ def test_the_types_are_those_of_the_writer() -> None:
 
 def test_values_without_a_type_of_numpy_stay_bytes(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(dump(b"n", [(39, np.array([18, 52], np.uint8))], []))
-    (tensor,) = read_dump(tmp_path / NAME).inputs
+    (tensor,) = read_dump(str(tmp_path / NAME)).inputs
     assert str(tensor) == "float4_e2m1[2]"
     assert tensor.array.tolist() == [18, 52]
     listed = CliRunner().invoke(app, ["dump", str(tmp_path)])

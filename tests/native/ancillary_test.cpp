@@ -125,7 +125,7 @@ SCENARIO(what_is_missing_says_so_by_name) {
           "not available");
   REFUSED(rtKernelLaunch(nullptr, 1, nullptr, 0, nullptr, nullptr), ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "rtKernelLaunch",
           "device binary");
-  REFUSED(aclopStartDumpArgs(1, "here"), ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclopStartDumpArgs", "--trace");
+  REFUSED(aclopStartDumpArgs(2, "here"), ACL_ERROR_FEATURE_UNSUPPORTED, "dumpType is 2", "AI Core kernels");
 }
 
 SCENARIO(collective_settings_are_kept) {

@@ -27,6 +27,7 @@ GOOD = Facts(
     torch="2.13.0+cpu",
     torch_cuda=None,
     torch_npu="2.13.0",
+    built_for="2.13",
     compiler="g++ 12",
     toolkit=TWIN,
     missing=(),
@@ -58,6 +59,7 @@ def test_nothing_to_find() -> None:
         ({"torch": None, "trial": None}, "torch is not installed"),
         ({"torch_npu": None}, "torch_npu is not installed"),
         ({"torch_npu": "2.12.0"}, "do not belong together"),
+        ({"built_for": "2.12"}, "this opwright is built for torch 2.12; torch 2.13.0"),
         ({"missing": ("lib64/libopapi.so",)}, "lacks lib64/libopapi.so"),
         (
             {"variables": {"ASCEND_OPP_PATH": "/gone"}, "dead_paths": ("ASCEND_OPP_PATH",)},

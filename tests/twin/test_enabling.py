@@ -110,6 +110,16 @@ def test_a_real_cann_goes_first_unless_the_twin_is_preferred(
         assert [environment.printed("-c", LOADER, **each) for each in named] == [loader] * 3
 
 
+def test_a_shell_with_a_real_cann_has_it_named(environment: Environment, cann: Path) -> None:
+    done = environment.printed("-m", "opwright", "enable", ASCEND_HOME_PATH=str(cann))
+    assert f"name the CANN in {cann}, which goes first" in done
+    preferred = environment.printed(
+        "-m", "opwright", "enable", "--prefer", ASCEND_HOME_PATH=str(cann)
+    )
+    assert "goes first" not in preferred
+    assert "goes first" not in environment.printed("-m", "opwright", "enable")
+
+
 def test_the_twins_own_variables_are_no_real_cann(environment: Environment) -> None:
     enable(environment.packages)
     toolkit = ROOT / "opwright" / "cann"

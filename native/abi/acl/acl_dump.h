@@ -2,6 +2,8 @@
 // Dumps of operators: the codes of their errors, and dumping arguments (libascend_dump).
 #pragma once
 
+#include <cstdint>
+
 #include "acl/acl_base.h"
 
 enum : int {
@@ -11,6 +13,8 @@ enum : int {
   ACL_ERROR_DUMP_ALREADY_RUN = 100044,
   ACL_ERROR_DUMP_NOT_RUN = 100045,
 };
+
+enum : uint32_t { ACL_OP_DUMP_OP_AICORE_ARGS = 1 };
 
 #pragma GCC visibility push(default)
 extern "C" {

@@ -93,6 +93,12 @@ def pair(facts: Facts) -> Iterator[Finding]:
             f"torch {facts.torch} and torch_npu {facts.torch_npu} do not belong together",
             f"pip install torch=={minor_of(facts.torch_npu)}.*",
         )
+    elif facts.built_for not in {None, minor_of(facts.torch)}:
+        yield problem(
+            f"this opwright is built for torch {facts.built_for}; torch {facts.torch} is installed",
+            f"install the wheel of opwright for torch {minor_of(facts.torch)}, or torch and "
+            f"torch_npu {facts.built_for}; in a clone, `make native` builds for what is installed",
+        )
     known = {minor_of(each.torch): each for each in read_pairs()}
     chosen, python = known.get(minor_of(facts.torch)), minor_of(facts.python)
     if chosen is None:
@@ -155,7 +161,8 @@ def hardware(facts: Facts) -> Iterator[Finding]:
     elif cann:
         yield note(
             f"ASCEND_HOME_PATH names a CANN ({cann}), but there is no NPU",
-            "`opwright run` puts the twin before it for the program that it starts",
+            "`opwright run` puts the twin before it for the program that it starts; "
+            "`opwright enable --prefer` does for plain `python`",
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opwright import other_cann
-from opwright.pairs import installed
+from opwright.pairs import built_for, installed
 from opwright.twin.enabling import site_packages, state
 from opwright.twin.environment import twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
@@ -74,6 +74,8 @@ class Facts:
     ----------
     torch_cuda
         CUDA version that torch was built for; None for a CPU build.
+    built_for
+        Minor version of torch that the native libraries are built for; None if nothing says it.
     compiler
         First line of `g++ --version`; None without a compiler.
     variables
@@ -92,6 +94,7 @@ class Facts:
     torch: str | None
     torch_cuda: str | None
     torch_npu: str | None
+    built_for: str | None
     compiler: str | None
     toolkit: Path
     missing: tuple[str, ...]
@@ -118,6 +121,7 @@ def gather(environ: Mapping[str, str]) -> Facts:
         torch=torch,
         torch_cuda=cuda,
         torch_npu=torch_npu,
+        built_for=built_for(),
         compiler=compiler_version(environ),
         toolkit=toolkit.root,
         missing=missing,

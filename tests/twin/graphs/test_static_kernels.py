@@ -15,23 +15,32 @@ SCRIPT = """
 import os
 import warnings
 
+import torchair
+
 os.chdir({folder!r})  # torch_npu makes the build directory in the current one
 warnings.simplefilter("ignore")
+config = torchair.CompilerConfig()
+config.mode = "reduce-overhead"
+config.experimental_config.aclgraph._aclnn_static_shape_kernel = True
 x = torch.arange(12.0).view(3, 4).npu()
 for number in (1, 2):
     torch._dynamo.reset()
-    compiled = torch.compile(
-        lambda x: torch.relu(x - number) * 2, backend="npugraph_ex", dynamic=False,
-        options={{"static_kernel_compile": True}},
-    )
+    compiled = torch.compile(lambda x: torch.relu(x - number) * 2, dynamic=False, {arguments})
     print(torch.equal(compiled(x), torch.relu(x - number) * 2))
 """
 
 
+WAYS = {
+    "npugraph_ex": 'backend="npugraph_ex", options={"static_kernel_compile": True}',
+    "reduce-overhead": "backend=torchair.get_npu_backend(compiler_config=config)",
+}
+
+
 @pytest.mark.twin
 @pytest.mark.compile
-def test_no_static_kernel_is_compiled_and_that_is_said_once(tmp_path: Path) -> None:
-    found = run(SCRIPT.format(folder=str(tmp_path)))
+@pytest.mark.parametrize("way", WAYS)
+def test_no_static_kernel_is_compiled_and_that_is_said_once(way: str, tmp_path: Path) -> None:
+    found = run(SCRIPT.format(folder=str(tmp_path), arguments=WAYS[way]))
     assert found.returncode == 0, found.stderr
     assert found.stdout.split() == ["True", "True"]
     said = [line for line in found.stderr.splitlines() if line.startswith("opwright:")]
