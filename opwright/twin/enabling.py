@@ -8,7 +8,9 @@ uninstalling opwright removes them too.
 from __future__ import annotations
 
 import importlib.metadata
+import py_compile
 import sysconfig
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Literal
 
@@ -69,6 +71,8 @@ def enable(folder: Path, *, prefer: bool = False) -> None:
     try:
         for name, text in zip(FILES, texts, strict=True):
             write_atomically(folder / name, text, force=True)
+        # Programs without the right to write it would compile the module at each start.
+        py_compile.compile(str(folder / FILES[0]), doraise=True)
         record({name: f"{name},,\n" for name in FILES}, folder)
     except OSError as error:
         raise EnvironmentNotWritableError(where=str(folder), got=str(error)) from error
@@ -86,6 +90,7 @@ def disable(folder: Path) -> bool:
     try:
         for name in reversed(FILES):
             (folder / name).unlink(missing_ok=True)
+        Path(cache_from_source(str(folder / FILES[0]))).unlink(missing_ok=True)
         record(dict.fromkeys(FILES, ""), folder)
     except OSError as error:
         raise EnvironmentNotWritableError(where=str(folder), got=str(error)) from error

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,14 @@ def test_python_starts_with_one_small_module_more(environment: Environment) -> N
     enable(environment.packages)
     more = set(environment.printed("-c", program).split()) - before
     assert more == {"_opwright_twin", "__future__"}
+
+
+def test_no_start_compiles_the_module(environment: Environment) -> None:
+    module = Path(cache_from_source(str(environment.packages / "_opwright_twin.py")))
+    enable(environment.packages)
+    assert module.is_file()
+    disable(environment.packages)
+    assert not module.exists()
 
 
 def test_pip_knows_the_files(tmp_path: Path) -> None:
