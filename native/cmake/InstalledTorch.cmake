@@ -38,6 +38,7 @@ endforeach()
 target_compile_definitions(torch_cpu INTERFACE
   USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch_cpu INTERFACE c10)
+target_compile_features(torch_cpu INTERFACE cxx_std_20)  # its headers ask for it where it is recent
 # The OpenMP that libtorch runs its threads with; other compilers than GCC have calls for another.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   file(GLOB TORCH_OPENMP ${TORCH_INSTALL_PREFIX}/lib/libgomp*)

@@ -68,8 +68,7 @@ class alignas(kAlignment) Executor final : public aclOpExecutor {
   std::string trace_args() const override {
     std::string result;
     for (const Parameter& parameter : function_) {
-      result += (result.empty() ? "" : ",") + trace::quote(parameter.name) + ":" +
-                trace::quote(parameter.kind->describe(memory() + parameter.stored));
+      trace::append_member(result, parameter.name, trace::quote(parameter.kind->describe(memory() + parameter.stored)));
     }
     return result;
   }
