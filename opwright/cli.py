@@ -230,9 +230,7 @@ def enable(
     enabling.enable(folder, prefer=prefer)
     where = "always" if prefer else "where no CANN is"
     typer.echo(f"torch_npu runs on the twin, {where}, in the environment of {folder}")
-    toolkit = default_toolkit().root
-    searched = other_cann.folders_before(os.environ.get("LD_LIBRARY_PATH", ""), toolkit)
-    other = other_cann.home(os.environ, toolkit) or next(searched, None)
+    other = next(other_cann.places(os.environ, default_toolkit().root), None)
     if other and not prefer:
         typer.echo(
             f"in this shell it does not: its variables name the CANN in {other}, which goes first; "

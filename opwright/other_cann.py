@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["folders_before", "home", "is_named"]
+__all__ = ["folders_before", "home", "places"]
 
 HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 SEARCH_PATH = "LD_LIBRARY_PATH"
@@ -40,11 +40,17 @@ def folders_before(search_path: str, twin: Path) -> Iterator[str]:
             yield entry
 
 
-def is_named(environ: Mapping[str, str], twin: Path) -> bool:
-    """Return whether any variable of the environment leads to another CANN."""
-    homes = [Path(named) / "lib64" for named in map(environ.get, HOMES) if named]
-    searched = map(Path, filter(None, environ.get(SEARCH_PATH, "").split(os.pathsep)))
-    return any(is_other(folder, twin) for folder in (*homes, *searched))
+def places(environ: Mapping[str, str], twin: Path) -> Iterator[str]:
+    """Return the roots and the folders of libraries by which variables lead to another CANN.
+
+    The twin of `opwright enable` stands back where there is any.
+    """
+    for named in filter(None, map(environ.get, HOMES)):
+        if is_other(Path(named) / "lib64", twin):
+            yield named
+    for entry in filter(None, environ.get(SEARCH_PATH, "").split(os.pathsep)):
+        if is_other(Path(entry), twin):
+            yield entry
 
 
 def is_other(libraries: Path, twin: Path) -> bool:

@@ -32,7 +32,7 @@ from auditwheel.wheel_abi import analyze_wheel_abi
 from scikit_build_core.build import build_wheel
 
 from native.portable.stubs import NEWEST
-from opwright.build.wheel import archive_time, url_digest
+from opwright.build.wheel import archive_time, record
 from tools.repository import ROOT
 
 if TYPE_CHECKING:
@@ -116,15 +116,6 @@ def complete_metadata(python: Mapping[str, Entry], tag: str) -> tuple[str, dict[
     return f"opwright-{full}-{tag}", entries
 
 
-def record(entries: Mapping[str, Entry], name: str) -> Entry:
-    """Return the list of the files with their digests; its own line, under `name`, has none."""
-    lines = [
-        f"{path},sha256={url_digest(entry.content)},{len(entry.content)}\n"
-        for path, entry in sorted(entries.items())
-    ]
-    return Entry("".join([*lines, f"{name},,\n"]).encode())
-
-
 def write(path: Path, entries: Mapping[str, Entry], environ: Mapping[str, str]) -> None:
     """Write the wheel: the metadata last, as the format asks for."""
     date = archive_time(environ)
@@ -203,7 +194,8 @@ def make(output: Path) -> Path:
             raise WheelError(message)
         metadata = next(name for name in entries if name.endswith(".dist-info/METADATA"))
         listed = metadata.replace("METADATA", "RECORD")
-        entries[listed] = record(entries, listed)
+        contents = {path: entry.content for path, entry in sorted(entries.items())}
+        entries[listed] = Entry(record(contents, listed))
         wheel = folder / f"{name}.whl"
         write(wheel, entries, {"SOURCE_DATE_EPOCH": commit_time(), **os.environ})
         prove(wheel, wanted)

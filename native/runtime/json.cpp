@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "acl/acl_dump.h"
+#include "acl/acl_base.h"
 
 namespace opwright::json {
 namespace {

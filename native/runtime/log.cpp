@@ -15,7 +15,6 @@
 #include <new>
 #include <utility>
 
-#include "acl/acl_tdt.h"
 #include "runtime/consumer_thread.h"
 #include "runtime/settings.h"
 
@@ -28,9 +27,8 @@ constexpr int kMaxReportedErrors = 20;
 // Answers that programs act on by the code alone: is there such a feature, or counter (torch_npu asks in each profile),
 // is there memory without freeing any, and is there another message (TorchAir's thread that prints asks until its
 // channel is closed).
-constexpr int kFeatureNotSupported = 207000;
 bool is_answer(int code) {
-  return code == kFeatureNotSupported || code == ACL_ERROR_PROF_MODULES_UNSUPPORTED ||
+  return code == ACL_ERROR_RT_FEATURE_NOT_SUPPORT || code == ACL_ERROR_PROF_MODULES_UNSUPPORTED ||
          code == ACL_ERROR_RT_MEMORY_ALLOCATION || code == ACL_ERROR_RT_QUEUE_EMPTY;
 }
 

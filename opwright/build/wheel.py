@@ -30,7 +30,7 @@ __all__ = [
     "Metadata",
     "Tag",
     "archive_time",
-    "url_digest",
+    "record",
     "wheel_name",
     "write_wheel",
 ]
@@ -134,11 +134,7 @@ def write_wheel(folder: Path, files: Mapping[str, bytes], metadata: Metadata, ta
         f"{about}/METADATA": str(metadata).encode(),
         f"{about}/WHEEL": f"{generator}Root-Is-Purelib: {is_pure}\nTag: {tag}\n".encode(),
     }
-    record = "".join(
-        f"{quoted(path)},sha256={url_digest(content)},{len(content)}\n"
-        for path, content in contents.items()
-    )
-    contents[f"{about}/RECORD"] = f"{record}{about}/RECORD,,\n".encode()
+    contents[f"{about}/RECORD"] = record(contents, f"{about}/RECORD")
     place = folder / wheel_name(metadata, tag)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -169,6 +165,15 @@ def archive(
             mode = 0o755 if path.endswith(".so") else 0o644
             info.external_attr = (stat.S_IFREG | mode) << 16
             target.writestr(info, content)
+
+
+def record(contents: Mapping[str, bytes], name: str) -> bytes:
+    """Return the list of a wheel's files with digests; its own line, of this name, has none."""
+    lines = [
+        f"{quoted(path)},sha256={url_digest(content)},{len(content)}\n"
+        for path, content in contents.items()
+    ]
+    return "".join([*lines, f"{name},,\n"]).encode()
 
 
 def url_digest(content: bytes) -> str:

@@ -38,7 +38,7 @@ class TwinFinder:
             return None
         from opwright import other_cann
 
-        if other_cann.is_named(os.environ, toolkit) and not self.prefer:
+        if not self.prefer and any(other_cann.places(os.environ, toolkit)):
             return None
         from opwright.twin.activation import BeforeTorchNpu
         from opwright.twin.settings import TwinSettings

@@ -127,6 +127,13 @@ def test_values_layouts_and_function_types_equal_the_wheels(tmp_path: Path) -> N
     assert got == expected
 
 
+@pytest.mark.build
+@pytest.mark.parametrize("name", sorted(path.name for path in (OURS / "acl").glob("*.h")))
+def test_a_header_stands_beside_that_of_programs(name: str, tmp_path: Path) -> None:
+    text = f'#include "acl/acl.h"\n#include "acl/{name}"\nint main() {{}}\n'
+    assert compiled_output(text, OURS, tmp_path) == []
+
+
 def test_error_codes_are_the_wheels() -> None:
     folder = vendor_headers() / "acl"
     files = (folder / "acl_base_rt.h", folder / "error_codes" / "rt_error_codes.h")

@@ -114,6 +114,11 @@ def test_a_real_cann_goes_first_unless_the_twin_is_preferred(
 def test_a_shell_with_a_real_cann_has_it_named(environment: Environment, cann: Path) -> None:
     done = environment.printed("-m", "opwright", "enable", ASCEND_HOME_PATH=str(cann))
     assert f"name the CANN in {cann}, which goes first" in done
+    # Each variable counts, as for the installed module, also beside one that names the twin.
+    beside = {"ASCEND_HOME_PATH": str(ROOT / "opwright" / "cann"), "ASCEND_TOOLKIT_HOME": str(cann)}
+    assert f"name the CANN in {cann}, which" in environment.printed(
+        "-m", "opwright", "enable", **beside
+    )
     preferred = environment.printed(
         "-m", "opwright", "enable", "--prefer", ASCEND_HOME_PATH=str(cann)
     )

@@ -14,8 +14,6 @@ enum acltdtTensorType : int {
   ACL_TENSOR_DATA_END_TENSOR = 4
 };
 
-enum : int { ACL_ERROR_RT_QUEUE_EMPTY = 207013, ACL_ERROR_RT_QUEUE_FULL = 207014 };
-
 typedef struct acltdtDataItem acltdtDataItem;
 typedef struct acltdtDataset acltdtDataset;
 typedef struct acltdtChannelHandle acltdtChannelHandle;

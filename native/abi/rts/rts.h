@@ -11,8 +11,6 @@ typedef void* rtStream_t;
 typedef struct tagRtDevBinary rtDevBinary_t;
 typedef struct tagRtSmCtrl rtSmDesc_t;
 
-enum : rtError_t { ACL_ERROR_RT_FEATURE_NOT_SUPPORT = 207000 };
-
 #pragma GCC visibility push(default)
 extern "C" {
 

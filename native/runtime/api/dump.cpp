@@ -5,7 +5,6 @@
 
 #include <cstdio>
 
-#include "acl/acl_dump.h"
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/data_dump/config.h"

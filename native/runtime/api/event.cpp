@@ -14,11 +14,11 @@ namespace {
 
 constexpr uint32_t kKnownFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE |
                                  ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL;
-constexpr int kFeatureNotSupported = 207000;  // what torch_npu tests for before it uses IPC events
 
 void create_event(aclrtEvent* event, uint32_t flag) {
   current_device();  // an event belongs to a context
-  require((flag & ACL_EVENT_IPC) == 0, kFeatureNotSupported, "events are not shared between processes");
+  // torch_npu tests for this code before it uses IPC events.
+  require((flag & ACL_EVENT_IPC) == 0, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "events are not shared between processes");
   require((flag & ~kKnownFlags) == 0, ACL_ERROR_RT_PARAM_INVALID, "event flags ", flag & ~kKnownFlags, " do not exist");
   aclrtEvent& result = out(event, "event");
   result = events().add(std::make_shared<Event>(flag));

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "acl/acl_dump.h"
+#include "acl/acl_base.h"
 
 namespace opwright::data_dump {
 namespace {

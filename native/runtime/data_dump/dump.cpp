@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "acl/acl_dump.h"
+#include "acl/acl_base.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 #include "runtime/trace.h"

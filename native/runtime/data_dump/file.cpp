@@ -16,7 +16,7 @@
 #include <new>
 #include <sstream>
 
-#include "acl/acl_dump.h"
+#include "acl/acl_base.h"
 #include "descriptors/data_type.h"
 #include "runtime/log.h"
 
