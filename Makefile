@@ -51,6 +51,8 @@ TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))
 endif
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# pip install, with elapsed and remaining time.
+PACKAGES := $(BIN)/python -m tools.packages
 # $(call BUILD,FOLDER): build a folder that CMake has configured, and show how much is left.
 BUILD = NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
 # Ninja's targets for the folders of native/, without torch_aie's.
@@ -116,8 +118,8 @@ $(STAMPS)/python: pyproject.toml opwright/pairs.json | $(STAMPS)/machine
 	[[ -x $(BIN)/python ]] || $(PYTHON) -m venv $(VENV)
 	$(PIP) install $(PIP_ARGS) 'pip>=25.1'  # the first version that reads dependency groups
 	$(BIN)/python -m tools.preflight torch --torch $(TORCH) --pip-args='$(PIP_ARGS)'
-	$(PIP) install $(PIP_ARGS) torch==$(TORCH) --group dev
-	$(PIP) install $(PIP_ARGS) --no-deps torch_npu==$$torch_npu
+	$(PACKAGES) $(PIP_ARGS) torch==$(TORCH) --group dev
+	$(PACKAGES) $(PIP_ARGS) --no-deps torch_npu==$$torch_npu
 	mkdir -p $(@D) && touch $@
 
 # Always asked, because ninja knows better than make what changed; it is quick when nothing did.
@@ -164,7 +166,7 @@ wheel: native
 
 $(STAMPS)/docs: pyproject.toml $(STAMPS)/python
 	@echo "Python packages of the site"
-	$(PIP) install $(PIP_ARGS) --group docs
+	$(PACKAGES) $(PIP_ARGS) --group docs
 	touch $@
 
 # Warnings are errors: a page that is not in the menu, a dead link or anchor, a name of the reference that is not there.

@@ -28,7 +28,12 @@ from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.kernels.process import package_of_process, publish
 from opwright.twin.kernels.registry import registry
 from opwright.twin.settings import TwinSettings
-from opwright.twin.toolkit import LOAD_ORDER, Toolkit, installed_toolkit
+from opwright.twin.toolkit import (
+    LOAD_ORDER,
+    Toolkit,
+    installed_toolkit,
+    require_fitting_torch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,8 +64,8 @@ def activate(settings: TwinSettings | None = None) -> None:
     ------
     TwinTooLateError
         OPW-T011, if torch_npu is already loaded without the twin.
-    ToolkitMissingError
-        OPW-T010, if the native libraries are not built.
+    ToolkitMissingError, OtherTorchError
+        OPW-T010, if the native libraries are not built; OPW-T012, if they are for another torch.
     """
     if "torch_npu" in sys.modules:
         check_loaded(installed_toolkit())
@@ -70,6 +75,7 @@ def activate(settings: TwinSettings | None = None) -> None:
 
 def load(settings: TwinSettings) -> None:
     """Set the environment, then load torch's libraries and the twin's, in this order."""
+    require_fitting_torch()
     export(settings)
     with autoload_held_back():  # libopapi links to torch and must precede torch_npu
         importlib.import_module("torch")

@@ -16,7 +16,7 @@ from opwright.twin.environment import SWITCH, installed_packages, twin_environme
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.kernels import build_packages
 from opwright.twin.kernels.packages import absent_packages
-from opwright.twin.toolkit import installed_toolkit
+from opwright.twin.toolkit import installed_toolkit, require_fitting_torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,8 +76,8 @@ def launch(
 
     Raises
     ------
-    NoHardwareError, CommandNotFoundError, ToolkitMissingError
-        OPW-T020, OPW-T021, OPW-T010.
+    NoHardwareError, CommandNotFoundError, ToolkitMissingError, OtherTorchError
+        OPW-T020, OPW-T021, OPW-T010, OPW-T012.
     """
     hardware = find_hardware(os.environ)
     if choose_target(hardware, wish) == "real":
@@ -103,6 +103,7 @@ def launch(
 
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
     """Return the environment for a process on the twin, with its user kernels built."""
+    require_fitting_torch()
     packages: Sequence[Path] = ()
     if settings.kernels:
         with waiting("building kernels"):

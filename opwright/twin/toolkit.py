@@ -10,16 +10,19 @@ from pathlib import Path
 
 import opwright
 from opwright.errors import OpwrightError, first_of
+from opwright.pairs import built_for, installed, minor_of
 
 __all__ = [
     "LINKER_SCRIPTS",
     "LOAD_ORDER",
+    "OtherTorchError",
     "Toolkit",
     "ToolkitMissingError",
     "default_toolkit",
     "installed_toolkit",
     "listed",
     "missing_parts",
+    "require_fitting_torch",
 ]
 
 MOST_NAMED = 4  # missing parts in a message
@@ -108,6 +111,17 @@ class ToolkitMissingError(OpwrightError):
     usual_fix = "run `make native` in the opwright checkout, or install opwright from a wheel"
 
 
+class OtherTorchError(OpwrightError):
+    """The libraries follow the interface of another minor version of torch than the installed."""
+
+    id = "OPW-T012"
+    title = "opwright is built for another torch"
+    usual_fix = (
+        "install the wheel of opwright for the installed torch, or the torch that this one is for; "
+        "in a clone, `make native` builds for what is installed"
+    )
+
+
 def default_toolkit() -> Toolkit:
     """Return the place of the toolkit that belongs to this package, whether built or not."""
     return Toolkit(root=Path(opwright.__file__).resolve().parent / "cann")
@@ -131,3 +145,12 @@ def installed_toolkit() -> Toolkit:
     if missing:
         raise ToolkitMissingError(where=str(toolkit.root), got=f"without {listed(missing)}")
     return toolkit
+
+
+def require_fitting_torch() -> None:
+    """Raise OtherTorchError (OPW-T012) where torch's loader would find symbols missing."""
+    wanted, found = built_for(), installed("torch")
+    if wanted is not None and found is not None and minor_of(found) != wanted:
+        raise OtherTorchError(
+            where="opwright", got=f"torch {found}", allowed=(f"torch {wanted}.*",)
+        )

@@ -50,6 +50,22 @@ def test_mistakes_end_with_code_2(arguments: list[str], identifier: str) -> None
     assert "  fix:     " in done.stderr
 
 
+@twin
+@needs_toolkit
+@pytest.mark.parametrize(
+    "command", [["-m", "opwright", "run", "--", "true"], ["-c", f"import opwright.twin; {ADD}"]]
+)
+def test_another_torch_is_named_before_it_is_loaded(command: list[str], tmp_path: Path) -> None:
+    package = tmp_path / "torch-1.99.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 1.99.0\n")
+    done = python(*command, PYTHONPATH=str(tmp_path))
+    assert done.returncode != 0
+    assert "OPW-T012 opwright is built for another torch" in done.stderr
+    assert "got:     torch 1.99.0" in done.stderr
+    assert "undefined symbol" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("usable", "wish", "target"),
     [
