@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools.packages import Display, State, follow
+from tools.packages import Display, State, follow, install
 
 if TYPE_CHECKING:
     import pytest
@@ -35,7 +35,9 @@ def test_the_lines_of_pip_are_followed() -> None:
         assert state.text(100.0) == text
 
 
-def test_a_log_has_a_line_for_each_phase_and_no_flood(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_is_not_flooded_and_has_the_longest_silence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     display, state = Display(begin=100.0, is_terminal=False), State()
     for tenths, (_, line, _) in enumerate(LINES):
         now = 100.0 + tenths / 10
@@ -44,7 +46,10 @@ def test_a_log_has_a_line_for_each_phase_and_no_flood(capsys: pytest.CaptureFixt
     display.close()
     assert capsys.readouterr().out.splitlines() == [
         "  0:00 looking at what is installed",
-        "  0:00 looking up package 1, torch",
-        "  0:00 downloading torch",
         "  0:00 installing 2 packages",
     ]
+
+
+def test_a_failure_of_pip_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    assert install(["--no-index", "no-such-package-anywhere"]) == 1
+    assert "No matching distribution found for no-such-package-anywhere" in capfd.readouterr().err

@@ -9,8 +9,10 @@ date; elsewhere, as in a log of CI, a line is written every ten seconds.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 PAUSE = 10.0  # seconds between two lines where no terminal overwrites the last one
 BLINK = 0.2  # seconds between two states on a terminal
 WIDTH = 78
+INSTALLS = "installing"
 MB = 1e6
 COLLECTING = re.compile(r"Collecting (?P<name>[\w.-]+)")
 DOWNLOADING = re.compile(r"\s*Downloading (?:\S*/)?(?P<name>[^-\s]+)-\S+(?<!\.metadata) \(")
@@ -60,7 +63,7 @@ def follow(state: State, line: str, now: float) -> State:
         count = state.collected + 1
         return State("looking up", f"package {count}, {match['name']}", count)
     if match := INSTALLING.match(line):
-        return State("installing", f"{len(match['names'].split(','))} packages", state.collected)
+        return State(INSTALLS, f"{len(match['names'].split(','))} packages", state.collected)
     return state
 
 
@@ -80,14 +83,18 @@ class Display:
     begin: float
     is_terminal: bool
     shown: float = 0.0
-    phase: str = ""
+    is_installing: bool = False
 
     def show(self, state: State, now: float) -> None:
-        """Write the state, unless the phase is the same and the last line a moment old."""
+        """Write the state, unless the last line is a moment old.
+
+        While pip installs it writes nothing, so the beginning of that is always shown.
+        """
+        begins_to_install = state.phase == INSTALLS and not self.is_installing
         pause = BLINK if self.is_terminal else PAUSE
-        if state.phase == self.phase and now - self.shown < pause:
+        if now - self.shown < pause and not begins_to_install:
             return
-        self.shown, self.phase = now, state.phase
+        self.shown, self.is_installing = now, state.phase == INSTALLS
         text = f"  {clock(now - self.begin)} {state.text(now)}"
         if self.is_terminal:
             print(f"\r{text:{WIDTH}.{WIDTH}}", end="", flush=True)
@@ -96,22 +103,26 @@ class Display:
 
     def close(self) -> None:
         """Take the line away that a terminal shows."""
-        if self.is_terminal and self.phase:
+        if self.is_terminal and self.shown:
             print(f"\r{'':{WIDTH}}\r", end="", flush=True)
 
 
 def install(arguments: Iterable[str]) -> int:
-    """Run pip install, show its progress, and return its exit code; its errors stay on stderr."""
+    """Run pip install, show its progress, and return its exit code; its errors if it fails."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install"]
     command += ["--progress-bar=raw", "--root-user-action=ignore", *arguments]
     display = Display(time.monotonic(), sys.stdout.isatty())
     state = State()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
-            now = time.monotonic()
-            state = follow(state, line, now)
-            display.show(state, now)
-    display.close()
+    with tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+            for line in process.stdout or ():
+                now = time.monotonic()
+                state = follow(state, line, now)
+                display.show(state, now)
+        display.close()
+        if process.returncode != 0:
+            errors.seek(0)
+            shutil.copyfileobj(errors, sys.stderr)
     return process.returncode
 
 

@@ -6,30 +6,21 @@ with `make setup TORCH=2.10.0`.
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TREE = re.compile(r"torch-(\d+)\.(\d+)\.(\d+)-python-\d\.\d+")
+from tests.acceptance.pair_trees import ROOT, environment_outside, newest_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # The wheel by hand and the declared one; nets are trained, graphs captured and compiled for GE.
 GOALS = ("demo", "examples", "EXAMPLES=training torchair")
 LIMIT = 3600  # seconds; where sources changed, its libraries are built anew
-# What this process has from make and from the twin of the default pair.
-OURS = ("MAKE", "MFLAGS", "ASCEND", "OPWRIGHT", "LD_LIBRARY_PATH", "CMAKE_PREFIX_PATH")
 
 pytestmark = pytest.mark.slow
-
-
-def newest_tree() -> Path | None:
-    """Return the tree of the newest torch whose packages are installed, if there is one."""
-    trees = [tree.parents[2] for tree in (ROOT / "build" / "pairs").glob("*/.venv/stamps/python")]
-    named = {match: tree for tree in trees if (match := TREE.fullmatch(tree.name))}
-    newest = max(named, key=lambda match: [int(part) for part in match.groups()], default=None)
-    return named[newest] if newest else None
 
 
 def libraries() -> dict[Path, int]:
@@ -47,7 +38,7 @@ def test_another_pair_does_its_main_job_and_leaves_this_one_alone() -> None:
     done = subprocess.run(
         ["make", *GOALS, f"TORCH={torch}", f"PYTHON={interpreter}"],
         cwd=ROOT,
-        env={name: text for name, text in os.environ.items() if not name.startswith(OURS)},
+        env=environment_outside(),
         capture_output=True,
         text=True,
         timeout=LIMIT,

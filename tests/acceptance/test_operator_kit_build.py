@@ -19,6 +19,7 @@ import pytest
 
 from opwright.emit.cpp.stable import SINCE
 from opwright.pairs import installed_minor
+from tests.acceptance.pair_trees import environment_outside, newest_tree
 
 # One worker runs them all: they share what the first one builds.
 pytestmark = [
@@ -180,6 +181,35 @@ def test_the_installed_wheel_on_cpu_and_npu(workshop: Workshop, form: str) -> No
     # The plugin brings its references itself.
     result = workshop.on_the_twin(python, CHECK, "cpu", "npu", kernels=form != "plugin")
     assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout == "my_ops 0.1.0 on cpu npu opwright\n"
+
+
+def test_the_stable_wheel_serves_another_torch_and_python(workshop: Workshop) -> None:
+    tree = newest_tree()
+    if tree is None or not (tree / "opwright" / "cann" / "lib64" / "libopapi.so").exists():
+        pytest.skip("no other pair is built in build/pairs; make setup TORCH=2.14.0 would do it")
+    if [int(part) for part in tree.name.split("-")[1].split(".")] < [
+        int(part) for part in SINCE.split(".")
+    ]:
+        pytest.skip(f"{tree.name} has no stable ABI that emitted code can use")
+    python, folder = tree / ".venv" / "bin" / "python", workshop.cache.parent / "for-another"
+    install = ("install", "--quiet", "--no-deps", "--no-index", "--target", folder)
+    run = ("run", "--kernels", workshop.project / "operators.py", "--", python, CHECK)
+    commands: tuple[tuple[str | Path, ...], ...] = (
+        ("pip", "--disable-pip-version-check", *install, workshop.wheel("stable")),
+        ("opwright", *run, "cpu", "npu"),
+    )
+    for command in commands:
+        result = subprocess.run(
+            [python, "-m", *command],
+            cwd=workshop.cache.parent,
+            env=environment_outside() | {"PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout == "my_ops 0.1.0 on cpu npu opwright\n"
 
 
