@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
@@ -27,7 +28,7 @@ from opwright.declare.texts import check_document
 from opwright.errors import nearest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from opwright.declare.call import Call
     from opwright.declare.operator import Autocast, Layout, Vmap
@@ -67,6 +68,15 @@ class OperatorFields(TypedDict, total=False):
     upstream: Mapping[str, str] | Upstream
 
 
+# What a field of these says is about one argument or output, which it names.
+BY_NAME: tuple[Literal["unspecified", "shapes", "layouts", "tolerances"], ...] = (
+    "unspecified",
+    "shapes",
+    "layouts",
+    "tolerances",
+)
+
+
 def read_operator(
     namespace: str,
     text: str | None,
@@ -89,6 +99,7 @@ def read_operator(
         OPW-D001 to OPW-D009.
     """
     check_fields(fields, where=str(place))
+    check_mappings(fields, where=str(place))
     check_texts(text, function, fields, where=str(place))
     schema = read_schema(text, function, fields.get("mutates", ()), where=str(place))
     where = f"{place}, operator {namespace}::{schema.full_name}"
@@ -142,6 +153,18 @@ def check_fields(fields: OperatorFields, *, where: str) -> None:
             got=f"a field {name!r}",
             allowed=nearest_first(name, OperatorFields.__annotations__),
         )
+
+
+def check_mappings(fields: OperatorFields, *, where: str) -> None:
+    """Raise FieldError if a field says something of arguments and outputs without their names."""
+    for field in BY_NAME:
+        value = fields.get(field, {})
+        if not isinstance(value, Mapping):
+            raise FieldError(
+                where=f"{where}, {field}",
+                got=repr(value),
+                fix="give a dict: the name of each argument or output, and what is said of it",
+            )
 
 
 def check_texts(

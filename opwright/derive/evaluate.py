@@ -102,6 +102,8 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
     ------
     ValueError
         It divides by 0.
+    IndexError
+        It is an element that the list does not have.
     """
     match size:
         case Const(value):
@@ -115,7 +117,7 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
         case Length(name):
             return len(arguments[name])
         case Element(name, index):
-            return as_list(arguments[name])[index]
+            return element(as_list(arguments[name]), index, f"argument '{name}'", "element")
         case Binary(operation, left, right):
             values = (
                 evaluate_size(left, arguments, torch),
@@ -143,17 +145,25 @@ def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) ->
     """
     value = arguments[part.tensor]
     if part.index is not None:
-        count = len(value)
-        if not -count <= part.index < count:
-            # As the kernels in C++ say it.
-            message = (
-                f"argument '{part.tensor}' has {count} tensor(s), "
-                f"so there is none with index {part.index}"
-            )
-            raise IndexError(message)
-        value = value[part.index]
+        value = element(value, part.index, f"argument '{part.tensor}'", "tensor")
     shape: Sequence[Any] = value.shape
     return shape
+
+
+def element(values: Sequence[Any], index: int, place: str, noun: str) -> Any:  # noqa: ANN401 - of any list
+    """Return an element of a list that an argument is.
+
+    Raises
+    ------
+    IndexError
+        There is none.
+    """
+    count = len(values)
+    if not -count <= index < count:
+        # As the kernels in C++ say it.
+        message = f"{place} has {count} {noun}(s), so there is none with index {index}"
+        raise IndexError(message)
+    return values[index]
 
 
 def as_list(value: Any) -> Sequence[Any]:  # noqa: ANN401 - ints or SymInts

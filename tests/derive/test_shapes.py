@@ -172,6 +172,14 @@ def test_a_list_that_is_too_short_is_an_error() -> None:
         evaluate(shape, ARGUMENTS)
 
 
+def test_a_size_in_a_list_that_is_too_short_is_an_error() -> None:
+    message = r"argument 'sizes' has 2 element\(s\), so there is none with index 2"
+    shape = resolve(Dims("sizes[2]"), SCOPE, where="")
+    assert isinstance(shape, tuple)
+    with pytest.raises(IndexError, match=message):
+        evaluate(shape, ARGUMENTS)
+
+
 def test_a_tensor_of_a_list_is_no_size() -> None:
     with pytest.raises(RuleError, match=r"\*xs\[0\].shape"):
         resolve(Dims("xs[0]"), SCOPE, where="")
