@@ -5,6 +5,7 @@ the underscore in front. Where releases differ, the module asks what there is (a
 parameter), not which release it is. `tests/test_internals.py` finds such names anywhere else.
 
 modules           names of modules, to look whether one is imported; imports nothing
+headers           the C++ that torch's headers ask for; imports nothing
 dispatcher        guards and tables of operators
 library           registrations in Python
 fake_tensors      tensors without data, and the errors of operators that have no Meta

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shlex
 import subprocess
 import sysconfig
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parent
 METADATA = json.loads(next(ROOT.glob("*/metadata.json")).read_text(encoding="utf-8"))
 
 COMPILE = (
-    *("-std=c++17", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
+    *("-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden"),
     *("-DAT_PER_OPERATOR_HEADERS", "-Wall", "-Wextra"),
 )
 LINK = ("-shared", "-Wl,--strip-all", "-Wl,--build-id=none")
@@ -51,6 +52,14 @@ def required(name: str) -> Path:
     return folder
 
 
+def cxx_standard(torch: Path) -> str:
+    """Return the standard that torch's headers ask for, or C++17, which compiles faster."""
+    guards = re.findall(r"__cplusplus < (\d+)L", (torch / "include/ATen/ATen.h").read_text("utf-8"))
+    asked = max(map(int, guards), default=0)
+    standards = {201703: "c++17", 202002: "c++20"}
+    return next((name for value, name in standards.items() if value >= asked), "c++23")
+
+
 class BuildLibrary(build_ext):  # type: ignore[misc]  # setuptools has no types
     """Compiles all units at a time and links them."""
 
@@ -62,6 +71,7 @@ class BuildLibrary(build_ext):  # type: ignore[misc]  # setuptools has no types
         objects.mkdir(parents=True, exist_ok=True)
         includes = [torch / "include", torch / "include/torch/csrc/api/include"]
         flags = [
+            f"-std={cxx_standard(torch)}",
             *COMPILE,
             *shlex.split(os.environ.get("CXXFLAGS", "")),
             *(f"-isystem{folder}" for folder in includes),

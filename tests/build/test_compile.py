@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -39,10 +40,11 @@ from opwright.build.errors import (
 from opwright.build.message import CompilerFailure
 from opwright.build.symbols import check_stable, needed_symbols
 from opwright.build.toolchain import Toolchain, find_toolchain
+from opwright.internals.headers import cxx_standard
 from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 pytestmark = pytest.mark.build
 
@@ -421,6 +423,34 @@ def test_an_emitted_package_is_built_with_the_same_flags() -> None:
         "CLASSIC": LIBRARIES,
         "STABLE": STABLE_LIBRARIES,
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "standard"),
+    [
+        ("#if !defined(_MSC_VER) && __cplusplus < 201703L", "c++17"),
+        ("#if !defined(_MSC_VER) && __cplusplus < 202002L", "c++20"),
+        ("#if __cplusplus < 202302L", "c++23"),
+        ("#if __cplusplus < 209902L", "c++23"),
+        ("#pragma once", "c++17"),
+    ],
+)
+def test_the_standard_is_the_one_that_torchs_headers_ask_for(
+    tmp_path: Path, line: str, standard: str
+) -> None:
+    header = tmp_path / "include/ATen/ATen.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(f"{line}\n#error no\n#endif\n")
+    assert cxx_standard(tmp_path) == standard
+    script = Path(__file__).parents[2] / "opwright/shipped/setup_script.py"
+    (function,) = [
+        node
+        for node in ast.parse(script.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name == "cxx_standard"
+    ]
+    scope: dict[str, object] = {"re": re, "Path": Path}
+    exec(compile(ast.Module([function], []), str(script), "exec"), scope)  # noqa: S102 - our own file
+    assert cast("Callable[[Path], str]", scope["cxx_standard"])(tmp_path) == standard
 
 
 # Symbols

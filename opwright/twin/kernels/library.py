@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from opwright.aclnn.signature import parse_signature
 from opwright.digest import digest
 from opwright.errors import OpwrightError
+from opwright.internals.headers import cxx_standard
 from opwright.lock import locked
 from opwright.twin.kernels.emit import emit_library
 
@@ -122,12 +123,13 @@ class Recipe:
     def command(self, emitted: Path, library: Path) -> list[str]:
         """Return the compiler's command."""
         include = self.toolkit.root / "include"
-        flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,defs", "-std=c++17"]
+        torch = torch_folder() if self.sources else None
+        flags = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,defs"]
+        flags += [f"-std={cxx_standard(torch) if torch else 'c++17'}"]
         flags += ["-O2" if self.sources else "-O1", "-isystem", str(include)]
         inputs = [*([str(emitted)] if self.signatures else []), *map(str, self.sources)]
         links = [f"-L{self.toolkit.libraries}", "-lnnopbase"]
-        if self.sources:
-            torch = torch_folder()
+        if torch is not None:
             folders = (include / "opwright", torch / "include")
             flags += [part for folder in folders for part in ("-isystem", str(folder))]
             links += ["-lopapi", "-lascendcl", f"-L{torch / 'lib'}", "-ltorch_cpu", "-lc10"]
