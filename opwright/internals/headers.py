@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["cxx_standard"]
 
@@ -25,6 +28,7 @@ def cxx_standard(torch: Path) -> str:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> cxx_standard(Path("no such folder"))
     'c++17'
     """
