@@ -28,7 +28,7 @@ from opwright.live.errors import (
     SavedOutputError,
 )
 from opwright.live.live_operator import packed
-from opwright.shipped._internals import set_fwd_grad_enabled
+from opwright.shipped._internals import SingleLevelFunction, set_fwd_grad_enabled
 from opwright.shipped.autograd import (
     Nesting,
     Recorded,
@@ -176,13 +176,13 @@ def through_node(live: LiveOperator) -> Callable[..., object]:
         raise ForwardGradientError(where=live.name, got="a tensor with a forward gradient")
 
     members: dict[str, Callable[..., Any]] = {"forward": forward, "backward": pull, "jvp": push}
+    # torch.autograd.Function's apply would hand over to torch.func, whose turn is over here.
     node = type(
         live.facts.schema.name.title().replace("_", ""),
-        (torch.autograd.Function,),
+        (SingleLevelFunction,),
         {name: staticmethod(function) for name, function in members.items()},
     )
-    # The apply of torch.autograd.Function would hand over to torch.func, whose turn is over here.
-    record = cast("Any", super(torch.autograd.Function, node)).apply
+    record = cast("Any", node).apply
 
     def run(*args: object, **kwargs: object) -> object:
         values = live.binder.bind(args, kwargs)

@@ -30,6 +30,7 @@ __all__ = [
     "FakeTensor",
     "FunctionalTensor",
     "FunctionalTensorMode",
+    "SingleLevelFunction",
     "add_batch_dim",
     "after_ad_inplace_or_view_keyset",
     "after_autograd_keyset",
@@ -114,6 +115,10 @@ add_batch_dim = torch._C._functorch._add_batch_dim
 
 # Checks of sizes that may be symbols, documented by this name: they stay with a graph.
 check_value: Callable[[Any, Callable[[], str]], None] = torch._check_value
+
+# A node of autograd's graph whose apply records at the current transformation of torch.func alone;
+# torch.autograd.Function's gives its turn to all of them.
+SingleLevelFunction = torch.autograd.function._SingleLevelFunction
 
 # torch.autograd.graph.disable_saved_tensors_hooks disables; nothing public enables again.
 hooks: Any = torch._C._autograd

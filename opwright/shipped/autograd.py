@@ -21,6 +21,7 @@ from ._internals import (
     DispatchKey,
     DispatchKeySet,
     ExcludeDispatchKeyGuard,
+    SingleLevelFunction,
     after_ad_inplace_or_view_keyset,
     after_autograd_keyset,
     current_level,
@@ -218,9 +219,7 @@ class Differentiation:
         hidden = backward.only_saved if backward else ()
         nesting = Nesting()
         node = make_node(self.registrar, name, names, backward, nesting)
-        # The apply of torch.autograd.Function would hand over to torch.func, whose turn is over.
-        base: Any = super(torch.autograd.Function, node)
-        record = base.apply
+        record: Any = node.apply
 
         def slow(values: dict[str, Any]) -> Any:
             call = Recorded(values, places_of(values))
@@ -297,8 +296,10 @@ def make_node(
     names: Sequence[str],
     backward: Backward | None,
     nesting: Nesting,
-) -> type[torch.autograd.Function]:
+) -> type[SingleLevelFunction]:
     """Return the class of an operator's nodes in autograd's graph.
+
+    Not a torch.autograd.Function, whose apply hands over to torch.func: its turn is over here.
 
     An output that is saved but not differentiable is a result of the node all the same: so what
     the backward makes of it has a way to the node, which then refuses.
@@ -345,7 +346,7 @@ def make_node(
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(pull)}
     title = "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
-    return type(f"{title}Backward", (torch.autograd.Function,), members)
+    return type(f"{title}Backward", (SingleLevelFunction,), members)
 
 
 def refuse_only_saved(
