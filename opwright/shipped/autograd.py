@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.autograd import forward_ad
@@ -219,7 +219,7 @@ class Differentiation:
         hidden = backward.only_saved if backward else ()
         nesting = Nesting()
         node = make_node(self.registrar, name, names, backward, nesting)
-        record: Any = node.apply
+        record = cast("Any", node).apply
 
         def slow(values: dict[str, Any]) -> Any:
             call = Recorded(values, places_of(values))
