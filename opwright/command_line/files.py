@@ -44,7 +44,7 @@ def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
     ExistingFileError
         OPW-S007: there is another text, and `force` is not given.
     OutputError
-        OPW-S009: the path is a folder.
+        OPW-S009: the path is a folder, or a link that leads in a circle.
     """
     content = text.encode()
     if path.is_dir():
@@ -56,7 +56,10 @@ def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
     if path.exists() and not path.is_file():  # not resolved: /dev/stdout may lead to a pipe
         path.write_bytes(content)
         return True
-    path = path.resolve()  # a link stays
+    path = Path(os.path.realpath(path))  # a link stays
+    if path.is_symlink():
+        got = "a symbolic link that leads in a circle"
+        raise OutputError(where=str(path), got=got, fix="remove the link")
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)

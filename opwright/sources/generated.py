@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from opwright.command_line.errors import ExistingFileError, OutputError
 from opwright.command_line.files import write_atomically
 from opwright.emit.header import is_edited
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["write_generated"]
 
@@ -31,7 +29,11 @@ def write_generated(path: Path, text: str, *, force: bool) -> bool:
         OPW-S007: a person wrote or changed the file that is there, and `force` is not given.
     """
     try:
-        target = path.resolve()
+        target = Path(os.path.realpath(path))  # a circle of links stays a link
+        if target.is_symlink():
+            raise OutputError(
+                where=str(path), got="a symbolic link that leads in a circle", fix="remove the link"
+            )
         if target.is_dir():
             raise OutputError(where=str(path), got="a folder", fix="name a file in it with -o")
         if not target.parent.is_dir():
@@ -51,7 +53,5 @@ def write_generated(path: Path, text: str, *, force: bool) -> bool:
                     where=str(path), got="a file that opwright did not write, or that was changed"
                 )
         return write_atomically(target, text, force=True)
-    except RuntimeError as error:  # what pathlib says of a link that leads to itself
-        raise OutputError(where=str(path), got=str(error)) from error
     except OSError as error:
         raise OutputError(where=str(path), got=str(error.strerror or error)) from error

@@ -53,12 +53,17 @@ def add_custom_project(folder: Path) -> None:
         shutil.copy(project / name, target)
 
 
+# With them a Makefile would be asked for the pair that is tested.
+OF_MAKE = {"MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS", "TORCH", "TORCH_NPU", "PYTHON"}
+
+
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of a sample, and return its output, whatever its exit code."""
+    """Run a command of a sample outside of make, and return its output, whatever its exit code."""
+    environment = {name: text for name, text in os.environ.items() if name not in OF_MAKE}
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     return subprocess.run(
         command,
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
+        env=environment | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
         capture_output=True,
         text=True,
         timeout=LIMIT,
