@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,6 +104,12 @@ def test_build_that_pip_offers(requirements: list[str], cuda: str | None) -> Non
     metadata = {"name": "torch", "version": "2.13.0", "requires_dist": requirements}
     report = json.dumps({"install": [{"metadata": metadata}]})
     assert preflight.offered_cuda(report) == cuda
+
+
+def test_a_torch_that_is_installed_needs_no_room_again() -> None:
+    release = version("torch").partition("+")[0]
+    assert preflight.torch_problems(release, ["--no-index"], disk=0) == []
+    assert preflight.torch_problems("0.0.1", ["--no-index"], disk=0) != []
 
 
 def test_exit_code_and_message(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from opwright.pairs import Pair, read_pairs
+from opwright.pairs import Pair, installed, read_pairs
 
 COMPILER_MAJOR = 11  # of g++: the oldest that torch's headers were tried with
 # torch, torch_npu and tools unpacked (3), downloads (1), native build and the sample's venv (2)
@@ -202,7 +202,12 @@ def offered_cuda(report: str) -> str | None:
 
 
 def torch_problems(version: str, pip_args: list[str], disk: int) -> list[Problem]:
-    """Ask pip which build of torch it would install; nothing but metadata is downloaded."""
+    """Ask pip which build of torch it would install; nothing but metadata is downloaded.
+
+    Nothing is to be judged where this Python has that release already.
+    """
+    if (installed("torch") or "").partition("+")[0] == version:
+        return []
     command = [
         sys.executable,
         "-m",
