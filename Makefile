@@ -15,6 +15,7 @@
 #
 # Targets that build or test take another pair than the default one, which then has its own tree below build/pairs:
 #   make demo TORCH=2.10.0 PYTHON=python3.12
+#   make demo TORCH=2.10.0 ARCH=aarch64    for another processor, emulated: Debian's cross compiler and qemu-user
 # pip may find no CPU build of torch for it: a CUDA build runs as well, but is large. To name an index with CPU builds:
 #   make setup PIP_ARGS="--extra-index-url <index of CPU builds>"
 
@@ -30,6 +31,8 @@ DEFAULT_PYTHON := 3.11
 TORCH ?= $(DEFAULT_TORCH)
 # A release of torch_npu that belongs to it; that of the table if it is not given.
 TORCH_NPU ?=
+# aarch64, on a machine with another processor (tools/aarch64.py); empty for the machine's own.
+ARCH ?=
 PIP_ARGS ?=
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
@@ -45,11 +48,13 @@ PYTHON ?= $(shell for p in python$(DEFAULT_PYTHON) python3; do \
 
 # The tree of another pair; empty for the default pair, and in such a tree itself.
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))')
-PAIR := $(TORCH)$(addprefix -npu-,$(TORCH_NPU))-python-$(PYTHON_VERSION)
+PAIR := $(TORCH)$(addprefix -npu-,$(TORCH_NPU))-python-$(PYTHON_VERSION)$(addprefix -,$(ARCH))
 ifneq ($(PAIR),$(DEFAULT_TORCH)-python-$(DEFAULT_PYTHON))
 TREE := $(if $(wildcard .sources),,build/pairs/torch-$(PAIR))
 endif
 
+# In an emulated environment there is no linter, and nothing that draws.
+GROUPS := $(if $(ARCH),build test wheel,dev)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # pip install, with elapsed and remaining time.
 PACKAGES := $(BIN)/python -m tools.packages
@@ -64,10 +69,13 @@ CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.
 
 ifneq ($(TREE),)
 
+INTERPRETER := $(if $(ARCH),$(abspath $(TREE))/build/sysroot/usr/bin/python$(PYTHON_VERSION),$(abspath $(shell command -v $(PYTHON))))
+
 demo examples test quick setup native native-twin native-tests conformance wheel bench:
-	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)"
+	@$(PYTHON) -m tools.preflight machine --venv $(VENV) --torch $(TORCH) --torch-npu "$(TORCH_NPU)" --arch "$(ARCH)"
 	$(PYTHON) -m tools.pair_tree $(TREE)
-	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) PYTHON=$(abspath $(shell command -v $(PYTHON)))
+	$(if $(ARCH),$(PYTHON) -m tools.$(ARCH) machine $(TREE))
+	$(MAKE) -C $(TREE) $@ TORCH=$(TORCH) TORCH_NPU=$(TORCH_NPU) ARCH=$(ARCH) PYTHON=$(INTERPRETER)
 
 else
 
@@ -118,8 +126,9 @@ $(STAMPS)/python: pyproject.toml opwright/pairs.json | $(STAMPS)/machine
 	[[ -x $(BIN)/python ]] || $(PYTHON) -m venv $(VENV)
 	$(PIP) install $(PIP_ARGS) 'pip>=25.1'  # the first version that reads dependency groups
 	$(BIN)/python -m tools.preflight torch --torch $(TORCH) --pip-args='$(PIP_ARGS)'
-	$(PACKAGES) $(PIP_ARGS) torch==$(TORCH) --group dev
+	$(PACKAGES) $(PIP_ARGS) torch==$(TORCH) $(addprefix --group ,$(GROUPS))
 	$(PACKAGES) $(PIP_ARGS) --no-deps torch_npu==$$torch_npu
+	$(if $(ARCH),$(PYTHON) -m tools.$(ARCH) tools .)
 	mkdir -p $(@D) && touch $@
 
 # Always asked, because ninja knows better than make what changed; it is quick when nothing did.
@@ -136,7 +145,8 @@ native-twin: build/native/build.ninja
 build/native/build.ninja: | $(STAMPS)/python
 	@PATH="$(BIN):$$PATH" $(BIN)/cmake -S . -B build/native -G Ninja \
 	  -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$(CURDIR)" \
-	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja
+	  -DPython3_EXECUTABLE=$(BIN)/python -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja \
+	  $(if $(ARCH),-DCMAKE_TOOLCHAIN_FILE="$(CURDIR)/native/cmake/$(ARCH).cmake")
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/python
 	@echo "[4/5] opwright itself (editable)"

@@ -1,6 +1,6 @@
 """Preflight: can this machine build and run opwright? Reported before anything is installed.
 
-Uses the standard library and opwright.pairs, and reads nothing but this machine. Facts are gathered
+Uses the standard library, opwright.pairs and tools.aarch64, and reads nothing but this machine. Facts are gathered
 first, then judged by a pure function, so that every decision can be tested without the machine that
 causes it.
 
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opwright.pairs import Pair, installed, read_pairs
+from tools.aarch64 import missing_packages
 
 COMPILER_MAJOR = 11  # of g++: the oldest that torch's headers were tried with
 # torch, torch_npu and tools unpacked (3), downloads (1), native build and the sample's venv (2)
@@ -31,6 +32,7 @@ DISK_GIB = 6.0
 CUDA_GIB = 8.0  # taken beyond that by a CUDA build of torch and its packages, with downloads
 MEMORY_GIB = 4.0  # one compiler on a unit that includes ATen headers (2) while another runs
 GIB = 1 << 30
+MACHINES = ("x86_64", "aarch64")  # those that torch_npu has wheels for
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Facts:
     disk: int
     memory: int
     torch_present: bool
+    missing: tuple[str, ...] = ()  # packages with which this machine stands in for another
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,19 @@ class Problem:
 def problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
     """Judge the facts; an empty list means that set-up can start."""
     found = []
-    if (facts.system, facts.machine) != ("Linux", "x86_64"):
+    if facts.system != "Linux" or facts.machine not in MACHINES:
         found.append(
             Problem(
-                f"this is {facts.system} on {facts.machine}; opwright runs on x86-64 Linux",
-                "use an x86-64 Linux machine, container or virtual machine",
+                f"this is {facts.system} on {facts.machine}; opwright runs on x86-64 and AArch64 Linux",
+                "use a Linux machine, container or virtual machine with one of these processors",
+            )
+        )
+    if facts.missing:
+        found.append(
+            Problem(
+                "to build and run for AArch64 on this machine, packages of Debian are missing: "
+                + ", ".join(facts.missing),
+                f"apt-get install {' '.join(facts.missing)}",
             )
         )
     if " " in facts.folder:
@@ -137,7 +148,7 @@ def compiler_problems(version: str | None) -> list[Problem]:
     return []
 
 
-def gather(venv: Path, pair: tuple[str, str]) -> Facts:
+def gather(venv: Path, pair: tuple[str, str], arch: str) -> Facts:
     """Collect the facts about this machine and the virtual environment."""
     return Facts(
         folder=str(Path.cwd()),
@@ -150,6 +161,7 @@ def gather(venv: Path, pair: tuple[str, str]) -> Facts:
         disk=shutil.disk_usage(venv.parent).free,
         memory=available_memory(),
         torch_present=any(venv.glob("lib/python*/site-packages/torch/version.py")),
+        missing=tuple(missing_packages()) if arch else (),
     )
 
 
@@ -255,6 +267,7 @@ def main() -> int:
     parser.add_argument("--venv", type=Path, default=Path(".venv"))
     parser.add_argument("--torch", required=True, help="release, for example 2.10.0")
     parser.add_argument("--torch-npu", default="", help="release; that of the table if left out")
+    parser.add_argument("--arch", choices=("", "aarch64"), default="", help="to emulate")
     parser.add_argument("--pip-args", default="", help="as one word, in the form of a shell")
     options = parser.parse_args()
     pairs, venv = read_pairs(), options.venv.absolute()
@@ -266,7 +279,7 @@ def main() -> int:
         free = shutil.disk_usage(venv.parent).free
         found = torch_problems(options.torch, shlex.split(options.pip_args), free)
     else:
-        found = problems(gather(venv, (options.torch, torch_npu)), pairs)
+        found = problems(gather(venv, (options.torch, torch_npu), options.arch), pairs)
     for problem in found:
         print(f"  problem: {problem.what}\n  cure:    {problem.cure}", file=sys.stderr)
     return 1 if found else 0

@@ -3,6 +3,15 @@
 # asked: where torch is a CUDA build it asks for a CUDA toolkit, of which nothing here is used.
 #
 # Sets TORCH_INSTALL_PREFIX, TORCH_INCLUDE_DIRS, Torch_VERSION, and TORCH_OPENMP with GCC.
+# Where another processor is built for, the interpreter is that of the target (tools/aarch64.py), and CMake would not ask it.
+if(CMAKE_CROSSCOMPILING)
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -c
+            "import sysconfig; print(sysconfig.get_path('include'), sysconfig.get_config_var('SOABI'), sep=';')"
+    OUTPUT_VARIABLE TARGET_PYTHON OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  list(GET TARGET_PYTHON 0 Python3_INCLUDE_DIR)
+  list(GET TARGET_PYTHON 1 Python3_SOABI)
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter Development.Module)
 
 # Found without importing it, which would load torch_npu and with it CANN. pip hides the environment's packages from a

@@ -2,9 +2,7 @@
 # Every library is linked so that it also runs on systems older than this one (native/portable/stubs.py says how), in a
 # developer's build as well: the wheel has the libraries that were tested.
 option(OPWRIGHT_PORTABLE "Link for systems as old as those of torch's wheels" ON)
-# The stubs name the loader of x86-64.
-if(NOT OPWRIGHT_PORTABLE OR OPWRIGHT_SANITIZE OR NOT CMAKE_SYSTEM_NAME STREQUAL Linux
-   OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+if(NOT OPWRIGHT_PORTABLE OR OPWRIGHT_SANITIZE OR NOT CMAKE_SYSTEM_NAME STREQUAL Linux)
   return()
 endif()
 

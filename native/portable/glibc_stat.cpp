@@ -5,7 +5,12 @@
 
 namespace {
 
-constexpr int kVersion = 1;  // of struct stat on x86-64
+// Of struct stat, where the kernel has one: it had an older one on x86-64.
+#if defined(__x86_64__)
+constexpr int kVersion = 1;
+#else
+constexpr int kVersion = 0;
+#endif
 
 }  // namespace
 

@@ -103,7 +103,7 @@ def main() -> None:
             stub=folder / name,
             moved=" ".join(f'"{folder / library}"' for library in libraries if library),
             nonshared=tools.library("libc_nonshared.a"),
-            loader=tools.library("ld-linux-x86-64.so.2"),
+            loader=tools.library(tools.loader()),
         )
         (folder / link_name).write_text(script + "\n", encoding="utf-8")
     tools.archive(folder / ARCHIVE, missing, present)
@@ -187,6 +187,16 @@ class Tools:
     def library(self, name: str) -> Path:
         """Return where the compiler finds a library; its bare name if it has none."""
         return Path(self.run(self.compiler, f"-print-file-name={name}").strip())
+
+    def loader(self) -> str:
+        """Return the name of the loader that the compiler's programs ask for."""
+        command = [self.compiler, "-###", "-x", "c++", "/dev/null"]
+        shown = subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True).stderr
+        named = re.search(r"-dynamic-linker\W+([^\s\"]+)", shown)
+        if named is None:
+            message = f"{self.compiler} names no loader that programs are linked for:\n{shown}"
+            raise LookupError(message)
+        return Path(named.group(1)).name
 
     def symbols(self, library: Path) -> list[Symbol]:
         """Return the versions of the symbols that a shared library defines."""

@@ -26,6 +26,8 @@ constexpr char kOwnStream[] =
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 

@@ -2,7 +2,7 @@
 
 vendors/NAME/
 op_api/include/aclnn_*.h             op_api/lib/libcust_opapi.so
-op_proto/inc/op_proto.h              op_proto/lib/linux/x86_64/libcust_opsproto_rt2.0.so
+op_proto/inc/op_proto.h              op_proto/lib/linux/MACHINE/libcust_opsproto_rt2.0.so
 op_impl/ai_core/tbe/op_tiling/…      tiling and inference: libcust_opmaster_rt2.0.so
 op_impl/ai_core/tbe/kernel/CHIP/…    a library for each operator and column of dtypes
 signatures.txt                       the aclnn functions
@@ -25,7 +25,7 @@ from opwright.ascendc.kernel_source import (
     texts_read,
 )
 from opwright.ascendc.project_errors import ChipError, HostCodeError, KernelCodeError
-from opwright.ascendc.toolchain import COMPILING, includes, interface_number, linking
+from opwright.ascendc.toolchain import COMPILING, MACHINE, includes, interface_number, linking
 from opwright.lock import locked
 from opwright.sources.prototypes import snake_case
 from opwright.twin.kernels.library import SIGNATURES
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Package", "build_package"]
 
-HOST_LIBRARY = "op_impl/ai_core/tbe/op_tiling/lib/linux/x86_64/libcust_opmaster_rt2.0.so"
+MASTER = f"lib/linux/{MACHINE}/libcust_opmaster_rt2.0.so"
+HOST_LIBRARY = f"op_impl/ai_core/tbe/op_tiling/{MASTER}"
 # The same code under the names by which the vendor's runtime looks for its parts.
 HOST_LINKS = {
-    "op_impl/ai_core/tbe/op_tiling/liboptiling.so": "lib/linux/x86_64/libcust_opmaster_rt2.0.so",
-    "op_proto/lib/linux/x86_64/libcust_opsproto_rt2.0.so": f"../../../../{HOST_LIBRARY}",
+    "op_impl/ai_core/tbe/op_tiling/liboptiling.so": MASTER,
+    f"op_proto/lib/linux/{MACHINE}/libcust_opsproto_rt2.0.so": f"../../../../{HOST_LIBRARY}",
 }
 KERNELS = "op_impl/ai_core/tbe/kernel"
 API_LIBRARY = "op_api/lib/libcust_opapi.so"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING
 
 from opwright.build.toolchain import cores, find_compiler
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPILING",
     "DEFAULT_ARCHITECTURE",
+    "MACHINE",
     "cores",
     "find_compiler",
     "includes",
@@ -21,6 +23,9 @@ __all__ = [
 
 # __NPU_ARCH__ in kernels unless a command line says otherwise: Ascend910B.
 DEFAULT_ARCHITECTURE = 2201
+
+# In the paths of operator packages, as the vendor has it: x86_64 or aarch64.
+MACHINE = platform.machine()
 
 COMPILING = (
     "-std=c++17",
@@ -32,8 +37,9 @@ COMPILING = (
     "-fno-omit-frame-pointer",
     # A call in the last place of a kernel would leave no frame.
     "-fno-optimize-sibling-calls",
-    # float16 is converted in hardware; a product and a sum are rounded apart, as on the device.
-    "-march=x86-64-v3",
+    # float16 is converted in hardware, which AArch64 does without an option
+    # (native/ascendc/CMakeLists.txt); a product and a sum are rounded apart, as on the device.
+    *(["-march=x86-64-v3"] if MACHINE == "x86_64" else []),
     "-ffp-contract=off",
 )
 

@@ -2,7 +2,9 @@
 // Compare, Compares and the compare register.
 #include "vector/compare.h"
 
+#ifdef __AVX__
 #include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -13,12 +15,32 @@
 namespace AscendC::machine::vector {
 namespace {
 
-template <int predicate>
-Active bits_of_floats(const float* a, const float* b, uint32_t lanes) {
+using Eight = float __attribute__((vector_size(32)));
+using Holds = int32_t __attribute__((vector_size(32)));  // -1 or 0
+
+Eight eight_at(const float* from) {
+  Eight values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+uint32_t bits_of(Holds lanes) {
+#ifdef __AVX__
+  return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes)));
+#else
+  constexpr Holds kBits = {1, 2, 4, 8, 16, 32, 64, 128};
+  const Holds set = lanes & kBits;
+  uint32_t bits = 0;
+  for (int i = 0; i < 8; i++) bits |= static_cast<uint32_t>(set[i]);
+  return bits;
+#endif
+}
+
+template <class Order>
+Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Order holds) {
   uint64_t words[2] = {0, 0};
   for (uint32_t i = 0; i < lanes; i += 8) {
-    const __m256 result = _mm256_cmp_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i), predicate);
-    words[i / 64] |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_ps(result))) << (i % 64);
+    words[i / 64] |= uint64_t{bits_of(holds(eight_at(a + i), eight_at(b + i)))} << (i % 64);
   }
   return {words[0], words[1]};
 }
@@ -27,17 +49,17 @@ Active bits_of_floats(const float* a, const float* b, uint32_t lanes) {
 Active compare_floats(CMPMODE mode, const float* a, const float* b, uint32_t lanes) {
   switch (mode) {
     case CMPMODE::LT:
-      return bits_of_floats<_CMP_LT_OQ>(a, b, lanes);
+      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x < y; });
     case CMPMODE::GT:
-      return bits_of_floats<_CMP_GT_OQ>(a, b, lanes);
+      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x > y; });
     case CMPMODE::EQ:
-      return bits_of_floats<_CMP_EQ_OQ>(a, b, lanes);
+      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x == y; });
     case CMPMODE::LE:
-      return bits_of_floats<_CMP_LE_OQ>(a, b, lanes);
+      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x <= y; });
     case CMPMODE::GE:
-      return bits_of_floats<_CMP_GE_OQ>(a, b, lanes);
+      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x >= y; });
     default:
-      return bits_of_floats<_CMP_NEQ_UQ>(a, b, lanes);
+      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x != y; });
   }
 }
 

@@ -3,8 +3,6 @@
 // float and rounded once, in blocks of lanes; other types as they are.
 #pragma once
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include <type_traits>
 
 #include "core/types.h"
+#include "instructions/half_conversion.h"
 
 namespace AscendC::machine::vector {
 
@@ -23,25 +22,8 @@ inline constexpr bool kIsSmallFloat = std::is_same_v<T, half> || std::is_same_v<
 template <class T>
 using Wide = std::conditional_t<kIsSmallFloat<T>, float, T>;
 
-inline void widen(float* to, const half* from, uint32_t count) {
-  uint32_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
-  }
-  for (; i < count; i++) to[i] = static_cast<float>(from[i]);
-}
-
 inline void widen(float* to, const bfloat16_t* from, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) to[i] = static_cast<float>(from[i]);
-}
-
-inline void narrow_exactly(half* to, const float* from, uint32_t count) {
-  uint32_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), bits);
-  }
-  for (; i < count; i++) to[i] = static_cast<half>(from[i]);
 }
 
 inline constexpr float kLargestHalf = 65504.0f;

@@ -2,13 +2,12 @@
 // The rounding modes of Cast: to whole numbers, and to the precision of a smaller number type.
 #pragma once
 
-#include <immintrin.h>
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
 #include "core/types.h"
+#include "instructions/half_conversion.h"
 #include "vector/params.h"
 
 namespace AscendC::machine::vector {
@@ -94,14 +93,13 @@ bfloat16_t to_bfloat16(float value) {
 // Toward zero, then away from it where the mode asks for that. Beyond the largest number lies inf.
 template <RoundMode mode>
 half to_half(float value) {
-  constexpr int kTowardZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-  const auto cut = static_cast<uint16_t>(_cvtss_sh(value, kTowardZero));
-  const float kept = _cvtsh_ss(cut);
+  const uint16_t cut = cut_to_half(value);
+  const float kept = float_of(cut);
   if (value != value || std::isinf(value) || kept == value) return std::bit_cast<half>(cut);
   // The unit of the last place, and what was cut off: both exact in float.
   const uint16_t magnitude = cut & 0x7FFFu;
   const float unit =
-      magnitude == 0x7BFF ? 32.0f : _cvtsh_ss(static_cast<uint16_t>(magnitude + 1)) - _cvtsh_ss(magnitude);
+      magnitude == 0x7BFF ? 32.0f : float_of(static_cast<uint16_t>(magnitude + 1)) - float_of(magnitude);
   const float rest = std::fabs(value) - std::fabs(kept);
   const bool away = rounds_away<mode>(rest, unit, (cut & 1) != 0, std::signbit(value));
   return std::bit_cast<half>(static_cast<uint16_t>(cut + away));

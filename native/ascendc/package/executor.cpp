@@ -12,6 +12,7 @@
 #include "ascendc/package/operands.h"
 #include "ascendc/package/tiling.h"
 #include "ascendc/runtime/ascendc_launch.h"
+#include "ascendc/shared/half.h"
 #include "nnopbase/operand.h"
 #include "nnopbase/validate.h"
 #include "runtime/memory.h"
@@ -146,7 +147,7 @@ void initialize(const ops::PortData& port, uint8_t* begin, uint64_t bytes, size_
     case ops::ScalarType::FLOAT32:
       return fill(begin, bytes, value.scalar_num.value_f32);
     case ops::ScalarType::FLOAT16:
-      return fill(begin, bytes, static_cast<_Float16>(value.scalar_num.value_f32));
+      return fill(begin, bytes, static_cast<half>(value.scalar_num.value_f32));
     case ops::ScalarType::INT64:
     case ops::ScalarType::UINT64:
       return fill(begin, bytes, value.scalar_num.value_u64);

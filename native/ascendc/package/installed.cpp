@@ -14,7 +14,7 @@ namespace opwright::ascendc {
 namespace {
 
 // Below vendors/NAME.
-constexpr char kHostCode[] = "/op_impl/ai_core/tbe/op_tiling/lib/linux/x86_64/libcust_opmaster_rt2.0.so";
+constexpr char kHostCode[] = "/op_impl/ai_core/tbe/op_tiling/lib/linux/" OPWRIGHT_MACHINE "/libcust_opmaster_rt2.0.so";
 constexpr char kKernels[] = "/op_impl/ai_core/tbe/kernel/";
 constexpr char kIndex[] = "kernels.tsv";
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ascendc/shared/half.h"
 #include "nnopbase/validate.h"
 
 namespace opwright::ascendc {
@@ -208,7 +209,7 @@ bool write_values(const Values& values, ge::DataType dtype, std::vector<uint64_t
     case ge::DT_DOUBLE:
       return write_as<double>(values, bytes), true;
     case ge::DT_FLOAT16:
-      return write_as<_Float16>(values, bytes), true;
+      return write_as<half>(values, bytes), true;
     case ge::DT_BF16: {
       std::vector<uint16_t> codes;
       for (const auto value : values) codes.push_back(bfloat16_of(static_cast<float>(value)));

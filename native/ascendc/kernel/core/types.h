@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ascendc/shared/half.h"
+
 // Qualifiers of the device compiler. On the CPU there is one memory, and any function may call any other.
 #define __aicore__
 #define __global__
@@ -41,8 +43,6 @@
 // Every function of the API: inlined, so that a program counter in the runtime leads, through the inline frames of the
 // debug information, to the line of the kernel.
 #define OPWRIGHT_INLINE __attribute__((always_inline)) inline
-
-using half = _Float16;
 
 // 16 bits of a float32, without arithmetic of its own: it is converted with AscendC::Cast, ToFloat and ToBfloat16.
 struct bfloat16_t {

@@ -1,0 +1,6 @@
+# native/cmake/aarch64.cmake
+# Toolchain: Debian's cross compiler for AArch64 (g++-aarch64-linux-gnu). Python is that of the target, which runs under
+# qemu-user (tools/aarch64.py).
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
