@@ -44,8 +44,9 @@ def test_good_machine_has_no_problem() -> None:
     ("change", "what", "cure"),
     [
         ({"folder": "/home/me/my clone"}, "my clone has a space in its name", "without one"),
-        ({"machine": "aarch64"}, "Linux on aarch64", "x86-64 Linux"),
-        ({"system": "Darwin"}, "Darwin", "x86-64 Linux"),
+        ({"machine": "riscv64"}, "Linux on riscv64", "one of these processors"),
+        ({"system": "Darwin"}, "Darwin", "a Linux machine"),
+        ({"missing": ("qemu-user",)}, "are missing: qemu-user", "apt-get install qemu-user"),
         (
             {"python": (3, 9)},
             "no wheel of 2.10.0 for Python 3.9",
@@ -65,6 +66,10 @@ def test_each_problem_has_its_cure(change: dict[str, object], what: str, cure: s
     (problem,) = preflight.problems(facts, PAIRS)
     assert what in problem.what
     assert cure in problem.cure
+
+
+def test_a_machine_with_the_other_processor_has_no_problem() -> None:
+    assert preflight.problems(dataclasses.replace(GOOD, machine="aarch64"), PAIRS) == []
 
 
 def test_all_problems_are_told_at_once() -> None:

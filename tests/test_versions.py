@@ -29,6 +29,9 @@ def test_the_installed_torch_is_one_of_the_pairs() -> None:
 def test_every_pair_of_the_matrix_is_a_pair() -> None:
     known = {f"{pair.torch}/{python}" for pair in read_pairs() for python in pair.pythons}
     assert known.issuperset(matrix.PAIRS)
+    emulated = [matrix.Parts.of(pair) for pair in matrix.EMULATED]
+    assert known.issuperset(f"{parts.torch}/{parts.python}" for parts in emulated)
+    assert {parts.arch for parts in emulated} == {"aarch64"}
 
 
 def test_every_entry_names_tests_that_exist() -> None:
@@ -80,3 +83,13 @@ def test_the_page_shows_pairs_suites_and_failures() -> None:
     assert "Left out with 2.10.0/3.11: `tests/twin/graphs`.\n" in text
     assert "| live | 199 of 200, 99.5% |\n" in text
     assert "* 2.10.0/3.11: `tests.live.test_a::test_two`\n" in text
+
+
+def test_an_emulated_pair_has_a_tree_and_a_row_of_its_own() -> None:
+    pair = "2.10.0/3.11/aarch64"
+    assert matrix.tree_of(pair) == matrix.TREES / "torch-2.10.0-python-3.11-aarch64"
+    assert matrix.order_of("2.10.0/3.11") < matrix.order_of(pair) < matrix.order_of("2.10.0/3.12")
+    steps = {"setup": True, "demo": True, "examples": False}
+    text = matrix.page([matrix.Result(pair, "2.10.0.post7", steps=steps)])
+    assert "| 2.10.0, 2.10.0.post7 | 3.11, aarch64 | yes | yes | not run | no |  |\n" in text
+    assert "qemu-user emulates another processor" in text

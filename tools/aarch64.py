@@ -4,12 +4,12 @@
     python -m tools.aarch64 tools build/pairs/torch-2.10.0-python-3.11-aarch64
 
 `machine` lays CPython and the libraries below it, which are this Debian's packages for arm64, into
-build/sysroot. Python there is a script that starts the real one under qemu-user, so that programs of
-the target start each other like any others: the kernel needs no support for them (binfmt_misc).
+build/sysroot. Python there is a script that starts the real one under qemu-user. So programs of the
+target start each other like any others, and the kernel needs no support for them (binfmt_misc).
 qemu looks for each file in the sysroot first, and then on this machine.
 
-`tools` puts the programs that build into the virtual environment: the cross compiler under the names
-of a compiler, and this machine's CMake and Ninja.
+`tools` puts the programs that build into the virtual environment: the cross compiler under the
+names of a compiler, and this machine's CMake and Ninja.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ PROGRAMS = {
 # Names in the virtual environment, and the program behind each.
 COMPILERS = {"g++": "g++", "c++": "g++", "gcc": "gcc", "cc": "gcc"}
 BUILDERS = ("cmake", "ninja")
-# Of the twin's devices. qemu has a record for each page of a reservation, and the twin reserves many
-# times as much.
+# Of a device of the twin, which reserves many times as many addresses. qemu keeps a record for each
+# page of them.
 MEMORY = "1GB"
 
 

@@ -4,10 +4,13 @@
     python -m tools.matrix 2.10.0/3.11 2.14.0/3.13
     python -m tools.matrix --quick 2.10.0/3.11   without the slow tests and the examples
     python -m tools.matrix --without tests/twin/graphs 2.10.0/3.11
+    python -m tools.matrix 2.10.0/3.11/aarch64   for another processor, which this machine emulates
     python -m tools.matrix --page-only           from the results that are there
 
 Each pair has its own tree (build/pairs), in which `make demo`, all tests and the examples run. The
-results stay there, so that the page can be written again and pairs can be added.
+results stay there, so that the page can be written again and pairs can be added. On an emulated
+processor, where everything takes ten times as long and more, the tests are left out, and all
+examples but EMULATED_EXAMPLES.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from xml.etree import ElementTree as ET
 import tomli
 
 from opwright.pairs import read_pairs
+from tools.aarch64 import missing_packages
 from tools.preflight import npu_release
 from tools.repository import ROOT
 
@@ -34,7 +38,11 @@ RESULTS = "matrix.json"
 DEFAULT = "2.13.0/3.11"
 # Those that well-known projects on Ascend pin, the default and the newest.
 PAIRS = ("2.7.1/3.11", "2.9.0/3.11", "2.10.0/3.11", "2.10.0/3.12", DEFAULT, "2.14.0/3.13")
+# On other processors; the newest torch whose wheel for it needs no CUDA.
+EMULATED = ("2.10.0/3.11/aarch64",)
 STEPS = ("setup", "demo", "test", "examples")
+# Nets are trained, and operators in Ascend C run; `make demo` has wheels and compiled graphs.
+EMULATED_EXAMPLES = ("ascend_c", "training")
 STATES = {True: "yes", False: "no", None: "not run"}
 INTRODUCTION = """\
 # Versions
@@ -62,18 +70,37 @@ class Result:
     failures: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a pair's name."""
+
+    torch: str
+    python: str
+    arch: str = ""  # of an emulated processor
+
+    @classmethod
+    def of(cls, pair: str) -> Parts:
+        """Read a name: torch and Python, and the processor if another one than this machine's."""
+        return cls(*pair.split("/"))
+
+    @property
+    def tree(self) -> str:
+        """The name of the folder below build/pairs."""
+        return "-".join(filter(None, ["torch", self.torch, "python", self.python, self.arch]))
+
+
 def tree_of(pair: str) -> Path:
     """Return the tree of a pair; the default one is built in the clone itself."""
-    torch, _, python = pair.partition("/")
-    return ROOT if pair == DEFAULT else TREES / f"torch-{torch}-python-{python}"
+    return ROOT if pair == DEFAULT else TREES / Parts.of(pair).tree
 
 
 def make(pair: str, goal: str, *variables: str) -> bool:
     """Run a goal of the Makefile for a pair, with a log; return whether it succeeds."""
-    torch, _, python = pair.partition("/")
-    log = TREES / f"torch-{torch}-python-{python}.{goal}.log"
+    parts = Parts.of(pair)
+    log = TREES / f"{parts.tree}.{goal}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = ["make", goal, f"TORCH={torch}", f"PYTHON=python{python}", *variables]
+    command = ["make", goal, f"TORCH={parts.torch}", f"PYTHON=python{parts.python}"]
+    command += [f"ARCH={parts.arch}", *variables]
     with log.open("w", encoding="utf-8") as stream:
         done = subprocess.run(
             command, cwd=ROOT, stdout=stream, stderr=subprocess.STDOUT, check=False
@@ -82,17 +109,31 @@ def make(pair: str, goal: str, *variables: str) -> bool:
     return done.returncode == 0
 
 
+def reason_to_leave_out(pair: str) -> str:
+    """Return what this machine lacks for a pair; an empty text if nothing."""
+    parts = Parts.of(pair)
+    python = f"python{parts.python}"
+    if shutil.which(python, path=os.environ["PATH"]) is None:
+        return f"there is no {python} on the PATH"
+    missing = missing_packages() if parts.arch else []
+    return f"apt-get install {' '.join(missing)} comes first" if missing else ""
+
+
 def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
     """Set a pair up and run everything for it."""
-    torch = pair.partition("/")[0]
-    result = Result(pair, npu_release(torch, read_pairs()), quick=quick, left_out=left_out)
+    parts = Parts.of(pair)
+    result = Result(pair, npu_release(parts.torch, read_pairs()), quick=quick, left_out=left_out)
     report = tree_of(pair) / "build" / "tests.xml"
     report.unlink(missing_ok=True)
     arguments = [f"--junitxml={report}", *(f"--ignore={path}" for path in left_out)]
-    variables = {"test": f"PYTEST_ARGS={' '.join(arguments)}", "examples": "VERB=test"}
-    for step in STEPS[:3] if quick else STEPS:
+    variables = {"test": [f"PYTEST_ARGS={' '.join(arguments)}"], "examples": ["VERB=test"]}
+    steps = STEPS[:3] if quick else STEPS
+    if parts.arch:
+        variables["examples"] = [f"EXAMPLES={' '.join(EMULATED_EXAMPLES)}"]
+        steps = tuple(step for step in STEPS if step != "test")
+    for step in steps:
         goal = "quick" if quick and step == "test" else step
-        result.steps[step] = make(pair, goal, *([variables[step]] if step in variables else []))
+        result.steps[step] = make(pair, goal, *variables.get(step, []))
         if step == "setup" and not result.steps[step]:
             break
     if report.is_file():
@@ -121,12 +162,13 @@ def stored_results() -> list[Result]:
     """Return what was stored for all pairs, the oldest torch first."""
     files = [*TREES.glob(f"*/{RESULTS}"), ROOT / "build" / RESULTS]
     found = [Result(**json.loads(file.read_text("utf-8"))) for file in files if file.is_file()]
-    return sorted(found, key=lambda result: numbers(result.pair))
+    return sorted(found, key=lambda result: order_of(result.pair))
 
 
-def numbers(pair: str) -> list[int]:
-    """Return the numbers of a pair, which order pairs."""
-    return [int(number) for number in pair.replace("/", ".").split(".")]
+def order_of(pair: str) -> tuple[list[int], str]:
+    """Return the key that orders pairs: their numbers, emulated processors last."""
+    parts = Parts.of(pair)
+    return [int(number) for number in f"{parts.torch}.{parts.python}".split(".")], parts.arch
 
 
 def page(results: list[Result]) -> str:
@@ -134,21 +176,29 @@ def page(results: list[Result]) -> str:
     lines = [INTRODUCTION, "| torch, torch_npu | Python | " + " | ".join(STEPS) + " | tests |"]
     lines.append("|---|---|" + "---|" * len(STEPS) + "--:|")
     for result in results:
-        torch, _, python = result.pair.partition("/")
+        parts = Parts.of(result.pair)
         steps = [STATES[result.steps.get(step)] for step in STEPS]
         tests = share(totals(result)) + " (quick)" * result.quick
-        cells = [f"{torch}, {result.torch_npu}", python, *steps, tests]
+        python = ", ".join(filter(None, [parts.python, parts.arch]))
+        cells = [f"{parts.torch}, {result.torch_npu}", python, *steps, tests]
         lines.append(f"| {' | '.join(cells)} |")
+    if any(Parts.of(result.pair).arch for result in results):
+        examples = ", ".join(f"`{name}`" for name in EMULATED_EXAMPLES)
+        lines += [
+            "",
+            f"qemu-user emulates another processor; of the examples, {examples} run there.",
+        ]
     for result in results:
         if result.left_out:
             paths = ", ".join(f"`{path}`" for path in result.left_out)
             lines += ["", f"Left out with {result.pair}: {paths}."]
     lines += ["", "## Tests by suite", "", "Passed of those that apply; skipped ones do not.", ""]
-    names = sorted({name for result in results for name in result.suites})
-    lines.append("| suite | " + " | ".join(result.pair for result in results) + " |")
-    lines.append("|---|" + "--:|" * len(results))
+    tested = [result for result in results if result.suites]
+    names = sorted({name for result in tested for name in result.suites})
+    lines.append("| suite | " + " | ".join(result.pair for result in tested) + " |")
+    lines.append("|---|" + "--:|" * len(tested))
     for name in names:
-        cells = [share(Counter(result.suites.get(name, {}))) for result in results]
+        cells = [share(Counter(result.suites.get(name, {}))) for result in tested]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += ["", "## What does not pass, and why", ""]
     lines += [f"* {text}" for text in reasons()] or ["Nothing is known."]
@@ -185,16 +235,16 @@ def reasons() -> list[str]:
 def main() -> int:
     """Run the pairs, store what they did and write the page; 1 if a step fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("pairs", nargs="*", metavar="TORCH/PYTHON")
+    parser.add_argument("pairs", nargs="*", metavar="TORCH/PYTHON[/ARCH]")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "versions.md")
     parser.add_argument("--quick", action="store_true", help="leave out the slow tests, examples")
     parser.add_argument("--without", action="append", default=[], metavar="PATH", help="of tests")
     parser.add_argument("--page-only", action="store_true")
     options = parser.parse_args()
     failed = False
-    for pair in () if options.page_only else options.pairs or PAIRS:
-        if shutil.which(f"python{pair.partition('/')[2]}", path=os.environ["PATH"]) is None:
-            print(f"{pair}: left out, there is no python{pair.partition('/')[2]} on the PATH")
+    for pair in () if options.page_only else options.pairs or (*PAIRS, *EMULATED):
+        if reason := reason_to_leave_out(pair):
+            print(f"{pair}: left out, {reason}")
             continue
         print(pair, flush=True)
         result = run_pair(pair, quick=options.quick, left_out=options.without)

@@ -1,8 +1,8 @@
 """Preflight: can this machine build and run opwright? Reported before anything is installed.
 
-Uses the standard library, opwright.pairs and tools.aarch64, and reads nothing but this machine. Facts are gathered
-first, then judged by a pure function, so that every decision can be tested without the machine that
-causes it.
+Uses the standard library, opwright.pairs and tools.aarch64, and reads nothing but this machine.
+Facts are gathered first, then judged by a pure function, so that every decision can be tested
+without the machine that causes it.
 
     python -m tools.preflight machine --venv DIR --torch V   the pair, compiler, disk, memory
     python -m tools.preflight torch --torch V --pip-args A   which torch would pip install?
@@ -66,7 +66,8 @@ def problems(facts: Facts, pairs: tuple[Pair, ...]) -> list[Problem]:
     if facts.system != "Linux" or facts.machine not in MACHINES:
         found.append(
             Problem(
-                f"this is {facts.system} on {facts.machine}; opwright runs on x86-64 and AArch64 Linux",
+                f"this is {facts.system} on {facts.machine}; opwright runs on Linux, on x86-64 and "
+                "AArch64",
                 "use a Linux machine, container or virtual machine with one of these processors",
             )
         )

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "runtime/access.h"
 #include "runtime/guard/arena.h"
 #include "runtime/memory.h"
 #include "runtime/shared_memory.h"
@@ -75,10 +76,9 @@ guard::Hit hit_of(const siginfo_t* info, const void* context) {
   const Task* const task = Stream::current_task();
   guard::Hit hit{reinterpret_cast<uintptr_t>(info->si_addr), 0, -1, task != nullptr ? task->name() : nullptr};
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+  hit.written = static_cast<int>(access_of(machine));
 #if defined(__x86_64__)
-  constexpr greg_t kWrite = 2;  // of the page fault's error code
   hit.code = static_cast<uintptr_t>(machine.gregs[REG_RIP]);
-  hit.written = (machine.gregs[REG_ERR] & kWrite) != 0 ? 1 : 0;
 #elif defined(__aarch64__)
   hit.code = machine.pc;
 #endif
