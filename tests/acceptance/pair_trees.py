@@ -14,10 +14,20 @@ TREE = re.compile(r"torch-(\d+)\.(\d+)\.(\d+)-python-\d\.\d+")
 OURS = ("MAKE", "MFLAGS", "ASCEND", "OPWRIGHT", "LD_LIBRARY_PATH", "CMAKE_PREFIX_PATH")
 
 
-def newest_tree() -> Path | None:
-    """Return the tree of the newest torch whose packages are installed, if there is one."""
+def newest_tree(suffix: str = "") -> Path | None:
+    """Return the tree of the newest torch whose packages are installed, if there is one.
+
+    Parameters
+    ----------
+    suffix
+        The end of the tree's name: "-aarch64" for that processor.
+    """
     trees = [tree.parents[2] for tree in (ROOT / "build" / "pairs").glob("*/.venv/stamps/python")]
-    named = {match: tree for tree in trees if (match := TREE.fullmatch(tree.name))}
+    named = {
+        match: tree
+        for tree in trees
+        if tree.name.endswith(suffix) and (match := TREE.fullmatch(tree.name.removesuffix(suffix)))
+    }
     newest = max(named, key=lambda match: [int(part) for part in match.groups()], default=None)
     return named[newest] if newest else None
 
