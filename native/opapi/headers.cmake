@@ -79,8 +79,8 @@ foreach(header IN LISTS written)
 
 #include \"aclnn/aclnn_base.h\"
 
-extern \"C\" {
+OPWRIGHT_BEGIN_C
 ${TEXT_OF_${header}}
-}
+OPWRIGHT_END_C
 ")
 endforeach()

@@ -1,5 +1,6 @@
 // native/opapi/helpers.cpp
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ExpandUtils.h>
 
 #include "opapi/opapi.h"
 #include "opapi/random_bits.h"
@@ -12,6 +13,11 @@ int64_t divided(int64_t total, int64_t parts, const char* what) {
   return total / parts;
 }
 
+void require_expandable(const at::Tensor& tensor, at::IntArrayRef sizes, const char* name) {
+  require(at::is_expandable_to(tensor.sizes(), sizes), ACLNN_ERR_PARAM_INVALID, name, " has shape ", tensor.sizes(),
+          ", which cannot be expanded to ", sizes);
+}
+
 void assign(at::Tensor& out, const at::Tensor& result) {
   if (!out.defined()) return;  // an optional output that the caller does not want
   require(out.sizes() == result.sizes(), ACLNN_ERR_PARAM_INVALID, "the output has shape ", out.sizes(),
@@ -20,6 +26,7 @@ void assign(at::Tensor& out, const at::Tensor& result) {
 }
 
 at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {
+  if (!out.has_storage() && out.sizes() == self.sizes()) return out;  // a dry run: the operator has checks of its own
   // Addresses last: a dry run ends where one is asked for.
   const bool same_view = out.sizes() == self.sizes() && out.strides() == self.strides() &&
                          out.scalar_type() == self.scalar_type() &&

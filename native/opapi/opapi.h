@@ -32,6 +32,10 @@ inline at::Tensor to_float(const at::Tensor& tensor) { return tensor.to(at::kFlo
 // total / parts, for sizes that a caller gives: a division by zero would end the process.
 OPWRIGHT_API int64_t divided(int64_t total, int64_t parts, const char* what);
 
+// Refuses a tensor that cannot be expanded to `sizes`. Some of ATen's functions compare shapes after they have asked
+// for an operand's memory, so that phase 1 would not find it (dry_run.h).
+OPWRIGHT_API void require_expandable(const at::Tensor& tensor, at::IntArrayRef sizes, const char* name);
+
 // For ATen functions without an out= form: the result must have the output's shape; the dtype is converted.
 OPWRIGHT_API void assign(at::Tensor& out, const at::Tensor& result);
 inline void assign(at::Tensor& first, at::Tensor& second, const std::tuple<at::Tensor, at::Tensor>& results) {

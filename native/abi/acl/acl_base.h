@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acl/language.h"
+
 typedef int aclError;
 typedef int aclnnStatus;
 
@@ -99,7 +101,7 @@ typedef enum {
 
 // Error codes that the twin returns. Constants rather than an enum, as in CANN, because every function returns
 // aclError.
-enum : int {
+enum OPWRIGHT_OF_INT {
   ACL_SUCCESS = 0,
   ACL_ERROR_INVALID_PARAM = 100000,
   ACL_ERROR_UNINITIALIZE = 100001,

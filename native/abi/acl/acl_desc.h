@@ -7,7 +7,7 @@
 typedef uint16_t aclFloat16;
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Data types
 size_t aclDataTypeSize(aclDataType dataType);
@@ -35,5 +35,5 @@ aclError aclSetTensorStorageShape(aclTensorDesc* desc, int numDims, const int64_
 aclError aclopSetAttrListDataType(aclopAttr* attr, const char* attrName, int numValues, const aclDataType values[]);
 aclError aclopSetAttrListString(aclopAttr* attr, const char* attrName, int numValues, const char** values);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

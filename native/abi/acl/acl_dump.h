@@ -4,13 +4,13 @@
 
 #include "acl/acl_base.h"
 
-enum : uint32_t { ACL_OP_DUMP_OP_AICORE_ARGS = 1 };
+enum OPWRIGHT_OF_UINT32 { ACL_OP_DUMP_OP_AICORE_ARGS = 1 };
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 aclError aclopStartDumpArgs(uint32_t dumpType, const char* path);
 aclError aclopStopDumpArgs(uint32_t dumpType);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

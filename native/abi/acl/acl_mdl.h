@@ -6,7 +6,7 @@
 #include "acl/acl_rt.h"
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Capture, replay, conditional tasks
 aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams params, aclrtStream stream, uint32_t flags);
@@ -28,5 +28,5 @@ aclError aclmdlRIDestroy(aclmdlRI modelRI);
 aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
 aclError aclmdlRIGetId(aclmdlRI modelRI, uint32_t* modelRIId);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

@@ -5,7 +5,7 @@
 #include "acl/acl_base.h"
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Descriptors, data buffers and attributes
 aclDataBuffer* aclCreateDataBuffer(void* data, size_t size);
@@ -33,5 +33,5 @@ aclError aclSetTensorFormat(aclTensorDesc* desc, aclFormat format);
 aclError aclSetTensorPlaceMent(aclTensorDesc* desc, aclMemType memType);
 aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

@@ -29,7 +29,7 @@ typedef enum {
 } aclCompileOpt;
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Options and execution
 aclGraphDumpOption* aclCreateGraphDumpOpt(void);
@@ -55,5 +55,5 @@ aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value);
 aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value);
 aclError aclSetCompileopt(aclCompileOpt opt, const char* value);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

@@ -12,7 +12,7 @@ typedef int aclprofConfigType;
 typedef int aclprofStepTag;
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Profiling
 aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics,
@@ -31,5 +31,5 @@ aclError aclprofStart(const aclprofConfig* profilerConfig);
 aclError aclprofStop(const aclprofConfig* profilerConfig);
 aclError aclprofWarmup(const aclprofConfig* profilerConfig);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

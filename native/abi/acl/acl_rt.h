@@ -6,7 +6,7 @@
 #include "acl/acl_rt_types.h"
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // System, devices, contexts
 void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line, const char* fmt, ...);
@@ -149,5 +149,5 @@ aclError aclrtProcessReport(int32_t timeout);
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

@@ -5,9 +5,9 @@
 #include "acl/acl_base.h"
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

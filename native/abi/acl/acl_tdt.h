@@ -4,22 +4,21 @@
 
 #include "acl/acl_base.h"
 
-// The underlying type is fixed because C callers may pass any number.
-enum acltdtTensorType : int {
+typedef enum acltdtTensorType OPWRIGHT_OF_INT {
   ACL_TENSOR_DATA_UNDEFINED = -1,
   ACL_TENSOR_DATA_TENSOR = 0,
   ACL_TENSOR_DATA_END_OF_SEQUENCE = 1,
   ACL_TENSOR_DATA_ABNORMAL = 2,
   ACL_TENSOR_DATA_SLICE_TENSOR = 3,
   ACL_TENSOR_DATA_END_TENSOR = 4
-};
+} acltdtTensorType;
 
 typedef struct acltdtDataItem acltdtDataItem;
 typedef struct acltdtDataset acltdtDataset;
 typedef struct acltdtChannelHandle acltdtChannelHandle;
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Items
 acltdtDataItem* acltdtCreateDataItem(acltdtTensorType tdtType, const int64_t* dims, size_t dimNum, aclDataType dataType,
@@ -49,5 +48,5 @@ aclError acltdtQueryChannelSize(const acltdtChannelHandle* handle, size_t* size)
 aclError acltdtReceiveTensor(const acltdtChannelHandle* handle, acltdtDataset* dataset, int32_t timeout);
 aclError acltdtSendTensor(const acltdtChannelHandle* handle, const acltdtDataset* dataset, int32_t timeout);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acl/language.h"
+
 typedef void* VOID_PTR;
 typedef int32_t (*ProfCommandHandle)(uint32_t type, void* data, uint32_t len);
 struct MsprofApi;
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 int32_t MsprofRegisterCallback(uint32_t moduleId, ProfCommandHandle handle);
 int32_t MsprofReportApi(uint32_t nonPersistantFlag, const struct MsprofApi* api);
@@ -19,5 +21,5 @@ int32_t MsprofReportAdditionalInfo(uint32_t nonPersistantFlag, const VOID_PTR da
 uint64_t MsprofGetHashId(const char* hashInfo, size_t length);
 uint64_t MsprofSysCycleTime(void);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

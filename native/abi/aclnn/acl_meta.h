@@ -2,6 +2,8 @@
 // Objects of the aclnn layer (tensors, scalars, arrays, lists, executors) and their accessors.
 #pragma once
 
+#include <stdbool.h>
+
 #include "acl/acl_base.h"
 
 typedef struct aclTensor aclTensor;
@@ -14,7 +16,7 @@ typedef struct aclScalarList aclScalarList;
 typedef struct aclOpExecutor aclOpExecutor;
 
 #pragma GCC visibility push(default)
-extern "C" {
+OPWRIGHT_BEGIN_C
 
 // Create, destroy, read, rebind
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size);
@@ -77,5 +79,5 @@ int StressDetect(int32_t deviceId, void* workspace, size_t workspaceSize);
 void UnInitHugeMemThreadLocal(void* context, bool shared);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
-}  // extern "C"
+OPWRIGHT_END_C
 #pragma GCC visibility pop

@@ -85,6 +85,9 @@ void dot(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
   require(!self.is_complex(), ACLNN_ERR_PARAM_INVALID,
           "complex numbers: torch's dot and vdot both arrive here, and only "
           "one of them conjugates");
+  require(self.dim() == 1 && other.dim() == 1 && self.numel() == other.numel(), ACLNN_ERR_PARAM_INVALID,
+          "self and tensor have shapes ", self.sizes(), " and ", other.sizes(),
+          "; allowed: two vectors with as many elements");
   assign(out, at::dot(for_product(self), for_product(other)));
 }
 

@@ -29,6 +29,7 @@ void draw(at::Tensor& self, const Draw& numbers) {
 }
 
 void uniform(at::Tensor& self, double from, double to, const at::Generator& source) {
+  require(from <= to, ACLNN_ERR_PARAM_INVALID, "from is ", from, ", more than to, which is ", to);
   draw(self, [&](at::Tensor& target) { target.uniform_(from, to, source); });
 }
 

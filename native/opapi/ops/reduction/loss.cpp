@@ -85,9 +85,10 @@ void ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, cons
 #define REDUCED(FUNCTION, OUT, ...)                                                          \
   reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__)) \
                                    : assign(OUT, at::FUNCTION(__VA_ARGS__))
-#define LOSS(NAME, FUNCTION)                                                                                     \
-  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out), REDUCED(FUNCTION, out, self, target, reduction)) \
-  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),                        \
+#define LOSS(NAME, FUNCTION)                                                                             \
+  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),                                          \
+        (at::infer_size(self.sizes(), target.sizes()), REDUCED(FUNCTION, out, self, target, reduction))) \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),                \
         at::FUNCTION##_backward_out(out, gradOutput, self, target, reduction))
 
 LOSS(MseLoss, mse_loss)

@@ -106,6 +106,8 @@ at::DimVector last_dims(int64_t count) {
 
 // x * rstd * gamma in float32; rstd = 1 / sqrt(mean(x^2) + eps) over the dimensions of gamma.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& rstd) {
+  require(x.dim() >= gamma.dim() && x.sizes().slice(x.dim() - gamma.dim()) == gamma.sizes(), ACLNN_ERR_PARAM_INVALID,
+          "gamma has shape ", gamma.sizes(), "; it must be the last sizes of x, which has shape ", x.sizes());
   const at::Tensor values = x.to(at::kFloat);
   const at::Tensor inverse = at::square(values).mean(last_dims(gamma.dim()), true).add_(eps).rsqrt_();
   assign_statistic(rstd, inverse);

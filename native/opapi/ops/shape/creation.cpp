@@ -25,6 +25,11 @@ void triangle(at::Tensor& out, const Function& function) {
   if (!stack.is_same(out)) out.copy_(stack);
 }
 
+void copy(at::Tensor& self, const at::Tensor& source) {
+  require_expandable(source, self.sizes(), "src");
+  self.copy_(source);
+}
+
 }  // namespace
 
 ACLNN(Arange, (Scalar, start)(Scalar, end)(Scalar, step)(Out, out), at::arange_out(out, start, end, step))
@@ -51,4 +56,4 @@ ACLNN(InplaceTriu, (Ref, selfRef)(Int, diagonal), selfRef.triu_(diagonal))
 
 // The target dtype is out's; `dtype` says it again.
 ACLNN(Cast, (In, self)(Dtype, dtype)(Out, out), assign(out, self))
-ACLNN(InplaceCopy, (Out, selfRef)(In, src), selfRef.copy_(src))
+ACLNN(InplaceCopy, (Out, selfRef)(In, src), copy(selfRef, src))

@@ -120,6 +120,16 @@ void index_add_fast(at::Tensor& out, const at::Tensor& self, int64_t dim, const 
   begin_with(out, self).index_add_(dim, index, source, alpha);
 }
 
+void masked_fill(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
+  // Refuses a value that the dtype does not have; ATen does so once it has the mask's memory.
+  self.masked_fill_(mask, at::scalar_tensor(value, self.scalar_type()));
+}
+
+void masked_scatter(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
+  require(mask.scalar_type() == at::kBool, ACLNN_ERR_PARAM_INVALID, "mask is ", mask.scalar_type(), "; allowed: Bool");
+  self.masked_scatter_(mask, source);
+}
+
 }  // namespace
 
 ACLNN(Gather, (In, self)(Int, dim)(Index, index)(Out, out), at::gather_out(out, self, dim, index))
@@ -163,9 +173,9 @@ ACLNN(InplaceScatterReduce, (Ref, selfRef)(Int, dim)(Index, index)(In, src)(Int,
       scatter(selfRef, dim, index, src, reduce, includeSelf, kMean))
 
 ACLNN(SWhere, (In, condition)(In, self)(In, other)(Out, out), where(condition, self, other, out))
-ACLNN(InplaceMaskedFillScalar, (Ref, selfRef)(In, mask)(Scalar, value), selfRef.masked_fill_(mask, value))
+ACLNN(InplaceMaskedFillScalar, (Ref, selfRef)(In, mask)(Scalar, value), masked_fill(selfRef, mask, value))
 ACLNN(InplaceMaskedFillTensor, (Ref, selfRef)(In, mask)(In, value), selfRef.masked_fill_(mask, value))
-ACLNN(InplaceMaskedScatter, (Ref, selfRef)(In, mask)(In, source), selfRef.masked_scatter_(mask, source))
+ACLNN(InplaceMaskedScatter, (Ref, selfRef)(In, mask)(In, source), masked_scatter(selfRef, mask, source))
 ACLNN(MaskedSelect, (In, self)(In, mask)(DynamicOut, out), at::masked_select_out(out, self, mask))
 ACLNN(Nonzero, (In, self)(DynamicOut, out), nonzero(self, out))
 ACLNN(NonzeroV2, (In, self)(DynamicOut, out), nonzero_by_dim(self, out))
