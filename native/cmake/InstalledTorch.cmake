@@ -47,6 +47,12 @@ endforeach()
 target_compile_definitions(torch_cpu INTERFACE
   USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch_cpu INTERFACE c10)
+# A module finds torch's classes of pybind11 under a name that has the compiler's ABI in it where pybind11 is old. GCC's
+# have stayed compatible since; torch.utils.cpp_extension takes torch's, too.
+file(STRINGS ${TORCH_torch_python} TORCH_PYBIND11 REGEX "__pybind11_internals_v[0-9]+_gcc_libstdcpp_cxxabi[0-9]+__")
+if(TORCH_PYBIND11 MATCHES "_gcc_libstdcpp(_cxxabi[0-9]+)__")
+  target_compile_definitions(torch_python INTERFACE PYBIND11_BUILD_ABI="${CMAKE_MATCH_1}")
+endif()
 target_compile_features(torch_cpu INTERFACE cxx_std_20)  # its headers ask for it where it is recent
 # The OpenMP that libtorch runs its threads with; other compilers than GCC have calls for another.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
