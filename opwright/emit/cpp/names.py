@@ -43,11 +43,17 @@ def pascal(name: str) -> str:
 
 
 def unique_names(facts: SetFacts) -> Mapping[str, str]:
-    """Return an identifier for each operator by its full name; an overload is part of it."""
+    """Return an identifier for each operator by its full name; an overload is part of it.
+
+    None is the name of an argument, which would hide the operator where it is called.
+    """
     names: dict[str, str] = {}
     taken: set[str] = set()
+    arguments = {safe(a.name) for each in facts.operators for a in each.schema.arguments}
     for each in facts.operators:
         name = safe(each.name.replace(".", "_"))
+        if name in arguments:
+            name = f"{name}_operator"
         while name in taken:
             name = f"{name}_"
         taken.add(name)

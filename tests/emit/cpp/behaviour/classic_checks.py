@@ -250,3 +250,11 @@ def test_a_call_draws_from_the_callers_generator() -> None:
     assert torch.equal(first, drawn(None)[0])
     with pytest.raises(RuntimeError, match="Expected a 'npu' device type for generator but found"):
         demo.noisy(x, 0.5, generator=torch.Generator())
+
+
+def test_an_argument_may_have_the_operators_name() -> None:
+    x = npu(3, 4).requires_grad_()
+    y = demo.cap(x, cap=2.0)
+    assert_close(y, torch.tanh(x / 2) * 2)
+    (found,) = torch.autograd.grad(y.sum(), x)
+    assert_close(found, 1 - torch.tanh(x / 2) ** 2)

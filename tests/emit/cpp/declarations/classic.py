@@ -231,3 +231,12 @@ def scale_first(parts: Sequence[Tensor], x: Tensor) -> Tensor:
 )
 def noisy(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:
     return x + p * torch.rand(x.shape, generator=generator)
+
+
+# An argument of this name would hide a function of it.
+@ops.operator(
+    "cap(Tensor x, *, float cap=3.0) -> Tensor",
+    backward={"x": "grad * (1 - (result / cap) ** 2)"},
+)
+def cap(x: Tensor, *, cap: float = 3.0) -> Tensor:
+    return torch.tanh(x / cap) * cap
