@@ -1,4 +1,4 @@
-"""C++ programs that call aclnn functions by CANN's headers and library names."""
+"""C and C++ programs that call aclnn functions by CANN's headers and library names."""
 
 from __future__ import annotations
 
@@ -125,3 +125,14 @@ def test_headers_that_take_other_functions_name_known_ones() -> None:
     functions = [name for row in rows for name in row.split("\t")[1].split(" ")]
     assert len(functions) == len(set(functions))
     assert set(functions) <= set(known_functions())
+
+
+@pytest.mark.parametrize("folder", ["acl", "aclnn", "aclnnop"])
+def test_headers_compile_as_c(folder: str, tmp_path: Path) -> None:
+    include = TOOLKIT.root / "include"
+    lines = [
+        f'#include "{folder}/{path.name}"\n' for path in sorted((include / folder).glob("*.h"))
+    ]
+    (tmp_path / "main.c").write_text("".join(lines), encoding="utf-8")
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{include}"]
+    subprocess.run([*command, "main.c"], cwd=tmp_path, check=True, timeout=LIMIT)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INVALID, NO_KERNEL = 161002, 561003
+HALF, INT, LONG = torch.float16, torch.int32, torch.int64
 
 
 def npu(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -54,6 +55,44 @@ OPERATORS: dict[str, tuple[Callable[[], object], str]] = {
         "aclnnBitwiseAndTensor.*not implemented for 'Float'",
     ),
     "shapes_of_a_product": (lambda: npu(2, 3) @ npu(4, 5), "aclnn.*2x3 and 4x5"),
+    "source_of_a_copy": (lambda: npu(3).copy_(npu(4)), r"aclnnInplaceCopy: src has shape \[4\]"),
+    "weight_of_a_norm": (
+        lambda: torch_npu.npu_rms_norm(npu(2, 3), npu(4)),
+        r"aclnnRmsNorm: gamma has shape \[4\]; it must be the last sizes of x",
+    ),
+    "weight_of_an_added_norm": (
+        lambda: torch_npu.npu_add_rms_norm(npu(2, 3), npu(2, 3), npu(4)),
+        r"aclnnAddRmsNorm: gamma has shape \[4\]",
+    ),
+    "updates_at_indices": (
+        lambda: torch_npu.npu_scatter_nd_update_(
+            npu(4, 2), torch.tensor([[0]]).to("npu"), npu(1, 3)
+        ),
+        r"aclnnScatterNdUpdate: updates has shape \[1, 3\]",
+    ),
+    "dimensions_of_added_indices": (
+        lambda: npu(3, 3).scatter_add(0, torch.zeros(3, dtype=LONG).to("npu"), npu(3, 3)),
+        "aclnnScatterAdd: .*same number of dimensions",
+    ),
+    "dtype_of_added_values": (
+        lambda: npu(3).scatter_add(0, torch.zeros(3, dtype=LONG).to("npu"), npu(3, dtype=LONG)),
+        "aclnnScatterAdd: .*dtype",
+    ),
+    "sizes_of_vectors": (lambda: torch.dot(npu(1), npu(3)), r"aclnnDot: .*\[1\] and \[3\]"),
+    "bounds_of_a_distribution": (lambda: npu(3).uniform_(3, -1), "aclnnInplaceUniform: from is 3"),
+    "value_beyond_a_dtype": (
+        lambda: npu(3).masked_fill_(npu(3, dtype=torch.bool), 1e300),
+        "aclnnInplaceMaskedFillScalar: value cannot be converted",
+    ),
+    "dtype_of_a_mask": (
+        lambda: npu(3).masked_scatter_(npu(3), npu(3)),
+        "aclnnInplaceMaskedScatter: mask is Float; allowed: Bool",
+    ),
+    "shapes_of_a_loss": (
+        lambda: functional.soft_margin_loss(npu(5, 4), npu(5, 5)),
+        r"aclnnSoftMarginLoss: .*size of tensor a \(4\)",
+    ),
+    "trace_of_no_matrix": (lambda: torch.trace(npu(2, 3, 4)), "aclnnTrace: self has shape"),
 }
 
 
@@ -64,8 +103,6 @@ def test_operators_are_refused_at_the_call(name: str) -> None:
         operator()
     agree(npu(3) * 2, torch.full((3,), 2.0))
 
-
-HALF, INT, LONG = torch.float16, torch.int32, torch.int64
 
 # Through the C interface: function, arguments, code, and what the error says.
 FUNCTIONS: dict[str, tuple[str, Callable[[], tuple[object, ...]], int, str]] = {
