@@ -114,14 +114,21 @@ class Extraction:
         self.uses_operators = False
 
     def flatten(self, body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-        """Return the statements of the module, with those of `if TYPE_CHECKING`."""
+        """Return the statements of the module, with those of `if TYPE_CHECKING`.
+
+        A module of `import a, b` may be needed without the others: it gets a statement of its own.
+        """
         for statement in body:
             match statement:
                 case ast.If(
                     ast.Name("TYPE_CHECKING") | ast.Attribute(_, "TYPE_CHECKING"), inner, []
                 ):
-                    self.typing_only |= {id(each) for each in inner}
-                    yield from inner
+                    separate = list(self.flatten(inner))
+                    self.typing_only |= {id(each) for each in separate}
+                    yield from separate
+                case ast.Import(modules):
+                    for module in modules:
+                        yield ast.copy_location(ast.Import([module]), statement)
                 case _:
                     yield statement
 

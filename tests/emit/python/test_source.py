@@ -169,3 +169,13 @@ def test_a_name_that_nothing_defines_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ForeignFunctionError) as caught:
         reference(tmp_path, OPERATOR + "def f(x):\n    return missing(x)\n")
     assert caught.value.got == "the name 'missing', which the file does not define"
+
+
+def test_modules_of_one_import_are_taken_apart(tmp_path: Path) -> None:
+    text = reference(
+        tmp_path,
+        "import opwright, math, os\n" + OPERATOR + "def f(x):\n    return x * math.pi\n",
+    )
+    assert "import math\n" in text
+    assert "opwright" not in text.partition("annotations\n")[2]
+    assert "import os" not in text
