@@ -78,7 +78,7 @@ std::vector<int64_t> spatial_dims(const at::Tensor& self) {
   return dims;
 }
 
-void trace(const at::Tensor& self, at::Tensor& out) {
+void sum_diagonal(const at::Tensor& self, at::Tensor& out) {
   require(self.dim() == 2, ACLNN_ERR_PARAM_INVALID, "self has shape ", self.sizes(), "; allowed: a matrix");
   assign(out, at::trace(self));
 }
@@ -141,7 +141,7 @@ ACLNN(LogSumExp, (In, self)(Ints, dim)(Bool, keepDim)(Out, out), at::logsumexp_o
 ACLNN(ReduceLogSum, (In, data)(Ints, axes)(Bool, keepDims)(Bool, noopWithEmptyAxes)(Out, reduce),
       reduce_or_copy(reduce, data, axes, keepDims, noopWithEmptyAxes,
                      [&](at::Tensor& to) { at::sum_out(to, data, axes, keepDims).log_(); }))
-ACLNN(Trace, (In, self)(Out, out), trace(self, out))
+ACLNN(Trace, (In, self)(Out, out), sum_diagonal(self, out))
 
 ACLNN(Std, (In, self)(Ints, dim)(Int, correction)(Bool, keepdim)(Out, out),
       at::std_out(out, self, dim, at::Scalar(correction), keepdim))
