@@ -55,44 +55,56 @@ OPERATORS: dict[str, tuple[Callable[[], object], str]] = {
         "aclnnBitwiseAndTensor.*not implemented for 'Float'",
     ),
     "shapes_of_a_product": (lambda: npu(2, 3) @ npu(4, 5), "aclnn.*2x3 and 4x5"),
-    "source_of_a_copy": (lambda: npu(3).copy_(npu(4)), r"aclnnInplaceCopy: src has shape \[4\]"),
+    "source_of_a_copy": (
+        lambda: npu(3).copy_(npu(4)),
+        r"aclnnInplaceCopyGetWorkspaceSize: src has shape \[4\]",
+    ),
     "weight_of_a_norm": (
         lambda: torch_npu.npu_rms_norm(npu(2, 3), npu(4)),
-        r"aclnnRmsNorm: gamma has shape \[4\]; it must be the last sizes of x",
+        r"aclnnRmsNormGetWorkspaceSize: gamma has shape \[4\]; it must be the last sizes of x",
     ),
     "weight_of_an_added_norm": (
         lambda: torch_npu.npu_add_rms_norm(npu(2, 3), npu(2, 3), npu(4)),
-        r"aclnnAddRmsNorm: gamma has shape \[4\]",
+        r"aclnnAddRmsNormGetWorkspaceSize: gamma has shape \[4\]",
     ),
     "updates_at_indices": (
         lambda: torch_npu.npu_scatter_nd_update_(
             npu(4, 2), torch.tensor([[0]]).to("npu"), npu(1, 3)
         ),
-        r"aclnnScatterNdUpdate: updates has shape \[1, 3\]",
+        r"aclnnScatterNdUpdateGetWorkspaceSize: updates has shape \[1, 3\]",
     ),
     "dimensions_of_added_indices": (
         lambda: npu(3, 3).scatter_add(0, torch.zeros(3, dtype=LONG).to("npu"), npu(3, 3)),
-        "aclnnScatterAdd: .*same number of dimensions",
+        "aclnnScatterAddGetWorkspaceSize: .*same number of dimensions",
     ),
     "dtype_of_added_values": (
         lambda: npu(3).scatter_add(0, torch.zeros(3, dtype=LONG).to("npu"), npu(3, dtype=LONG)),
-        "aclnnScatterAdd: .*dtype",
+        "aclnnScatterAddGetWorkspaceSize: .*dtype",
     ),
-    "sizes_of_vectors": (lambda: torch.dot(npu(1), npu(3)), r"aclnnDot: .*\[1\] and \[3\]"),
-    "bounds_of_a_distribution": (lambda: npu(3).uniform_(3, -1), "aclnnInplaceUniform: from is 3"),
+    "sizes_of_vectors": (
+        lambda: torch.dot(npu(1), npu(3)),
+        r"aclnnDotGetWorkspaceSize: .*\[1\] and \[3\]",
+    ),
+    "bounds_of_a_distribution": (
+        lambda: npu(3).uniform_(3, -1),
+        "aclnnInplaceUniformGetWorkspaceSize: from is 3",
+    ),
     "value_beyond_a_dtype": (
         lambda: npu(3).masked_fill_(npu(3, dtype=torch.bool), 1e300),
-        "aclnnInplaceMaskedFillScalar: value cannot be converted",
+        "aclnnInplaceMaskedFillScalarGetWorkspaceSize: value cannot be converted",
     ),
     "dtype_of_a_mask": (
         lambda: npu(3).masked_scatter_(npu(3), npu(3)),
-        "aclnnInplaceMaskedScatter: mask is Float; allowed: Bool",
+        "aclnnInplaceMaskedScatterGetWorkspaceSize: mask is Float; allowed: Bool",
     ),
     "shapes_of_a_loss": (
         lambda: functional.soft_margin_loss(npu(5, 4), npu(5, 5)),
-        r"aclnnSoftMarginLoss: .*size of tensor a \(4\)",
+        r"aclnnSoftMarginLossGetWorkspaceSize: .*size of tensor a \(4\)",
     ),
-    "trace_of_no_matrix": (lambda: torch.trace(npu(2, 3, 4)), "aclnnTrace: self has shape"),
+    "trace_of_no_matrix": (
+        lambda: torch.trace(npu(2, 3, 4)),
+        "aclnnTraceGetWorkspaceSize: self has shape",
+    ),
 }
 
 
