@@ -105,13 +105,23 @@ at::DimVector last_dims(int64_t count) {
 }
 
 // x * rstd * gamma in float32; rstd = 1 / sqrt(mean(x^2) + eps) over the dimensions of gamma.
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& rstd) {
+// For the beginning of a body, which phase 1 reaches before memory is asked for.
+void require_last_sizes(const at::Tensor& gamma, const at::Tensor& x) {
   require(x.dim() >= gamma.dim() && x.sizes().slice(x.dim() - gamma.dim()) == gamma.sizes(), ACLNN_ERR_PARAM_INVALID,
           "gamma has shape ", gamma.sizes(), "; it must be the last sizes of x, which has shape ", x.sizes());
+}
+
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& rstd) {
+  require_last_sizes(gamma, x);
   const at::Tensor values = x.to(at::kFloat);
   const at::Tensor inverse = at::square(values).mean(last_dims(gamma.dim()), true).add_(eps).rsqrt_();
   assign_statistic(rstd, inverse);
   return at::mul(values, inverse).mul_(gamma);
+}
+
+void gemma_rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& y, at::Tensor& rstd) {
+  require_last_sizes(gamma, x);
+  assign(y, rms_norm(x, at::add(gamma.to(at::kFloat), 1), eps, rstd));
 }
 
 void rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd, const at::Tensor& gamma,
@@ -134,6 +144,7 @@ void rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Te
 // The sum is rounded to the inputs' dtype before it is normalised, since it is an output too.
 void add_rms_norm(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, double eps, at::Tensor& y,
                   at::Tensor& rstd, at::Tensor& x) {
+  require_last_sizes(gamma, x1);
   const at::Tensor sum = at::add(x1, x2);
   assign(y, rms_norm(sum, gamma, eps, rstd));
   assign(x, sum);
@@ -141,6 +152,7 @@ void add_rms_norm(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& 
 
 void add_rms_norm_cast(const at::Tensor& x1, const at::Tensor& x2, const at::Tensor& gamma, double eps, at::Tensor& y1,
                        at::Tensor& y2, at::Tensor& rstd, at::Tensor& x) {
+  require_last_sizes(gamma, x1);
   const at::Tensor sum = at::add(x1, x2);
   const at::Tensor result = rms_norm(sum, gamma, eps, rstd);
   assign(y1, result);
@@ -184,7 +196,7 @@ ACLNN(RmsNorm, (In, x)(In, gamma)(Double, epsilon)(Out, yOut)(OptOut, rstdOut),
 ACLNN(RmsNormGrad, (In, dy)(In, x)(In, rstd)(In, gamma)(Out, dxOut)(Out, dgammaOut),
       rms_norm_backward(dy, x, rstd, gamma, dxOut, dgammaOut))
 ACLNN(GemmaRmsNorm, (In, x)(In, gamma)(Double, epsilon)(Out, yOut)(OptOut, rstdOut),
-      assign(yOut, rms_norm(x, at::add(gamma.to(at::kFloat), 1), epsilon, rstdOut)))
+      gemma_rms_norm(x, gamma, epsilon, yOut, rstdOut))
 ACLNN(AddRmsNorm, (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, yOut)(OptOut, rstdOut)(Out, xOut),
       add_rms_norm(x1, x2, gamma, epsilon, yOut, rstdOut, xOut))
 ACLNN(AddRmsNormCast, (In, x1)(In, x2)(In, gamma)(Double, epsilon)(Out, y1Out)(Out, y2Out)(OptOut, rstdOut)(Out, xOut),
