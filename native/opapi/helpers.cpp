@@ -15,7 +15,7 @@ int64_t divided(int64_t total, int64_t parts, const char* what) {
 
 void require_expandable(const at::Tensor& tensor, at::IntArrayRef sizes, const char* name) {
   require(at::is_expandable_to(tensor.sizes(), sizes), ACLNN_ERR_PARAM_INVALID, name, " has shape ", tensor.sizes(),
-          ", which cannot be expanded to ", sizes);
+          ", which does not expand to ", sizes);
 }
 
 void assign(at::Tensor& out, const at::Tensor& result) {
@@ -26,7 +26,8 @@ void assign(at::Tensor& out, const at::Tensor& result) {
 }
 
 at::Tensor& begin_with(at::Tensor& out, const at::Tensor& self) {
-  if (!out.has_storage() && out.sizes() == self.sizes()) return out;  // a dry run: the operator has checks of its own
+  // In a dry run copying would ask for memory, and end before the operator has checked its arguments.
+  if (!out.has_storage() && out.sizes() == self.sizes()) return out;
   // Addresses last: a dry run ends where one is asked for.
   const bool same_view = out.sizes() == self.sizes() && out.strides() == self.strides() &&
                          out.scalar_type() == self.scalar_type() &&

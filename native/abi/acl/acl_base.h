@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acl/language.h"
+#include "acl/opwright_language.h"
 
 typedef int aclError;
 typedef int aclnnStatus;
@@ -101,7 +101,7 @@ typedef enum {
 
 // Error codes that the twin returns. Constants rather than an enum, as in CANN, because every function returns
 // aclError.
-enum OPWRIGHT_OF_INT {
+enum OPWRIGHT_ENUM_INT {
   ACL_SUCCESS = 0,
   ACL_ERROR_INVALID_PARAM = 100000,
   ACL_ERROR_UNINITIALIZE = 100001,

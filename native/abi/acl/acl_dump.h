@@ -4,7 +4,7 @@
 
 #include "acl/acl_base.h"
 
-enum OPWRIGHT_OF_UINT32 { ACL_OP_DUMP_OP_AICORE_ARGS = 1 };
+enum OPWRIGHT_ENUM_UINT32 { ACL_OP_DUMP_OP_AICORE_ARGS = 1 };
 
 #pragma GCC visibility push(default)
 OPWRIGHT_BEGIN_C

@@ -3,9 +3,9 @@
 // them, and use them for errors of their own.
 #pragma once
 
-#include "acl/language.h"
+#include "acl/opwright_language.h"
 
-enum OPWRIGHT_OF_INT {
+enum OPWRIGHT_ENUM_INT {
   ACL_ERROR_INVALID_FILE_SIZE = 100005,
   ACL_ERROR_FILE_MISSING_ATTR = 100007,
   ACL_ERROR_FILE_ATTR_INVALID = 100008,

@@ -4,7 +4,7 @@
 
 #include "acl/acl_base.h"
 
-typedef enum acltdtTensorType OPWRIGHT_OF_INT {
+typedef enum acltdtTensorType OPWRIGHT_ENUM_INT {
   ACL_TENSOR_DATA_UNDEFINED = -1,
   ACL_TENSOR_DATA_TENSOR = 0,
   ACL_TENSOR_DATA_END_OF_SEQUENCE = 1,

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acl/language.h"
+#include "acl/opwright_language.h"
 
 typedef void* VOID_PTR;
 typedef int32_t (*ProfCommandHandle)(uint32_t type, void* data, uint32_t len);

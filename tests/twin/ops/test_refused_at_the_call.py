@@ -87,7 +87,7 @@ OPERATORS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "bounds_of_a_distribution": (
         lambda: npu(3).uniform_(3, -1),
-        "aclnnInplaceUniformGetWorkspaceSize: from is 3",
+        "aclnnInplaceUniformGetWorkspaceSize: from is 3 and to is -1",
     ),
     "value_beyond_a_dtype": (
         lambda: npu(3).masked_fill_(npu(3, dtype=torch.bool), 1e300),

@@ -87,7 +87,7 @@ void dot(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
           "one of them conjugates");
   require(self.dim() == 1 && other.dim() == 1 && self.numel() == other.numel(), ACLNN_ERR_PARAM_INVALID,
           "self and tensor have shapes ", self.sizes(), " and ", other.sizes(),
-          "; allowed: two vectors with as many elements");
+          "; allowed: two vectors of the same length");
   assign(out, at::dot(for_product(self), for_product(other)));
 }
 

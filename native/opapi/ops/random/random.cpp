@@ -29,7 +29,7 @@ void draw(at::Tensor& self, const Draw& numbers) {
 }
 
 void uniform(at::Tensor& self, double from, double to, const at::Generator& source) {
-  require(from <= to, ACLNN_ERR_PARAM_INVALID, "from is ", from, ", more than to, which is ", to);
+  require(from <= to, ACLNN_ERR_PARAM_INVALID, "from is ", from, " and to is ", to, "; allowed: from <= to");
   draw(self, [&](at::Tensor& target) { target.uniform_(from, to, source); });
 }
 

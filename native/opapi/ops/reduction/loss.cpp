@@ -79,16 +79,21 @@ void ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, cons
                                      zero_infinity));
 }
 
+// ATen compares these shapes after it has asked for memory, so that phase 1 would not find the error (dry_run.h).
+void require_broadcastable(const at::Tensor& self, const at::Tensor& target) {
+  at::infer_size(self.sizes(), target.sizes());
+}
+
 }  // namespace
 
 // ATen's out= forms use the output for the unreduced loss first, whatever its size: only without reduction they fit.
 #define REDUCED(FUNCTION, OUT, ...)                                                          \
   reduction == at::Reduction::None ? static_cast<void>(at::FUNCTION##_out(OUT, __VA_ARGS__)) \
                                    : assign(OUT, at::FUNCTION(__VA_ARGS__))
-#define LOSS(NAME, FUNCTION)                                                                             \
-  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),                                          \
-        (at::infer_size(self.sizes(), target.sizes()), REDUCED(FUNCTION, out, self, target, reduction))) \
-  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),                \
+#define LOSS(NAME, FUNCTION)                                                                    \
+  ACLNN(NAME, (In, self)(In, target)(Int, reduction)(Out, out),                                 \
+        (require_broadcastable(self, target), REDUCED(FUNCTION, out, self, target, reduction))) \
+  ACLNN(NAME##Backward, (In, gradOutput)(In, self)(In, target)(Int, reduction)(Out, out),       \
         at::FUNCTION##_backward_out(out, gradOutput, self, target, reduction))
 
 LOSS(MseLoss, mse_loss)

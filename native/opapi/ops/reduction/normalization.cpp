@@ -104,13 +104,13 @@ at::DimVector last_dims(int64_t count) {
   return dims;
 }
 
-// x * rstd * gamma in float32; rstd = 1 / sqrt(mean(x^2) + eps) over the dimensions of gamma.
-// For the beginning of a body, which phase 1 reaches before memory is asked for.
+// Called first in a body, before it asks for memory: phase 1 sees nothing that is checked later (dry_run.h).
 void require_last_sizes(const at::Tensor& gamma, const at::Tensor& x) {
   require(x.dim() >= gamma.dim() && x.sizes().slice(x.dim() - gamma.dim()) == gamma.sizes(), ACLNN_ERR_PARAM_INVALID,
           "gamma has shape ", gamma.sizes(), "; it must be the last sizes of x, which has shape ", x.sizes());
 }
 
+// x * rstd * gamma in float32; rstd = 1 / sqrt(mean(x^2) + eps) over the dimensions of gamma.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, at::Tensor& rstd) {
   require_last_sizes(gamma, x);
   const at::Tensor values = x.to(at::kFloat);

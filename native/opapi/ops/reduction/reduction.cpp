@@ -79,7 +79,7 @@ std::vector<int64_t> spatial_dims(const at::Tensor& self) {
 }
 
 void sum_diagonal(const at::Tensor& self, at::Tensor& out) {
-  require(self.dim() == 2, ACLNN_ERR_PARAM_INVALID, "self has shape ", self.sizes(), "; allowed: a matrix");
+  require(self.dim() == 2, ACLNN_ERR_PARAM_INVALID, "self has shape ", self.sizes(), "; allowed: two dimensions");
   assign(out, at::trace(self));
 }
 

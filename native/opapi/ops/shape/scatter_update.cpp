@@ -8,9 +8,9 @@ namespace {
 void scatter_nd_update(at::Tensor& var, const at::Tensor& indices, const at::Tensor& updates) {
   require(indices.dim() > 0 && indices.size(-1) <= var.dim(), ACLNN_ERR_PARAM_INVALID, "indices has shape ",
           indices.sizes(), "; its last dimension must be at most the ", var.dim(), " dimensions of varRef");
-  at::DimVector slices(indices.sizes().begin(), indices.sizes().end() - 1);
-  for (int64_t dim = indices.size(-1); dim < var.dim(); ++dim) slices.push_back(var.size(dim));
-  require_expandable(updates, slices, "updates");
+  at::DimVector result_sizes(indices.sizes().begin(), indices.sizes().end() - 1);
+  for (int64_t dim = indices.size(-1); dim < var.dim(); ++dim) result_sizes.push_back(var.size(dim));
+  require_expandable(updates, result_sizes, "updates");
   c10::List<std::optional<at::Tensor>> coordinates;
   for (const at::Tensor& coordinate : indices.unbind(-1)) coordinates.push_back(coordinate);
   var.index_put_(coordinates, updates);
