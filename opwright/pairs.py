@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-__all__ = ["Pair", "built_for", "installed", "installed_minor", "minor_of", "read_pairs"]
+__all__ = [
+    "Pair",
+    "built_for",
+    "installed",
+    "installed_minor",
+    "minor_of",
+    "mismatched_torch",
+    "read_pairs",
+]
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,14 @@ def built_for() -> str | None:
         return None
     torch = next((each for each in wanted if each.startswith("torch==")), None)
     return torch and torch.removeprefix("torch==").removesuffix(".*")
+
+
+def mismatched_torch() -> tuple[str, str] | None:
+    """Return the minor version that opwright is built for and another one that is installed."""
+    wanted, found = built_for(), installed("torch")
+    if wanted is None or found is None or minor_of(found) == wanted:
+        return None
+    return wanted, found
 
 
 def installed(package: str) -> str | None:

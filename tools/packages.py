@@ -2,7 +2,7 @@
 
     python -m tools.packages [ARGUMENTS OF pip install]
 
-Takes no package but pip of the interpreter that it runs on. On a terminal one line is kept up to
+Uses the standard library and this interpreter's pip. On a terminal one line is kept up to
 date; elsewhere, as in a log of CI, a line is written every ten seconds.
 """
 
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PAUSE = 10.0  # seconds between two lines where no terminal overwrites the last one
-BLINK = 0.2  # seconds between two states on a terminal
+LOG_INTERVAL = 10.0  # seconds between two lines where no terminal overwrites the last one
+TERMINAL_INTERVAL = 0.2  # seconds between two states on a terminal
 WIDTH = 78
-INSTALLS = "installing"
+INSTALLING_PHASE = "installing"
 MB = 1e6
 COLLECTING = re.compile(r"Collecting (?P<name>[\w.-]+)")
 DOWNLOADING = re.compile(r"\s*Downloading (?:\S*/)?(?P<name>[^-\s]+)-\S+(?<!\.metadata) \(")
@@ -36,20 +36,20 @@ class State:
     """How far pip is, by the lines that it has written."""
 
     phase: str = "looking at what is installed"
-    of: str = ""  # the package at hand, or how many there are
+    subject: str = ""  # the package at hand, or how many there are
     collected: int = 0
-    begin: float = 0.0  # when the file at hand was begun, in seconds
+    started: float = 0.0  # when the file at hand was begun, in seconds
     done: int = 0  # bytes of the file at hand
     size: int = 0
 
     def text(self, now: float) -> str:
         """Return what pip does, and how much of a download is left."""
-        text = f"{self.phase} {self.of}".rstrip()
+        text = f"{self.phase} {self.subject}".rstrip()
         if self.size:
             text += f", {self.done / MB:.0f} of {self.size / MB:.0f} MB"
         if 0 < self.done < self.size:
-            left = (now - self.begin) * (self.size - self.done) / self.done
-            text += f", about {clock(left)} left of it"
+            left = (now - self.started) * (self.size - self.done) / self.done
+            text += f", about {format_duration(left)} left of it"
         return text
 
 
@@ -63,14 +63,16 @@ def follow(state: State, line: str, now: float) -> State:
         count = state.collected + 1
         return State("looking up", f"package {count}, {match['name']}", count)
     if match := INSTALLING.match(line):
-        return State(INSTALLS, f"{len(match['names'].split(','))} packages", state.collected)
+        return State(
+            INSTALLING_PHASE, f"{len(match['names'].split(','))} packages", state.collected
+        )
     return state
 
 
-def clock(seconds: float) -> str:
-    """Show a duration as minutes and seconds.
+def format_duration(seconds: float) -> str:
+    """Return a duration as minutes and seconds.
 
-    >>> clock(75.2)
+    >>> format_duration(75.2)
     '1:15'
     """
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
@@ -82,7 +84,7 @@ class Display:
 
     begin: float
     is_terminal: bool
-    shown: float = 0.0
+    last_update: float = 0.0
     is_installing: bool = False
 
     def show(self, state: State, now: float) -> None:
@@ -90,25 +92,28 @@ class Display:
 
         While pip installs it writes nothing, so the beginning of that is always shown.
         """
-        begins_to_install = state.phase == INSTALLS and not self.is_installing
-        pause = BLINK if self.is_terminal else PAUSE
-        if now - self.shown < pause and not begins_to_install:
+        begins_to_install = state.phase == INSTALLING_PHASE and not self.is_installing
+        pause = TERMINAL_INTERVAL if self.is_terminal else LOG_INTERVAL
+        if now - self.last_update < pause and not begins_to_install:
             return
-        self.shown, self.is_installing = now, state.phase == INSTALLS
-        text = f"  {clock(now - self.begin)} {state.text(now)}"
+        self.last_update, self.is_installing = now, state.phase == INSTALLING_PHASE
+        text = f"  {format_duration(now - self.begin)} {state.text(now)}"
         if self.is_terminal:
             print(f"\r{text:{WIDTH}.{WIDTH}}", end="", flush=True)
         else:
             print(text, flush=True)
 
     def close(self) -> None:
-        """Take the line away that a terminal shows."""
-        if self.is_terminal and self.shown:
+        """Clear the terminal's line."""
+        if self.is_terminal and self.last_update:
             print(f"\r{'':{WIDTH}}\r", end="", flush=True)
 
 
 def install(arguments: Iterable[str]) -> int:
-    """Run pip install, show its progress, and return its exit code; its errors if it fails."""
+    """Run pip install, show its progress, and return its exit code.
+
+    Its warnings and errors are shown if it fails.
+    """
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install"]
     command += ["--progress-bar=raw", "--root-user-action=ignore", *arguments]
     display = Display(time.monotonic(), sys.stdout.isatty())

@@ -217,7 +217,7 @@ def offered_cuda(report: str) -> str | None:
 def torch_problems(version: str, pip_args: list[str], disk: int) -> list[Problem]:
     """Ask pip which build of torch it would install; nothing but metadata is downloaded.
 
-    Nothing is to be judged where this Python has that release already.
+    Return nothing if this Python already has that release.
     """
     if (installed("torch") or "").partition("+")[0] == version:
         return []

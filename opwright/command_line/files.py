@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opwright.command_line.errors import ExistingFileError, OutputError
 
-__all__ = ["unwritable", "write_atomically"]
+__all__ = ["follow_links", "unwritable", "write_atomically"]
 
 
 def unwritable(file: Path) -> str | None:
@@ -29,6 +29,21 @@ def unwritable(file: Path) -> str | None:
     except OSError as error:  # a name that is too long; a folder that may not be entered
         return f"'{file}': {error.strerror}"
     return None
+
+
+def follow_links(path: Path) -> Path:
+    """Return the file that a path leads to.
+
+    Raises
+    ------
+    OutputError
+        OPW-S009: links lead in a circle.
+    """
+    target = Path(os.path.realpath(path))  # releases of CPython resolve a circle differently
+    if target.is_symlink():
+        got = "a symbolic link that leads in a circle"
+        raise OutputError(where=str(path), got=got, fix="remove the link")
+    return target
 
 
 def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
@@ -56,10 +71,7 @@ def write_atomically(path: Path, text: str, *, force: bool = False) -> bool:
     if path.exists() and not path.is_file():  # not resolved: /dev/stdout may lead to a pipe
         path.write_bytes(content)
         return True
-    path = Path(os.path.realpath(path))  # a link stays
-    if path.is_symlink():
-        got = "a symbolic link that leads in a circle"
-        raise OutputError(where=str(path), got=got, fix="remove the link")
+    path = follow_links(path)  # a link stays
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)

@@ -68,13 +68,13 @@ class OperatorFields(TypedDict, total=False):
     upstream: Mapping[str, str] | Upstream
 
 
-# What a field of these says is about one argument or output, which it names.
-BY_NAME: tuple[Literal["unspecified", "shapes", "layouts", "tolerances"], ...] = (
-    "unspecified",
-    "shapes",
-    "layouts",
-    "tolerances",
-)
+# Fields that are dicts, and what their keys name.
+KEYS: Mapping[Literal["unspecified", "shapes", "layouts", "tolerances"], str] = {
+    "unspecified": "output",
+    "shapes": "argument or output",
+    "layouts": "argument or output",
+    "tolerances": "dtype",
+}
 
 
 def read_operator(
@@ -156,14 +156,14 @@ def check_fields(fields: OperatorFields, *, where: str) -> None:
 
 
 def check_mappings(fields: OperatorFields, *, where: str) -> None:
-    """Raise FieldError if a field says something of arguments and outputs without their names."""
-    for field in BY_NAME:
+    """Raise FieldError if a field that takes a dict has something else."""
+    for field, key in KEYS.items():
         value = fields.get(field, {})
         if not isinstance(value, Mapping):
             raise FieldError(
                 where=f"{where}, {field}",
                 got=repr(value),
-                fix="give a dict: the name of each argument or output, and what is said of it",
+                fix=f"give a dict from each {key} to its value",
             )
 
 

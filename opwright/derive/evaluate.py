@@ -103,7 +103,7 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
     ValueError
         It divides by 0.
     IndexError
-        It is an element that the list does not have.
+        It names an element of a list that is too short.
     """
     match size:
         case Const(value):
@@ -117,7 +117,7 @@ def evaluate_size(size: Size, arguments: Mapping[str, Any], torch: Symbolic | No
         case Length(name):
             return len(arguments[name])
         case Element(name, index):
-            return element(as_list(arguments[name]), index, f"argument '{name}'", "element")
+            return take_element(as_list(arguments[name]), index, name, "element")
         case Binary(operation, left, right):
             values = (
                 evaluate_size(left, arguments, torch),
@@ -145,23 +145,25 @@ def shape_of(part: Dim | Rank | Span | Reduced, arguments: Mapping[str, Any]) ->
     """
     value = arguments[part.tensor]
     if part.index is not None:
-        value = element(value, part.index, f"argument '{part.tensor}'", "tensor")
+        value = take_element(value, part.index, part.tensor, "tensor")
     shape: Sequence[Any] = value.shape
     return shape
 
 
-def element(values: Sequence[Any], index: int, place: str, noun: str) -> Any:  # noqa: ANN401 - of any list
-    """Return an element of a list that an argument is.
+def take_element(values: Sequence[Any], index: int, argument: str, noun: str) -> Any:  # noqa: ANN401 - of any list
+    """Return one element of an argument that is a list.
 
     Raises
     ------
     IndexError
-        There is none.
+        The list is too short.
     """
     count = len(values)
     if not -count <= index < count:
-        # As the kernels in C++ say it.
-        message = f"{place} has {count} {noun}(s), so there is none with index {index}"
+        # The text of the kernels in C++ (emit/cpp/text/tensors.h).
+        message = (
+            f"argument '{argument}' has {count} {noun}(s), so there is none with index {index}"
+        )
         raise IndexError(message)
     return values[index]
 

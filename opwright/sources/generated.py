@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opwright.command_line.errors import ExistingFileError, OutputError
-from opwright.command_line.files import write_atomically
+from opwright.command_line.files import follow_links, write_atomically
 from opwright.emit.header import is_edited
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["write_generated"]
 
@@ -29,11 +31,7 @@ def write_generated(path: Path, text: str, *, force: bool) -> bool:
         OPW-S007: a person wrote or changed the file that is there, and `force` is not given.
     """
     try:
-        target = Path(os.path.realpath(path))  # a circle of links stays a link
-        if target.is_symlink():
-            raise OutputError(
-                where=str(path), got="a symbolic link that leads in a circle", fix="remove the link"
-            )
+        target = follow_links(path)
         if target.is_dir():
             raise OutputError(where=str(path), got="a folder", fix="name a file in it with -o")
         if not target.parent.is_dir():

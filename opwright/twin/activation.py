@@ -32,7 +32,7 @@ from opwright.twin.toolkit import (
     LOAD_ORDER,
     Toolkit,
     installed_toolkit,
-    require_fitting_torch,
+    require_matching_torch,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def activate(settings: TwinSettings | None = None) -> None:
 
 def load(settings: TwinSettings) -> None:
     """Set the environment, then load torch's libraries and the twin's, in this order."""
-    require_fitting_torch()
+    require_matching_torch()
     export(settings)
     with autoload_held_back():  # libopapi links to torch and must precede torch_npu
         importlib.import_module("torch")

@@ -16,7 +16,7 @@ from opwright.twin.environment import SWITCH, installed_packages, twin_environme
 from opwright.twin.hardware import Hardware, find_hardware
 from opwright.twin.kernels import build_packages
 from opwright.twin.kernels.packages import absent_packages
-from opwright.twin.toolkit import installed_toolkit, require_fitting_torch
+from opwright.twin.toolkit import installed_toolkit, require_matching_torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +103,7 @@ def launch(
 
 def launch_environment(base: Mapping[str, str], settings: TwinSettings) -> dict[str, str]:
     """Return the environment for a process on the twin, with its user kernels built."""
-    require_fitting_torch()
+    require_matching_torch()
     packages: Sequence[Path] = ()
     if settings.kernels:
         with waiting("building kernels"):

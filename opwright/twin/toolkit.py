@@ -10,7 +10,7 @@ from pathlib import Path
 
 import opwright
 from opwright.errors import OpwrightError, first_of
-from opwright.pairs import built_for, installed, minor_of
+from opwright.pairs import mismatched_torch
 
 __all__ = [
     "LINKER_SCRIPTS",
@@ -22,7 +22,7 @@ __all__ = [
     "installed_toolkit",
     "listed",
     "missing_parts",
-    "require_fitting_torch",
+    "require_matching_torch",
 ]
 
 MOST_NAMED = 4  # missing parts in a message
@@ -112,13 +112,13 @@ class ToolkitMissingError(OpwrightError):
 
 
 class OtherTorchError(OpwrightError):
-    """The libraries follow the interface of another minor version of torch than the installed."""
+    """The native libraries are built for another minor version of torch than the installed one."""
 
     id = "OPW-T012"
     title = "opwright is built for another torch"
     usual_fix = (
         "install the wheel of opwright for the installed torch, or the torch that this one is for; "
-        "in a clone, `make native` builds for what is installed"
+        "in a clone, `make demo TORCH=<release>` builds for another torch, in a tree of its own"
     )
 
 
@@ -147,10 +147,11 @@ def installed_toolkit() -> Toolkit:
     return toolkit
 
 
-def require_fitting_torch() -> None:
+def require_matching_torch() -> None:
     """Raise OtherTorchError (OPW-T012) where torch's loader would find symbols missing."""
-    wanted, found = built_for(), installed("torch")
-    if wanted is not None and found is not None and minor_of(found) != wanted:
+    mismatched = mismatched_torch()
+    if mismatched is not None:
+        wanted, found = mismatched
         raise OtherTorchError(
             where="opwright", got=f"torch {found}", allowed=(f"torch {wanted}.*",)
         )

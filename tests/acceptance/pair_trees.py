@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
+
+from tests.acceptance.sample import environment_without_make
 
 __all__ = ["ROOT", "environment_outside", "newest_tree"]
 
 ROOT = Path(__file__).parents[2]
 TREE = re.compile(r"torch-(\d+)\.(\d+)\.(\d+)-python-\d\.\d+")
-# What this process has from make and from the twin of the default pair.
-OURS = ("MAKE", "MFLAGS", "ASCEND", "OPWRIGHT", "LD_LIBRARY_PATH", "CMAKE_PREFIX_PATH")
+# Variables of the twin of the default pair, by their beginnings.
+TWIN_VARIABLES = ("ASCEND", "OPWRIGHT", "LD_LIBRARY_PATH", "CMAKE_PREFIX_PATH")
 
 
 def newest_tree(suffix: str = "") -> Path | None:
@@ -34,4 +35,8 @@ def newest_tree(suffix: str = "") -> Path | None:
 
 def environment_outside() -> dict[str, str]:
     """Return the variables of a shell that knows nothing of make and of the default pair."""
-    return {name: text for name, text in os.environ.items() if not name.startswith(OURS)}
+    return {
+        name: text
+        for name, text in environment_without_make().items()
+        if not name.startswith(TWIN_VARIABLES)
+    }

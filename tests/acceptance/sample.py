@@ -53,17 +53,25 @@ def add_custom_project(folder: Path) -> None:
         shutil.copy(project / name, target)
 
 
-# With them a Makefile would be asked for the pair that is tested.
-OF_MAKE = {"MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS", "TORCH", "TORCH_NPU", "PYTHON"}
+# Variables of make, for which a Makefile that a test runs would build another pair.
+MAKE_VARIABLES = {
+    *("MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS"),
+    *("TORCH", "TORCH_NPU", "PYTHON", "ARCH"),
+}
+
+
+def environment_without_make() -> dict[str, str]:
+    """Return this process's variables as they are outside of make."""
+    return {name: text for name, text in os.environ.items() if name not in MAKE_VARIABLES}
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command of a sample outside of make, and return its output, whatever its exit code."""
-    environment = {name: text for name, text in os.environ.items() if name not in OF_MAKE}
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     return subprocess.run(
         command,
-        env=environment | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
+        env=environment_without_make()
+        | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
         capture_output=True,
         text=True,
         timeout=LIMIT,

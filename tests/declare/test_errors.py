@@ -60,6 +60,7 @@ CASES = {
     "OPW-D009 mutates beside a schema": F.format('mutates=["x"]'),
     "OPW-D009 sizes in a list": F.format('shapes={"out": [1, 2]}'),
     "OPW-D009 a rule for no output": F.format('shapes=ow.like("x")'),
+    "OPW-D009 tolerances of no dtype": F.format("tolerances=(1e-3, 1e-3)"),
     "OPW-D009 layout": F.format('layouts={"x": "dense"}'),
     "OPW-D009 layout of a sample": 'ow.tensor(2, 3, layout="dense")',
     "OPW-D009 file of the prototype": "from pathlib import Path\n"

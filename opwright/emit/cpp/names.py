@@ -45,7 +45,7 @@ def pascal(name: str) -> str:
 def unique_names(facts: SetFacts) -> Mapping[str, str]:
     """Return an identifier for each operator by its full name; an overload is part of it.
 
-    None is the name of an argument, which would hide the operator where it is called.
+    No identifier is the name of an argument, which would hide the operator where it is called.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -54,7 +54,7 @@ def unique_names(facts: SetFacts) -> Mapping[str, str]:
         name = safe(each.name.replace(".", "_"))
         if name in arguments:
             name = f"{name}_operator"
-        while name in taken:
+        while name in taken or name in arguments:
             name = f"{name}_"
         taken.add(name)
         names[each.name] = name
