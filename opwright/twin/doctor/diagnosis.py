@@ -97,8 +97,8 @@ def pair(facts: Facts) -> Iterator[Finding]:
         yield problem(
             f"this opwright is built for torch {facts.built_for}; torch {facts.torch} is installed",
             f"install the wheel of opwright for torch {minor_of(facts.torch)}, or torch and "
-            f"torch_npu {facts.built_for}; in a clone, `make demo TORCH=<release>` builds for another "
-            "torch, in a tree of its own",
+            f"torch_npu {facts.built_for}; in a clone, `make demo TORCH=<release>` builds for "
+            "another torch, in a tree of its own",
         )
     known = {minor_of(each.torch): each for each in read_pairs()}
     chosen, python = known.get(minor_of(facts.torch)), minor_of(facts.python)
