@@ -116,6 +116,10 @@ def lay_sysroot(sysroot: Path, archives: list[Path], version: str) -> None:
     shutil.copy(
         headers / TRIPLET / python.name / "pyconfig.h", headers / python.name / "pyconfig.h"
     )
+    # setuptools asks for the folder that Python was configured with.
+    for data in (sysroot / "usr" / "lib" / python.name).glob("_sysconfigdata_*.py"):
+        text = data.read_text(encoding="utf-8")
+        data.write_text(text.replace("/usr/include", str(headers)), encoding="utf-8")
     # Last: what is there is complete.
     python.parent.mkdir()
     python.write_text(emulating_script(sysroot, program), encoding="utf-8")
@@ -134,7 +138,13 @@ def lay_machine(tree: Path) -> None:
     if not all((host / "bin" / name).exists() for name in BUILDERS):
         print("[0/5] CMake and Ninja for this machine", flush=True)
         subprocess.run([sys.executable, "-m", "venv", host], check=True)
-        pip = [host / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "-qq"]
+        pip: list[str | Path] = [
+            host / "bin" / "python",
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "-qq",
+        ]
         subprocess.run([*pip, "install", "pip>=25.1"], check=True)
         subprocess.run([*pip, "install", "--group", f"{tree / 'pyproject.toml'}:build"], check=True)
 

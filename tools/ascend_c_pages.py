@@ -45,7 +45,7 @@ INNER = re.compile(r"detail|machine|_|opwright", re.IGNORECASE)
 def preprocessed() -> str:
     """Return what the compiler reads of all headers."""
     source = "".join(f'#include "{name}"\n' for name in INCLUDED)
-    command = [*find_compiler({}), "-std=c++17", "-march=x86-64-v3", "-E", "-x", "c++", "-"]
+    command = [*find_compiler({}), "-std=c++17", "-E", "-x", "c++", "-"]
     include = [f"-I{HEADERS}", f"-I{ROOT / 'native' / 'abi'}", f"-I{ROOT / 'native'}"]
     return subprocess.run(
         [*command, *include, "-DOPWRIGHT_NO_UNSUPPORTED"],

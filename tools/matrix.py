@@ -127,7 +127,7 @@ def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
     report.unlink(missing_ok=True)
     arguments = [f"--junitxml={report}", *(f"--ignore={path}" for path in left_out)]
     variables = {"test": [f"PYTEST_ARGS={' '.join(arguments)}"], "examples": ["VERB=test"]}
-    steps = STEPS[:3] if quick else STEPS
+    steps: tuple[str, ...] = STEPS[:3] if quick else STEPS
     if parts.arch:
         variables["examples"] = [f"EXAMPLES={' '.join(EMULATED_EXAMPLES)}"]
         steps = tuple(step for step in STEPS if step != "test")

@@ -11,8 +11,8 @@ namespace opwright {
 
 enum class Access { kUnknown = -1, kRead, kWrite };
 
-// Of an instruction of AArch64: Arm Architecture Reference Manual, A-profile, "A64 instruction set encoding", the groups
-// "Loads and Stores" and "SVE encodings". What reads and writes, as atomic operations do, is a write.
+// Of an instruction of AArch64: Arm Architecture Reference Manual, A-profile, "A64 instruction set encoding", the
+// groups "Loads and Stores" and "SVE encodings". What reads and writes, as atomic operations do, is a write.
 constexpr Access access_of_aarch64(uint32_t instruction) {
   const auto bits = [instruction](int high, int low) { return instruction >> low & ((1u << (high - low + 1)) - 1); };
   const auto write_if = [](bool condition) { return condition ? Access::kWrite : Access::kRead; };

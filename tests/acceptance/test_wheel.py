@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -237,7 +238,7 @@ def test_its_platform_is_that_of_auditwheel() -> None:
         for policy in json.loads(file.read_text(encoding="utf-8"))
         if policy["name"] == f"manylinux_{major}_{minor}"
     )
-    versions = policy["symbol_versions"]["x86_64"]
+    versions = policy["symbol_versions"][platform.machine()]
     newest = {
         family: max(
             tuple(map(int, version.split("."))) for version in versions[family] if "." in version

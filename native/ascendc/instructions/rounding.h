@@ -98,8 +98,7 @@ half to_half(float value) {
   if (value != value || std::isinf(value) || kept == value) return std::bit_cast<half>(cut);
   // The unit of the last place, and what was cut off: both exact in float.
   const uint16_t magnitude = cut & 0x7FFFu;
-  const float unit =
-      magnitude == 0x7BFF ? 32.0f : float_of(static_cast<uint16_t>(magnitude + 1)) - float_of(magnitude);
+  const float unit = magnitude == 0x7BFF ? 32.0f : float_of(static_cast<uint16_t>(magnitude + 1)) - float_of(magnitude);
   const float rest = std::fabs(value) - std::fabs(kept);
   const bool away = rounds_away<mode>(rest, unit, (cut & 1) != 0, std::signbit(value));
   return std::bit_cast<half>(static_cast<uint16_t>(cut + away));

@@ -9,7 +9,7 @@ import pytest
 
 from opwright.ascendc.builder import Package, build_package
 from opwright.ascendc.project import read_project
-from opwright.ascendc.toolchain import cores
+from opwright.ascendc.toolchain import MACHINE, cores
 from opwright.twin.toolkit import installed_toolkit
 from tests.twin import on_twin
 
@@ -167,7 +167,7 @@ def test_layout(package: Package) -> None:
         "op_api/include/aclnn_blend.h",
         "op_api/include/aclnn_power_of.h",
         "op_proto/inc/op_proto.h",
-        "op_proto/lib/linux/x86_64/libcust_opsproto_rt2.0.so",
+        f"op_proto/lib/linux/{MACHINE}/libcust_opsproto_rt2.0.so",
         "op_impl/ai_core/tbe/op_tiling/liboptiling.so",
         "op_impl/ai_core/tbe/kernel/ascend910b/blend/Blend_1.so",
     ):
