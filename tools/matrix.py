@@ -9,7 +9,7 @@
 
 Each pair has its own tree (build/pairs), in which `make demo`, all tests and the examples run. The
 results stay there, so that the page can be written again and pairs can be added. On an emulated
-processor, where everything takes ten times as long and more, the tests are left out, and all
+processor, where everything takes many times as long, the tests are left out, and all
 examples but EMULATED_EXAMPLES.
 """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The wheel by hand and the declared one, compiled for GE and captured; nets are trained.
 DEMO = ("demo",)
 GRAPHS = ("examples", "EXAMPLES=training torchair")
-# Under emulation in place of `torchair`, which takes hours there; and kernels in Ascend C.
+# Under emulation without `torchair`, whose modes the demo has as well; and kernels in Ascend C.
 EMULATED = ("examples", "EXAMPLES=training ascend_c")
 LIMIT = 3600  # seconds; where sources changed, its libraries are built anew
 EMULATED_LIMIT = 3 * LIMIT
