@@ -79,7 +79,7 @@ def test_the_environment_gets_the_compiler_and_the_build_tools(
     folder = tmp_path / ".venv" / "bin"
     folder.mkdir(parents=True)
     (folder / "ninja").write_text("of the other processor", encoding="utf-8")
-    aarch64.lay_tools(tmp_path)
+    aarch64.link_tools(tmp_path)
     links = {link.name: str(link.readlink()) for link in folder.iterdir()}
     assert links == {
         "g++": "/usr/bin/aarch64-linux-gnu-g++",

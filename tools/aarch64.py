@@ -1,4 +1,4 @@
-"""Lay what a pair for AArch64 takes on an x86-64 machine with Debian into the pair's tree.
+"""Set up what a pair for AArch64 needs on an x86-64 machine with Debian, in the pair's tree.
 
     python -m tools.aarch64 machine build/pairs/torch-2.10.0-python-3.11-aarch64
     python -m tools.aarch64 tools build/pairs/torch-2.10.0-python-3.11-aarch64
@@ -100,7 +100,7 @@ def emulating_script(sysroot: Path, program: Path) -> str:
     )
 
 
-def lay_sysroot(sysroot: Path, archives: list[Path], version: str) -> None:
+def unpack_sysroot(sysroot: Path, archives: list[Path], version: str) -> None:
     """Unpack the packages, and put the script in Python's place."""
     for archive in archives:
         subprocess.run(["dpkg-deb", "--extract", archive, sysroot], check=True)
@@ -126,7 +126,7 @@ def lay_sysroot(sysroot: Path, archives: list[Path], version: str) -> None:
     python.chmod(0o755)
 
 
-def lay_machine(tree: Path) -> None:
+def set_up_machine(tree: Path) -> None:
     """Lay the sysroot, and CMake and Ninja, unless they are there."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     sysroot, host = tree / SYSROOT, tree / HOST
@@ -134,7 +134,7 @@ def lay_machine(tree: Path) -> None:
         print(f"[0/5] Python {version} for AArch64, from this Debian's packages", flush=True)
         shutil.rmtree(sysroot, ignore_errors=True)
         archives = download(tree / "build" / "debian", python_packages(version))
-        lay_sysroot(sysroot, archives, version)
+        unpack_sysroot(sysroot, archives, version)
     if not all((host / "bin" / name).exists() for name in BUILDERS):
         print("[0/5] CMake and Ninja for this machine", flush=True)
         subprocess.run([sys.executable, "-m", "venv", host], check=True)
@@ -149,7 +149,7 @@ def lay_machine(tree: Path) -> None:
         subprocess.run([*pip, "install", "--group", f"{tree / 'pyproject.toml'}:build"], check=True)
 
 
-def lay_tools(tree: Path) -> None:
+def link_tools(tree: Path) -> None:
     """Link the programs that build into the virtual environment, in the place of pip's."""
     folder = tree / ".venv" / "bin"
     targets = {name: tree / HOST / "bin" / name for name in BUILDERS}
@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("part", choices=("machine", "tools"))
     parser.add_argument("tree", type=Path)
     options = parser.parse_args()
-    {"machine": lay_machine, "tools": lay_tools}[options.part](options.tree.absolute())
+    {"machine": set_up_machine, "tools": link_tools}[options.part](options.tree.absolute())
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
     steps: tuple[str, ...] = STEPS[:3] if quick else STEPS
     if parts.arch:
         variables["examples"] = [f"EXAMPLES={' '.join(EMULATED_EXAMPLES)}"]
-        steps = tuple(step for step in STEPS if step != "test")
+        steps = tuple(step for step in steps if step != "test")
     for step in steps:
         goal = "quick" if quick and step == "test" else step
         result.steps[step] = make(pair, goal, *variables.get(step, []))

@@ -3,7 +3,8 @@
 # asked: where torch is a CUDA build it asks for a CUDA toolkit, of which nothing here is used.
 #
 # Sets TORCH_INSTALL_PREFIX, TORCH_INCLUDE_DIRS, Torch_VERSION, and TORCH_OPENMP with GCC.
-# Where another processor is built for, the interpreter is that of the target (tools/aarch64.py), and CMake would not ask it.
+
+# FindPython does not run the interpreter when it cross-compiles; that of the target runs under qemu (tools/aarch64.py).
 if(CMAKE_CROSSCOMPILING)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c
@@ -47,8 +48,8 @@ endforeach()
 target_compile_definitions(torch_cpu INTERFACE
   USE_DISTRIBUTED USE_C10D_GLOO USE_RPC USE_TENSORPIPE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch_cpu INTERFACE c10)
-# A module finds torch's classes of pybind11 under a name that has the compiler's ABI in it where pybind11 is old. GCC's
-# have stayed compatible since; torch.utils.cpp_extension takes torch's, too.
+# Where pybind11 is old it looks torch's classes up under a name with the compiler's ABI. torch.utils.cpp_extension takes
+# torch's name as well; later ABIs of GCC are compatible with it.
 file(STRINGS ${TORCH_torch_python} TORCH_PYBIND11 REGEX "__pybind11_internals_v[0-9]+_gcc_libstdcpp_cxxabi[0-9]+__")
 if(TORCH_PYBIND11 MATCHES "_gcc_libstdcpp(_cxxabi[0-9]+)__")
   target_compile_definitions(torch_python INTERFACE PYBIND11_BUILD_ABI="${CMAKE_MATCH_1}")

@@ -12,7 +12,8 @@ namespace opwright {
 enum class Access { kUnknown = -1, kRead, kWrite };
 
 // Of an instruction of AArch64: Arm Architecture Reference Manual, A-profile, "A64 instruction set encoding", the
-// groups "Loads and Stores" and "SVE encodings". What reads and writes, as atomic operations do, is a write.
+// groups "Loads and Stores" and "SVE encodings". An instruction that does both, such as an
+// atomic operation, counts as a write.
 constexpr Access access_of_aarch64(uint32_t instruction) {
   const auto bits = [instruction](int high, int low) { return instruction >> low & ((1u << (high - low + 1)) - 1); };
   const auto write_if = [](bool condition) { return condition ? Access::kWrite : Access::kRead; };
@@ -22,7 +23,9 @@ constexpr Access access_of_aarch64(uint32_t instruction) {
   const bool loads = bits(22, 22) == 1;  // of most groups
   switch (bits(29, 28)) {
     case 0b00: {  // exclusive and ordered; vectors with a structure
-      const bool compares_and_swaps = bits(26, 26) == 0 && bits(23, 23) == 1 && bits(21, 21) == 1;
+      // CAS has bit 23; CASP has the encoding of a pair (bit 21) with a size that LDXP and STXP do not have (bit 31).
+      const bool compares_and_swaps =
+          bits(26, 26) == 0 && bits(21, 21) == 1 && (bits(23, 23) == 1 || bits(31, 31) == 0);
       return write_if(compares_and_swaps || !loads);
     }
     case 0b01:  // literals, which are read

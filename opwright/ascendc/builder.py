@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Package", "build_package"]
 
-MASTER = f"lib/linux/{MACHINE}/libcust_opmaster_rt2.0.so"
-HOST_LIBRARY = f"op_impl/ai_core/tbe/op_tiling/{MASTER}"
+OPMASTER_LIBRARY = f"lib/linux/{MACHINE}/libcust_opmaster_rt2.0.so"
+HOST_LIBRARY = f"op_impl/ai_core/tbe/op_tiling/{OPMASTER_LIBRARY}"
 # The same code under the names by which the vendor's runtime looks for its parts.
 HOST_LINKS = {
-    "op_impl/ai_core/tbe/op_tiling/liboptiling.so": MASTER,
+    "op_impl/ai_core/tbe/op_tiling/liboptiling.so": OPMASTER_LIBRARY,
     f"op_proto/lib/linux/{MACHINE}/libcust_opsproto_rt2.0.so": f"../../../../{HOST_LIBRARY}",
 }
 KERNELS = "op_impl/ai_core/tbe/kernel"

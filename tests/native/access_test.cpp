@@ -1,5 +1,5 @@
 // tests/native/access_test.cpp
-// What instructions of AArch64 do to memory, as its assembler encodes them.
+// Whether AArch64 instructions read or write memory; encodings as its assembler emits them.
 #include "runtime/access.h"
 
 #include "scenario.h"
@@ -18,6 +18,7 @@ SCENARIO(instructions_that_read) {
       0x4cdf7800,  // ld1 {v0.4s}, [x0], #16
       0x58000280,  // ldr x0, =literal
       0x885ffc20,  // ldaxr w0, [x1]
+      0xc87f0440,  // ldxp x0, x1, [x2]
       0xb8bfc020,  // ldapr w0, [x1]
       0xa540a000,  // ld1w {z0.s}, p0/z, [x0]
       0x8540c000,  // ld1rw {z0.s}, p0/z, [x0]
@@ -39,6 +40,7 @@ SCENARIO(instructions_that_write) {
       0x889ffc20,  // stlr w0, [x1]
       0x88037c20,  // stxr w3, w0, [x1]
       0x88e0fc41,  // casal w0, w1, [x2]
+      0x4860fc82,  // caspal x0, x1, x2, x3, [x4]
       0xb8200041,  // ldadd w0, w1, [x2]
       0xb8208041,  // swp w0, w1, [x2]
       0xe540e000,  // st1w {z0.s}, p0, [x0]

@@ -163,7 +163,7 @@ SCENARIO(accesses_outside_are_found_on_both_sides_and_the_kernel_runs_on) {
       CHECK_EQ(std::string(faults[0].operand), writes ? "out" : "x");
       CHECK_EQ(std::string(faults[0].function), "aclnnGuarded");
       CHECK_EQ(faults[0].operand_bytes, kBytes);
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
       CHECK_EQ(faults[0].written, writes ? 1 : 0);
 #endif
       const float other = on_host(operands.out)[1];

@@ -15,32 +15,32 @@
 namespace AscendC::machine::vector {
 namespace {
 
-using Eight = float __attribute__((vector_size(32)));
-using Holds = int32_t __attribute__((vector_size(32)));  // -1 or 0
+using Lanes = float __attribute__((vector_size(32)));
+using Mask = int32_t __attribute__((vector_size(32)));  // -1 or 0
 
-Eight eight_at(const float* from) {
-  Eight values;
+Lanes load_lanes(const float* from) {
+  Lanes values;
   std::memcpy(&values, from, sizeof values);
   return values;
 }
 
-uint32_t bits_of(Holds lanes) {
+uint32_t bits_of(Mask lanes) {
 #ifdef __AVX__
   return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes)));
 #else
-  constexpr Holds kBits = {1, 2, 4, 8, 16, 32, 64, 128};
-  const Holds set = lanes & kBits;
+  constexpr Mask kBits = {1, 2, 4, 8, 16, 32, 64, 128};
+  const Mask set = lanes & kBits;
   uint32_t bits = 0;
   for (int i = 0; i < 8; i++) bits |= static_cast<uint32_t>(set[i]);
   return bits;
 #endif
 }
 
-template <class Order>
-Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Order holds) {
+template <class Comparison>
+Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Comparison compare) {
   uint64_t words[2] = {0, 0};
   for (uint32_t i = 0; i < lanes; i += 8) {
-    words[i / 64] |= uint64_t{bits_of(holds(eight_at(a + i), eight_at(b + i)))} << (i % 64);
+    words[i / 64] |= uint64_t{bits_of(compare(load_lanes(a + i), load_lanes(b + i)))} << (i % 64);
   }
   return {words[0], words[1]};
 }
@@ -49,17 +49,17 @@ Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Order hold
 Active compare_floats(CMPMODE mode, const float* a, const float* b, uint32_t lanes) {
   switch (mode) {
     case CMPMODE::LT:
-      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x < y; });
+      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x < y; });
     case CMPMODE::GT:
-      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x > y; });
+      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x > y; });
     case CMPMODE::EQ:
-      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x == y; });
+      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x == y; });
     case CMPMODE::LE:
-      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x <= y; });
+      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x <= y; });
     case CMPMODE::GE:
-      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x >= y; });
+      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x >= y; });
     default:
-      return bits_of_floats(a, b, lanes, [](Eight x, Eight y) { return x != y; });
+      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x != y; });
   }
 }
 

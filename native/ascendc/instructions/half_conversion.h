@@ -1,6 +1,6 @@
 // native/ascendc/instructions/half_conversion.h
-// half and float, in both directions: with the instructions for vectors of 8 where the compiler has them for x86-64; as
-// the compiler converts half elsewhere, which on AArch64 is in vectors as well.
+// Conversion between half and float: eight at a time with F16C, elsewhere by the compiler, which uses vectors on
+// AArch64.
 #pragma once
 
 #ifdef __F16C__

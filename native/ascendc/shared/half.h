@@ -1,8 +1,8 @@
 // native/ascendc/shared/half.h
-// The type that C++ has for 16-bit floating point, whose arithmetic is that of float.
+// The 16-bit floating-point type of the C++ compiler; its arithmetic is that of float.
 #pragma once
 
-// AArch64's own type, which some of its compilers have and not the other one.
+// GCC before 13 has no _Float16 in C++ for AArch64, but has __fp16.
 #ifdef __ARM_FP16_FORMAT_IEEE
 using half = __fp16;
 #else

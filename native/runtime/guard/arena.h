@@ -15,7 +15,7 @@ namespace opwright::guard {
 struct Hit {
   uintptr_t address;
   uintptr_t code;        // the instruction
-  int written;           // 1: a write, 0: a read, -1: nothing says it
+  int written;           // 1: a write, 0: a read, -1: not known
   const char* function;  // that was running, or nullptr
 };
 
