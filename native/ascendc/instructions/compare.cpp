@@ -15,21 +15,21 @@
 namespace AscendC::machine::vector {
 namespace {
 
-using Lanes = float __attribute__((vector_size(32)));
-using Mask = int32_t __attribute__((vector_size(32)));  // -1 or 0
+using FloatLanes = float __attribute__((vector_size(32)));
+using LaneMask = int32_t __attribute__((vector_size(32)));  // -1 or 0
 
-Lanes load_lanes(const float* from) {
-  Lanes values;
+FloatLanes load_lanes(const float* from) {
+  FloatLanes values;
   std::memcpy(&values, from, sizeof values);
   return values;
 }
 
-uint32_t bits_of(Mask lanes) {
+uint32_t bits_of(LaneMask lanes) {
 #ifdef __AVX__
   return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes)));
 #else
-  constexpr Mask kBits = {1, 2, 4, 8, 16, 32, 64, 128};
-  const Mask set = lanes & kBits;
+  constexpr LaneMask kBits = {1, 2, 4, 8, 16, 32, 64, 128};
+  const LaneMask set = lanes & kBits;
   uint32_t bits = 0;
   for (int i = 0; i < 8; i++) bits |= static_cast<uint32_t>(set[i]);
   return bits;
@@ -49,17 +49,17 @@ Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Comparison
 Active compare_floats(CMPMODE mode, const float* a, const float* b, uint32_t lanes) {
   switch (mode) {
     case CMPMODE::LT:
-      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x < y; });
+      return bits_of_floats(a, b, lanes, [](FloatLanes x, FloatLanes y) { return x < y; });
     case CMPMODE::GT:
-      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x > y; });
+      return bits_of_floats(a, b, lanes, [](FloatLanes x, FloatLanes y) { return x > y; });
     case CMPMODE::EQ:
-      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x == y; });
+      return bits_of_floats(a, b, lanes, [](FloatLanes x, FloatLanes y) { return x == y; });
     case CMPMODE::LE:
-      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x <= y; });
+      return bits_of_floats(a, b, lanes, [](FloatLanes x, FloatLanes y) { return x <= y; });
     case CMPMODE::GE:
-      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x >= y; });
+      return bits_of_floats(a, b, lanes, [](FloatLanes x, FloatLanes y) { return x >= y; });
     default:
-      return bits_of_floats(a, b, lanes, [](Lanes x, Lanes y) { return x != y; });
+      return bits_of_floats(a, b, lanes, [](FloatLanes x, FloatLanes y) { return x != y; });
   }
 }
 
@@ -114,17 +114,17 @@ void check(const Comparison& comparison) {
 }
 
 // All lanes of the repeats: the mask has no effect, and what does not fill a repeat is left out.
-Extent whole_repeats(const Comparison& comparison, const Lanes& lanes, uint32_t per_repeat) {
+Extent whole_repeats(const Comparison& comparison, const FloatLanes& lanes, uint32_t per_repeat) {
   uint32_t repeats = lanes.repeats;
   const Registers& registers = core().registers;
-  if (lanes.mask == Lanes::Mask::kAll) {
+  if (lanes.mask == FloatLanes::LaneMask::kAll) {
     repeats = static_cast<uint32_t>(lanes.low / per_repeat);
     if (lanes.low % per_repeat != 0 && core().checks) {
       refuse(comparison.api, "count is ", lanes.low, ": the elements behind the last whole 256 bytes (", per_repeat,
              " elements) are not compared; give a multiple of ", per_repeat);
     }
   } else if (registers.mask_counts) {
-    const uint64_t count = lanes.mask == Lanes::Mask::kRegister ? registers.mask_low : lanes.low;
+    const uint64_t count = lanes.mask == FloatLanes::LaneMask::kRegister ? registers.mask_low : lanes.low;
     repeats = static_cast<uint32_t>((count + per_repeat - 1) / per_repeat);
   }
   const Active all = Active::first(per_repeat);
@@ -134,7 +134,7 @@ Extent whole_repeats(const Comparison& comparison, const Lanes& lanes, uint32_t 
 }  // namespace
 
 void compare(Instruction& instruction, const Comparison& comparison, const char* dst_name, void* dst,
-             const Lanes& lanes) {
+             const FloatLanes& lanes) {
   check(comparison);
   const uint32_t per_repeat = lanes_per_repeat(comparison.first.bits);
   const Extent extent = whole_repeats(comparison, lanes, per_repeat);
@@ -149,7 +149,7 @@ void compare(Instruction& instruction, const Comparison& comparison, const char*
   }
 }
 
-void compare_to_register(Instruction& instruction, const Comparison& comparison, const Lanes& lanes) {
+void compare_to_register(Instruction& instruction, const Comparison& comparison, const FloatLanes& lanes) {
   check(comparison);
   const Extent extent = resolve(lanes, lanes_per_repeat(comparison.first.bits));
   if (extent.empty()) return;
