@@ -36,11 +36,11 @@ uint32_t bits_of(LaneMask lanes) {
 #endif
 }
 
-template <class Comparison>
-Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Comparison compare) {
+template <class Test>
+Active bits_of_floats(const float* a, const float* b, uint32_t lanes, Test test) {
   uint64_t words[2] = {0, 0};
   for (uint32_t i = 0; i < lanes; i += 8) {
-    words[i / 64] |= uint64_t{bits_of(compare(load_lanes(a + i), load_lanes(b + i)))} << (i % 64);
+    words[i / 64] |= uint64_t{bits_of(test(load_lanes(a + i), load_lanes(b + i)))} << (i % 64);
   }
   return {words[0], words[1]};
 }
@@ -114,17 +114,17 @@ void check(const Comparison& comparison) {
 }
 
 // All lanes of the repeats: the mask has no effect, and what does not fill a repeat is left out.
-Extent whole_repeats(const Comparison& comparison, const FloatLanes& lanes, uint32_t per_repeat) {
+Extent whole_repeats(const Comparison& comparison, const Lanes& lanes, uint32_t per_repeat) {
   uint32_t repeats = lanes.repeats;
   const Registers& registers = core().registers;
-  if (lanes.mask == FloatLanes::LaneMask::kAll) {
+  if (lanes.mask == Lanes::Mask::kAll) {
     repeats = static_cast<uint32_t>(lanes.low / per_repeat);
     if (lanes.low % per_repeat != 0 && core().checks) {
       refuse(comparison.api, "count is ", lanes.low, ": the elements behind the last whole 256 bytes (", per_repeat,
              " elements) are not compared; give a multiple of ", per_repeat);
     }
   } else if (registers.mask_counts) {
-    const uint64_t count = lanes.mask == FloatLanes::LaneMask::kRegister ? registers.mask_low : lanes.low;
+    const uint64_t count = lanes.mask == Lanes::Mask::kRegister ? registers.mask_low : lanes.low;
     repeats = static_cast<uint32_t>((count + per_repeat - 1) / per_repeat);
   }
   const Active all = Active::first(per_repeat);
@@ -134,7 +134,7 @@ Extent whole_repeats(const Comparison& comparison, const FloatLanes& lanes, uint
 }  // namespace
 
 void compare(Instruction& instruction, const Comparison& comparison, const char* dst_name, void* dst,
-             const FloatLanes& lanes) {
+             const Lanes& lanes) {
   check(comparison);
   const uint32_t per_repeat = lanes_per_repeat(comparison.first.bits);
   const Extent extent = whole_repeats(comparison, lanes, per_repeat);
@@ -149,7 +149,7 @@ void compare(Instruction& instruction, const Comparison& comparison, const char*
   }
 }
 
-void compare_to_register(Instruction& instruction, const Comparison& comparison, const FloatLanes& lanes) {
+void compare_to_register(Instruction& instruction, const Comparison& comparison, const Lanes& lanes) {
   check(comparison);
   const Extent extent = resolve(lanes, lanes_per_repeat(comparison.first.bits));
   if (extent.empty()) return;
