@@ -158,3 +158,8 @@ def stack_parts(parts: Sequence[Tensor], whole: Tensor, first: Tensor, last: Ten
 )
 def noisy(x: Tensor, p: float, seed: int, offset: int, out: Tensor) -> None:
     out.copy_(x + p * torch.rand(x.shape, generator=twin.generator(seed, offset)))
+
+
+@twin.kernel("aclnnCap(const aclTensor *x, float cap, aclTensor *out)")
+def cap(x: Tensor, cap: float, out: Tensor) -> None:
+    torch.mul(torch.tanh(x / cap), cap, out=out)
