@@ -160,6 +160,6 @@ def noisy(x: Tensor, p: float, seed: int, offset: int, out: Tensor) -> None:
     out.copy_(x + p * torch.rand(x.shape, generator=twin.generator(seed, offset)))
 
 
-@twin.kernel("aclnnCap(const aclTensor *x, float cap, aclTensor *out)")
+@twin.kernel("aclnnCap(const aclTensor *x, double cap, aclTensor *out)")
 def cap(x: Tensor, cap: float, out: Tensor) -> None:
     torch.mul(torch.tanh(x / cap), cap, out=out)
