@@ -55,6 +55,8 @@ def state(folder: Path) -> State:
 def enable(folder: Path, *, prefer: bool = False) -> None:
     """Make the twin the CANN of an environment; a second call changes nothing but `prefer`.
 
+    Where all is as it should be nothing is written, so that the user of an image may ask for it.
+
     Parameters
     ----------
     folder
@@ -68,6 +70,8 @@ def enable(folder: Path, *, prefer: bool = False) -> None:
         OPW-T022.
     """
     texts = (SOURCE.read_text("utf-8"), line(prefer=prefer))
+    if all(map(has_text, (folder / name for name in FILES), texts)):
+        return
     try:
         for name, text in zip(FILES, texts, strict=True):
             write_atomically(folder / name, text, force=True)
@@ -87,6 +91,8 @@ def disable(folder: Path) -> bool:
         OPW-T022.
     """
     found = state(folder) != "disabled"
+    if not any((folder / name).exists() for name in FILES):
+        return found
     try:
         for name in reversed(FILES):
             (folder / name).unlink(missing_ok=True)
@@ -97,8 +103,16 @@ def disable(folder: Path) -> bool:
     return found
 
 
+def has_text(file: Path, text: str) -> bool:
+    """Return whether a file is there and has this text."""
+    return file.is_file() and file.read_text("utf-8") == text
+
+
 def record(lines: dict[str, str], folder: Path) -> None:
-    """Put lines about files into the list of what pip installed; an empty one takes it out."""
+    """Put lines about files into the list of what pip installed; an empty one takes it out.
+
+    All other lines stay as they are, byte for byte: pip ends them with CR and LF.
+    """
     for package in importlib.metadata.distributions(name="opwright", path=[str(folder)]):
         listed = next((each for each in package.files or () if each.name == "RECORD"), None)
         if listed is None:  # a package of the system has no list of pip's
@@ -106,7 +120,7 @@ def record(lines: dict[str, str], folder: Path) -> None:
         file = Path(str(package.locate_file(listed)))
         kept = [
             each
-            for each in file.read_text("utf-8").splitlines(keepends=True)
+            for each in file.read_bytes().decode().splitlines(keepends=True)
             if each.partition(",")[0] not in lines
         ]
         write_atomically(file, "".join([*kept, *lines.values()]), force=True)

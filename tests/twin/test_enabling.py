@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -165,14 +166,38 @@ def test_pip_knows_the_files(tmp_path: Path) -> None:
     folder = tmp_path / "opwright-0.1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: opwright\nVersion: 0.1.0\n")
-    files = "opwright/__init__.py,sha256=x,1\nopwright-0.1.0.dist-info/RECORD,,\n"
-    (folder / "RECORD").write_text(files, encoding="utf-8")
-    for _ in range(2):
-        enable(tmp_path)
-        listed = (folder / "RECORD").read_text(encoding="utf-8")
-        assert listed == files + "".join(f"{name},,\n" for name in FILES)
+    files = b"opwright/__init__.py,sha256=x,1\r\nopwright-0.1.0.dist-info/RECORD,,\r\n"
+    (folder / "RECORD").write_bytes(files)
+    for prefer in (False, False, True):
+        enable(tmp_path, prefer=prefer)
+        listed = (folder / "RECORD").read_bytes()
+        assert listed == files + "".join(f"{name},,\n" for name in FILES).encode()
     assert disable(tmp_path)
-    assert (folder / "RECORD").read_text(encoding="utf-8") == files
+    assert (folder / "RECORD").read_bytes() == files
+
+
+def test_what_changes_nothing_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the user of an image whose packages belong to root."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    def forbid(patch: pytest.MonkeyPatch) -> None:
+        for name in ("write_atomically", "record", "py_compile.compile"):
+            patch.setattr(f"opwright.twin.enabling.{name}", refuse)
+        patch.setattr(Path, "unlink", refuse)
+
+    with monkeypatch.context() as patch:
+        forbid(patch)
+        assert not disable(tmp_path)
+    enable(tmp_path)
+    forbid(monkeypatch)
+    enable(tmp_path)
+    for change in (lambda: enable(tmp_path, prefer=True), lambda: disable(tmp_path)):
+        with pytest.raises(EnvironmentNotWritableError, match="Permission denied"):
+            change()
 
 
 def test_the_state_is_read_from_the_folder(tmp_path: Path) -> None:
