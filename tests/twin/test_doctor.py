@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from opwright.other_cann import folders_before
+from opwright.pairs import minor_of, read_pairs
 from opwright.twin.doctor.diagnosis import diagnose
 from opwright.twin.doctor.facts import (
     Facts,
@@ -45,6 +46,16 @@ LIBRARY = Path("/p/op_api/lib/libcust_opapi.so")
 
 def package(owner: int | None) -> OperatorPackage:
     return OperatorPackage(source="ASCEND_CUSTOM_OPP_PATH", library=LIBRARY, owner=owner)
+
+
+@pytest.mark.parametrize("built_for", ["2.10", None])
+def test_without_torch_the_cure_is_the_pair_that_this_wheel_is_for(built_for: str | None) -> None:
+    facts = dataclasses.replace(GOOD, torch=None, torch_npu=None, built_for=built_for, trial=None)
+    wanted = built_for or minor_of(read_pairs()[-1].torch)
+    assert [finding.cure for finding in diagnose(facts)] == [
+        f"pip install torch=={wanted}.*",
+        f"pip install torch_npu=={wanted}.*",
+    ]
 
 
 def test_nothing_to_find() -> None:

@@ -79,12 +79,13 @@ def installation(facts: Facts) -> Iterator[Finding]:
 
 def pair(facts: Facts) -> Iterator[Finding]:
     """Judge whether Python, torch and torch_npu belong together."""
-    newest = read_pairs()[-1]
+    # What there is decides, then what this wheel is for; a clone without a build takes any.
+    usual = facts.built_for or read_pairs()[-1].torch
     if facts.torch is None:
-        wanted = minor_of(facts.torch_npu or newest.torch)
+        wanted = minor_of(facts.torch_npu or usual)
         yield problem("torch is not installed", f"pip install torch=={wanted}.*")
     if facts.torch_npu is None:
-        wanted = minor_of(facts.torch or newest.torch)
+        wanted = minor_of(facts.torch or usual)
         yield problem("torch_npu is not installed", f"pip install torch_npu=={wanted}.*")
     if facts.torch is None or facts.torch_npu is None:
         return
