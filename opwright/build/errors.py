@@ -51,7 +51,7 @@ class ToolError(OpwrightError):
 
     id = "OPW-B010"
     title = "a tool of the build is missing"
-    usual_fix = "install a C++ compiler (for example the package g++), or name one in CXX"
+    usual_fix = "this needs a C++ compiler: install g++ 11 or newer, or name one in CXX"
 
 
 class VersionPairError(OpwrightError):

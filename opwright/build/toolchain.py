@@ -109,10 +109,11 @@ def find_toolchain(environ: Mapping[str, str], wanted_torch: str) -> Toolchain:
 
 def find_compiler(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command of the C++ compiler, behind ccache if that is there and not named."""
-    command = words(environ, "CXX") or ("g++",)
+    named = words(environ, "CXX")
+    command = named or ("g++",)
     path = environ.get("PATH")
     if shutil.which(command[0], path=path) is None:
-        raise ToolError(where="CXX", got=f"no program {' '.join(command)!r}")
+        raise ToolError(where="CXX" if named else "PATH", got=f"no program {' '.join(command)!r}")
     has_ccache = shutil.which("ccache", path=path) is not None
     if has_ccache and Path(command[0]).name != "ccache":
         return ("ccache", *command)

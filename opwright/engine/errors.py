@@ -91,4 +91,7 @@ class GraphCompilerError(OpwrightError):
 
     id = "OPW-N020"
     title = "Inductor cannot compile the graph"
-    usual_fix = "install a C++ compiler (g++), name one with CXX, or unset OPWRIGHT_GRAPH_COMPILER"
+    usual_fix = (
+        "this needs a C++ compiler: install g++ 11 or newer, name one in CXX, "
+        "or unset OPWRIGHT_GRAPH_COMPILER"
+    )

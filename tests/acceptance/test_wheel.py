@@ -41,9 +41,9 @@ SITE = Path("lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "
 OURS = re.compile(r"opwright|torch_aie|mindietorch|_editable|__pycache__|cmake|ninja|.*\.pth$")
 MISSING_COMPILER = """\
 OPW-B010 a tool of the build is missing
-  where:   CXX
+  where:   PATH
   got:     no program 'g++'
-  fix:     install a C++ compiler (for example the package g++), or name one in CXX
+  fix:     this needs a C++ compiler: install g++ 11 or newer, or name one in CXX
 """
 
 pytestmark = [pytest.mark.twin, pytest.mark.slow]

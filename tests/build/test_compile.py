@@ -356,8 +356,14 @@ def test_no_compiler() -> None:
         "OPW-B010 a tool of the build is missing\n"
         "  where:   CXX\n"
         "  got:     no program 'no-such-compiler -x'\n"
-        "  fix:     install a C++ compiler (for example the package g++), or name one in CXX"
+        "  fix:     this needs a C++ compiler: install g++ 11 or newer, or name one in CXX"
     )
+
+
+def test_no_compiler_that_anybody_named(tmp_path: Path) -> None:
+    with pytest.raises(ToolError) as caught:
+        find_toolchain({"PATH": str(tmp_path)}, installed_minor())
+    assert (caught.value.where, caught.value.got) == ("PATH", "no program 'g++'")
 
 
 @pytest.mark.parametrize("variable", ["CXX", "CXXFLAGS"])

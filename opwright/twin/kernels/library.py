@@ -48,7 +48,7 @@ class CompileError(OpwrightError):
 
     id = "OPW-K010"
     title = "the kernel library cannot be compiled"
-    usual_fix = "install a C++ compiler (for example the package g++) or name one in CXX"
+    usual_fix = "this needs a C++ compiler: install g++ 11 or newer, or name one in CXX"
 
 
 class CacheError(OpwrightError):

@@ -193,7 +193,7 @@ class TestCache:
             "OPW-K010 the kernel library cannot be compiled\n"
             "  where:   no-such-compiler\n"
             "  got:     no such program\n"
-            "  fix:     install a C++ compiler (for example the package g++) or name one in CXX"
+            "  fix:     this needs a C++ compiler: install g++ 11 or newer, or name one in CXX"
         )
 
     def test_a_cache_that_cannot_be_written(
