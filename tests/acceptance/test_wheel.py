@@ -305,6 +305,23 @@ def test_what_needs_a_compiler_says_which(
     assert (done.returncode, done.stderr) == (2, MISSING_COMPILER)
 
 
+def test_reference_kernels_need_a_compiler_in_python_too(
+    installed: Environment, tmp_path: Path
+) -> None:
+    text = (DOCS / "kernels.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(# reference\.py\n.*?)```", text, re.DOTALL)
+    (tmp_path / "reference.py").write_text(source, encoding="utf-8")
+    fix = "fix:     this needs a C++ compiler: install g++ 11 or newer, or name one in CXX"
+    for command in (
+        "opwright kernels build reference.py",
+        "opwright run --kernels reference.py -- python -c 0",
+    ):
+        done = installed.run(*command.split(), cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.startswith("OPW-K010 "), command
+        assert done.stderr.rstrip().endswith(fix), command
+
+
 @pytest.mark.build
 def test_a_compiler_is_all_that_a_build_lacks(
     installed: Environment, project: Path, tmp_path: Path
