@@ -4,6 +4,8 @@
 calls `install` at each start of Python; `opwright disable` removes both. Until torch_npu is looked
 for nothing is imported but what Python has loaded by then, so that other programs start as fast as
 before.
+
+PYTEST_DONT_REWRITE: it is loaded before pytest, which would warn that it cannot rewrite it.
 """
 
 from __future__ import annotations

@@ -176,6 +176,19 @@ def test_pip_knows_the_files(tmp_path: Path) -> None:
     assert (folder / "RECORD").read_bytes() == files
 
 
+def test_pytest_does_not_warn_of_the_module(environment: Environment) -> None:
+    """Where warnings are errors, it would not start: pip's list has the module with a plugin."""
+    folder = environment.packages / "opwright-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: opwright\nVersion: 0.1.0\n")
+    (folder / "entry_points.txt").write_text("[pytest11]\nopwright = opwright.pytest_plugin\n")
+    (folder / "RECORD").write_text("opwright-0.1.0.dist-info/RECORD,,\n")
+    enable(environment.packages)
+    assert FILES[0] in (folder / "RECORD").read_text(encoding="utf-8")
+    done = environment.python("-m", "pytest", "-W", "error", "-p", "no:cacheprovider", "--co")
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, done.stdout + done.stderr
+
+
 def test_what_changes_nothing_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
