@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
+from opwright.pairs import read_pairs
 from tests.docs.pages import DOCS, follow
+from tests.docs.tree import TORCH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,5 +35,6 @@ def test_the_workflow_runs_what_the_script_runs() -> None:
     workflow = yaml.safe_load((DOCS / "guides" / "workflow.yml").read_text(encoding="utf-8"))
     (job,) = workflow["jobs"].values()
     install, *commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert install == 'python -m pip install "$OPWRIGHT" pytest'
+    torch_npu = next(each.torch_npu for each in read_pairs() if each.torch == TORCH)
+    assert install == f'python -m pip install torch_npu=={torch_npu} "$OPWRIGHT" pytest'
     assert commands == script[script.index("set -euo pipefail") + 1 :]
