@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.derive import derive
+from opwright.pairs import installed_minor
 from opwright.project.config import load_operators, read_project
 from opwright.project.errors import (
     CannotWriteError,
@@ -287,3 +289,14 @@ def test_two_at_once(tmp_path: Path) -> None:
     assert outcomes == ["OPW-P011", "OPW-P011", "OPW-P011", "made"]
     assert files_in(tmp_path / "my_ops") == FILES
     assert [path.name for path in tmp_path.iterdir()] == ["my_ops"]
+
+
+def test_make_setup_installs_the_torch_npu_of_the_wheel(tmp_path: Path) -> None:
+    """opwright brings torch alone; which torch_npu fits is asked of the installed wheel."""
+    make_project(tmp_path / "my_ops", FUNCTIONAL)
+    text = (tmp_path / "my_ops" / "Makefile").read_text(encoding="utf-8")
+    assert "--no-deps \"torch_npu==$$($@ -c '$(PAIR)').*\"" in text
+    (program,) = re.findall(r"^PAIR := (.*)$", text, re.MULTILINE)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == installed_minor()
