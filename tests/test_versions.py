@@ -61,9 +61,9 @@ def test_an_entry_is_about_ranges_of_versions_and_features() -> None:
 
 
 def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
-    file = tmp_path / "tests.xml"
+    file = tmp_path / "tests-0.xml"
     file.write_text(REPORT, encoding="utf-8")
-    suites, failures = matrix.read_report(file)
+    suites, failures = matrix.count([file])
     assert suites == {
         "live": {"passed": 1, "failed": 1, "differs": 1},
         "others": {"passed": 1},
@@ -72,12 +72,26 @@ def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
     assert failures == ["tests.live.test_a::test_two"]
 
 
+def test_tests_that_run_again_have_their_last_outcome(tmp_path: Path) -> None:
+    first, again = tmp_path / "tests-0.xml", tmp_path / "tests-1.xml"
+    first.write_text(REPORT, encoding="utf-8")
+    again.write_text(REPORT.replace('<failure message="no"/>', ""), encoding="utf-8")
+    suites, failures = matrix.count([first, again])
+    assert suites["live"] == {"passed": 2, "differs": 1}
+    assert failures == []
+    assert matrix.count([again, first]) == matrix.count([first])
+
+
 def test_the_page_shows_pairs_suites_and_failures() -> None:
     steps = dict.fromkeys(matrix.STEPS, True)
-    result = matrix.Result("2.10.0/3.11", "2.10.0.post7", steps=steps)
-    result.suites = {"live": {"passed": 199, "failed": 1, "skipped": 7}}
-    result.failures = ["tests.live.test_a::test_two"]
-    result.left_out = ["tests/twin/graphs"]
+    result = matrix.Result(
+        "2.10.0/3.11",
+        "2.10.0.post7",
+        left_out=["tests/twin/graphs"],
+        steps=steps,
+        suites={"live": {"passed": 199, "failed": 1, "skipped": 7}},
+        failures=["tests.live.test_a::test_two"],
+    )
     text = matrix.page([result])
     assert "| 2.10.0, 2.10.0.post7 | 3.11 | yes | yes | yes | yes | 199 of 200, 99.5% |\n" in text
     assert "Left out with 2.10.0/3.11: `tests/twin/graphs`.\n" in text

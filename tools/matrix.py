@@ -4,6 +4,7 @@
     python -m tools.matrix 2.10.0/3.11 2.14.0/3.13
     python -m tools.matrix --quick 2.10.0/3.11   without the slow tests and the examples
     python -m tools.matrix --without tests/twin/graphs 2.10.0/3.11
+    python -m tools.matrix --again 2.10.0/3.11   only the steps that failed, and the files of tests
     python -m tools.matrix 2.10.0/3.11/aarch64   for another processor, which this machine emulates
     python -m tools.matrix --page-only           from the results that are there
 
@@ -22,8 +23,9 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import tomli
@@ -33,8 +35,12 @@ from tools.aarch64 import missing_packages
 from tools.preflight import npu_release
 from tools.repository import ROOT
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 TREES = ROOT / "build" / "pairs"
 RESULTS = "matrix.json"
+REPORT = "tests-{}.xml"  # of a run; tests that run again have the outcome of the last one
 DEFAULT = "2.13.0/3.11"
 # Those that well-known projects on Ascend pin, the default and the newest.
 PAIRS = ("2.7.1/3.11", "2.9.0/3.11", "2.10.0/3.11", "2.10.0/3.12", DEFAULT, "2.14.0/3.13")
@@ -57,7 +63,7 @@ those that take longer than two seconds. The torch_npu of a row is the release t
 """
 
 
-@dataclass
+@dataclass(frozen=True)
 class Result:
     """The outcome of one pair."""
 
@@ -123,46 +129,99 @@ def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
     """Set a pair up and run everything for it."""
     parts = Parts.of(pair)
     result = Result(pair, npu_release(parts.torch, read_pairs()), quick=quick, left_out=left_out)
-    report = tree_of(pair) / "build" / "tests.xml"
-    report.unlink(missing_ok=True)
-    arguments = [f"--junitxml={report}", *(f"--ignore={path}" for path in left_out)]
-    variables = {"test": [f"PYTEST_ARGS={' '.join(arguments)}"], "examples": ["VERB=test"]}
+    for report in reports_of(pair):
+        report.unlink()
+    arguments = [f"--ignore={path}" for path in left_out]
     steps: tuple[str, ...] = STEPS[:3] if quick else STEPS
     if parts.arch:
-        variables["examples"] = [f"EXAMPLES={' '.join(EMULATED_EXAMPLES)}"]
         steps = tuple(step for step in steps if step != "test")
+    return run_steps(result, steps, arguments)
+
+
+def run_again(pair: str) -> Result:
+    """Run the steps that failed once more; of the tests, the files in which one failed."""
+    result = read_result(result_file(pair))
+    failed = {step for step, success in result.steps.items() if not success}
+    files = sorted({file_of(name) for name in result.failures})
+    return run_steps(result, tuple(step for step in STEPS if step in failed | {"setup"}), files)
+
+
+def run_steps(result: Result, steps: Sequence[str], arguments: Sequence[str]) -> Result:
+    """Run these steps for a pair, pytest with more arguments, and return the new result."""
+    reports = reports_of(result.pair)
+    report = tree_of(result.pair) / "build" / REPORT.format(len(reports))
+    variables = {
+        "test": [f"PYTEST_ARGS={' '.join([f'--junitxml={report}', *arguments])}"],
+        "examples": ["VERB=test"],
+    }
+    if Parts.of(result.pair).arch:
+        variables["examples"] = [f"EXAMPLES={' '.join(EMULATED_EXAMPLES)}"]
+    outcomes = dict(result.steps)
     for step in steps:
-        goal = "quick" if quick and step == "test" else step
-        result.steps[step] = make(pair, goal, *variables.get(step, []))
-        if step == "setup" and not result.steps[step]:
+        goal = "quick" if result.quick and step == "test" else step
+        outcomes[step] = make(result.pair, goal, *variables.get(step, []))
+        if step == "setup" and not outcomes[step]:
             break
-    if report.is_file():
-        result.suites, result.failures = read_report(report)
-    return result
+    suites, failures = count(reports_of(result.pair))
+    return replace(result, steps=outcomes, suites=suites, failures=failures)
 
 
-def read_report(file: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Return the counts of each suite, and the tests that failed."""
+def reports_of(pair: str) -> list[Path]:
+    """Return what pytest has written for a pair, the first run first."""
+    found = (tree_of(pair) / "build").glob(REPORT.format("*"))
+    return sorted(found, key=lambda file: (len(file.name), file.name))
+
+
+def count(reports: Sequence[Path]) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """Return the counts of each suite, and the tests that failed, as their last run left them."""
+    outcomes: dict[tuple[str, str], str] = {}
+    for report in reports:
+        for case in ET.parse(report).getroot().iter("testcase"):  # noqa: S314 - pytest wrote it
+            outcomes[case.attrib["classname"], case.attrib["name"]] = outcome_of(case)
     suites: dict[str, Counter[str]] = {}
-    failures = []
-    for case in ET.parse(file).getroot().iter("testcase"):  # noqa: S314 - pytest wrote it
-        module = case.attrib["classname"].split(".")
-        suite = module[1] if len(module) > 2 else "others"  # noqa: PLR2004 - tests.<suite>.<module>
-        outcome = "passed"
-        if case.find("failure") is not None or case.find("error") is not None:
-            outcome = "failed"
-            failures.append(f"{'.'.join(module)}::{case.attrib['name']}")
-        elif (skipped := case.find("skipped")) is not None:
-            outcome = "differs" if skipped.get("type") == "pytest.xfail" else "skipped"
+    for (module, _), outcome in outcomes.items():
+        folders = module.split(".")
+        suite = folders[1] if len(folders) > 2 else "others"  # noqa: PLR2004 - tests.<suite>.<module>
         suites.setdefault(suite, Counter())[outcome] += 1
+    failures = [
+        f"{module}::{name}" for (module, name), outcome in outcomes.items() if outcome == "failed"
+    ]
     return {name: dict(counts) for name, counts in sorted(suites.items())}, sorted(failures)
+
+
+def outcome_of(case: ET.Element) -> str:
+    """Return how a test ended; one that differs does what tests/by_version.toml says."""
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    if (skipped := case.find("skipped")) is not None:
+        return "differs" if skipped.get("type") == "pytest.xfail" else "skipped"
+    return "passed"
+
+
+def file_of(test: str) -> str:
+    """Return the file of a test in a report.
+
+    >>> file_of("tests.live.test_a::test_two")
+    'tests/live/test_a.py'
+    """
+    return test.partition("::")[0].replace(".", "/") + ".py"
 
 
 def stored_results() -> list[Result]:
     """Return what was stored for all pairs, the oldest torch first."""
-    files = [*TREES.glob(f"*/{RESULTS}"), ROOT / "build" / RESULTS]
-    found = [Result(**json.loads(file.read_text("utf-8"))) for file in files if file.is_file()]
+    files = [*TREES.glob(f"*/{RESULTS}"), result_file(DEFAULT)]
+    found = [read_result(file) for file in files if file.is_file()]
     return sorted(found, key=lambda result: order_of(result.pair))
+
+
+def result_file(pair: str) -> Path:
+    """Return where the result of a pair is stored."""
+    return (ROOT / "build" if pair == DEFAULT else tree_of(pair)) / RESULTS
+
+
+def read_result(file: Path) -> Result:
+    """Read a stored result."""
+    return Result(**json.loads(file.read_text(encoding="utf-8")))
 
 
 def order_of(pair: str) -> tuple[list[int], str]:
@@ -239,6 +298,7 @@ def main() -> int:
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "versions.md")
     parser.add_argument("--quick", action="store_true", help="leave out the slow tests, examples")
     parser.add_argument("--without", action="append", default=[], metavar="PATH", help="of tests")
+    parser.add_argument("--again", action="store_true", help="only what failed in the last run")
     parser.add_argument("--page-only", action="store_true")
     options = parser.parse_args()
     failed = False
@@ -247,10 +307,13 @@ def main() -> int:
             print(f"{pair}: left out, {reason}")
             continue
         print(pair, flush=True)
-        result = run_pair(pair, quick=options.quick, left_out=options.without)
+        if options.again and result_file(pair).is_file():
+            result = run_again(pair)
+        else:
+            result = run_pair(pair, quick=options.quick, left_out=options.without)
         failed |= not all(result.steps.values())
-        target = (ROOT / "build" if pair == DEFAULT else tree_of(pair)) / RESULTS
-        target.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(asdict(result), indent=1) + "\n"
+        result_file(pair).write_text(text, encoding="utf-8")
     options.page.write_text(page(stored_results()), encoding="utf-8")
     return 1 if failed else 0
 
