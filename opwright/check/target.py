@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -329,7 +330,9 @@ def bare_subject(namespace: str, name: str) -> Subject | tuple[str, str]:
 def place_of(name: str) -> Place:
     """Return where an operator's schema was registered, as torch knows it."""
     found = REGISTERED.search(dispatch_dump(name))
-    return Place("<unknown>") if found is None else Place(found["file"], int(found["line"]))
+    if found is None or found["file"] == os.devnull:  # older torch keeps no file of Python's
+        return Place("<unknown>")
+    return Place(found["file"], int(found["line"]))
 
 
 def namespaces() -> set[str]:

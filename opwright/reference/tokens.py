@@ -95,7 +95,9 @@ class Sequence:
             return tensor[self.index, : self.keys]
         token = torch.arange(self.keys, device=tensor.device)
         size = tensor.shape[1]
-        return tensor[self.pages.long()[token // size], token % size]
+        # As bytes, because not every torch can index numbers of eight bits that are no integers.
+        content = tensor.view(torch.uint8) if tensor.element_size() == 1 else tensor
+        return content[self.pages.long()[token // size], token % size].view(tensor.dtype)
 
 
 def query_rows(tensor: torch.Tensor, layout: str) -> torch.Tensor:

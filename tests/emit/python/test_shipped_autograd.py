@@ -143,6 +143,7 @@ def test_a_gradient_of_torch_func_is_refused_where_the_tensor_requires_grad() ->
         torch.autograd.grad(func.grad(norm)(x).sum(), x)
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap without a rule of ours
 @pytest.mark.parametrize("twice", TWICE)
 def test_what_is_written_and_saved_has_right_second_derivatives(twice: str) -> None:
     x = torch.randn(5)
@@ -159,6 +160,7 @@ def test_a_forward_gradient_is_refused_alone_and_beneath_another_one(
         transformation(grown)(torch.randn(3))
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap without a rule of ours
 def test_a_hessian_in_reverse_mode_is_right() -> None:
     x = torch.randn(3)
     torch.testing.assert_close(func.jacrev(func.jacrev(grown))(x), torch.diag(x.exp()))
