@@ -260,7 +260,7 @@ def page(results: list[Result]) -> str:
         cells = [share(Counter(result.suites.get(name, {}))) for result in tested]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += ["", "## What does not pass, and why", ""]
-    lines += [f"* {text}" for text in reasons()] or ["Nothing is known."]
+    lines += reasons() or ["Nothing is known."]
     unexplained = [(result.pair, name) for result in results for name in result.failures]
     if unexplained:
         lines += ["", "Without a reason yet:", ""]
@@ -280,14 +280,31 @@ def share(counts: Counter[str]) -> str:
 
 
 def reasons() -> list[str]:
-    """Return the reasons of tests/by_version.toml, with where they hold."""
+    """Return the lines about tests/by_version.toml: a reason, where it holds, and the tests."""
     content = tomli.loads((ROOT / "tests" / "by_version.toml").read_text(encoding="utf-8"))
-    texts = []
+    lines = []
     for entry in content.get("differs", ()):
         where = [f"{key} {entry[key]}" for key in ("torch", "python") if key in entry]
         where += [f"without `{entry['lacks']}`"] if "lacks" in entry else []
-        names = ", ".join(f"`{name}`" for name in entry["tests"])
-        texts.append(f"{', '.join(where)}: {entry['reason']} ({names})")
+        lines.append(f"* {', '.join(where)}: {entry['reason']}")
+        lines += [f"    * {tests}" for tests in tests_by_file(entry["tests"])]
+    return lines
+
+
+def tests_by_file(names: Sequence[str]) -> list[str]:
+    """Show the tests of each file, one with parameters once.
+
+    >>> tests_by_file(["tests/a.py::test_1[x]", "tests/a.py::test_1[y]", "tests/b.py"])
+    ['`tests/a.py`: `test_1` (2)', '`tests/b.py`']
+    """
+    files: dict[str, Counter[str]] = {}
+    for name in names:
+        file, _, test = name.partition("::")
+        files.setdefault(file, Counter()).update([test.partition("[")[0]] if test else [])
+    texts = []
+    for file, tests in files.items():
+        shown = [f"`{test}`" + f" ({number})" * (number > 1) for test, number in tests.items()]
+        texts.append(f"`{file}`" + f": {', '.join(shown)}" * bool(shown))
     return texts
 
 
