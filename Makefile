@@ -24,6 +24,8 @@ SHELL := bash
 .ONESHELL:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
+# Hundreds of processes import the package; each would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 DEFAULT_TORCH := 2.13.0
 DEFAULT_PYTHON := 3.11
