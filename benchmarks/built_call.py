@@ -22,12 +22,12 @@ from live_call import BUILD, CALLS, ELEMENTS, thread_times
 from timing import interleaved
 
 import opwright as ow
-from opwright.build.cache import cache_folder
-from opwright.build.compile import Builder, compile_units, link
-from opwright.build.toolchain import cores, find_toolchain
-from opwright.derive import derive
-from opwright.emit import EmitOptions
-from opwright.emit.cpp import emit_cpp
+from opwright.kit.derive import derive
+from opwright.kit.emit import EmitOptions
+from opwright.kit.emit.cpp import emit_cpp
+from opwright.kit.packaging.cache import cache_folder
+from opwright.kit.packaging.compile import Builder, compile_units, link
+from opwright.kit.packaging.toolchain import cores, find_toolchain
 from opwright.pairs import installed_minor
 
 NAMESPACE = "opwright_built_call"

@@ -28,7 +28,7 @@ from opwright.check.examine import examine_operator
 from opwright.check.rows import ROWS
 from opwright.check.samples import Samples, arguments
 from opwright.check.target import subjects_of_module
-from opwright.live.arguments import Binder, tensors_in
+from opwright.kit.live.arguments import Binder, tensors_in
 from opwright.project.config import run_file
 
 if TYPE_CHECKING:

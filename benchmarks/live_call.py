@@ -23,7 +23,7 @@ import torch
 import torch_npu
 from timing import ROUNDS, interleaved
 
-from opwright.live import _aclnn, _boxed
+from opwright.kit.live import _aclnn, _boxed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

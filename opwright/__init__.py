@@ -10,15 +10,15 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opwright.declare import OperatorSet as OperatorSet
-    from opwright.declare import broadcast as broadcast
-    from opwright.declare import cpp as cpp
-    from opwright.declare import error as error
-    from opwright.declare import like as like
-    from opwright.declare import promote as promote
-    from opwright.declare import reduced as reduced
-    from opwright.declare import tensor as tensor
-    from opwright.declare.sample import sample as sample
+    from opwright.kit.declare import OperatorSet as OperatorSet
+    from opwright.kit.declare import broadcast as broadcast
+    from opwright.kit.declare import cpp as cpp
+    from opwright.kit.declare import error as error
+    from opwright.kit.declare import like as like
+    from opwright.kit.declare import promote as promote
+    from opwright.kit.declare import reduced as reduced
+    from opwright.kit.declare import tensor as tensor
+    from opwright.kit.declare.sample import sample as sample
 
 __all__ = [
     "OperatorSet",
@@ -40,7 +40,7 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(importlib.import_module("opwright.declare"), name)
+    return getattr(importlib.import_module("opwright.kit.declare"), name)
 
 
 def __dir__() -> list[str]:

@@ -23,9 +23,9 @@ from opwright.command_line.output import Json, print_error, print_json
 from opwright.command_line.verbs import VERBS
 from opwright.command_line.waiting import waiting
 from opwright.errors import OpwrightError
-from opwright.twin.kernels.command import kernels_app
 from opwright.twin.options import Devices, Kernels, Memory, Soc, read_settings
 from opwright.twin.settings import check_graph_compiler, check_trace
+from opwright.twin.user_kernels.command import kernels_app
 
 if TYPE_CHECKING:
     from typer._click import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Context,
     )  # Typer brings its own copy of click and does not export it
 
-    from opwright.twin.coverage import Status
+    from opwright.coverage import Status
     from opwright.twin.launch import Target
 
 __all__ = ["app", "main"]
@@ -43,15 +43,15 @@ __all__ = ["app", "main"]
 KIT = {
     "new": ("opwright.project.command", "new"),
     "add": ("opwright.project.command", "add"),
-    "gen": ("opwright.build.gen_command", "gen"),
-    "build": ("opwright.build.command", "build"),
+    "gen": ("opwright.kit.packaging.gen_command", "gen"),
+    "build": ("opwright.kit.packaging.command", "build"),
     "check": ("opwright.check.command", "check"),
-    "import": ("opwright.sources.command", "import_"),
-    "export": ("opwright.sources.command", "export"),
-    "proto": ("opwright.sources.proto_command", "proto"),
-    "graph": ("opwright.graph.command", "graph"),
-    "dump": ("opwright.dump.command", "dump"),
-    "op-plugin": ("opwright.op_plugin.command", "op_plugin_app"),
+    "import": ("opwright.kit.formats.command", "import_"),
+    "export": ("opwright.kit.formats.command", "export"),
+    "proto": ("opwright.graph_engine.proto_command", "proto"),
+    "graph": ("opwright.graph_report.command", "graph"),
+    "dump": ("opwright.twin.dump.command", "dump"),
+    "op-plugin": ("opwright.kit.op_plugin.command", "op_plugin_app"),
     "lint": ("opwright.lint.command", "lint"),
     "ascendc": ("opwright.ascendc.command", "ascendc_app"),
 }
@@ -294,7 +294,7 @@ def coverage(
     ] = False,
 ) -> None:
     """Count the functions of CANN that torch_npu needs: implemented, refused, absent."""
-    from opwright.twin.coverage import (
+    from opwright.coverage import (
         check_status,
         differences_to_json,
         measure,

@@ -91,7 +91,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
             raise pytest.UsageError(message)
         return
     from opwright.twin import activation  # noqa: PLC0415 - importing opwright.twin arms the twin
-    from opwright.twin.kernels import build_packages  # noqa: PLC0415 - for the same reason
+    from opwright.twin.user_kernels import build_packages  # noqa: PLC0415 - for the same reason
 
     try:
         settings = settings_from(options)

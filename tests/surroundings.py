@@ -14,12 +14,17 @@ TERMINAL = {
     *("GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
     *("COLUMNS", "LINES", "TERMINAL_WIDTH", "PYTEST_ADDOPTS"),
 }
+# Of the make that runs the tests: another one would take its options, and build another pair.
+MAKE = {
+    *("MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS"),
+    *("TORCH", "TORCH_NPU", "PYTHON", "ARCH"),
+}
 GIT = "GIT_"  # in a hook, they name the repository of the hook
 
 
 def settle() -> None:
     """Make this process, and those that it starts, alike everywhere."""
-    for name in [each for each in os.environ if each in TERMINAL or each.startswith(GIT)]:
+    for name in [each for each in os.environ if each in TERMINAL | MAKE or each.startswith(GIT)]:
         del os.environ[name]
     scripts = sysconfig.get_path("scripts")  # of the tools, also where no shell knows of them
     if scripts not in os.environ["PATH"].split(os.pathsep):

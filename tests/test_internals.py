@@ -1,7 +1,7 @@
 """Private names of torch, torch_npu and TorchAir, and versions: where they may stand.
 
 Read from the sources. What a release changes is so found in three places: `opwright.internals`,
-the modules of `opwright.shipped` that go into wheels, and `torch_aie._internals`.
+the modules of `opwright.kit.shipped` that go into wheels, and `torch_aie._internals`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PACKAGES = ("opwright", "torch_aie", "mindietorch")
 LIBRARIES = ("torch", "torch_npu", "torchair", "npugraph_ex")
 ROOMS = (
     "opwright/internals/",
-    "opwright/shipped/_internals.py",
-    "opwright/shipped/_internals_of_torchair.py",
+    "opwright/kit/shipped/_internals.py",
+    "opwright/kit/shipped/_internals_of_torchair.py",
     "torch_aie/_internals.py",
 )
 # Names in text that becomes somebody's program, which has no room to take them from.
-TEXTS = ("opwright/emit/",)
+TEXTS = ("opwright/kit/emit/",)
 
 # Attributes of objects of torch: nothing is imported, and each release has had them.
 OF_OBJECTS = {
@@ -53,13 +53,13 @@ OPERATORS = re.compile(r"(torch\.ops\.)?aten\.\w+(\.\w+)?")
 # Files that ask for a version of a library or of Python, or read ranges of them, and what for.
 VERSIONS = {
     "opwright/pairs.py": "the one module that knows which versions belong together",
-    "opwright/build/build.py": "notes what a library was made with",
-    "opwright/build/versions.py": "an operator's own range, as its author declared it",
+    "opwright/kit/packaging/build.py": "notes what a library was made with",
+    "opwright/kit/packaging/versions.py": "an operator's own range, as its author declared it",
     "opwright/check/processes/server.py": "names in a report what was run",
-    "opwright/shipped/loading.py": "a wheel loads with the torch that it was built for",
-    "opwright/shipped/op_plugin.py": "names torch_npu in an error",
-    "opwright/twin/doctor/facts.py": "reports what is installed",
-    "opwright/validate/metadata.py": "an operator's own range, as its author declared it",
+    "opwright/kit/shipped/loading.py": "a wheel loads with the torch that it was built for",
+    "opwright/kit/shipped/op_plugin.py": "names torch_npu in an error",
+    "opwright/twin/doctor/evidence.py": "reports what is installed",
+    "opwright/kit/validate/metadata.py": "an operator's own range, as its author declared it",
 }
 
 # A release of a library by name: "torch 2.13", "Python 3.11", "(2.13.0)", "of 2.13.0". Forms of

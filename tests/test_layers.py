@@ -1,4 +1,4 @@
-"""The layers of the kit: who may import whom, and that the core needs no torch."""
+"""The rooms of the package and of native/: who may use whom, and that the core needs no torch."""
 
 from __future__ import annotations
 
@@ -6,83 +6,196 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "opwright"
-# Each layer imports only itself and those before it; errors and command_line are below all.
-LAYERS = ("aclnn", "declare", "validate", "derive", "emit")
-CORE = (*LAYERS, "sources", "lint")
-# Nothing builds on these but the command line, whose imports are in its functions, and pytest's
-# plugin.
-OUTER = ("check", "lint")
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "opwright"
+NATIVE = ROOT / "native"
+
+# A room uses those before it, and no others. Inside `twin` and `kit` each folder is a room; `twin`
+# itself is its files, of which some are below the user's kernels: they know no other file of it.
+ROOMS = (
+    ("errors", "lock", "digest", "pairs", "other_cann"),
+    ("command_line",),
+    ("internals",),
+    ("aclnn",),
+    ("reference",),
+    ("twin.base",),
+    ("twin.user_kernels",),
+    ("twin",),
+    ("twin.doctor", "twin.dump", "twin.msprof"),
+    ("kit.declare",),
+    ("kit.validate",),
+    ("kit.derive",),
+    ("kit.emit", "kit.shipped"),
+    ("kit.live",),
+    ("declare", "live"),
+    ("project",),
+    ("kit.packaging", "kit.formats"),
+    ("kit.op_plugin",),
+    ("graph_report",),
+    ("graph_engine",),
+    ("coverage",),
+    ("ascendc",),
+    ("lint",),
+    ("check",),
+    ("cli", "pytest_plugin"),
+    ("__main__",),
+)
+LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+BASE_OF_TWIN = {"autoload", "environment", "settings", "symbols", "toolkit"}
+# OperatorSet.load is the way from a declaration to operators in this process.
+ALLOWED_UP = {
+    ("opwright.kit.declare.to_live", "opwright.kit.derive.derive"),
+    ("opwright.kit.declare.to_live", "opwright.kit.live.loading"),
+    ("opwright.kit.declare.to_live", "opwright.kit.live.twin"),
+    ("opwright.kit.declare.operator_set", "opwright.kit.live.loading"),
+}
+# Files that name each other, in types alone, and why they are two.
+ALLOWED_CIRCLES = {
+    # An operator belongs to a set, which makes it: each is a page of its own.
+    frozenset({"declared_operator", "operator_set", "to_live"}),
+    # A row is data and is read without torch; the bench that it runs with needs torch.
+    frozenset({"bench", "row"}),
+    # A rule sees a tensor whose axes are solved when it asks for them.
+    frozenset({"seen", "solve"}),
+}
+CORE = ("aclnn", "kit/declare", "kit/validate", "kit/derive", "kit/emit", "kit/formats", "lint")
+# Files of native/ under which no library of a lower line stands.
+NATIVE_ROOMS = (
+    ("abi",),
+    ("runtime",),
+    ("support", "tdt", "collective", "nnopbase", "op_compiler", "sparse_attention"),
+    ("opapi",),
+    ("user_kernels",),
+    ("graph_engine", "ascendc"),
+    ("live",),
+)
 
 
-def imports_of(file: Path) -> set[str]:
-    """Return the opwright packages that a file imports at run time or for types."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("opwright."):
-            found.add(node.module.split(".")[1])
-        elif isinstance(node, ast.Import):
-            found |= {
-                each.name.split(".")[1] for each in node.names if each.name.startswith("opwright.")
-            }
-    return found - {"errors", "command_line"}
+def room_of(name: str) -> str:
+    """Return the room of a module."""
+    parts = name.split(".")[1:]
+    if parts[:1] == ["twin"] and len(parts) == 2 and parts[1] in BASE_OF_TWIN:
+        return "twin.base"
+    nested = len(parts) > 1 and parts[0] in {"twin", "kit"} and is_package(parts[:2])
+    return ".".join(parts[: 2 if nested else 1])
 
 
-# OperatorSet.load is the way from a declaration to the live tier; the set has the handle.
-ALLOWED_UP = {("declare/loading.py", "live"), ("declare/operator_set.py", "live")}
+def is_package(parts: list[str]) -> bool:
+    """Return whether a name of the package is a folder."""
+    return PACKAGE.joinpath(*parts).is_dir()
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_a_layer_imports_only_those_below_it(layer: str) -> None:
-    allowed = set(LAYERS[: LAYERS.index(layer) + 1])
-    upward = {
-        (f"{layer}/{file.relative_to(PACKAGE / layer)}", name)
-        for file in sorted((PACKAGE / layer).rglob("*.py"))
-        for name in imports_of(file) - allowed
+@cache
+def modules() -> dict[str, Path]:
+    """Return the modules of the package, stubs of compiled ones as well."""
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for suffix in ("py", "pyi")
+        for file in sorted(PACKAGE.rglob(f"*.{suffix}"))
+        if not {"templates", "cann"} & set(file.parts)
     }
-    assert upward <= ALLOWED_UP
+
+
+@cache
+def imports_of(name: str) -> frozenset[str]:
+    """Return the modules that one imports at run time, in its functions or for types.
+
+    The package itself is none: it imports what it shows when that is asked for.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(modules()[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{each.name}" for each in node.names]
+            found |= {each if each in modules() else node.module for each in names}
+        elif isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+    return frozenset(found & set(modules()) - {name, "opwright"})
+
+
+def circles(edges: dict[str, set[str]]) -> list[frozenset[str]]:
+    """Return the groups of names that reach each other."""
+
+    def reached(start: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [start]
+        while waiting:
+            new = edges.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
+
+    reach = {name: reached(name) for name in edges}
+    found = {
+        frozenset(other for other in reach[name] if name in reach.get(other, ()))
+        for name in edges
+        if name in reach[name]
+    }
+    return sorted(found, key=sorted)
+
+
+def test_every_room_has_a_place() -> None:
+    assert {room_of(name) for name in modules() if name != "opwright"} - {"kit"} == set(LEVEL)
+
+
+def test_a_room_uses_those_below_it() -> None:
+    upward = {
+        (name, used)
+        for name in modules()
+        if name not in {"opwright", "opwright.kit"}
+        for used in imports_of(name)
+        if room_of(used) != room_of(name) and LEVEL[room_of(used)] >= LEVEL[room_of(name)]
+    }
+    assert upward == ALLOWED_UP
+
+
+def test_no_files_import_each_other() -> None:
+    edges = {
+        name: {used for used in imports_of(name) if (name, used) not in ALLOWED_UP}
+        for name in modules()
+    }
+    found = {frozenset(name.rpartition(".")[2] for name in each) for each in circles(edges)}
+    assert found == ALLOWED_CIRCLES
+
+
+def test_a_circle_is_found() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
+    assert circles(edges) == [frozenset("abc")]
 
 
 def test_lint_stands_on_prototypes_alone() -> None:
-    found = {name for file in (PACKAGE / "lint").rglob("*.py") for name in imports_of(file)}
-    assert found == {"aclnn", "lint"}
-
-
-def test_references_stand_on_torch_alone() -> None:
-    """Operators are compared with them, so they are not made of the same code."""
-    found = {name for file in (PACKAGE / "reference").rglob("*.py") for name in imports_of(file)}
-    assert found == {"reference"}
-
-
-def test_the_room_of_private_names_stands_on_torch_alone() -> None:
-    """Whoever looks for what a release of torch changed reads nothing else."""
-    found = {name for file in (PACKAGE / "internals").rglob("*.py") for name in imports_of(file)}
-    assert found == set()
-
-
-def test_nothing_builds_on_the_outer_ring() -> None:
-    found = {
-        (str(file.relative_to(PACKAGE)), name)
-        for file in sorted(PACKAGE.rglob("*.py"))
-        for name in imports_of(file) & {*OUTER} - {file.relative_to(PACKAGE).parts[0]}
+    used = {
+        room_of(each) for name in modules() if room_of(name) == "lint" for each in imports_of(name)
     }
-    assert found == {("pytest_plugin.py", "check")}
+    assert used - {"errors", "command_line"} == {"aclnn", "lint"}
+
+
+@pytest.mark.parametrize("room", ["reference", "internals", "kit.shipped"])
+def test_a_room_stands_on_torch_alone(room: str) -> None:
+    """References are compared with kernels; private names are read alone; wheels take shipped."""
+    used = {
+        room_of(each) for name in modules() if room_of(name) == room for each in imports_of(name)
+    }
+    assert used <= {room, "errors"}
 
 
 def test_what_rows_share_imports_no_row() -> None:
-    check = PACKAGE / "check"
     found = {
-        str(file.relative_to(check))
-        for file in check.rglob("*.py")
-        if not file.is_relative_to(check / "rows")
-        and "opwright.check.rows" in file.read_text(encoding="utf-8")
+        name
+        for name in modules()
+        if name.startswith("opwright.check.") and not name.startswith("opwright.check.rows")
+        if any(used.startswith("opwright.check.rows") for used in imports_of(name))
     }
     # These run the matrix.
-    assert found == {"processes/server.py", "processes/worker.py", "repro/replay.py"}
+    assert found == {
+        "opwright.check.processes.server",
+        "opwright.check.processes.worker",
+        "opwright.check.repro.replay",
+    }
 
 
 def test_rows_import_parts_of_their_own_alone() -> None:
@@ -94,13 +207,11 @@ def test_rows_import_parts_of_their_own_alone() -> None:
 
 
 def test_the_core_works_without_torch() -> None:
-    modules = [
-        ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
-        for layer in CORE
-        for file in sorted((PACKAGE / layer).rglob("*.py"))
-        if "templates" not in file.parts
+    names = [
+        name
+        for name, file in modules().items()
+        if any(file.is_relative_to(PACKAGE / layer) for layer in CORE)
     ]
-    names = [module.removesuffix(".__init__") for module in modules]
     code = (
         "import importlib, sys\n"
         "for name in ('torch', 'torch_npu', 'torchair', 'opwright.twin'):\n"
@@ -109,3 +220,28 @@ def test_the_core_works_without_torch() -> None:
         "    importlib.import_module(name)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def includes_of(file: Path) -> set[str]:
+    """Return the headers below native/ that a file includes by their path from there."""
+    text = file.read_text(encoding="utf-8")
+    found = re.findall(r'^\s*#\s*include\s+"([\w./]+)"', text, re.MULTILINE)
+    return {each for each in found if (NATIVE / each).is_file()}
+
+
+def test_a_folder_of_native_includes_those_below_it() -> None:
+    level = {room: number for number, rooms in enumerate(NATIVE_ROOMS) for room in rooms}
+    upward = {
+        (str(file.relative_to(NATIVE)), used)
+        for room in level
+        for suffix in ("h", "cpp")
+        for file in sorted((NATIVE / room).rglob(f"*.{suffix}"))
+        for used in {each.partition("/")[0] for each in includes_of(file)} - {room}
+        if level[used] >= level[room]
+    }
+    assert upward == set()
+
+
+def test_no_headers_include_each_other() -> None:
+    headers = {str(file.relative_to(NATIVE)): file for file in NATIVE.rglob("*.h")}
+    assert circles({name: includes_of(file) for name, file in headers.items()}) == []

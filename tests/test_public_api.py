@@ -16,8 +16,8 @@ import opwright
 import opwright.twin  # before torch, which loads torch_npu
 
 # isort: split
-from opwright.declare.declared_operator import DeclaredOperator
-from opwright.declare.fields import OperatorFields
+from opwright.declare import DeclaredOperator
+from opwright.kit.declare.fields import OperatorFields
 from opwright.live import Loaded
 from opwright.project.cases import Case, cases, error_cases
 from opwright.reference.comparison import differing_attention, differing_rows
@@ -33,8 +33,6 @@ GOLDEN = Path(__file__).parent / "public_api.txt"
 MOST_NAMES = 10
 # Results of the names, and imports of a project's tests.
 OTHERS = (
-    DeclaredOperator,
-    Loaded,
     Case,
     cases,
     error_cases,
@@ -66,6 +64,10 @@ def describe(name: str, value: object) -> list[str]:
 def test_names_and_signatures_are_as_accepted() -> None:
     public = {f"opwright.{name}": getattr(opwright, name) for name in opwright.__all__}
     public["opwright.twin.kernel"] = opwright.twin.kernel
+    public |= {
+        "opwright.declare.DeclaredOperator": DeclaredOperator,
+        "opwright.live.Loaded": Loaded,
+    }
     public |= {f"{each.__module__}.{each.__name__}": each for each in OTHERS}
     lines = [line for name, value in public.items() for line in describe(name, value)]
     lines += [

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 REPORT = """\
 <testsuites><testsuite>
-<testcase classname="tests.live.test_a" name="test_1"/>
-<testcase classname="tests.live.test_a" name="test_two"><failure message="no"/></testcase>
-<testcase classname="tests.live.test_a" name="test_3"><skipped type="pytest.xfail"/></testcase>
+<testcase classname="tests.kit.live.test_a" name="test_1"/>
+<testcase classname="tests.kit.live.test_a" name="test_two"><failure message="no"/></testcase>
+<testcase classname="tests.kit.live.test_a" name="test_3"><skipped type="pytest.xfail"/></testcase>
 <testcase classname="tests.twin.ops.test_b" name="test_4"><skipped type="pytest.skip"/></testcase>
 <testcase classname="tests.test_c" name="test_5"/>
 </testsuite></testsuites>
@@ -65,11 +65,11 @@ def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
     file.write_text(REPORT, encoding="utf-8")
     suites, failures = matrix.count([file])
     assert suites == {
-        "live": {"passed": 1, "failed": 1, "differs": 1},
+        "kit/live": {"passed": 1, "failed": 1, "differs": 1},
         "others": {"passed": 1},
-        "twin": {"skipped": 1},
+        "twin/ops": {"skipped": 1},
     }
-    assert failures == ["tests.live.test_a::test_two"]
+    assert failures == ["tests.kit.live.test_a::test_two"]
 
 
 def test_tests_that_run_again_have_their_last_outcome(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_tests_that_run_again_have_their_last_outcome(tmp_path: Path) -> None:
     first.write_text(REPORT, encoding="utf-8")
     again.write_text(REPORT.replace('<failure message="no"/>', ""), encoding="utf-8")
     suites, failures = matrix.count([first, again])
-    assert suites["live"] == {"passed": 2, "differs": 1}
+    assert suites["kit/live"] == {"passed": 2, "differs": 1}
     assert failures == []
     assert matrix.count([again, first]) == matrix.count([first])
 
@@ -89,14 +89,14 @@ def test_the_page_shows_pairs_suites_and_failures() -> None:
         "2.10.0.post7",
         left_out=["tests/twin/graphs"],
         steps=steps,
-        suites={"live": {"passed": 199, "failed": 1, "skipped": 7}},
-        failures=["tests.live.test_a::test_two"],
+        suites={"kit/live": {"passed": 199, "failed": 1, "skipped": 7}},
+        failures=["tests.kit.live.test_a::test_two"],
     )
     text = matrix.page([result])
     assert "| 2.10.0, 2.10.0.post7 | 3.11 | yes | yes | yes | yes | 199 of 200, 99.5% |\n" in text
     assert "Left out with 2.10.0/3.11: `tests/twin/graphs`.\n" in text
-    assert "| live | 199 of 200, 99.5% |\n" in text
-    assert "* 2.10.0/3.11: `tests.live.test_a::test_two`\n" in text
+    assert "| kit/live | 199 of 200, 99.5% |\n" in text
+    assert "* 2.10.0/3.11: `tests.kit.live.test_a::test_two`\n" in text
 
 
 def test_an_emulated_pair_has_a_tree_and_a_row_of_its_own() -> None:

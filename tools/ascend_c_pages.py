@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.build.toolchain import find_compiler
+from opwright.kit.packaging.toolchain import find_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

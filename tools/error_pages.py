@@ -3,8 +3,8 @@
     python tools/error_pages.py
 
 The classes are read from the source, so that nothing is imported and the page is complete. An
-example is the first of tests/validate/expected.txt with the identifier, which tests compare. The
-codes of CANN that native code answers with are those of tools/cann_codes.tsv.
+example is the first of tests/kit/validate/expected.txt with the identifier, which tests compare.
+The codes of CANN that native code answers with are those of tools/cann_codes.tsv.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "opwright"
 PAGE = ROOT / "docs" / "errors.md"
-EXAMPLES = ROOT / "tests" / "validate" / "expected.txt"
+EXAMPLES = ROOT / "tests" / "kit" / "validate" / "expected.txt"
 CODES = ROOT / "tools" / "cann_codes.tsv"
 # The groups of identifiers, in the order of the page.
 GROUPS = {

@@ -180,8 +180,8 @@ def count(reports: Sequence[Path]) -> tuple[dict[str, dict[str, int]], list[str]
             outcomes[case.attrib["classname"], case.attrib["name"]] = outcome_of(case)
     suites: dict[str, Counter[str]] = {}
     for (module, _), outcome in outcomes.items():
-        folders = module.split(".")
-        suite = folders[1] if len(folders) > 2 else "others"  # noqa: PLR2004 - tests.<suite>.<module>
+        folders = Path(file_of(module)).parts[1:-1]  # below tests/
+        suite = "/".join(folders[:2]) or "others"
         suites.setdefault(suite, Counter())[outcome] += 1
     failures = [
         f"{module}::{name}" for (module, name), outcome in outcomes.items() if outcome == "failed"
@@ -199,12 +199,13 @@ def outcome_of(case: ET.Element) -> str:
 
 
 def file_of(test: str) -> str:
-    """Return the file of a test in a report.
+    """Return the file of a test in a report, which may be in a class.
 
-    >>> file_of("tests.live.test_a::test_two")
-    'tests/live/test_a.py'
+    >>> file_of("tests.kit.live.test_a::test_two"), file_of("tests.test_b.TestCache::test_1")
+    ('tests/kit/live/test_a.py', 'tests/test_b.py')
     """
-    return test.partition("::")[0].replace(".", "/") + ".py"
+    folders, _, module = test.partition("::")[0].partition(".test_")
+    return f"{folders.replace('.', '/')}/test_{module.partition('.')[0]}.py"
 
 
 def stored_results() -> list[Result]:

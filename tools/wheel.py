@@ -32,7 +32,7 @@ from auditwheel.wheel_abi import analyze_wheel_abi
 from scikit_build_core.build import build_wheel
 
 from native.portable.stubs import NEWEST
-from opwright.build.wheel import archive_time, record
+from opwright.kit.packaging.wheel import archive_time, record
 from tools.repository import ROOT
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 // native/live/aclnn_module.cpp
-// The Python module opwright.live._aclnn: NPU kernels from plans. Import torch_npu first.
+// The Python module opwright.kit.live._aclnn: NPU kernels from plans. Import torch_npu first.
 #include <pybind11/pybind11.h>
 
 #include "live/aclnn_kernel.h"

@@ -1,5 +1,5 @@
 // native/live/boxed_module.cpp
-// The Python module opwright.live._boxed: kernels that need torch only.
+// The Python module opwright.kit.live._boxed: kernels that need torch only.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -1,6 +1,6 @@
 // native/live/plan.h
-// The steps of a kernel, as data: opwright.live derives it from the declaration, native/live/plan_reader.cpp reads it.
-// Arguments are positions in the schema. native/live/README.md has the form in Python.
+// The steps of a kernel, as data: opwright.kit.live derives it from the declaration, native/live/plan_reader.cpp reads
+// it. Arguments are positions in the schema. native/live/README.md has the form in Python.
 #pragma once
 
 #include <ATen/core/ivalue.h>

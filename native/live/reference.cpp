@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "user_kernel/prepare.h"
+#include "user_kernels/prepare.h"
 
 namespace py = pybind11;
 
@@ -54,8 +54,8 @@ const char* interned(const std::string& text) {
 
 // The registration of a reference function, as Python has it; None if there is none. The caller holds the GIL.
 py::object registration(const std::string& name) {
-  py::module_::import("opwright.twin.kernels.bridge").attr("connect")(name);
-  return py::module_::import("opwright.twin.kernels.registry").attr("registry").attr("find")(name);
+  py::module_::import("opwright.twin.user_kernels.bridge").attr("connect")(name);
+  return py::module_::import("opwright.twin.user_kernels.registry").attr("registry").attr("find")(name);
 }
 
 py::object form_of(const py::object& registration, const std::string& name) {

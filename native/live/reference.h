@@ -1,6 +1,6 @@
 // native/live/reference.h
-// A function whose only kernel is a reference function of the twin (opwright.twin.kernels): it needs no library, and so
-// no compiler. The twin is found at run time; without it there is no such function.
+// A function whose only kernel is a reference function of the twin (opwright.twin.user_kernels): it needs no library,
+// and so no compiler. The twin is found at run time; without it there is no such function.
 #pragma once
 
 #include <memory>

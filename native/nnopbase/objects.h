@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "aclnn/acl_meta.h"
-#include "descriptors/data_type.h"
+#include "runtime/descriptors/data_type.h"
 #include "runtime/error.h"
 
 namespace opwright {

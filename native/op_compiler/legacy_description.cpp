@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "descriptors/op_attr.h"
-#include "descriptors/tensor_desc.h"
+#include "runtime/descriptors/op_attr.h"
+#include "runtime/descriptors/tensor_desc.h"
 #include "runtime/trace.h"
 
 namespace opwright::legacy {

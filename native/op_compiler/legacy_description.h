@@ -16,7 +16,7 @@ struct Descriptors {
 };
 
 // JSON: the operator's type, its attributes, and of each operand dtype, formats and shapes, never values. A JSON null
-// is an optional input without a tensor. opwright/engine/legacy/operator.py reads it.
+// is an optional input without a tensor. opwright/graph_engine/legacy/operator.py reads it.
 std::string describe(const char* type, Descriptors inputs, Descriptors outputs, const aclopAttr* attributes);
 
 // Whether a descriptor stands for an optional input without a tensor.

@@ -19,7 +19,7 @@ std::atomic<bool> is_registered{false};
 
 const Functions& functions(const char* type) {
   if (!is_registered.load()) {
-    const bool python = call_python("opwright.engine.legacy_bridge", "connect", "", ACL_ERROR_INTERNAL_ERROR,
+    const bool python = call_python("opwright.graph_engine.legacy_bridge", "connect", "", ACL_ERROR_INTERNAL_ERROR,
                                     "the engine of legacy operators cannot start: ");
     require(python, ACL_ERROR_INTERNAL_ERROR, "legacy operator '", type,
             "' is computed by the graph engine, which is written in Python, and this process runs none");

@@ -1,6 +1,6 @@
 // native/op_compiler/legacy_engine.h
-// Legacy operators are computed by the graph engine's kernels, which are Python (opwright/engine/legacy). This is
-// how libacl_op_compiler calls them, and how they answer; opwright/engine/legacy_bridge.py is the other half.
+// Legacy operators are computed by the graph engine's kernels, which are Python (opwright/graph_engine/legacy). This is
+// how libacl_op_compiler calls them, and how they answer; opwright/graph_engine/legacy_bridge.py is the other half.
 #pragma once
 
 #include <cstdint>

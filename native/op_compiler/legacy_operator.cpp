@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "acl/acl_op_compiler.h"
-#include "descriptors/tensor_desc.h"
 #include "op_compiler/legacy_description.h"
 #include "op_compiler/legacy_engine.h"
 #include "op_compiler/legacy_task.h"
 #include "runtime/consumer_thread.h"
+#include "runtime/descriptors/tensor_desc.h"
 #include "runtime/device.h"
 
 using namespace opwright;

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 
-#include "descriptors/data_buffer.h"
-#include "descriptors/tensor_desc.h"
 #include "op_compiler/legacy_description.h"
 #include "runtime/data_dump/dump.h"
+#include "runtime/descriptors/data_buffer.h"
+#include "runtime/descriptors/tensor_desc.h"
 #include "runtime/memory.h"
 
 namespace opwright::legacy {

@@ -3,9 +3,9 @@
 
 #include <pthread.h>
 
-#include "profiling/recorder.h"
 #include "runtime/consumer_thread.h"
 #include "runtime/gil.h"
+#include "runtime/profiling/recorder.h"
 #include "runtime/settings.h"
 #include "runtime/trace.h"
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "profiling/recorder.h"
+#include "runtime/profiling/recorder.h"
 #include "runtime/settings.h"
 #include "runtime/trace_switch.h"
 

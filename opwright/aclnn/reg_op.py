@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from opwright.aclnn.prototype import Default, Literals
 
-__all__ = ["START", "parse_reg_op", "prototype", "write_reg_op"]
+__all__ = ["START", "parse_reg_op", "prototype", "snake_case", "write_reg_op"]
 
 START = re.compile(r"\bREG_OP\s*(?=\()")
 PRESENCE: dict[str, Presence] = {
@@ -280,6 +280,16 @@ def as_kind(kind: str, value: Literals | None) -> Literals | None:
         case "ListFloat", tuple() if not any(isinstance(each, str | bool) for each in value):
             return tuple(float(each) for each in value)
     return value
+
+
+def snake_case(name: str) -> str:
+    """Return an operator type as an operator's name.
+
+    >>> snake_case("RmsNorm"), snake_case("MatMulV3"), snake_case("BNLL")
+    ('rms_norm', 'mat_mul_v3', 'bnll')
+    """
+    parts = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3_\2\4", name)
+    return parts.lower().strip("_")
 
 
 def write_reg_op(prototype: Prototype) -> str:

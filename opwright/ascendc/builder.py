@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.prototype import derive
+from opwright.aclnn.reg_op import snake_case
 from opwright.ascendc.compilation import Compilation, compile_all
 from opwright.ascendc.description import describe
 from opwright.ascendc.emit_package import emit_api, emit_headers, emit_prototypes
@@ -27,8 +28,7 @@ from opwright.ascendc.kernel_source import (
 from opwright.ascendc.project_errors import ChipError, HostCodeError, KernelCodeError
 from opwright.ascendc.toolchain import COMPILING, MACHINE, includes, interface_number, linking
 from opwright.lock import locked
-from opwright.sources.prototypes import snake_case
-from opwright.twin.kernels.library import SIGNATURES
+from opwright.twin.user_kernels.library import SIGNATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from opwright.ascendc.description import Column, HostDescription, HostOperator
     from opwright.ascendc.kernel_source import KernelSource
-    from opwright.ascendc.project import OperatorProject
+    from opwright.ascendc.project_layout import OperatorProject
     from opwright.twin.toolkit import Toolkit
 
 __all__ = ["Package", "build_package"]

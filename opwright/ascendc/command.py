@@ -45,7 +45,7 @@ def build(
     """
     from opwright.ascendc.builder import build_package  # noqa: PLC0415 - --help needs none of it
     from opwright.ascendc.install import install_package  # noqa: PLC0415
-    from opwright.ascendc.project import read_project  # noqa: PLC0415
+    from opwright.ascendc.project_layout import read_project  # noqa: PLC0415
     from opwright.ascendc.toolchain import cores  # noqa: PLC0415
     from opwright.command_line.waiting import waiting  # noqa: PLC0415
     from opwright.twin.toolkit import installed_toolkit  # noqa: PLC0415

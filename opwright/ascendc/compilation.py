@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opwright.build.toolchain import find_compiler
+from opwright.kit.packaging.toolchain import find_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,7 @@ from opwright.aclnn.prototype import (
     input_parameter,
     output_parameter,
 )
-from opwright.aclnn.reg_op import write_reg_op
-from opwright.sources.prototypes import snake_case
+from opwright.aclnn.reg_op import snake_case, write_reg_op
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

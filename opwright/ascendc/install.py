@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from opwright.lock import locked
-from opwright.twin.kernels.packages import vendor_names
 from opwright.twin.toolkit import installed_toolkit
+from opwright.twin.user_kernels.packages import vendor_names
 
 __all__ = ["install_package"]
 

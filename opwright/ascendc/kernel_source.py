@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS
+from opwright.aclnn.reg_op import snake_case
 from opwright.aclnn.scan import without_comments
 from opwright.ascendc.launches import has_launches, rewrite_launches
 from opwright.ascendc.project_errors import KernelSourceError
-from opwright.sources.prototypes import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         KernelTemplate,
         TilingClass,
     )
-    from opwright.ascendc.project import OperatorProject
+    from opwright.ascendc.project_layout import OperatorProject
 
 __all__ = [
     "KernelSource",

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from opwright.aclnn.dtypes import DTYPE_NUMBERS, expand
-from opwright.aclnn.reg_op import parse_reg_op
+from opwright.aclnn.reg_op import parse_reg_op, snake_case
 from opwright.ascendc.kernel_source import TYPES
 from opwright.ascendc.new_compute import compute_lines
 from opwright.ascendc.new_texts import CMAKE, HOST, KERNEL, README, TILING
 from opwright.ascendc.project_errors import NewOperatorError
-from opwright.declare.place import Place
 from opwright.errors import nearest_first
-from opwright.sources.msopgen import parse_msopgen
-from opwright.sources.prototypes import snake_case
+from opwright.kit.declare.place import Place
+from opwright.kit.formats.msopgen import parse_msopgen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,9 +100,9 @@ def read_prototypes(source: Path) -> list[Prototype]:
 
 def declared_prototypes(source: Path) -> list[Prototype]:
     """Return the GE prototypes of the operators that a Python file declares."""
-    from opwright.derive import derive  # noqa: PLC0415 - only for declarations
-    from opwright.twin.kernels.declared import operator_sets  # noqa: PLC0415
-    from opwright.twin.kernels.files import load_file  # noqa: PLC0415
+    from opwright.kit.derive import derive  # noqa: PLC0415 - only for declarations
+    from opwright.project.config import operator_sets  # noqa: PLC0415
+    from opwright.twin.user_kernels.files import load_file  # noqa: PLC0415
 
     facts = [
         fact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from typing import TYPE_CHECKING
 
-from opwright.build.toolchain import cores, find_compiler
+from opwright.kit.packaging.toolchain import cores, find_compiler
 
 if TYPE_CHECKING:
     from opwright.twin.toolkit import Toolkit

@@ -11,7 +11,7 @@ selection      which operators and rows the user asks for
 processes      where operators run: server and workers (torch), and the command's side of them
 progress       what is going on while a run lasts
 known          what is known before a run: the ledger of failures, the schemas of the last release
-finding        a fault, as it is reported; outcome: what became of a cell; run: a whole run
+finding        a fault, as it is reported; outcome: what became of a cell; record: a whole run
 as_json        outcomes and runs as JSON, and back
 report         a run as text in a terminal, and as a page; outputs: the files it is written to
 repro          failures as scripts that run alone; its `replay` is what they import (torch)

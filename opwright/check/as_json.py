@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
 from opwright.check.report.errors import RunDocumentError
-from opwright.check.run import CheckedOperator, CheckedRow, KnownFailure, Run
-from opwright.declare.sample import Sample, TensorSpec
+from opwright.kit.declare.sample import Sample, TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opwright.declare.sample import Value
+    from opwright.kit.declare.sample import Value
 
 __all__ = [
     "FORMAT",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from opwright.check.row import Row
     from opwright.check.samples import Aspect
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Bench", "EagerCallError", "NotApplicableError"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from opwright.check.outcome import Status
     from opwright.check.row import Row
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["examine_cell", "examine_operator"]
 

@@ -11,7 +11,7 @@ from opwright.errors import counted, nearest_first
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from opwright.check.run import CheckedOperator, CheckedRow
+    from opwright.check.record import CheckedOperator, CheckedRow
 
 __all__ = ["chosen_operators", "chosen_rows", "is_named", "list_text"]
 

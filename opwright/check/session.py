@@ -23,17 +23,17 @@ from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Pool
 from opwright.check.progress import Progress
+from opwright.check.record import CheckedOperator, CheckedRow, Run
 from opwright.check.report.html import page_of
 from opwright.check.report.terminal import WIDTH, run_text
 from opwright.check.repro.scripts import write_scripts
-from opwright.check.run import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.command_line.files import write_atomically
 from opwright.command_line.waiting import waiting
 from opwright.errors import counted
 from opwright.twin.environment import twin_environment
-from opwright.twin.kernels import build_packages
 from opwright.twin.toolkit import installed_toolkit
+from opwright.twin.user_kernels import build_packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.observe.tensors import tensors_by_place
-from opwright.derive.conditions import unspecified_outputs
-from opwright.live import dispatcher
-from opwright.live.arguments import Binder
-from opwright.live.reference import new_results
-from opwright.live.rules import Rules
+from opwright.kit.derive.conditions import unspecified_outputs
+from opwright.kit.live import dispatcher
+from opwright.kit.live.arguments import Binder
+from opwright.kit.live.reference import new_results
+from opwright.kit.live.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opwright.declare.operator import Operator
-    from opwright.declare.schema import Schema
-    from opwright.derive.facts import OperatorFacts, SetFacts
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.operator import Operator
+    from opwright.kit.declare.schema import Schema
+    from opwright.kit.derive.facts import OperatorFacts, SetFacts
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Subject", "flat", "packed_results"]
 

@@ -25,14 +25,14 @@ from opwright.check.errors import (
     TargetError,
 )
 from opwright.check.subject import Subject
-from opwright.declare.errors import SchemaError
-from opwright.declare.operator import Operator
-from opwright.declare.place import Place
-from opwright.declare.schema_text import parse_schema
-from opwright.derive import derive
 from opwright.errors import OpwrightError, nearest_first
 from opwright.internals.dispatcher import dispatch_dump, dispatch_get_all_op_names
-from opwright.live import dispatcher
+from opwright.kit.declare.errors import SchemaError
+from opwright.kit.declare.operator import Operator
+from opwright.kit.declare.place import Place
+from opwright.kit.declare.schema_text import parse_schema
+from opwright.kit.derive import derive
+from opwright.kit.live import dispatcher
 from opwright.project.config import load_operators, operator_sets, read_project, run_file
 from opwright.project.errors import OperatorSetError
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from opwright.check.request import Request
-    from opwright.declare.operator_set import OperatorSet
+    from opwright.kit.declare.operator_set import OperatorSet
 
 __all__ = [
     "Target",

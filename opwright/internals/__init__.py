@@ -1,10 +1,11 @@
-"""Names of torch and TorchAir that are not public and that the kit and the twin use: here alone.
+"""Names of torch, TorchAir and CPython that are not public, for the kit and the twin: here alone.
 
 Each module is a list of names, with the reason why no public name will do. Names are torch's, less
 the underscore in front. Where releases differ, the module asks what there is (an attribute, a
 parameter), not which release it is. `tests/test_internals.py` finds such names anywhere else.
 
 modules           names of modules, to look whether one is imported; imports nothing
+bytecode          instructions of CPython; imports nothing
 headers           the C++ that torch's headers ask for; imports nothing
 dispatcher        guards and tables of operators
 library           registrations in Python
@@ -17,8 +18,8 @@ dynamo, inductor  torch.compile itself; each takes a second to import
 testing           tolerances
 converters        TorchAir's, which has to be imported before
 
-A name that wheels need as well stands in `opwright.shipped._internals` or `_internals_of_torchair`,
-and is taken from there; torch_aie has its own in `torch_aie._internals`.
+A name that wheels need as well stands in `opwright.kit.shipped._internals` or
+`_internals_of_torchair`, and is taken from there; torch_aie has its own in `torch_aie._internals`.
 """
 
 from __future__ import annotations

@@ -76,6 +76,8 @@ def lint(  # noqa: PLR0913 - a parameter for each option
     # So that --help starts at once.
     from opwright.command_line.files import unwritable  # noqa: PLC0415
     from opwright.lint.errors import LintOutputError, LintPathError  # noqa: PLC0415
+    from opwright.lint.linting import chosen_rules  # noqa: PLC0415
+    from opwright.lint.linting import lint as run  # noqa: PLC0415
     from opwright.lint.output.as_json import as_json  # noqa: PLC0415
     from opwright.lint.output.as_sarif import as_sarif  # noqa: PLC0415
     from opwright.lint.output.as_text import (  # noqa: PLC0415
@@ -83,8 +85,6 @@ def lint(  # noqa: PLR0913 - a parameter for each option
         rules_as_text,
         statistics_as_text,
     )
-    from opwright.lint.run import chosen_rules  # noqa: PLC0415
-    from opwright.lint.run import lint as run  # noqa: PLC0415
 
     chosen = chosen_rules(split(select), split(ignore))
     if rules:

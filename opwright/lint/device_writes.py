@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from opwright.lint.facts import DeviceFunction, FileFacts, Site
+    from opwright.lint.definitions import DeviceFunction, FileFacts, Site
 
 __all__ = ["KernelWrites", "kernel_writes", "plain_name"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import Language, UseKind
+from opwright.lint.definitions import Language, UseKind
 
 if TYPE_CHECKING:
-    from opwright.lint.facts import Call, Function, Place, Use
-    from opwright.lint.project import Project
+    from opwright.lint.definitions import Call, Function, Place, Use
+    from opwright.lint.libraries import Project
 
 __all__ = ["Effect", "Verdict", "effect_on", "freezing", "inner_functions"]
 

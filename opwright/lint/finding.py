@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from opwright.lint.facts import Place
-    from opwright.lint.project import Project
+    from opwright.lint.definitions import Place
+    from opwright.lint.libraries import Project
 
 __all__ = ["Finding", "Problem", "Rule", "Severity"]
 

@@ -1,6 +1,6 @@
 """Schemas of others, read as torch reads them, with all that it accepts and a declaration may not.
 
-`opwright.declare.schema_text` reads what a declaration may say. Here stand `Tensor!` without a
+`opwright.kit.declare.schema_text` reads what a declaration may say. Here stand `Tensor!` without a
 letter, lists without a default after arguments with one, and alias sets of any kind as well,
 because torch registers such operators.
 """

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.facts import Function, Parameter
+    from opwright.lint.definitions import Function, Parameter
     from opwright.lint.schema import ForeignArgument, ForeignSchema
 
 __all__ = ["compare_defaults", "compare_names", "matched"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import Place, Suppression
+from opwright.lint.definitions import Place, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

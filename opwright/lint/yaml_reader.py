@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 
-from opwright.lint.facts import (
+from opwright.lint.definitions import (
     Definition,
     Derivative,
     FileFacts,

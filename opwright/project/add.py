@@ -15,9 +15,9 @@ import tokenize
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.declare.errors import DuplicateOperatorError
-from opwright.declare.reserved import check_word
-from opwright.declare.schema_text import parse_schema
+from opwright.kit.declare.errors import DuplicateOperatorError
+from opwright.kit.declare.reserved import check_word
+from opwright.kit.declare.schema_text import parse_schema
 from opwright.lock import locked
 from opwright.project.config import load_operators
 from opwright.project.errors import CannotAddError, CannotWriteError

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.declare.sample import Sample
-from opwright.derive import derive
-from opwright.derive.conditions import unspecified_outputs
-from opwright.live.arguments import Binder, map_tensors, tensors_in
-from opwright.live.samples import sample_arguments
+from opwright.kit.declare.sample import Sample
+from opwright.kit.derive import derive
+from opwright.kit.derive.conditions import unspecified_outputs
+from opwright.kit.live.arguments import Binder, map_tensors, tensors_in
+from opwright.kit.live.samples import sample_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from opwright.declare.operator_set import OperatorSet
-    from opwright.derive.facts import OperatorFacts
+    from opwright.kit.declare.operator_set import OperatorSet
+    from opwright.kit.derive.facts import OperatorFacts
 
 __all__ = ["Case", "cases", "error_cases"]
 

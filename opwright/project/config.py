@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import tomli
 
-from opwright.declare.operator_set import OperatorSet
-from opwright.emit.options import EmitOptions
 from opwright.errors import OpwrightError, nearest_first
+from opwright.kit.declare.operator_set import OperatorSet
+from opwright.kit.emit.options import EmitOptions
 from opwright.pairs import installed_minor
 from opwright.project.errors import (
     ConfigError,

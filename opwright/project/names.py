@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-from opwright.declare.reserved import CPP_WORDS, RESERVED_NAMESPACES
+from opwright.kit.declare.reserved import CPP_WORDS, RESERVED_NAMESPACES
 
 __all__ = ["NameFault", "name_fault"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from opwright.declare.defaults import default_value
-from opwright.declare.schema import Base
+from opwright.kit.declare.defaults import default_value
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
-    from opwright.declare.schema import Argument, Schema, ValueType
+    from opwright.kit.declare.schema import Argument, Schema, ValueType
 
 __all__ = ["sketch"]
 

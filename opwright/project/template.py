@@ -91,7 +91,7 @@ def find_template(name: str, *, where: str) -> Template:
 
 def project_texts(name: str, template: Template) -> Mapping[str, str]:
     """Return the files of a new project: path -> text."""
-    from opwright.declare.call import camel_case  # noqa: PLC0415 - reads torchgen
+    from opwright.kit.declare.call import camel_case  # noqa: PLC0415 - reads torchgen
 
     values = {"name": name, "aclnn": f"aclnn{camel_case(template.operator)}"}
     texts = {path: filled(read(file), values) for file, path in FILES.items()}

@@ -22,9 +22,10 @@ enabling      the twin as the CANN of a Python environment; site_module: what it
 launch        the command line of `opwright run` -> the process to start
 options       options of verbs that run on the twin; text: what they show
 guard         guarded memory of this process
-coverage      which functions of CANN the libraries implement, refuse or lack
+symbols       the names in a shared library
 doctor        what is installed, what is wrong, how to mend it
-kernels       reference functions that stand in for custom operators' kernels
+user_kernels  reference functions that stand in for custom operators' kernels
+msprof, dump  CANN's files of profiles; its data dumps
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ import os
 
 from opwright.twin.activation import activate, arm
 from opwright.twin.environment import SWITCH
-from opwright.twin.kernels import generator, kernel
 from opwright.twin.settings import TwinSettings
+from opwright.twin.user_kernels import generator, kernel
 
 __all__ = ["TwinSettings", "activate", "generator", "kernel"]
 

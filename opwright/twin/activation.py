@@ -24,9 +24,6 @@ from typing_extensions import Self
 from opwright.errors import OpwrightError
 from opwright.twin.autoload import autoload_held_back
 from opwright.twin.environment import changed, installed_packages, twin_environment
-from opwright.twin.kernels.packages import absent_packages
-from opwright.twin.kernels.process import package_of_process, publish
-from opwright.twin.kernels.registry import registry
 from opwright.twin.settings import TwinSettings
 from opwright.twin.toolkit import (
     LOAD_ORDER,
@@ -34,6 +31,9 @@ from opwright.twin.toolkit import (
     installed_toolkit,
     require_matching_torch,
 )
+from opwright.twin.user_kernels.packages import absent_packages
+from opwright.twin.user_kernels.process import package_of_process, publish
+from opwright.twin.user_kernels.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

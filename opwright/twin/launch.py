@@ -14,9 +14,9 @@ from opwright.command_line.waiting import waiting
 from opwright.errors import OpwrightError
 from opwright.twin.environment import SWITCH, installed_packages, twin_environment
 from opwright.twin.hardware import Hardware, find_hardware
-from opwright.twin.kernels import build_packages
-from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.toolkit import installed_toolkit, require_matching_torch
+from opwright.twin.user_kernels import build_packages
+from opwright.twin.user_kernels.packages import absent_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -60,7 +60,7 @@ UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 # Read by libascendcl when it is loaded: bytes of each device, with a suffix.
 MEMORY = "OPWRIGHT_MEMORY"
 
-# Read by the graph engine (opwright.engine) whenever a graph is compiled.
+# Read by the graph engine (opwright.graph_engine) whenever a graph is compiled.
 GRAPH_COMPILER = "OPWRIGHT_GRAPH_COMPILER"
 GRAPH_COMPILERS = ("eager", "inductor")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
-
-from tests.acceptance.sample import environment_without_make
 
 __all__ = ["ROOT", "environment_outside", "newest_tree"]
 
@@ -35,8 +34,4 @@ def newest_tree(suffix: str = "") -> Path | None:
 
 def environment_outside() -> dict[str, str]:
     """Return the variables of a shell that knows nothing of make and of the default pair."""
-    return {
-        name: text
-        for name, text in environment_without_make().items()
-        if not name.startswith(TWIN_VARIABLES)
-    }
+    return {name: text for name, text in os.environ.items() if not name.startswith(TWIN_VARIABLES)}

@@ -53,25 +53,12 @@ def add_custom_project(folder: Path) -> None:
         shutil.copy(project / name, target)
 
 
-# Variables of make, for which a Makefile that a test runs would build another pair.
-MAKE_VARIABLES = {
-    *("MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS"),
-    *("TORCH", "TORCH_NPU", "PYTHON", "ARCH"),
-}
-
-
-def environment_without_make() -> dict[str, str]:
-    """Return this process's variables as they are outside of make."""
-    return {name: text for name, text in os.environ.items() if name not in MAKE_VARIABLES}
-
-
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of a sample outside of make, and return its output, whatever its exit code."""
+    """Run a command of a sample, and return its output, whatever its exit code."""
     path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     return subprocess.run(
         command,
-        env=environment_without_make()
-        | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
+        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},  # others run beside it
         capture_output=True,
         text=True,
         timeout=LIMIT,

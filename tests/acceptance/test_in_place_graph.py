@@ -1,6 +1,6 @@
 """Wheels of operators that write: compiled graphs launch what the eager calls do, without copies.
 
-The operators, the models and the modes are those of tests/live/graphs.
+The operators, the models and the modes are those of tests/kit/live/graphs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 
 pytestmark = [pytest.mark.twin, pytest.mark.build, pytest.mark.compile, pytest.mark.slow]
 
-GRAPHS = Path(__file__).parents[1] / "live" / "graphs"
+GRAPHS = Path(__file__).parents[1] / "kit" / "live" / "graphs"
 PACKAGE = "in_graphs"
 FORMS = {"full": (), "stable": ("--stable-abi",)}
 LIMIT = 900  # seconds

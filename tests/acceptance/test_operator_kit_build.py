@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.emit.cpp.stable import SINCE
+from opwright.kit.emit.cpp.stable import SINCE
 from opwright.pairs import installed_minor
 from tests.acceptance.pair_trees import environment_outside, newest_tree
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from opwright.aclnn.op_def import parse_op_def
-from opwright.declare.place import Place
-from opwright.sources.msopgen import parse_msopgen
+from opwright.kit.declare.place import Place
+from opwright.kit.formats.msopgen import parse_msopgen
 from tests.acceptance.sample import assert_prints_what_the_readme_says, copied
 
 ROOT = Path(__file__).parents[2]

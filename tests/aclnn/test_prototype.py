@@ -11,7 +11,7 @@ from opwright.aclnn.op_def import parse_op_def
 from opwright.aclnn.prototype import Port, Prototype, PrototypeError, derive
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.aclnn.signature import SignatureError
-from opwright.twin.kernels.source import read_source
+from opwright.twin.user_kernels.source import read_source
 
 if TYPE_CHECKING:
     from pathlib import Path

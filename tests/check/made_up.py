@@ -8,8 +8,8 @@ from pathlib import Path
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
-from opwright.check.run import CheckedOperator, CheckedRow, KnownFailure, Run
-from opwright.declare.sample import sample, tensor
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
+from opwright.kit.declare.sample import sample, tensor
 
 __all__ = ["ROWS", "made_up_run"]
 

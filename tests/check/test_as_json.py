@@ -20,9 +20,9 @@ from opwright.check.as_json import (
 )
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome, Status
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
 from opwright.check.report.errors import RunDocumentError
-from opwright.check.run import CheckedOperator, CheckedRow, KnownFailure, Run
-from opwright.declare.sample import Sample, TensorSpec, Value, sample, tensor
+from opwright.kit.declare.sample import Sample, TensorSpec, Value, sample, tensor
 
 NUMBERS = st.one_of(st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.none())
 SIZES = st.lists(st.integers(0, 9), max_size=4).map(tuple)

@@ -29,7 +29,7 @@ from opwright.check.outcome import Outcome
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Started
 from opwright.check.progress import Progress
-from opwright.check.run import CheckedOperator, CheckedRow, Run
+from opwright.check.record import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.cli import app
 from opwright.command_line.files import unwritable

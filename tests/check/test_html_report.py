@@ -16,10 +16,10 @@ import pytest
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
 from opwright.check.report.counts import cells
 from opwright.check.report.html import page_of
-from opwright.check.run import CheckedOperator, CheckedRow, KnownFailure, Run
-from opwright.declare.sample import Sample
+from opwright.kit.declare.sample import Sample
 from tests.check.made_up import ROWS, made_up_run
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from opwright.check.known.accept import accept, quoted
 from opwright.check.known.failures import failures, is_passed, new_failures
 from opwright.check.known.ledger import Judged, check_entries, entries_of, judged, read_ledger
 from opwright.check.outcome import Outcome
+from opwright.check.record import CheckedRow, Run
 from opwright.check.report.errors import LedgerError, LedgerFileError
-from opwright.check.run import CheckedRow, Run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,7 +25,7 @@ from opwright.check.processes.lost import Cell, Traces, is_at, lost, mark, where
 from opwright.check.processes.note import Note
 from opwright.check.processes.pool import MOST_HUNG, Slot, given_up
 from opwright.check.processes.tail import Tail
-from opwright.declare.sample import sample, tensor
+from opwright.kit.declare.sample import sample, tensor
 from tests.check.commands import HERE, LIMIT, check, check_process
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from opwright.check.known.released import (
     write_release,
     write_releases,
 )
-from opwright.check.run import CheckedOperator
+from opwright.check.record import CheckedOperator
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,21 +20,21 @@ import torch_npu  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opwright.build.errors import EditedFilesError
 from opwright.check.examine import examine_operator
 from opwright.check.finding import Finding, Kind
 from opwright.check.known.failures import failures
 from opwright.check.outcome import Outcome
+from opwright.check.record import CheckedOperator, CheckedRow, Run, checked_operators
 from opwright.check.repro.arguments import arguments_lines
 from opwright.check.repro.scripts import name_of, scripts_of, write_scripts
 from opwright.check.request import Request
 from opwright.check.rows import row
-from opwright.check.run import CheckedOperator, CheckedRow, Run, checked_operators
 from opwright.check.samples import arguments
-from opwright.declare.operator import Operator
-from opwright.declare.place import Place
-from opwright.declare.sample import LAYOUTS, Sample, TensorSpec, sample, tensor
-from opwright.declare.schema_text import parse_schema
+from opwright.kit.declare.operator import Operator
+from opwright.kit.declare.place import Place
+from opwright.kit.declare.sample import LAYOUTS, Sample, TensorSpec, sample, tensor
+from opwright.kit.declare.schema_text import parse_schema
+from opwright.kit.packaging.errors import EditedFilesError
 from opwright.twin.settings import GUARD
 from tests.check.corpus_cells import CORPUS, subjects
 

@@ -14,7 +14,7 @@ from opwright.check.observe.memory import labelled
 from opwright.check.observe.program import named_tensors, program_of
 from opwright.check.observe.tensors import replaced, tensors_by_place
 from opwright.check.subject import Subject, flat
-from opwright.derive import derive
+from opwright.kit.derive import derive
 
 if TYPE_CHECKING:
     from opwright.check.observe.program import Shape

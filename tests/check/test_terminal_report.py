@@ -17,10 +17,10 @@ from rich.console import Console
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.outcome import Outcome
+from opwright.check.record import CheckedOperator, CheckedRow, KnownFailure, Run
 from opwright.check.report.source import raised_at, source_line, without_controls
 from opwright.check.report.terminal import run_text
-from opwright.check.run import CheckedOperator, CheckedRow, KnownFailure, Run
-from opwright.declare.sample import sample, tensor
+from opwright.kit.declare.sample import sample, tensor
 
 GOLDEN = Path(__file__).parent / "golden" / "terminal.txt"
 WRONG = Kind("wrong-values", "the operator computes something else", "correct the kernel")

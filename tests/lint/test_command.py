@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from opwright.cli import app
 from opwright.errors import OpwrightError
 from opwright.lint.errors import LintPathError
-from opwright.lint.run import read_bytes
+from opwright.lint.linting import read_bytes
 
 VOID = 'TORCH_LIBRARY(n, m) { m.def("f(Tensor x) -> ()", [](const at::Tensor &x) {}); }\n'
 PURE = 'TORCH_LIBRARY(n, m) {\n  m.def("f(Tensor x) -> ()");\n}\n'
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(
     project: Path, monkeypatch: pytest.MonkeyPatch, file: str, why: str
 ) -> None:
     assert project.is_dir()
-    monkeypatch.setattr("opwright.lint.run.lint", None)
+    monkeypatch.setattr("opwright.lint.linting.lint", None)
     text = error_of(run("csrc", "-o", file))
     assert "OPW-C062" in text
     assert why in text
@@ -218,7 +218,7 @@ def test_torch_is_not_imported() -> None:
         "for name in ('torch', 'torch_npu', 'torchgen', 'opwright.twin'):\n"
         "    sys.modules[name] = None\n"
         "from pathlib import Path\n"
-        "from opwright.lint.run import lint\n"
+        "from opwright.lint.linting import lint\n"
         f"assert lint([Path({str(Path(__file__).parent / 'corpus')!r})]).findings\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

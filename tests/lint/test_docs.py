@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from opwright.lint.linting import lint_facts, read_file
 from opwright.lint.rules.table import RULES, SUPPRESSION_RULES
-from opwright.lint.run import lint_facts, read_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "lint.md"
 ALL = (*RULES, *SUPPRESSION_RULES)

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from opwright.lint.linting import Report, lint
 from opwright.lint.output.as_json import as_json
 from opwright.lint.output.as_sarif import as_sarif
 from opwright.lint.output.as_text import as_text, statistics_as_text
-from opwright.lint.run import Report, lint
 
 CORPUS = Path(__file__).parent / "corpus"
 # Properties that the schema of OASIS requires, of the objects that a report has.

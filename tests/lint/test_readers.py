@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.lint.cpp.syntax import literal, parse, walk
-from opwright.lint.facts import FileFacts, Language, Place
-from opwright.lint.run import lint_facts, read_file
+from opwright.lint.definitions import FileFacts, Language, Place
+from opwright.lint.linting import lint_facts, read_file
 from opwright.lint.schema import SchemaProblem, read_schema
 from opwright.lint.suppressions import parse_suppression, read_suppressions
 
@@ -328,8 +328,8 @@ def test_a_name_that_only_the_run_knows_is_open() -> None:
 
 
 def test_a_library_is_imported_from_another_module(tmp_path: Path) -> None:
+    from opwright.lint.linting import lint  # noqa: PLC0415 - likewise
     from opwright.lint.output.as_json import as_json  # noqa: PLC0415 - used here only
-    from opwright.lint.run import lint  # noqa: PLC0415 - likewise
 
     (tmp_path / "core.py").write_text(
         'import torch\nlib = torch.library.Library("n", "DEF")\nlib.define("step(Tensor x) -> ()")'

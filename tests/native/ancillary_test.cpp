@@ -14,8 +14,8 @@
 #include "collective/config.h"
 #include "hal/hal.h"
 #include "hccl/hccl.h"
-#include "profiling/report.h"
 #include "rts/rts.h"
+#include "runtime/profiling/report.h"
 #include "scenario.h"
 
 SCENARIO(compile_options_read_back) {

@@ -6,8 +6,8 @@
 
 #include "acl/acl_desc.h"
 #include "acl/acl_op.h"
-#include "descriptors/op_attr.h"
-#include "descriptors/tensor_desc.h"
+#include "runtime/descriptors/op_attr.h"
+#include "runtime/descriptors/tensor_desc.h"
 #include "scenario.h"
 
 SCENARIO(a_tensor_description_reads_back) {

@@ -12,7 +12,7 @@
 #include "ge/runtime_tensor.h"
 #include "ge/session.h"
 #include "ge/tensor.h"
-#include "graph/engine.h"
+#include "graph_engine/engine.h"
 #include "graph_model.h"
 #include "streams.h"
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.declare.errors import DuplicateOperatorError, ReservedNameError, SchemaError
-from opwright.declare.schema_text import parse_schema
+from opwright.kit.declare.errors import DuplicateOperatorError, ReservedNameError, SchemaError
+from opwright.kit.declare.schema_text import parse_schema
 from opwright.project.add import Added, add_schema, add_template
 from opwright.project.config import load_operators, read_project
 from opwright.project.errors import CannotAddError, DeclarationFileError, NoProjectError
@@ -25,8 +25,8 @@ from opwright.project.template import TEMPLATES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from opwright.declare.operator import Operator
     from opwright.errors import OpwrightError
+    from opwright.kit.declare.operator import Operator
 
 SCALE = "scale(Tensor x, *, float factor=1.0) -> Tensor"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.declare.reserved import RESERVED_NAMESPACES
+from opwright.kit.declare.reserved import RESERVED_NAMESPACES
 from opwright.pairs import installed_minor
 from opwright.project.config import load_operators, read_project, retarget
 from opwright.project.errors import (

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opwright.derive import derive
+from opwright.kit.derive import derive
+from opwright.kit.validate import check
 from opwright.pairs import installed_minor
 from opwright.project.config import load_operators, read_project
 from opwright.project.errors import (
@@ -26,12 +27,11 @@ from opwright.project.errors import (
 from opwright.project.lazy_torch import lazy_torch
 from opwright.project.new import make_project
 from opwright.project.template import TEMPLATES, find_template, operator_text
-from opwright.validate import check
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from opwright.declare.operator_set import OperatorSet
+    from opwright.kit.declare.operator_set import OperatorSet
 
 FILES = {
     *(".ci/run", ".gitignore", "Makefile", "README.md", "operators.py", "pyproject.toml"),

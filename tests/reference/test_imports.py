@@ -32,7 +32,7 @@ def test_they_need_torch_alone() -> None:
 
 def test_the_kit_does_not_import_them() -> None:
     in_fresh_process(
-        "import sys, opwright, opwright.declare, opwright.cli\n"
+        "import sys, opwright, opwright.kit.declare, opwright.cli\n"
         "assert not [name for name in sys.modules if name.startswith('opwright.reference')]\n"
         "assert 'torch' not in sys.modules"
     )

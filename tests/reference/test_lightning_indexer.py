@@ -263,7 +263,7 @@ def test_a_refusal() -> None:
         ({"actual_seq_lengths_key": lengths(1, 1)}, "actual_seq_lengths_key"),
     ],
 )
-def test_refusals(options: dict[str, Any], name: str) -> None:
+def test_lightning_indexer_refuses_wrong_calls(options: dict[str, Any], name: str) -> None:
     query, key = hot(0).view(1, 1, 1, SIZE), hot(0).view(1, 1, 1, SIZE)
     with pytest.raises(ReferenceArgumentError, match=f"parameter '{name}'"):
         lightning_indexer_scores(query, key, torch.ones(1, 1, 1), **options)

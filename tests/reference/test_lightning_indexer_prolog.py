@@ -138,7 +138,7 @@ def test_weights_are_scaled_by_heads_and_width() -> None:
         ({"idx_k_cache_index": torch.tensor([0, -1, 2])}, "idx_k_cache_index"),
     ],
 )
-def test_refusals(change: dict[str, Any], name: str) -> None:
+def test_lightning_indexer_prolog_refuses_wrong_calls(change: dict[str, Any], name: str) -> None:
     given_ = inputs() | change
     with pytest.raises(ReferenceArgumentError, match=f"'{name}'"):
         lightning_indexer_prolog(**given_)

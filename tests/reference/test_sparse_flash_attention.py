@@ -287,7 +287,7 @@ def test_comparison_of_results(
         ({"sparse_mode": 4}, "sparse_mode"),
     ],
 )
-def test_refusals(options: dict[str, Any], name: str) -> None:
+def test_sparse_flash_attention_refuses_wrong_calls(options: dict[str, Any], name: str) -> None:
     query = torch.zeros(1, 1, 1, LATENT)
     indices = torch.zeros(1, 1, 1, 1, dtype=torch.int32)
     with pytest.raises(ReferenceArgumentError, match=f"parameter '{name}'"):

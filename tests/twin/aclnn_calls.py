@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch_npu
 
-from opwright.twin.kernels.dtypes import FROM_RUNTIME
+from opwright.twin.user_kernels.dtypes import FROM_RUNTIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

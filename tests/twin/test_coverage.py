@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from opwright.cli import app
-from opwright.twin.coverage.ledger import Function, StatusError, check_status, judge, measure
-from opwright.twin.coverage.needed import Need, home, looked_up, looked_up_needs, needs
-from opwright.twin.coverage.report import to_json, to_text
-from opwright.twin.coverage.symbols import SharedLibrary, read_library
+from opwright.coverage.needed import Need, home, looked_up, looked_up_needs, needs
+from opwright.coverage.report import to_json, to_text
+from opwright.coverage.status import Function, StatusError, check_status, judge, measure
+from opwright.twin.symbols import SharedLibrary, read_library
 from opwright.twin.toolkit import default_toolkit, missing_parts
 
 if TYPE_CHECKING:

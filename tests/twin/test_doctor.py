@@ -12,15 +12,15 @@ import pytest
 from opwright.other_cann import folders_before
 from opwright.pairs import minor_of, read_pairs
 from opwright.twin.doctor.diagnosis import diagnose
-from opwright.twin.doctor.facts import (
+from opwright.twin.doctor.evidence import (
     Facts,
     Trial,
     compiler_version,
 )
 from opwright.twin.doctor.report import to_json, to_text
 from opwright.twin.hardware import Hardware, find_hardware
-from opwright.twin.kernels.packages import OperatorPackage, operator_packages
 from opwright.twin.toolkit import default_toolkit
+from opwright.twin.user_kernels.packages import OperatorPackage, operator_packages
 
 TWIN = Path("/twin")
 GOOD = Facts(

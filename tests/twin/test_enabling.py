@@ -24,7 +24,7 @@ from opwright.twin.enabling import (
 ROOT = Path(__file__).parents[2]
 # How torch_npu would be loaded, without importing it.
 LOADER = "import importlib.util as u; print(type(u.find_spec('torch_npu').loader).__name__)"
-# What chooses a CANN; the process of these tests may be on the twin.
+# Variables that choose a CANN; the process of these tests may be on the twin.
 CHOICES = ("ASCEND", "OPWRIGHT", "LD_LIBRARY_PATH", "PYTHONPATH", "TORCH_DEVICE")
 
 

@@ -11,7 +11,6 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from opwright.twin.environment import changed, twin_environment
-from opwright.twin.kernels.packages import absent_packages
 from opwright.twin.settings import (
     MOST_DEVICES,
     OPEN_FAMILY,
@@ -33,6 +32,7 @@ from opwright.twin.toolkit import (
     default_toolkit,
     missing_parts,
 )
+from opwright.twin.user_kernels.packages import absent_packages
 
 TOOLKIT = Toolkit(root=Path("/twin"))
 BUILT = default_toolkit()

@@ -181,7 +181,7 @@ def test_a_failed_task_that_nobody_waited_for_is_written_at_the_end() -> None:
 def test_dumps_that_cannot_be_written_do_not_bury_the_rest() -> None:
     _, stderr = logged(
         """
-        from opwright.engine.dumping import DumpedNode
+        from opwright.graph_engine.dumping import DumpedNode
         node = DumpedNode(b"/dev/null/dumps", b"graph", 0, 0, b"Add", b"sum", 0, 0, 0, 0, None)
         for _ in range(30):
             acl.opwright_dump_node(ctypes.byref(node))

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "user_kernel/prepare.h"
+#include "user_kernels/prepare.h"
 
 namespace opwright::ascendc {
 

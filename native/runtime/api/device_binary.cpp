@@ -1,5 +1,5 @@
 // native/runtime/api/device_binary.cpp
-// Loading and launching device binaries by aclrt functions: refused. Those by rt functions are in native/rts.
+// Loading and launching device binaries by aclrt functions: refused. Those by rt functions are in native/runtime/rts.
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 

@@ -1,6 +1,6 @@
 // native/runtime/capture/dump.h
 // A captured graph as text: what aclmdlRIDebugJsonPrint and aclmdlRIDebugPrint give, and OPWRIGHT_GRAPH_DUMP=FOLDER for
-// each capture that ends. The form is described in opwright/graph/captured/read.py, which reads it.
+// each capture that ends. The form is described in opwright/graph_report/captured/read.py, which reads it.
 #pragma once
 
 #include <string>

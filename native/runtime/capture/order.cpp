@@ -22,7 +22,8 @@ void report_order_dependences(const Capture& capture) {
         text(found.empty() ? "[" : ",", "{\"operation\":", trace::quote(each.operation), ",\"launch\":", each.launch,
              ",\"written\":", to_json(each.written), ",\"read\":", to_json(each.read), "}");
   }
-  call_python("opwright.graph.rewrites", "warn", (found + "]").c_str(), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "");
+  call_python("opwright.graph_report.rewrites", "warn", (found + "]").c_str(), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED,
+              "");
 }
 
 }  // namespace opwright

@@ -3,9 +3,9 @@
 
 #include <condition_variable>
 
-#include "profiling/recorder.h"
 #include "runtime/capture/condition.h"
 #include "runtime/capture/task_group.h"
+#include "runtime/profiling/recorder.h"
 #include "runtime/settings.h"
 #include "runtime/trace.h"
 

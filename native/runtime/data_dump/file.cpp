@@ -17,7 +17,7 @@
 #include <sstream>
 
 #include "acl/acl_base.h"
-#include "descriptors/data_type.h"
+#include "runtime/descriptors/data_type.h"
 #include "runtime/log.h"
 
 namespace opwright::data_dump {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.outcome import Outcome
-    from opwright.check.run import Run
+    from opwright.check.record import Run
 
 __all__ = ["ENDINGS", "Failure", "failures", "is_passed", "kind_of_status", "new_failures"]
 

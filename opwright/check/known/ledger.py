@@ -26,6 +26,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from opwright.check.known.failures import ENDINGS, failures
+from opwright.check.record import KnownFailure
 from opwright.check.report.errors import (
     EntryError,
     LedgerError,
@@ -34,16 +35,15 @@ from opwright.check.report.errors import (
     StaleEntryError,
     UnknownRowError,
 )
-from opwright.check.run import KnownFailure
-from opwright.declare.place import Place
 from opwright.errors import nearest_first
+from opwright.kit.declare.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from opwright.check.known.failures import Failure
     from opwright.check.outcome import Outcome
-    from opwright.check.run import CheckedRow
+    from opwright.check.record import CheckedRow
     from opwright.errors import OpwrightError
 
 __all__ = [

@@ -21,7 +21,7 @@ from opwright.errors import OpwrightError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from opwright.check.run import CheckedOperator
+    from opwright.check.record import CheckedOperator
 
 __all__ = [
     "FILE",

@@ -8,15 +8,15 @@ import torch
 
 from opwright.check.observe.deviation import deviation, picked
 from opwright.check.subject import flat
-from opwright.live.arguments import map_tensors
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding, Kind
     from opwright.check.observe.deviation import Deviation
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["RANDOM", "compared", "is_random", "wrong_result"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from opwright.check.bench import Bench
     from opwright.check.observe.program import Shape
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = [
     "ALIASED_RESULT",

@@ -13,13 +13,13 @@ from opwright.check.subject import flat
 from opwright.internals import dynamo
 from opwright.internals.dynamo import BackendCompilerFailed, aot_autograd, counters
 from opwright.internals.fake_tensors import FakeTensorMode
-from opwright.live.arguments import map_tensors
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from opwright.check.bench import Bench
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = [
     "Backend",

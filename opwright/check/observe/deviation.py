@@ -13,8 +13,8 @@ from opwright.internals.testing import default_tolerances
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opwright.declare.sample import Tolerance
-    from opwright.declare.schema import Schema
+    from opwright.kit.declare.sample import Tolerance
+    from opwright.kit.declare.schema import Schema
 
 __all__ = ["Deviation", "deviation", "picked"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from opwright.check.observe.slope import Slope
     from opwright.check.subject import Subject
-    from opwright.live.arguments import Values
+    from opwright.kit.live.arguments import Values
 
 __all__ = [
     "Call",

@@ -8,12 +8,12 @@ import torch
 
 from opwright.check.subject import flat
 from opwright.internals.modes import TorchDispatchMode
-from opwright.live import dispatcher
-from opwright.live.arguments import Binder
+from opwright.kit.live import dispatcher
+from opwright.kit.live.arguments import Binder
 
 if TYPE_CHECKING:
     from opwright.check.bench import Bench
-    from opwright.live.arguments import Values
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Allocations", "call_meta", "on_meta", "reads_data", "without_data"]
 

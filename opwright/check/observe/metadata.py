@@ -9,13 +9,13 @@ import torch
 
 from opwright.check.observe.memory import identity
 from opwright.check.subject import flat, packed_results
-from opwright.live.arguments import tensors_in
+from opwright.kit.live.arguments import tensors_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from opwright.check.subject import Subject
-    from opwright.live.arguments import Values
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Difference", "Metadata", "Property", "metadata", "render", "returned_by_name"]
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import torch
 
 from opwright.check.observe.tolerance import difference
-from opwright.declare.schema import Base
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Tolerance
-    from opwright.declare.schema import Argument
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Tolerance
+    from opwright.kit.declare.schema import Argument
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Program", "Ran", "Shape", "has_pair", "named_tensors", "program_of"]
 

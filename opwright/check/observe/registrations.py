@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opwright.internals.dispatcher import dispatch_dump, dispatch_find_dangling_impls
-from opwright.live import dispatcher
+from opwright.kit.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,17 +10,17 @@ import torch
 
 from opwright.check.observe.symbols import sizes_of
 from opwright.check.subject import flat
-from opwright.declare.sample import Sample, TensorSpec
-from opwright.declare.schema import Base
+from opwright.kit.declare.sample import Sample, TensorSpec
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.check.bench import Bench
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Value
-    from opwright.declare.schema import Schema
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Value
+    from opwright.kit.declare.schema import Schema
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["has_no_special_size", "other_sizes"]
 

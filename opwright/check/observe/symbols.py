@@ -14,16 +14,16 @@ from torch.fx.experimental.symbolic_shapes import (
     StatelessSymbolicContext,
 )
 
-from opwright.declare.schema import Base
 from opwright.internals.dynamo import ConstantSource
 from opwright.internals.fake_tensors import FakeTensorMode, check
-from opwright.live.arguments import map_tensors
+from opwright.kit.declare.schema import Base
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from opwright.declare.schema import Schema
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.schema import Schema
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Frozen", "Size", "Symbolic", "sizes_of"]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opwright.live.arguments import map_tensors, tensors_in
-from opwright.live.proof import same_bytes
+from opwright.kit.live.arguments import map_tensors, tensors_in
+from opwright.kit.live.proof import same_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from opwright.check.subject import Subject
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.schema import Schema
+    from opwright.kit.live.arguments import Values
 
 __all__ = [
     "base",
@@ -69,11 +69,11 @@ def on_device(values: Values, device: str) -> Values:
     return {name: map_tensors(lambda t: t.to(device), value) for name, value in values.items()}
 
 
-def tensor_arguments(subject: Subject, values: Values) -> list[str]:
+def tensor_arguments(schema: Schema, values: Values) -> list[str]:
     """Return the arguments that have tensors in a call."""
     return [
         argument.name
-        for argument in subject.schema.arguments
+        for argument in schema.arguments
         if argument.type.has_tensors and any(True for _ in tensors_in(values[argument.name]))
     ]
 

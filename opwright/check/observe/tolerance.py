@@ -9,7 +9,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opwright.declare.sample import Tolerance
+    from opwright.kit.declare.sample import Tolerance
 
 __all__ = ["difference"]
 

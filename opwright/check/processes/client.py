@@ -24,7 +24,7 @@ from opwright.check.processes.ended import LOST_SERVER
 from opwright.check.processes.note import Note
 from opwright.check.processes.system import STACK_SIGNAL
 from opwright.check.processes.tail import Tail
-from opwright.check.run import CheckedRow
+from opwright.check.record import CheckedRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

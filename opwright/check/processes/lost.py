@@ -17,7 +17,7 @@ from opwright.check.samples.text import describe
 
 if TYPE_CHECKING:
     from opwright.check.outcome import Status
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["Cell", "Traces", "is_at", "last_line", "lost", "mark", "names_in", "stack_of", "where"]
 

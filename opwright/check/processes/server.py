@@ -75,15 +75,15 @@ def import_torch(rows: Sequence[str]) -> dict[str, Any]:
     # before the fork, so its path leads to another folder in each worker.
     tempfile.tempdir = f"/proc/self/fd/{OWN_FOLDER}"
     import opwright.twin  # noqa: PLC0415 - at this moment
-    from opwright.twin.kernels.process import package_of_process  # noqa: PLC0415
+    from opwright.twin.user_kernels.process import package_of_process  # noqa: PLC0415
 
     package_of_process()
     tempfile.tempdir = None
     import torch  # noqa: PLC0415
     import torch_npu  # noqa: PLC0415
 
+    from opwright.check.record import rows_of  # noqa: PLC0415
     from opwright.check.rows import ROWS  # noqa: PLC0415
-    from opwright.check.run import rows_of  # noqa: PLC0415
 
     if any(each.cost == "high" and (not rows or each.name in rows) for each in ROWS):
         import opwright.internals.dynamo  # noqa: PLC0415

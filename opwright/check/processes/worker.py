@@ -30,9 +30,9 @@ from opwright.check.processes.ended import LOST_CHANNEL
 from opwright.check.processes.lost import Cell, Traces, lost, mark, stack_of
 from opwright.check.processes.note import Note
 from opwright.check.processes.system import OWN_FOLDER, STACK_SIGNAL
+from opwright.check.record import checked_operators
 from opwright.check.request import Request
 from opwright.check.rows import ROWS, row
-from opwright.check.run import checked_operators
 from opwright.check.samples import Samples
 from opwright.check.target import Target, read_target
 from opwright.errors import OpwrightError
@@ -41,7 +41,7 @@ from opwright.internals import modules
 if TYPE_CHECKING:
     from opwright.check.processes.system import Descriptors
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["work"]
 

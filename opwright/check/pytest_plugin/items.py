@@ -25,9 +25,9 @@ from opwright.check.known.ledger import default_ledger, entries_of, first, judge
 from opwright.check.processes.client import Server
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Limits, Pool, RefusedError
+from opwright.check.record import CheckedOperator
 from opwright.check.report.terminal import failures_text
 from opwright.check.request import Request
-from opwright.check.run import CheckedOperator
 from opwright.errors import OpwrightError
 from opwright.twin.launch import launch_environment
 from opwright.twin.settings import TwinSettings
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from opwright.check.known.ledger import Entry
     from opwright.check.outcome import Outcome
     from opwright.check.processes.client import Ready
-    from opwright.check.run import CheckedRow
+    from opwright.check.record import CheckedRow
 
 __all__ = ["CheckItem", "ChecksPlugin"]
 

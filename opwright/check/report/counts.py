@@ -9,7 +9,7 @@ from opwright.check.known.failures import failures
 
 if TYPE_CHECKING:
     from opwright.check.outcome import Outcome
-    from opwright.check.run import Run
+    from opwright.check.record import Run
 
 __all__ = ["ORDER", "cells", "not_applicable", "shown_status"]
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.outcome import Outcome
+    from opwright.check.record import CheckedOperator, KnownFailure, Run
     from opwright.check.report.faults import Fault
     from opwright.check.report.source import SourceLine
-    from opwright.check.run import CheckedOperator, KnownFailure, Run
 
 __all__ = ["page_of"]
 

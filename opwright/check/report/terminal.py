@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.known.failures import Failure
+    from opwright.check.record import Run
     from opwright.check.report.faults import Fault
-    from opwright.check.run import Run
 
 __all__ = ["WIDTH", "failures_text", "run_text"]
 

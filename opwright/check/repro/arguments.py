@@ -1,7 +1,7 @@
 """A sample -> lines of Python that make its arguments with torch alone.
 
-The values are those that `opwright.live.samples.sample_arguments` makes, and the layouts those of
-`opwright.shipped.support.laid_out`; tests compare them.
+The values are those that `opwright.kit.live.samples.sample_arguments` makes, and the layouts those
+of `opwright.kit.shipped.support.laid_out`; tests compare them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from functools import reduce
 from operator import mul
 from typing import TYPE_CHECKING
 
-from opwright.declare.sample import TensorSpec
-from opwright.declare.schema import Base
+from opwright.kit.declare.sample import TensorSpec
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.declare.sample import Sample, Value
-    from opwright.declare.schema import Argument, Schema
+    from opwright.kit.declare.sample import Sample, Value
+    from opwright.kit.declare.schema import Argument, Schema
 
 __all__ = ["arguments_lines"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from opwright.check.samples import Aspect
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["replayed"]
 

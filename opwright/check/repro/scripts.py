@@ -12,12 +12,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.build.writer import write_tree
 from opwright.check.known.failures import new_failures
 from opwright.check.report.source import without_controls
 from opwright.check.repro.arguments import arguments_lines
 from opwright.check.samples.text import describe
-from opwright.declare.schema_text import parse_schema
+from opwright.kit.declare.schema_text import parse_schema
+from opwright.kit.packaging.writer import write_tree
 from opwright.twin.settings import GUARD
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from opwright.check.finding import Finding
     from opwright.check.known.failures import Failure
+    from opwright.check.record import Run
     from opwright.check.request import Request
-    from opwright.check.run import Run
-    from opwright.declare.schema import Schema
+    from opwright.kit.declare.schema import Schema
 
 __all__ = ["script_of", "scripts_of", "write_scripts"]
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.declare.schema import Argument
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.declare.schema import Argument
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

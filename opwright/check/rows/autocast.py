@@ -21,15 +21,15 @@ from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
-from opwright.live import dispatcher
-from opwright.live.autocast import AUTOCAST_KEYS, is_eligible, target
+from opwright.kit.live import dispatcher
+from opwright.kit.live.autocast import AUTOCAST_KEYS, is_eligible, target
 
 if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 
@@ -184,7 +184,7 @@ def converted(subject: Subject, values: Values, device: str, dtype: torch.dtype)
     if rule is None:
         return values
     written = {argument.name for argument in subject.schema.mutated}
-    names = tensor_arguments(subject, values)
+    names = tensor_arguments(subject.schema, values)
     key = next(key for key, of in AUTOCAST_KEYS.items() if of == device)
     with torch.autocast(device, dtype=dtype):
         to = target(rule, key, [t for t in tensors(values) if is_eligible(t)])
@@ -206,7 +206,7 @@ def compare_fake(
     """Compare the dtypes of fake results with real ones."""
     subject = bench.subject
     values = bench.arguments(sample, "cpu")
-    names = tensor_arguments(subject, values)
+    names = tensor_arguments(subject.schema, values)
     mode = FakeTensorMode()
     device_values = on_device(values, device)
     fake = replaced(device_values, names, lambda _, each: mode.from_tensor(each))

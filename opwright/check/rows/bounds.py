@@ -36,7 +36,7 @@ from opwright.twin import guard
 if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
     from opwright.twin.guard import Fault
 
 __all__ = ["ROW"]

@@ -33,16 +33,16 @@ from opwright.check.observe.tensors import copied, first_unequal
 from opwright.check.row import Row
 from opwright.check.samples.specs import element_count, specs_of
 from opwright.check.subject import flat
-from opwright.declare.sample import TensorSpec
-from opwright.live.arguments import tensors_in
+from opwright.kit.declare.sample import TensorSpec
+from opwright.kit.live.arguments import tensors_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.declare.sample import Sample, Value
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample, Value
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import dis
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +22,17 @@ from opwright.aclnn.prototype import PrototypeError
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.row import Row
-from opwright.declare.schema import Base
-from opwright.derive.functional import graph_form, has_graph_form
-from opwright.emit.options import EmitOptions
-from opwright.emit.python.converter_checks import check_node, check_parameters, node_calls
-from opwright.emit.python.converters import emit_converters
-from opwright.emit.python.errors import ConverterNodeError, ConverterParametersError
-from opwright.engine import prototypes
 from opwright.errors import nearest_first
+from opwright.graph_engine import lookup, prototypes
+from opwright.internals.bytecode import names_read
 from opwright.internals.modules import GE_CONVERTER
-from opwright.live import dispatcher
+from opwright.kit.declare.schema import Base
+from opwright.kit.derive.functional import graph_form, has_graph_form
+from opwright.kit.emit.options import EmitOptions
+from opwright.kit.emit.python.converter_checks import check_node, check_parameters, node_calls
+from opwright.kit.emit.python.converters import emit_converters
+from opwright.kit.emit.python.errors import ConverterNodeError, ConverterParametersError
+from opwright.kit.live import dispatcher
 from opwright.pairs import installed_minor
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
     from opwright.check.bench import Bench
     from opwright.check.subject import Subject
-    from opwright.declare.schema import Schema
+    from opwright.kit.declare.schema import Schema
 
 __all__ = ["ROW"]
 
@@ -216,11 +216,7 @@ def examine_use(bench: Bench, function: Callable[..., object]) -> None:
     code = getattr(function, "__code__", None)
     if code is None or "locals" in code.co_names:
         return
-    read = set(code.co_cellvars) | {
-        item.argval
-        for item in dis.get_instructions(code)
-        if item.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE"))
-    }
+    read = {*code.co_cellvars, *names_read(code)}
     count = code.co_argcount + code.co_kwonlyargcount
     parameters = set(code.co_varnames[:count])
     for argument in bench.subject.schema.arguments:
@@ -286,7 +282,7 @@ def prototype_of(subject: Subject, name: str) -> Prototype | None:
     if declared is not None and declared.op_type == name:
         return declared
     try:
-        return prototypes.find(name)
+        return lookup.find_prototype(name)
     except PrototypeError:
         return None
 

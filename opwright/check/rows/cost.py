@@ -23,14 +23,14 @@ import torch
 from opwright.check.bench import NotApplicableError
 from opwright.check.finding import Kind
 from opwright.check.row import Row
-from opwright.live.arguments import tensors_in
+from opwright.kit.live.arguments import tensors_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
     from opwright.check.bench import Bench
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
 

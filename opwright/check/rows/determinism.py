@@ -27,15 +27,15 @@ from opwright.check.observe.tensors import first_unequal, replaced, rolled, tens
 from opwright.check.observe.tolerance import difference as apart
 from opwright.check.row import Row
 from opwright.check.subject import flat
-from opwright.declare.sample import Tolerance
+from opwright.kit.declare.sample import Tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 
@@ -258,7 +258,7 @@ def examine_state(bench: Bench, sample: Sample, first: Results, *, loose: bool) 
 
     def other_values(device: str) -> Values:
         values = bench.arguments(sample, device)
-        names = tensor_arguments(bench.subject, values)
+        names = tensor_arguments(bench.subject.schema, values)
         return replaced(values, names, lambda _, each: rolled(each))
 
     try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
 

@@ -46,7 +46,7 @@ from opwright.check.observe.program import has_pair, program_of
 from opwright.check.observe.tensors import base
 from opwright.check.observe.watch import quiet
 from opwright.check.row import Row
-from opwright.live import dispatcher
+from opwright.kit.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.program import Program, Ran
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
 

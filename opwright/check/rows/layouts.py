@@ -26,16 +26,16 @@ from opwright.check.observe.memory import Form, snapshots
 from opwright.check.row import Row, takes_tensors
 from opwright.check.samples.layouts import layouts_for
 from opwright.check.subject import flat
-from opwright.declare.sample import Sample, TensorSpec
-from opwright.live.arguments import map_tensors
+from opwright.kit.declare.sample import Sample, TensorSpec
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
-    from opwright.declare.sample import TensorLayout
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import TensorLayout
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

@@ -32,7 +32,7 @@ from opwright.check.finding import Kind
 from opwright.check.observe.kept import kept_lines, kept_types
 from opwright.check.row import Row
 from opwright.check.samples import arguments
-from opwright.declare.sample import Sample
+from opwright.kit.declare.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

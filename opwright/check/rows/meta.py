@@ -53,8 +53,8 @@ from opwright.check.row import Row
 from opwright.check.samples import ALL
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
-from opwright.live import dispatcher
-from opwright.live.arguments import map_tensors
+from opwright.kit.live import dispatcher
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.metadata import Metadata, Property
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

@@ -27,7 +27,7 @@ from opwright.check.bench import EagerCallError
 from opwright.check.finding import Kind
 from opwright.check.observe.memory import Form, labelled, snapshots
 from opwright.check.row import Row, takes_tensors
-from opwright.live.arguments import map_tensors
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.memory import Snapshot
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

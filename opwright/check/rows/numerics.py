@@ -29,8 +29,8 @@ from opwright.check.observe.memory import labelled
 from opwright.check.row import Row
 from opwright.check.samples import describe
 from opwright.check.subject import flat
-from opwright.declare.sample import TensorSpec
-from opwright.live.arguments import map_tensors
+from opwright.kit.declare.sample import TensorSpec
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from opwright.check.finding import Finding
     from opwright.check.observe.deviation import Deviation
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
     Results = Mapping[str, torch.Tensor]
 

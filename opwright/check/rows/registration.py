@@ -28,7 +28,7 @@ from opwright.check.finding import Kind
 from opwright.check.observe.registrations import neighbour, registered, stale
 from opwright.check.row import Row
 from opwright.internals.library import can_generate_trivial_fake_impl
-from opwright.live import dispatcher
+from opwright.kit.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

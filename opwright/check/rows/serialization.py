@@ -23,8 +23,8 @@ from opwright.check.observe.tensors import base, describe, same_bits, tensor_arg
 from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.subject import flat
-from opwright.declare.schema import Base
 from opwright.internals import jit
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.declare.schema import ValueType
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.declare.schema import ValueType
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 
@@ -199,7 +199,7 @@ def is_view(subject: Subject, name: str) -> bool:
 def examine_module(bench: Bench, sample: Sample) -> Finding | None:
     """Copy a module that uses the operator."""
     values = bench.arguments(sample)
-    names = tensor_arguments(bench.subject, values)
+    names = tensor_arguments(bench.subject.schema, values)
     module = Calls(bench.subject.overload, values, names)
     try:
         copied = copy.deepcopy(module)
@@ -221,7 +221,7 @@ def examine_programs(
     """Trace and compile a call, save the program, read it back and run it."""
     subject = bench.subject
     values = bench.arguments(sample)
-    names = tensor_arguments(subject, values)
+    names = tensor_arguments(subject.schema, values)
     if not names or any(not isinstance(values[name], torch.Tensor) for name in names):
         return None  # a program takes tensors one by one
     ways: dict[str, Callable[[], Any]] = {"torch.jit.trace": lambda: traced(bench, sample, names)}

@@ -41,7 +41,7 @@ from opwright.check.observe.watch import Seen, place_in_stack, quiet, watched
 from opwright.check.row import Row
 from opwright.check.subject import flat
 from opwright.internals.fake_tensors import FakeTensorMode
-from opwright.live.arguments import map_tensors
+from opwright.kit.live.arguments import map_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.symbols import Frozen, Size
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 
@@ -104,7 +104,7 @@ def run(bench: Bench) -> None:
     compared: list[Case] = []
 
     def examine(sample: Sample) -> Finding | None:
-        names = tensor_arguments(bench.subject, bench.arguments(sample))
+        names = tensor_arguments(bench.subject.schema, bench.arguments(sample))
         for case in cases(bench.subject, names):
             try:
                 found = compare(bench, sample, case)

@@ -1,7 +1,7 @@
 """Samples of an operator's arguments, solved from its declaration.
 
-A sample is data (`opwright.declare.sample.Sample`), resolved: every tensor has its dtype. It can be
-printed, kept in a report, made smaller, and made into tensors on any device.
+A sample is data (`opwright.kit.declare.sample.Sample`), resolved: every tensor has its dtype. It
+can be printed, kept in a report, made smaller, and made into tensors on any device.
 
 The names below are imported when they are asked for: reports describe samples without torch.
 """

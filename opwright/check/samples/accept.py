@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from opwright.check.samples.made import arguments
-from opwright.live.arguments import Binder, tensors_in
-from opwright.live.reference import new_results
+from opwright.kit.live.arguments import Binder, tensors_in
+from opwright.kit.live.reference import new_results
 
 if TYPE_CHECKING:
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Refusal", "refusal"]
 

@@ -14,12 +14,12 @@ import torch
 
 from opwright.check.samples.made import arguments
 from opwright.check.samples.specs import specs_of
-from opwright.declare.sample import TensorSpec
-from opwright.live.arguments import Binder, tensors_in
+from opwright.kit.declare.sample import TensorSpec
+from opwright.kit.live.arguments import Binder, tensors_in
 
 if TYPE_CHECKING:
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample, Value
+    from opwright.kit.declare.sample import Sample, Value
 
 __all__ = ["is_gap"]
 

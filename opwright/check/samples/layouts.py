@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from opwright.declare.sample import TensorLayout
+    from opwright.kit.declare.sample import TensorLayout
 
     Test = Callable[[tuple[int, ...]], bool]
 

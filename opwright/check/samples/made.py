@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from opwright.declare.schema import Base
-from opwright.live.arguments import tensors_in
-from opwright.live.samples import sample_arguments
+from opwright.kit.declare.schema import Base
+from opwright.kit.live.arguments import tensors_in
+from opwright.kit.live.samples import sample_arguments
 
 if TYPE_CHECKING:
-    from opwright.declare.operator import Operator
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.operator import Operator
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["arguments"]
 

@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.check.samples.specs import specs_in
-from opwright.declare.checks import arguments_of_check
-from opwright.declare.dims import bind
-from opwright.declare.rules import Dims
-from opwright.declare.schema_text import split
-from opwright.declare.scope import Scope
-from opwright.declare.shape import Broadcast, Const, Dim, Span
-from opwright.declare.sizes import read_size
+from opwright.kit.declare.checks import arguments_of_check
+from opwright.kit.declare.dims import bind
+from opwright.kit.declare.rules import Dims
+from opwright.kit.declare.schema_text import split
+from opwright.kit.declare.scope import Scope
+from opwright.kit.declare.shape import Broadcast, Const, Dim, Span
+from opwright.kit.declare.sizes import read_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from opwright.check.subject import Subject
-    from opwright.declare.operator import Operator
-    from opwright.declare.sample import Sample, TensorSpec, Value
-    from opwright.declare.schema import Argument
-    from opwright.declare.shape import Size
+    from opwright.kit.declare.operator import Operator
+    from opwright.kit.declare.sample import Sample, TensorSpec, Value
+    from opwright.kit.declare.schema import Argument
+    from opwright.kit.declare.shape import Size
 
 __all__ = [
     "Axes",

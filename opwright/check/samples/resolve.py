@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opwright.check.samples.values import is_default
-from opwright.declare.sample import Sample, TensorSpec
-from opwright.live.arguments import tensors_in
-from opwright.live.samples import sample_arguments
+from opwright.kit.declare.sample import Sample, TensorSpec
+from opwright.kit.live.arguments import tensors_in
+from opwright.kit.live.samples import sample_arguments
 
 if TYPE_CHECKING:
     import torch
 
-    from opwright.declare.operator import Operator
-    from opwright.declare.sample import Value
+    from opwright.kit.declare.operator import Operator
+    from opwright.kit.declare.sample import Value
 
 __all__ = ["resolved"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.accept import Refusal
     from opwright.check.samples.aspects import Aspect
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["Samples"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from opwright.check.samples.choice import Asked
     from opwright.check.samples.problem import Problem
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["Solution", "first_solution", "found"]
 

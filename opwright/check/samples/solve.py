@@ -28,23 +28,23 @@ from opwright.check.samples.usual import (
     is_integer,
 )
 from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
-from opwright.declare.checks import MemberCheck, ValueCheck, arguments_of_check
-from opwright.declare.rules import DtypeArgument, DtypeSet, Promoted, dtype_source
-from opwright.declare.sample import Sample, TensorSpec
-from opwright.declare.schema import Base
-from opwright.derive.conditions import COMPARISONS
-from opwright.derive.evaluate import evaluate_size
+from opwright.kit.declare.checks import MemberCheck, ValueCheck, arguments_of_check
+from opwright.kit.declare.rules import DtypeArgument, DtypeSet, Promoted, dtype_source
+from opwright.kit.declare.sample import Sample, TensorSpec
+from opwright.kit.declare.schema import Base
+from opwright.kit.derive.conditions import COMPARISONS
+from opwright.kit.derive.evaluate import evaluate_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from opwright.check.samples.choice import Chooser
     from opwright.check.samples.problem import Part, Pattern, Problem
-    from opwright.declare.checks import Check
-    from opwright.declare.rules import DtypeRule
-    from opwright.declare.sample import Value
-    from opwright.declare.schema import Argument
-    from opwright.declare.shape import Size
+    from opwright.kit.declare.checks import Check
+    from opwright.kit.declare.rules import DtypeRule
+    from opwright.kit.declare.sample import Value
+    from opwright.kit.declare.schema import Argument
+    from opwright.kit.declare.shape import Size
 
 __all__ = ["Solving", "solve"]
 

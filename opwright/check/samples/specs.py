@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from opwright.declare.sample import TensorSpec
+from opwright.kit.declare.sample import TensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.declare.sample import Sample, Value
+    from opwright.kit.declare.sample import Sample, Value
 
 __all__ = ["element_count", "specs_in", "specs_of"]
 

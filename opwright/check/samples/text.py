@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.sample import TensorSpec
+from opwright.kit.declare.sample import TensorSpec
 
 if TYPE_CHECKING:
-    from opwright.declare.sample import Sample, Value
+    from opwright.kit.declare.sample import Sample, Value
 
 __all__ = ["describe"]
 
@@ -15,7 +15,7 @@ __all__ = ["describe"]
 def describe(sample: Sample) -> str:
     """Return the sample as Python.
 
-    >>> from opwright.declare.sample import sample, tensor
+    >>> from opwright.kit.declare.sample import sample, tensor
     >>> describe(sample(x=tensor(2, 3, dtype="float16"), axis=(0, -1), eps=None))
     "sample(x=tensor(2, 3, dtype='float16'), axis=[0, -1], eps=None)"
     """

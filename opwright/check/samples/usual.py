@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.declare.defaults import default_value
+from opwright.kit.declare.defaults import default_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from opwright.declare.schema import Argument
+    from opwright.kit.declare.schema import Argument
 
 __all__ = [
     "BASES",

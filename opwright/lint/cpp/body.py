@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.lint.cpp.syntax import arguments, called, field, name_of, named, text
 from opwright.lint.cpp.uses import PASSING, POINTERS, VIEWS, classify, is_aclnn, is_address, method
-from opwright.lint.facts import Passed, Site, Use
+from opwright.lint.definitions import Passed, Site, Use
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from opwright.lint.cpp.syntax import Source
-    from opwright.lint.facts import Parameter
+    from opwright.lint.definitions import Parameter
 
 __all__ = ["Body"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.functions import function_declarator
 from opwright.lint.cpp.syntax import Source, arguments, called, field, named, parse, text, walk
-from opwright.lint.facts import DeviceCall, DeviceFunction, Site
+from opwright.lint.definitions import DeviceCall, DeviceFunction, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.body import Body
 from opwright.lint.cpp.syntax import field, named, text
-from opwright.lint.facts import Function, Language, Parameter
+from opwright.lint.definitions import Function, Language, Parameter
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from opwright.lint.cpp.syntax import Source
-    from opwright.lint.facts import Guard
+    from opwright.lint.definitions import Guard
 
 __all__ = ["function_declarator", "read_function", "read_lambda", "read_parameters"]
 

@@ -17,7 +17,7 @@ from opwright.lint.cpp.syntax import (
     unwrapped,
     walk,
 )
-from opwright.lint.facts import Definition, Implementation, Kernel, Language, Open
+from opwright.lint.definitions import Definition, Implementation, Kernel, Language, Open
 from opwright.lint.schema import ForeignSchema, SchemaProblem, read_schema
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from opwright.lint.cpp.syntax import Source
-    from opwright.lint.facts import Guard
+    from opwright.lint.definitions import Guard
 
 __all__ = ["Block", "is_block", "read_block"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.functions import function_declarator, read_parameters
 from opwright.lint.cpp.syntax import arguments, field, literal, text, walk
-from opwright.lint.facts import AclnnFunction, AclnnParameter
+from opwright.lint.definitions import AclnnFunction, AclnnParameter
 
 if TYPE_CHECKING:
     from tree_sitter import Node

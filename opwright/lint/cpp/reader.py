@@ -10,7 +10,7 @@ from opwright.lint.cpp.functions import read_function
 from opwright.lint.cpp.libraries import Block, is_block, read_block
 from opwright.lint.cpp.prototypes import read_op_def, read_prototype
 from opwright.lint.cpp.syntax import Source, field, parse, text, walk
-from opwright.lint.facts import (
+from opwright.lint.definitions import (
     AclnnFunction,
     Definition,
     FileFacts,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import tree_sitter_cpp
 from tree_sitter import Language, Parser
 
-from opwright.lint.facts import Guard, Place
+from opwright.lint.definitions import Guard, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

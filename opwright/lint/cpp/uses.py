@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from opwright.lint.cpp.syntax import arguments, called, field, text
-from opwright.lint.facts import Call, UseKind
+from opwright.lint.definitions import Call, UseKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opwright.lint.facts import Place
-    from opwright.lint.run import Report
+    from opwright.lint.definitions import Place
+    from opwright.lint.linting import Report
 
 __all__ = ["as_json"]
 

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from opwright import __version__
 
 if TYPE_CHECKING:
-    from opwright.lint.facts import Place
+    from opwright.lint.definitions import Place
     from opwright.lint.finding import Finding, Rule, Severity
-    from opwright.lint.run import Report
+    from opwright.lint.linting import Report
 
 __all__ = ["as_sarif"]
 

@@ -9,7 +9,7 @@ from opwright.lint.finding import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.run import Report
+    from opwright.lint.linting import Report
 
 __all__ = ["as_text", "rules_as_text", "statistics_as_text"]
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import (
+from opwright.lint.definitions import (
     Converter,
     Definition,
     Function,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import (
+from opwright.lint.definitions import (
     Call,
     Function,
     Language,

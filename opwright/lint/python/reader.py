@@ -6,7 +6,7 @@ import ast
 import warnings
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import (
+from opwright.lint.definitions import (
     FileFacts,
     Guard,
     Place,

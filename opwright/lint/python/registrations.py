@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import Definition, Guard, Language
+from opwright.lint.definitions import Definition, Guard, Language
 from opwright.lint.python.forms import FAKES, AnyDef, in_scope, is_torch
 from opwright.lint.python.inference import inferred_schema
 from opwright.lint.python.names import LibraryVariable, Scope, plain_text

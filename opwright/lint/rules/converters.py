@@ -10,8 +10,8 @@ from opwright.lint.signatures import compare_defaults, compare_names, matched
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.facts import Converter, Definition, Place
-    from opwright.lint.project import Operator, Project
+    from opwright.lint.definitions import Converter, Definition, Place
+    from opwright.lint.libraries import Operator, Project
     from opwright.lint.schema import ForeignSchema
 
 __all__ = ["converter_arguments", "converter_defaults", "converter_extra", "converter_unused"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.lint.definitions import Language
 from opwright.lint.effects import freezing, inner_functions
-from opwright.lint.facts import Language
 from opwright.lint.finding import Problem
 from opwright.lint.signatures import compare_defaults, compare_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.facts import Definition, Function, Implementation, Site
-    from opwright.lint.project import Operator, Project
+    from opwright.lint.definitions import Definition, Function, Implementation, Site
+    from opwright.lint.libraries import Operator, Project
     from opwright.lint.schema import ForeignSchema
 
 __all__ = ["frozen_size", "hard_coded_size", "kernel_arguments", "kernel_defaults"]

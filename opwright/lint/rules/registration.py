@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import Definition, Implementation, Language, are_exclusive
+from opwright.lint.definitions import Definition, Implementation, Language, are_exclusive
 from opwright.lint.finding import Problem
-from opwright.lint.project import BACKENDS, BUILT_IN, COMPOSITE, EXPLICIT, Library, Operator
+from opwright.lint.libraries import BACKENDS, BUILT_IN, COMPOSITE, EXPLICIT, Library, Operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.project import Project
+    from opwright.lint.libraries import Project
 
 __all__ = [
     "duplicate_definition",

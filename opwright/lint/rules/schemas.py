@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from opwright.lint.facts import Language
+from opwright.lint.definitions import Language
 from opwright.lint.finding import Problem
-from opwright.lint.project import COMPOSITE
+from opwright.lint.libraries import COMPOSITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.facts import Definition
-    from opwright.lint.project import Project
+    from opwright.lint.definitions import Definition
+    from opwright.lint.libraries import Project
     from opwright.lint.schema import ForeignArgument, ForeignSchema
 
 __all__ = [

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.lint.definitions import Language, UseKind
 from opwright.lint.effects import Verdict, effect_on
-from opwright.lint.facts import Language, UseKind
 from opwright.lint.finding import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.lint.facts import Definition, Function, Implementation, Parameter
-    from opwright.lint.project import Operator, Project
+    from opwright.lint.definitions import Definition, Function, Implementation, Parameter
+    from opwright.lint.libraries import Operator, Project
     from opwright.lint.schema import ForeignArgument, ForeignSchema
 
 __all__ = [

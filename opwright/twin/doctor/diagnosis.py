@@ -20,8 +20,8 @@ from opwright.twin.toolkit import listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from opwright.twin.doctor.facts import Facts
-    from opwright.twin.kernels.packages import OperatorPackage
+    from opwright.twin.doctor.evidence import Facts
+    from opwright.twin.user_kernels.packages import OperatorPackage
 
 __all__ = ["Finding", "diagnose"]
 
@@ -79,7 +79,7 @@ def installation(facts: Facts) -> Iterator[Finding]:
 
 def pair(facts: Facts) -> Iterator[Finding]:
     """Judge whether Python, torch and torch_npu belong together."""
-    # What there is decides, then what this wheel is for; a clone without a build takes any.
+    # The installed torch decides, then the one of this wheel; a clone without a build takes any.
     usual = facts.built_for or read_pairs()[-1].torch
     if facts.torch is None:
         wanted = minor_of(facts.torch_npu or usual)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from opwright.twin.doctor.diagnosis import Finding
-    from opwright.twin.doctor.facts import Facts
+    from opwright.twin.doctor.evidence import Facts
     from opwright.twin.enabling import State
 
 __all__ = ["to_json", "to_text"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opwright.ascendc.builder import Package, build_package
-from opwright.ascendc.project import read_project
+from opwright.ascendc.project_layout import read_project
 from opwright.ascendc.toolchain import MACHINE, cores
 from opwright.twin.toolkit import installed_toolkit
 from tests.twin import on_twin

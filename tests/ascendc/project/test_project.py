@@ -34,7 +34,6 @@ from opwright.ascendc.kernel_source import (
     tiling_structures,
 )
 from opwright.ascendc.new import emit_project, make_project
-from opwright.ascendc.project import OperatorProject, read_project
 from opwright.ascendc.project_errors import (
     ChipError,
     HostCodeError,
@@ -43,8 +42,9 @@ from opwright.ascendc.project_errors import (
     NewOperatorError,
     ProjectLayoutError,
 )
-from opwright.declare.place import Place
-from opwright.sources.msopgen import parse_msopgen
+from opwright.ascendc.project_layout import OperatorProject, read_project
+from opwright.kit.declare.place import Place
+from opwright.kit.formats.msopgen import parse_msopgen
 from opwright.twin.toolkit import installed_toolkit
 from tests.twin import on_twin
 

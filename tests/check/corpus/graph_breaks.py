@@ -58,7 +58,7 @@ add(
 )
 
 
-# What Meta returns for a size that nobody knows is branched on, so that dynamo cannot go on.
+# The code branches on an unknown size from Meta, so that dynamo cannot go on.
 
 
 def first_rows(x, count):

@@ -172,7 +172,7 @@ def double_(x):
 add("nothing_returned_without_meta(Tensor(a!) x) -> ()", double_, None)
 
 
-# What Meta does beside.
+# Meta does something besides.
 
 
 def first_rows(x, count):

@@ -20,7 +20,7 @@ from opwright.check.target import subjects_of_set
 if TYPE_CHECKING:
     import torch
 
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 pytestmark = pytest.mark.twin
 

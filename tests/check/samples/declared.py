@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import opwright as ow
 from opwright.check.subject import Subject
-from opwright.derive import derive
+from opwright.kit.derive import derive
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,10 +12,10 @@ import torch_npu  # noqa: F401
 
 from opwright.check.samples import Samples
 from opwright.check.subject import Subject
-from opwright.declare.operator import Operator
-from opwright.declare.place import Place
-from opwright.declare.sample import TensorSpec
-from opwright.declare.schema_text import parse_schema
+from opwright.kit.declare.operator import Operator
+from opwright.kit.declare.place import Place
+from opwright.kit.declare.sample import TensorSpec
+from opwright.kit.declare.schema_text import parse_schema
 
 pytestmark = pytest.mark.twin
 NAMESPACE = "samples_bare"

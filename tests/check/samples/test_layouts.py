@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 import opwright as ow
 from opwright.check.samples import arguments, describe
 from opwright.check.samples.layouts import layouts_for
-from opwright.declare.errors import FieldError
-from opwright.declare.sample import LAYOUTS
-from opwright.emit.python.suite import value_group
-from opwright.shipped import support
+from opwright.kit.declare.errors import FieldError
+from opwright.kit.declare.sample import LAYOUTS
+from opwright.kit.emit.python.suite import value_group
+from opwright.kit.shipped import support
 
 if TYPE_CHECKING:
-    from opwright.declare.operator import Operator
-    from opwright.declare.sample import TensorLayout
-    from opwright.declare.schema import Argument
+    from opwright.kit.declare.operator import Operator
+    from opwright.kit.declare.sample import TensorLayout
+    from opwright.kit.declare.schema import Argument
 
 pytestmark = pytest.mark.twin
 ops = ow.OperatorSet("laid_out_samples")

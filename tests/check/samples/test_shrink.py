@@ -13,13 +13,13 @@ import opwright.twin  # noqa: F401 - before torch, which loads torch_npu
 import torch_npu  # noqa: F401
 
 from opwright.check.samples import ALL, Samples
-from opwright.declare.sample import TensorSpec, sample, tensor
+from opwright.kit.declare.sample import TensorSpec, sample, tensor
 from opwright.project.config import run_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 pytestmark = pytest.mark.twin
 declared = run_file(Path(__file__).parent / "declared.py")

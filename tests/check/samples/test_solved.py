@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 import opwright as ow
 from opwright.check.samples import ALL, Samples, arguments, describe
 from opwright.check.subject import Subject
-from opwright.declare.sample import LAYOUTS, TensorSpec, sample, tensor
-from opwright.derive import derive
+from opwright.kit.declare.sample import LAYOUTS, TensorSpec, sample, tensor
+from opwright.kit.derive import derive
 from opwright.project.config import run_file
 
 if TYPE_CHECKING:
     from opwright.check.samples import Aspect
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 pytestmark = pytest.mark.twin
 declared = run_file(Path(__file__).parent / "declared.py")

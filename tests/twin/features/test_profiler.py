@@ -1,4 +1,4 @@
-"""torch_npu's profiler: native/profiling records, opwright/msprof exports, torch_npu analyses."""
+"""torch_npu's profiler analyses what libascendcl records and opwright.twin.msprof exports."""
 
 from __future__ import annotations
 

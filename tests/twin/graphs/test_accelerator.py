@@ -33,7 +33,7 @@ def test_capture_and_replay() -> None:
     check_usable()
 
 
-def test_refusals() -> None:
+def test_accelerator_refuses_wrong_calls() -> None:
     graph = torch.accelerator.Graph(capture_error_mode="thread_local")
     x = torch.ones(8).to("npu")
     with torch_npu.npu.stream(new_stream()):

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_npu
 
-from tests.engine.agreement import MORE_TIME
+from tests.graph_engine.agreement import MORE_TIME
 from tests.twin.on_twin import output
 
 SCRIPT = Path(__file__).with_name("sparse_attention.py")

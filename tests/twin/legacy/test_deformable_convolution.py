@@ -1,4 +1,4 @@
-"""Deformable convolution (legacy operators): opwright/engine/legacy/kernels/sampling.py."""
+"""Deformable convolution (legacy operators): opwright/graph_engine/legacy/kernels/sampling.py."""
 
 from __future__ import annotations
 

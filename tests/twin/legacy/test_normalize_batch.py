@@ -1,4 +1,4 @@
-"""Normalised batches of sequences: opwright/engine/legacy/kernels/sequences.py."""
+"""Normalised batches of sequences: opwright/graph_engine/legacy/kernels/sequences.py."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.engine import legacy_bridge
+from opwright.graph_engine import legacy_bridge
 from tests.twin import acl
 from tests.twin.legacy.test_views import OK, Operands, buffer, call, describe
 

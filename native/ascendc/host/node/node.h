@@ -24,7 +24,7 @@ struct Dim3 {
 
 namespace opwright::ascendc {
 
-// Where a tensor lies that is not simply one piece of memory.
+// Where a tensor lies that is not one piece of memory.
 struct Place {
   gert::Stride strides;
   int64_t offset = 0;  // elements

@@ -48,7 +48,7 @@ from opwright.check.observe.tolerance import difference
 from opwright.check.row import Row
 from opwright.check.rows.compiled.possible import backend_of, is_dynamic, why_no_graph
 from opwright.check.subject import flat
-from opwright.live import dispatcher
+from opwright.kit.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.program import Program, Ran, Shape
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["ROW"]
 

@@ -12,8 +12,8 @@ from opwright.check.subject import flat
 if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.observe.compiling import Backend
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["backend_of", "is_dynamic", "why_no_graph"]
 

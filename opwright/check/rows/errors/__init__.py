@@ -30,9 +30,9 @@ from opwright.check.rows.errors.changes import Bad, changes
 from opwright.check.rows.errors.messages import MESSAGE, OTHER, TYPE, examine_error
 from opwright.check.samples import describe
 from opwright.check.subject import flat
-from opwright.declare.sample import Sample
 from opwright.internals.fake_tensors import FakeTensorMode
-from opwright.live import dispatcher
+from opwright.kit.declare.sample import Sample
+from opwright.kit.live import dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.live.arguments import Values
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["ROW"]
 

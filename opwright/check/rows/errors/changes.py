@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.observe.tensors import replaced, tensor_arguments, tensors_by_place
-from opwright.declare.schema import Base
+from opwright.kit.declare.schema import Base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["Bad", "changes"]
 
@@ -61,7 +61,7 @@ class Bad:
 
 def changes(subject: Subject, values: Values) -> Iterator[Bad]:
     """Yield changes of arguments, good or bad."""
-    names = tensor_arguments(subject, values)
+    names = tensor_arguments(subject.schema, values)
     for name in names:
         argument = subject.schema.argument(name)
         assert argument is not None

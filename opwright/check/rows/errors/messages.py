@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opwright.check.finding import Finding
     from opwright.check.rows.errors.changes import Bad
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
+    from opwright.kit.declare.sample import Sample
 
 __all__ = ["MESSAGE", "OTHER", "TYPE", "examine_error"]
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from opwright.check.finding import Finding
     from opwright.check.observe.differentiated import Gradients, Tensors
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["confirmed", "examine_reference"]
 

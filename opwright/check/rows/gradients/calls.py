@@ -14,8 +14,8 @@ from opwright.check.observe.differentiated import (
     widened,
 )
 from opwright.check.observe.tensors import copied, on_device
-from opwright.live import dispatcher
-from opwright.live.errors import NotDifferentiableError
+from opwright.kit.live import dispatcher
+from opwright.kit.live.errors import NotDifferentiableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from opwright.check.finding import Finding, Kind
     from opwright.check.observe.differentiated import Call, Tensors
     from opwright.check.subject import Subject
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = [
     "Fault",

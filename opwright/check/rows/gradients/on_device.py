@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.observe.differentiated import Gradients, Tensors
-    from opwright.declare.sample import Sample
-    from opwright.live.arguments import Values
+    from opwright.kit.declare.sample import Sample
+    from opwright.kit.live.arguments import Values
 
 __all__ = ["examine_device"]
 

@@ -33,7 +33,7 @@ from opwright.check.rows.schema.comparisons import (
     declared,
     place,
 )
-from opwright.derive.functional import TAKEN_NAMES
+from opwright.kit.derive.functional import TAKEN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.schema import Argument
+    from opwright.kit.declare.schema import Argument
 
 __all__ = ["ROW"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from opwright.check.finding import Kind
 from opwright.check.known.released import FILE, read_releases, release_folder
 from opwright.check.observe.registrations import neighbour, registered, schema_text
-from opwright.declare.errors import SchemaError
-from opwright.declare.schema_text import parse_schema
 from opwright.internals import jit
-from opwright.live import dispatcher
-from opwright.live.existing import comparable
+from opwright.kit.declare.errors import SchemaError
+from opwright.kit.declare.schema_text import parse_schema
+from opwright.kit.live import dispatcher
+from opwright.kit.live.existing import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.check.bench import Bench
     from opwright.check.finding import Finding
     from opwright.check.subject import Subject
-    from opwright.declare.schema import Alias, Schema
+    from opwright.kit.declare.schema import Alias, Schema
 
 __all__ = ["CHANGED", "DECLARED", "REMOVED", "compatibility", "declared", "place"]
 

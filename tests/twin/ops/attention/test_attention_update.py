@@ -116,7 +116,7 @@ def test_ring_tnd(dtype: torch.dtype, layout: str) -> None:
     agree(actual, (out, stored(highest), stored(total)))
 
 
-def test_refusals() -> None:
+def test_attention_update_refuses_wrong_calls() -> None:
     lse, out = normal(3, dtype=torch.float32), normal(3, WIDTH)
     rejects("localOut", torch_npu.npu_attention_update, [lse, lse], [out], 0)
     rejects("updateType", torch_npu.npu_attention_update, [lse], [out], 2)

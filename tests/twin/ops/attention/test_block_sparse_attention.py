@@ -135,7 +135,7 @@ def test_lengths_of_packed_sequences() -> None:
     agree(actual[0], expected.half())
 
 
-def test_refusals() -> None:
+def test_block_sparse_attention_refuses_wrong_calls() -> None:
     tensors, blocks = operands(torch.float16)
     attend = torch_npu.npu_block_sparse_attention
     options: dict[str, object] = {"num_key_value_heads": KEY_HEADS, "scale_value": SCALE}

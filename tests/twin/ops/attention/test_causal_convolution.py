@@ -141,7 +141,7 @@ def test_masked(dtype: torch.dtype, *, masked: bool) -> None:
         agree(one.grad, other.grad.to(dtype))
 
 
-def test_refusals() -> None:
+def test_causal_convolution_refuses_wrong_calls() -> None:
     x, weight, states = normal(4, CHANNELS), normal(WIDTH, CHANNELS), normal(2, 2, CHANNELS)
     convolve = torch_npu.npu_fused_causal_conv1d
     rejects("queryStartLoc", convolve, x, weight, states)

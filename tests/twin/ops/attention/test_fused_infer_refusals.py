@@ -48,7 +48,7 @@ REFUSED: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize(("why", "options"), REFUSED.items(), ids=REFUSED.keys())
-def test_refusals(why: str, options: dict[str, object]) -> None:
+def test_fused_infer_refuses_wrong_calls(why: str, options: dict[str, object]) -> None:
     """Each names the parameter."""
     tensors = [normal(BATCH, HEADS, KEYS, WIDTH) for _ in range(3)]
     rejects(

@@ -111,7 +111,7 @@ def test_chunked() -> None:
     agree(actual, (torch.cat(expected).bfloat16(), torch.stack(final).bfloat16()))
 
 
-def test_refusals() -> None:
+def test_gated_delta_rule_refuses_wrong_calls() -> None:
     tensors = operands()
     inputs = [tensors[name] for name in ("query", "key", "value")]
     state = normal(len(LENGTHS), HEADS, VALUE, WIDTH, dtype=torch.bfloat16)

@@ -167,7 +167,7 @@ def test_sparse(dtype: torch.dtype, layout: str) -> None:
     compare(results, [form(gradients[name]).to(dtype) for name in names], loss)
 
 
-def test_refusals() -> None:
+def test_indexer_loss_refuses_wrong_calls() -> None:
     given = tensors(torch.float16)
     operands = [given[name] for name in ("query_index", "key_index", "weights")]
     statistic = torch_npu.npu_dense_lightning_indexer_softmax_lse

@@ -191,7 +191,9 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("why", "changes"), REFUSED.items(), ids=REFUSED)
-def test_refusals(why: str, changes: dict[str, Any]) -> None:
+def test_kv_quant_sparse_flash_attention_refuses_wrong_calls(
+    why: str, changes: dict[str, Any]
+) -> None:
     given = arguments(Case(), torch.int8)
     names = ("query", "key", "value", "sparse_indices")
     values: dict[str, Any] = dict(zip(names, given.tensors, strict=True))

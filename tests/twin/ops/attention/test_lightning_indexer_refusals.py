@@ -143,7 +143,7 @@ REFUSED = of_bsnd() | of_others()
 
 
 @pytest.mark.parametrize(("why", "call"), REFUSED.items(), ids=REFUSED.keys())
-def test_refusals(why: str, call: Call) -> None:
+def test_lightning_indexer_refuses_wrong_calls(why: str, call: Call) -> None:
     rejects(why, torch_npu.npu_lightning_indexer, *call.tensors, **call.options)
 
 

@@ -321,7 +321,7 @@ def test_selected_attention_of_one_query(dtype: torch.dtype, layout: str) -> Non
     agree(actual, expected)
 
 
-def test_refusals() -> None:
+def test_nsa_refuses_wrong_calls() -> None:
     tokens, weight = normal(sum(LENGTHS), HEADS, WIDTH), normal(SIZE, HEADS)
     compress = torch_npu.npu_nsa_compress
     options = {"actual_seq_len": ends(LENGTHS)}

@@ -144,7 +144,7 @@ REFUSALS = refusals()
 
 
 @pytest.mark.parametrize(("why", "call"), REFUSALS.items(), ids=REFUSALS.keys())
-def test_refusals(why: str, call: Call) -> None:
+def test_quant_lightning_indexer_refuses_wrong_calls(why: str, call: Call) -> None:
     rejects(why, REFUSED, *call.tensors, 0, 0, **call.options)
 
 

@@ -232,7 +232,7 @@ def test_out_with_workspace() -> None:
     agree(outputs[0], attention(3)(query, key, value).cpu())  # type: ignore[attr-defined]
 
 
-def test_refusals() -> None:
+def test_variable_length_attention_refuses_wrong_calls() -> None:
     query, key, value = (tensor.detach() for tensor in tensors())
     with_term = attention(1, pse=torch.zeros(1, HEADS, 1024, 8, device="npu"))
     rejects("a position term (pse, realShift) is given", with_term, query, key, value)

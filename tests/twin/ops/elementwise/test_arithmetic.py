@@ -194,7 +194,7 @@ def test_mixed_dtypes() -> None:
     check_in_place(torch.Tensor.add_, some((3,), torch.float32), some((3,), torch.int64))
 
 
-def test_refusals() -> None:
+def test_arithmetic_refuses_wrong_calls() -> None:
     integers, numbers = some((3,), torch.int32), some((3,), torch.float32)
     rejects("aclnnInplaceAdd", torch.Tensor.add_, integers, numbers)
     rejects("aclnnInplaceMul", torch.Tensor.mul_, integers, numbers)

@@ -102,5 +102,5 @@ def test_isin(dtype: torch.dtype, invert: bool) -> None:  # noqa: FBT001
     check(torch.isin, 7, a, invert=invert)
 
 
-def test_refusals() -> None:
+def test_comparison_refuses_wrong_calls() -> None:
     rejects("aclnnLtTensor", torch.lt, torch.ones(2, dtype=torch.complex64), torch.ones(2))

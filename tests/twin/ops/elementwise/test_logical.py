@@ -62,6 +62,6 @@ def test_bitwise_not(dtype: torch.dtype) -> None:
         check_in_place(torch.Tensor.bitwise_not_, tensor)
 
 
-def test_refusals() -> None:
+def test_logical_refuses_wrong_calls() -> None:
     rejects("aclnnBitwiseAndTensor", torch.bitwise_and, torch.ones(2), torch.ones(2))
     rejects("aclnnBitwiseNot", torch.bitwise_not, torch.ones(2))

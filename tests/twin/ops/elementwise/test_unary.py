@@ -127,7 +127,7 @@ def test_signbit_into_bytes() -> None:
     assert out.tolist() == [1, 0]
 
 
-def test_refusals() -> None:
+def test_unary_refuses_wrong_calls() -> None:
     rejects("aclnnNeg", torch.neg, torch.tensor([True]))
     rejects("aclnnFloor", torch.floor, torch.ones(2, dtype=torch.complex64))
     rejects(

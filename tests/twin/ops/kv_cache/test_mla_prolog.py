@@ -238,7 +238,7 @@ def test_cache_modes(mode: str, *, packed: bool) -> None:
     close(on_npu[0], wanted)
 
 
-def test_refusals() -> None:
+def test_mla_prolog_refuses_wrong_calls() -> None:
     given = operands(0)
     tensors = (given.x, *given.weights, *given.gammas, given.sin, given.cos, *caches(BF16, BF16))
     prolog = torch_npu.npu_mla_prolog_v3

@@ -268,7 +268,7 @@ def test_add(dtype: torch.dtype, flat: bool) -> None:  # noqa: FBT001 - a parame
     agree(actual, (held.double() + summed.view(held.shape)).float())
 
 
-def test_refusals() -> None:
+def test_grouped_matmul_refuses_wrong_calls() -> None:
     x, weights = some((9, 6), torch.float32), some((4, 6, 5), torch.float32)
 
     def run(**named: object) -> object:

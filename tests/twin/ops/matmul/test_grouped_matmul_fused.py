@@ -266,7 +266,7 @@ def test_group_quant(dtype: torch.dtype, four_bits: bool) -> None:  # noqa: FBT0
     agree(actual, pack_int4(codes) if four_bits else codes.to(INT8))
 
 
-def test_refusals() -> None:
+def test_grouped_matmul_fused_refuses_wrong_calls() -> None:
     x, first, second, *_ = halves(torch.float16, 8)
     rejects("activation", torch_npu.npu_ffn, x, first[0], second[0], "tanh")
     rejects("expertTokens", torch_npu.npu_ffn, x, first, second, "relu")

@@ -224,7 +224,7 @@ def test_renorm_in_place() -> None:
     check_in_place(torch.Tensor.renorm_, some((3, 8), torch.float32)[:, ::2], 2, 0, 1.5)
 
 
-def test_refusals() -> None:
+def test_matmul_refuses_wrong_calls() -> None:
     rejects("aclnnLinalgCholesky", torch.linalg.cholesky, -torch.eye(3))
     rejects("aclnnMv", torch.mv, some((3, 4), torch.float32), some((5,), torch.float32))
     complex_vector = some((3,), torch.complex64)

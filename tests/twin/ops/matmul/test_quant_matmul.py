@@ -204,7 +204,7 @@ def test_hifloat8() -> None:
     close(actual, values.double() @ values.double().t())
 
 
-def test_refusals() -> None:
+def test_quant_matmul_refuses_wrong_calls() -> None:
     x1, x2 = whole((4, 16)), whole((15, 8))
     quant = torch_npu.npu_quant_matmul
     rejects("rows", quant, x1, x2, torch.ones(1), output_dtype=torch.bfloat16)

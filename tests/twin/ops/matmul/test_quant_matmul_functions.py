@@ -255,7 +255,7 @@ def test_two_levels() -> None:
     close(out, actual[0] @ actual[1].t())
 
 
-def test_refusals() -> None:
+def test_quant_matmul_functions_refuses_wrong_calls() -> None:
     batched = torch_npu.npu_transpose_quant_batchmatmul
     left, right = (torch.zeros(2, 2, 64, dtype=torch.uint8) for _ in range(2))
     kinds = {"x1_dtype": torch_npu.hifloat8, "x2_dtype": torch_npu.hifloat8}

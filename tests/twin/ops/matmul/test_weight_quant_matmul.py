@@ -80,6 +80,6 @@ def test_eight_bit_floats() -> None:
     close(actual, expected(x, weight.float(), scale, torch.zeros(1)))
 
 
-def test_refusals() -> None:
+def test_weight_quant_matmul_refuses_wrong_calls() -> None:
     x, weight = some((5, 64), torch.float16), some((64, 24), torch.int8)
     rejects("antiquantScale", matmul, x, weight, torch.ones(2, 24).half())

@@ -69,7 +69,7 @@ def test_update_expert(rank: int, mode: int, dtype: torch.dtype) -> None:
     agree(actual, (ids, mask))
 
 
-def test_refusals() -> None:
+def test_moe_experts_refuses_wrong_calls() -> None:
     tokens = some((5, 4), torch.float16)
     rejects("expertTokenNumPerRank", torch_npu.npu_moe_re_routing, tokens, NUMBERS)
     experts = positions((6, 2), 3)

@@ -63,7 +63,7 @@ def test_equal_scores() -> None:
     agree(actual[1], torch.arange(4).int().expand(2, 4))
 
 
-def test_refusals() -> None:
+def test_moe_gating_refuses_wrong_calls() -> None:
     wide = torch.zeros(2, 1100)
     rejects("'k' is 1050", torch_npu.npu_moe_gating_top_k_softmax, wide, None, 1050)
 

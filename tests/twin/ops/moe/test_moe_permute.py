@@ -98,7 +98,7 @@ def test_empty() -> None:
     agree(actual, (tokens, torch.zeros(0, dtype=torch.int32)))
 
 
-def test_refusals() -> None:
+def test_moe_permute_refuses_wrong_calls() -> None:
     tokens, experts = some((4, 6), torch.float32), positions((4, 2), 4)
     rejects("paddedMode", torch_npu.npu_moe_token_permute, tokens, experts, padded_mode=True)
     places, rows, probs = order_of(experts), some((8, 6), torch.float32), torch.zeros(3, 2)

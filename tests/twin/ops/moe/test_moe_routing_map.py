@@ -151,7 +151,7 @@ def test_what_is_kept_for_the_gradient(pad: bool) -> None:  # noqa: FBT001 - a p
         agree(result[1:], (index, of_rows.int(), probs.masked_select(mapping)))
 
 
-def test_refusals() -> None:
+def test_moe_routing_map_refuses_wrong_calls() -> None:
     tokens, permute = (
         some((TOKENS, WIDTH), torch.float32),
         (torch_npu.npu_moe_token_permute_with_routing_map),

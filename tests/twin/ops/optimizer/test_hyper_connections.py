@@ -135,7 +135,7 @@ def test_sinkhorn(shape: tuple[int, ...], iterations: int) -> None:
     agree(torch_npu.npu_mhc_sinkhorn(x.detach().to("npu"), num_iters=iterations)[0], y.cpu())
 
 
-def test_refusals() -> None:
+def test_hyper_connections_refuses_wrong_calls() -> None:
     operands = pre_operands((5,), STREAMS * (STREAMS + 2))
     operands[1] = operands[1][:-1]
     rejects("phi", torch_npu.npu_mhc_pre, *operands)

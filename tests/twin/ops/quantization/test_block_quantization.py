@@ -119,7 +119,7 @@ def test_quant_max_by_group(dtype: torch.dtype, to: Format) -> None:
     agree(largest, torch.stack([x[:1].abs().amax(), x[1:].abs().amax()]))
 
 
-def test_refusals() -> None:
+def test_block_quantization_refuses_wrong_calls() -> None:
     x = some((4, 64), torch.float16)
     rejects("roundModeOptional", torch_npu.npu_dynamic_block_quant, x, round_mode="hybrid")
     rejects("scale", torch_npu.npu_quant_max, x, torch.ones(2))

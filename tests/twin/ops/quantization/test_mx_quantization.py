@@ -164,7 +164,7 @@ def test_and_back(to: Format) -> None:
     agree(back, numbers * torch.exp2(codes.float() - 127).repeat_interleave(32, -1))
 
 
-def test_refusals() -> None:
+def test_mx_quantization_refuses_wrong_calls() -> None:
     x = spread((2, 64))
     quant = torch_npu.npu_dynamic_mx_quant
     rejects("scaleAlg", quant, x, dst_type=E4M3.code, scale_alg=2)

@@ -196,7 +196,7 @@ def test_a_statistic_is_written_if_it_is_wanted(wanted: bool) -> None:  # noqa: 
     agree(rstd, expected if wanted else torch.zeros(4))
 
 
-def test_refusals() -> None:
+def test_norm_quantization_refuses_wrong_calls() -> None:
     x, gamma = some((4, 16), torch.float16), torch.ones(16).half()
     quant = torch_npu.npu_add_rms_norm_dynamic_quant
     rejects(

@@ -112,7 +112,7 @@ def test_rounding_of_quant_convolution() -> None:
     rejects("'roundMode' is 'floor'", run, "floor")
 
 
-def test_refusals() -> None:
+def test_quantized_updates_refuses_wrong_calls() -> None:
     cache, updates = some((2, 5, 8), torch.int8), some((2, 1, 8), torch.float16)
     indices = torch.tensor([5, 1], dtype=torch.int32)
     quant = torch_npu.npu_quant_scatter

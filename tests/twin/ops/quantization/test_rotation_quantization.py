@@ -86,6 +86,6 @@ def test_kronecker_quant_to_microscaling() -> None:
     agree(scale.cpu().view(torch.uint8), pairs(codes, -1))
 
 
-def test_refusals() -> None:
+def test_rotation_quantization_refuses_wrong_calls() -> None:
     x = some((4, 48), torch.bfloat16)
     rejects("rotation", torch_npu.npu_rotate_quant, x, rotation(32, 32), dst_dtype=torch.int8)

@@ -176,7 +176,7 @@ def test_both_axes_in_groups(backward: bool) -> None:  # noqa: FBT001 - a parame
         agree(found[first : first + part.size(0)], part)
 
 
-def test_refusals() -> None:
+def test_swiglu_group_quantization_refuses_wrong_calls() -> None:
     x = some((4, 32), torch.bfloat16)
     ends = torch.tensor([3, 9])
     rejects("group 1", torch_npu.npu_swiglu_mx_quant_with_dual_axis, x, group_index=ends)

@@ -154,7 +154,7 @@ def test_gelu_quant_to_eight_bit_floats(to: Format) -> None:
     nearly(stored(y, to), on_grid(values, to), to)
 
 
-def test_refusals() -> None:
+def test_swiglu_quantization_refuses_wrong_calls() -> None:
     x = some((4, 16), torch.float16)
     rejects("weightScaleOptional", torch_npu.npu_dequant_swiglu_quant, x.int())
     ends = torch.tensor([3, 9], dtype=torch.int32)

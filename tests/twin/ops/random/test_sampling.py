@@ -176,7 +176,7 @@ def test_speculative_step() -> None:
     agree(slots, tables[rows, expected // 4] * 4 + expected % 4)
 
 
-def test_refusals() -> None:
+def test_sampling_refuses_wrong_calls() -> None:
     logits = normal(ROWS, WORDS, dtype=torch.float32)
     too_many = torch.full((ROWS,), WORDS + 1, dtype=torch.int32)
     rejects("'k'", torch_npu.npu_top_k_top_p, logits, P, too_many)

@@ -79,7 +79,7 @@ def test_agrees_with_torch() -> None:
     agree(loss, functional.cross_entropy(x, target).reshape(1))
 
 
-def test_refusals() -> None:
+def test_cross_entropy_refuses_wrong_calls() -> None:
     x, target = samples(torch.float32)
     loss = torch_npu.npu_cross_entropy_loss
     rejects("allowed: mean, sum, none", loss, x, target, reduction="median")

@@ -239,7 +239,7 @@ def test_outputs_of_another_dtype_are_converted() -> None:
     assert place.tolist() == tensor.argmax(1).tolist()
 
 
-def test_refusals() -> None:
+def test_reduction_refuses_wrong_calls() -> None:
     rejects("aclnnAmax", torch.amax, some((0, 3), torch.float32), 0)
     rejects("aclnnKthvalue", torch.kthvalue, some((3,), torch.float32), 7)
     rejects("aclnnTrace", torch.trace, some((3,), torch.float32))

@@ -87,6 +87,6 @@ def test_unique_slices(dtype: torch.dtype) -> None:
             )
 
 
-def test_refusals() -> None:
+def test_sorting_refuses_wrong_calls() -> None:
     rejects("aclnnTopk", torch.topk, some((3,), torch.float32), 5)
     rejects("aclnnSort", torch.sort, some((3,), torch.complex64), stable=True)

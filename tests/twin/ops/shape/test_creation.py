@@ -132,5 +132,5 @@ def test_copy_between_views_of_one_storage() -> None:
     agree(device, host)
 
 
-def test_refusals() -> None:
+def test_creation_refuses_wrong_calls() -> None:
     rejects("aclnnInplaceFillDiagonal", torch.Tensor.fill_diagonal_, torch.ones(4), 1)

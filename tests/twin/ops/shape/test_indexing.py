@@ -264,7 +264,7 @@ def test_coalesce(dtype: torch.dtype) -> None:
     torch.testing.assert_close(actual.values().cpu(), expected.values(), rtol=1e-2, atol=1e-2)
 
 
-def test_refusals() -> None:
+def test_indexing_refuses_wrong_calls() -> None:
     tensor = some((3, 4), torch.float32)
     rejects("aclnnIndexSelect", torch.index_select, tensor, 0, torch.tensor([3]))
     rejects("aclnnGather", torch.gather, tensor, 0, torch.tensor([[7]]))

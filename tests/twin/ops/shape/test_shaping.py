@@ -149,7 +149,7 @@ def test_transposition_and_new_shape(transpose_first: bool) -> None:  # noqa: FB
     assert torch.equal(out.cpu(), expected)
 
 
-def test_refusals() -> None:
+def test_shaping_refuses_wrong_calls() -> None:
     tensor = some((2, 3, 4), torch.float32)
     rejects("aclnnReflectionPad1d", functional.pad, tensor, (5, 0), mode="reflect")
     name = "aclnnConstantPadNd"

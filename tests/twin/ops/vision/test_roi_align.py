@@ -89,7 +89,7 @@ def test_forward_and_backward(samples: int, mode: int) -> None:
     torch.testing.assert_close(half.cpu().float(), expected.detach(), rtol=1e-2, atol=5e-2)
 
 
-def test_refusals() -> None:
+def test_roi_align_refuses_wrong_calls() -> None:
     features = torch.ones(1, 2, 4, 4)
     align = torch_npu.npu_roi_align
     rejects("roiEndMode is 3", align, features, ROIS[:1], 1.0, 2, 2, 2, 3)

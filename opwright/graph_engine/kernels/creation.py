@@ -1,0 +1,163 @@
+"""Operators that make tensors, copy them, or read them as another dtype."""
+
+from __future__ import annotations
+
+import torch
+
+from opwright.graph_engine.dtypes import from_runtime
+from opwright.graph_engine.four_bits import is_four_bits, pack, unpack
+from opwright.graph_engine.kernels.available import require_one_of
+from opwright.graph_engine.kernels.elementwise import unary
+from opwright.graph_engine.table import kernel
+
+FLOAT = 0
+INT32 = 3
+COMPLEX64 = 16
+PREFETCH = 6  # of Cmo
+
+kernel("OnesLike")(unary(torch.ones_like))
+kernel("ZerosLike")(unary(torch.zeros_like))
+
+
+@kernel("Fill")
+def fill(dims: list[int], value: torch.Tensor) -> torch.Tensor:
+    """Repeat one value."""
+    return value.reshape(()).expand(dims).clone()
+
+
+@kernel("FillV2")
+def fill_v2(dims: list[int], *, value: float = 0.0) -> torch.Tensor:
+    """Repeat one number."""
+    return torch.full(dims, value, dtype=torch.float32)
+
+
+# The content of memory is not defined, so zeros are as good: results do not vary between runs.
+@kernel("Empty")
+def empty(shape: list[int], *, dtype: int = INT32, init: bool = False) -> torch.Tensor:
+    """Answer a tensor without defined values, or zeros if `init`."""
+    del init
+    return torch.zeros(shape, dtype=from_runtime(dtype, where="Empty"))
+
+
+@kernel("Eye")
+def eye(
+    *, num_rows: int, num_columns: int = 0, batch_shape: list[int] | None = None, dtype: int = FLOAT
+) -> torch.Tensor:
+    """Answer identity matrices; without a number of columns they are square."""
+    matrix = torch.eye(num_rows, num_columns or num_rows, dtype=from_runtime(dtype, where="Eye"))
+    return matrix.expand([*(batch_shape or ()), *matrix.shape]).clone()
+
+
+# How many elements these answer depends on values, so these have to be known: see `number`.
+@kernel("Range")
+def range_(start: torch.Tensor, limit: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:
+    """Count from `start` to before `limit` in steps of `delta`."""
+    dtype = torch.result_type(start, limit)
+    return torch.arange(number(start), number(limit), number(delta), dtype=dtype)
+
+
+@kernel("LinSpace")
+def lin_space(start: torch.Tensor, stop: torch.Tensor, num: int) -> torch.Tensor:
+    """Answer `num` values from `start` to `stop` at equal distances."""
+    # Of integers as well: the converter converts the result.
+    dtype = start.dtype if start.is_floating_point() else torch.float32
+    return torch.linspace(number(start), number(stop), num, dtype=dtype)
+
+
+def number(x: torch.Tensor) -> int | float:
+    """Return a value on the host: of a constant or host input, or one that follows from shapes.
+
+    Raises
+    ------
+    RuntimeError
+        By torch: the value is computed on the device.
+    """
+    value = x.item()
+    assert isinstance(value, int | float)
+    return value
+
+
+@kernel("Cast")
+def cast(x: torch.Tensor, *, dst_type: int, truncate: bool = False) -> torch.Tensor:
+    """Convert the dtype."""
+    del truncate
+    return x.to(from_runtime(dst_type, where="Cast"))
+
+
+@kernel("Bitcast")
+def bitcast(x: torch.Tensor, *, type: int, keep_dim: bool = False) -> torch.Tensor:  # noqa: A002
+    """Read the bytes as another dtype: the last axis becomes longer or shorter."""
+    del keep_dim  # how the descriptor says it; the bytes are the same
+    dtype = from_runtime(type, where="Bitcast")
+    if is_four_bits(dtype) and dtype == x.dtype:
+        return x
+    as_bytes = pack(x) if is_four_bits(x.dtype) else x
+    if is_four_bits(dtype):
+        return unpack(as_bytes.contiguous().view(torch.uint8), dtype)
+    return as_bytes.view(dtype).clone()
+
+
+@kernel("Identity", "TensorMove", "Snapshot", "StopGradient")
+def identity(x: torch.Tensor) -> torch.Tensor:
+    """Answer a copy."""
+    return x.clone()
+
+
+@kernel("IdentityN")
+def identity_n(x: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Answer a copy of each."""
+    return tuple(each.clone() for each in x)
+
+
+@kernel("Assign")
+def assign(
+    ref: torch.Tensor,
+    value: torch.Tensor,
+    *,
+    validate_shape: bool = True,
+    use_locking: bool = False,
+) -> torch.Tensor:
+    """Write `value` into the memory of `ref`."""
+    del validate_shape, use_locking
+    return ref.copy_(value)
+
+
+@kernel("NoOp")
+def no_op() -> tuple[torch.Tensor, ...]:
+    """Only be waited for."""
+    return ()
+
+
+@kernel("Cmo")
+def cmo(
+    src: torch.Tensor,
+    *,
+    max_size: int,
+    type: int = PREFETCH,  # noqa: A002
+    offset: int = 0,
+) -> tuple[torch.Tensor, ...]:
+    """Prefetch into the NPU's cache, which a CPU's memory does not have: no value depends on it."""
+    del src, max_size, offset
+    require_one_of("type", type, PREFETCH)
+    return ()
+
+
+@kernel("Complex")
+def complex_(real: torch.Tensor, imag: torch.Tensor, *, Tout: int = COMPLEX64) -> torch.Tensor:
+    """Join real and imaginary parts."""
+    del Tout  # follows from the parts
+    return torch.complex(real, imag)
+
+
+@kernel("Real")
+def real(input: torch.Tensor, *, Tout: int = FLOAT) -> torch.Tensor:  # noqa: A002
+    """Answer the real parts."""
+    del Tout  # follows from the input
+    return torch.real(input).clone()
+
+
+@kernel("Imag")
+def imag(input: torch.Tensor, *, Tout: int = FLOAT) -> torch.Tensor:  # noqa: A002
+    """Answer the imaginary parts."""
+    del Tout  # follows from the input
+    return torch.imag(input).clone()

@@ -1,0 +1,67 @@
+"""Operators that put elements in order, or find a place in an order.
+
+The indices of what is sorted are int32, as in CANN.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from opwright.graph_engine.dtypes import from_runtime
+from opwright.graph_engine.table import kernel
+
+INT64 = 9
+
+
+@kernel("Sort")
+def sort(
+    x: torch.Tensor, *, axis: int = -1, descending: bool = False, stable: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sort along an axis."""
+    values, indices = torch.sort(x, dim=axis, descending=descending, stable=stable)
+    return values, indices.to(torch.int32)
+
+
+@kernel("TopK")
+def top_k(
+    x: torch.Tensor,
+    k: int,
+    *,
+    sorted: bool = True,  # noqa: A002 - the prototype's name
+    dim: int = -1,
+    largest: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Answer the k greatest or least along an axis."""
+    values, indices = torch.topk(x, k, dim, largest, sorted)
+    return values, indices.to(torch.int32)
+
+
+@kernel("TopKV2")
+def top_k_v2(
+    x: torch.Tensor,
+    k: int,
+    *,
+    sorted: bool = True,  # noqa: A002 - the prototype's name
+    dim: int = -1,
+    largest: bool = True,
+    sort_policy: int = 1,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Answer the k greatest or least along an axis."""
+    del sort_policy
+    return top_k(x, k, sorted=sorted, dim=dim, largest=largest)
+
+
+@kernel("SearchSorted")
+def search_sorted(
+    sorted_sequence: torch.Tensor,
+    values: torch.Tensor,
+    sorter: torch.Tensor | None = None,
+    *,
+    dtype: int = INT64,
+    right: bool = False,
+) -> torch.Tensor:
+    """Answer where values would be inserted."""
+    places = torch.searchsorted(
+        sorted_sequence, values, right=right, sorter=None if sorter is None else sorter.long()
+    )
+    return places.to(from_runtime(dtype, where="SearchSorted"))

@@ -1,0 +1,170 @@
+"""Linear algebra, distances and norms."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+
+from opwright.graph_engine.kernels.precision import widened
+from opwright.graph_engine.legacy.kernels.gradient import gradients
+from opwright.graph_engine.legacy.kernels.table import legacy_kernel
+from opwright.graph_engine.model import Node
+
+aten = torch.ops.aten
+
+Two = tuple[torch.Tensor, torch.Tensor]
+Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+NO_DIM = -65530  # the prototype's default
+INFINITE = 2**31 - 1  # what torch_npu passes for the norms of largest and smallest
+
+
+@legacy_kernel("Cross")
+def cross(x1: torch.Tensor, x2: torch.Tensor, *, dim: int = NO_DIM) -> torch.Tensor:
+    """Vector product along an axis of three elements."""
+    return torch.cross(x1, x2, dim=x1.shape.index(3) if dim == NO_DIM else dim)
+
+
+@legacy_kernel("Dot")
+def dot(input_x: torch.Tensor, input_y: torch.Tensor) -> torch.Tensor:
+    """Scalar product of two vectors."""
+    if input_x.dtype in (torch.float16, torch.bfloat16):
+        return torch.dot(input_x.float(), input_y.float()).to(input_x.dtype)
+    return torch.dot(input_x, input_y)
+
+
+@legacy_kernel("Diag", "DiagPart")
+def diag(x: torch.Tensor, *, diagonal: int = 0) -> torch.Tensor:
+    """Matrix with a diagonal, or the diagonal of a matrix."""
+    return torch.diag(x, diagonal)
+
+
+@legacy_kernel("Trace")
+def trace(x: torch.Tensor) -> torch.Tensor:
+    """Sum of the diagonal."""
+    return x.diagonal().sum()
+
+
+@legacy_kernel("FillDiagonal")
+def fill_diagonal(x: torch.Tensor, *, fill_value: float, wrap: bool = False) -> torch.Tensor:
+    """Write one value on the diagonal."""
+    value = fill_value if x.is_floating_point() else int(fill_value)
+    return x.clone().fill_diagonal_(value, wrap=wrap)
+
+
+@legacy_kernel("LogMatrixDeterminant")
+def log_matrix_determinant(x: torch.Tensor) -> Two:
+    """Sign and logarithm of determinants."""
+    sign, log = torch.linalg.slogdet(x)
+    return sign, log
+
+
+@legacy_kernel("MatrixInverse")
+def matrix_inverse(x: torch.Tensor, *, adjoint: bool = False) -> torch.Tensor:
+    """Inverse of matrices."""
+    return cast("torch.Tensor", torch.linalg.inv(x.mH if adjoint else x))
+
+
+@legacy_kernel("MatrixTriangularSolve")
+def matrix_triangular_solve(
+    matrix: torch.Tensor, rhs: torch.Tensor, *, lower: bool = True, adjoint: bool = False
+) -> torch.Tensor:
+    """Solve for triangular matrices."""
+    triangle = matrix.tril() if lower else matrix.triu()
+    upper = lower if adjoint else not lower
+    solved = torch.linalg.solve_triangular(triangle.mH if adjoint else triangle, rhs, upper=upper)
+    return cast("torch.Tensor", solved)
+
+
+@legacy_kernel("Qr")
+def qr(x: torch.Tensor, *, full_matrices: bool = False) -> Two:
+    """Orthogonal and triangular factor."""
+    q, r = torch.linalg.qr(x, "complete" if full_matrices else "reduced")
+    return q, r
+
+
+@legacy_kernel("Svd")
+def svd(
+    x: torch.Tensor, *, compute_uv: bool = True, full_matrices: bool = False, node: Node
+) -> Three:
+    """Singular values, and the vectors of both sides in columns."""
+    if not compute_uv:
+        u, v = (torch.zeros(spec.shape or (), dtype=x.dtype) for spec in node.outputs[1:3])
+        return torch.linalg.svdvals(x), u, v
+    u, sigma, vh = torch.linalg.svd(x, full_matrices=full_matrices)
+    return sigma, u, vh.transpose(-1, -2).conj().resolve_conj().contiguous()
+
+
+def distances(x1: torch.Tensor, x2: torch.Tensor, p: float) -> torch.Tensor:
+    """Return norms of differences over the last axis; p = -1 stands for the largest."""
+    order = torch.inf if p < 0 else p
+    norm = torch.linalg.vector_norm(widened(x1) - widened(x2), order, -1)
+    return cast("torch.Tensor", norm.to(x1.dtype))
+
+
+@legacy_kernel("Cdist")
+def cdist(x1: torch.Tensor, x2: torch.Tensor, *, p: float = 2.0) -> torch.Tensor:
+    """Distances of rows; torch_npu spreads them over each other before."""
+    return distances(x1, x2, p)
+
+
+@legacy_kernel("CdistGrad")
+def cdist_grad(
+    grad: torch.Tensor,
+    x1: torch.Tensor,
+    x2: torch.Tensor,
+    cdist: torch.Tensor,
+    *,
+    p: float = 2.0,
+    node: Node,
+) -> torch.Tensor:
+    """Gradient of Cdist by the first operand; its columns are those of the second."""
+    del cdist
+    outer = grad[..., 0] if grad.dim() == x1.dim() else grad
+    (found,) = gradients(lambda x: distances(x, x2, p), [x1], outer)
+    shape = node.outputs[0].shape or ()
+    return found.sum_to_size(shape) if found.dim() == len(shape) else found.sum(-2)
+
+
+@legacy_kernel("Pdist")
+def pdist(x: torch.Tensor, *, p: float = 2.0) -> torch.Tensor:
+    """Distances of all pairs of rows."""
+    return cast("torch.Tensor", aten._pdist_forward(x, p))  # noqa: SLF001 - its name
+
+
+@legacy_kernel("LpNormReduceV2")
+def lp_norm_reduce_v2(
+    x: torch.Tensor,
+    *,
+    p: float = 2.0,
+    axes: list[int] = (),  # type: ignore[assignment]
+    keepdim: bool = False,
+    epsilon: float = 1e-12,
+) -> torch.Tensor:
+    """Sum of powers, of which LpNormUpdateV2 takes the root; or the largest or smallest size."""
+    del epsilon
+    dims = list(axes) or list(range(x.dim()))
+    size = x.abs()
+    if p >= INFINITE:
+        return size.amax(dims, keepdim=keepdim)
+    if p <= -INFINITE:
+        return size.amin(dims, keepdim=keepdim)
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(dims, keepdim=keepdim)
+    return size.pow(p).sum(dims, keepdim=keepdim)
+
+
+@legacy_kernel("LpNormUpdateV2")
+def lp_norm_update_v2(x: torch.Tensor, *, p: float = 2.0, epsilon: float = 1e-12) -> torch.Tensor:
+    """Root of LpNormReduceV2, not below epsilon."""
+    root = x if p == 0 or abs(p) >= INFINITE else x.pow(1 / p)
+    return root.clamp_min(epsilon)
+
+
+@legacy_kernel("Renorm")
+def renorm(x: torch.Tensor, *, p: float, dim: int, maxnorm: float) -> torch.Tensor:
+    """Answer by what each slice along an axis has to be multiplied."""
+    others = [axis for axis in range(x.dim()) if axis != dim % x.dim()]
+    norm = torch.linalg.vector_norm(widened(x), p, others, keepdim=True)
+    return torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), torch.ones_like(norm))

@@ -1,0 +1,226 @@
+"""A node that a user's kernel serves, as one operator of the traced graph.
+
+A reference function may do what tracing does not see (numpy, a loop over values), and writes into
+its outputs. So it is not traced: the graph calls `opwright_engine::reference`, which has a fake
+kernel and calls the function when the graph runs. Its schema says which tensors it writes, so that
+a view that is written is, and that no pass drops a call without results. What it needs besides
+tensors is in a text, so that the graph holds no references to functions, and a kernel that is
+declared again is found.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from opwright.aclnn.signature import CType
+from opwright.errors import OpwrightError
+from opwright.graph_engine.dtypes import from_runtime
+from opwright.graph_engine.errors import KernelRunError, MissingKernelError
+from opwright.graph_engine.user_kernels.types import served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from opwright.aclnn.signature import Parameter
+    from opwright.graph_engine.user_kernels.slots import Served, Slot
+
+__all__ = ["NodeCall", "OutputSpec", "call_reference"]
+
+Values = dict[str, Any]  # tensors, lists of them, attributes; by name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputSpec:
+    """An output of a node.
+
+    Parameters
+    ----------
+    port
+        The output in the prototype; several specs of one port are a dynamic output.
+    dtype
+        A number of ge::DataType.
+    written
+        It is the input of the same name, which the kernel writes.
+    absent
+        It would be such an input, but that is not there; or nobody wants it.
+    """
+
+    port: str
+    shape: tuple[int, ...]
+    dtype: int
+    written: bool = False
+    absent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCall:
+    """Arguments for the kernel of a node, but for the tensors themselves.
+
+    Parameters
+    ----------
+    inputs
+        Of each input of the prototype, how many tensors; -1: it is one tensor, not a list.
+    written
+        Inputs that the kernel may write; the node need not have outputs of these names.
+    """
+
+    node: str
+    op_type: str
+    inputs: Mapping[str, int]
+    attributes: Mapping[str, Any]
+    outputs: tuple[OutputSpec, ...]
+    written: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> NodeCall:
+        """Read what `text` returned."""
+        fields = json.loads(text)
+        outputs = tuple(
+            OutputSpec(**{**spec, "shape": tuple(spec["shape"])}) for spec in fields.pop("outputs")
+        )
+        return cls(**fields, outputs=outputs)
+
+    def named(
+        self, tensors: Sequence[torch.Tensor], written: Sequence[torch.Tensor] = ()
+    ) -> Values:
+        """Return the inputs by name."""
+        left = {False: iter(tensors), True: iter(written)}
+        return {
+            name: self.taken(left[name in self.written], count)
+            for name, count in self.inputs.items()
+        }
+
+    @staticmethod
+    def taken(tensors: Iterator[torch.Tensor], count: int) -> Any:  # noqa: ANN401 - a tensor or a list
+        """Return an input."""
+        return next(tensors) if count < 0 else [next(tensors) for _ in range(count)]
+
+
+read = functools.lru_cache(maxsize=1024)(NodeCall.of)
+
+
+def call_reference(call: NodeCall, inputs: Values) -> list[torch.Tensor | None]:
+    """Return the outputs of a node; those that it writes are its inputs. Tensors may be fake ones.
+
+    An output that stands for an input which is not there is None.
+    """
+    plain = [t for name, value in inputs.items() if name not in call.written for t in each(value)]
+    written = {name: list(each(inputs[name])) for name in inputs if name in call.written}
+    flat = [tensor for tensors in written.values() for tensor in tensors]
+    new = iter(torch.ops.opwright_engine.reference(call.text(), plain, flat))
+    left = {name: iter(tensors) for name, tensors in written.items()}
+    return [
+        None if spec.absent else next(left[spec.port] if spec.written else new)
+        for spec in call.outputs
+    ]
+
+
+def each(value: Any) -> Sequence[torch.Tensor]:  # noqa: ANN401 - a tensor or a list
+    """Return the tensors of an input."""
+    return value if isinstance(value, list) else [value]
+
+
+def fake(
+    text: str, _tensors: Sequence[torch.Tensor], _written: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Return the new outputs without values."""
+    call = read(text)
+    return [
+        torch.empty(spec.shape, dtype=from_runtime(spec.dtype, where=call.node))
+        for spec in call.outputs
+        if not spec.written and not spec.absent
+    ]
+
+
+def real(
+    text: str, tensors: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Run the reference function.
+
+    Raises
+    ------
+    MissingKernelError, KernelRunError
+        OPW-N002, OPW-N004.
+    """
+    call = read(text)
+    kernel = served(call.op_type)
+    if kernel is None:
+        raise MissingKernelError(where=call.node, got="a kernel that has been removed")
+    outputs = fake(text, tensors, written)
+    values: Values = {
+        **call.attributes,
+        **call.named(tensors, written),
+        **by_port(call, kernel, outputs),
+    }
+    arguments = [
+        argument(parameter, slot, values)
+        for parameter, slot in zip(kernel.parameters, kernel.slots, strict=True)
+    ]
+    from opwright.twin.user_kernels.bridge import run, summary  # noqa: PLC0415 - importing the twin arms it
+
+    try:
+        run(kernel.registration, call.op_type, arguments)
+    except OpwrightError as error:
+        raise KernelRunError(where=call.node, got=str(error)) from error
+    except Exception as error:
+        words = summary(error, kernel.registration)
+        raise KernelRunError(where=call.node, got=words) from error
+    return outputs
+
+
+def by_port(call: NodeCall, kernel: Served, outputs: Sequence[torch.Tensor]) -> Values:
+    """Return the new outputs by name."""
+    found: Values = {}
+    dynamic = {port.name for port in kernel.prototype.outputs if port.presence == "dynamic"}
+    new = [spec for spec in call.outputs if not spec.written and not spec.absent]
+    for spec, tensor in zip(new, outputs, strict=True):
+        if spec.port in dynamic:
+            found.setdefault(spec.port, []).append(tensor)
+        else:
+            found[spec.port] = tensor
+    return found
+
+
+def numbers(value: Any, convert: Callable[[Any], object]) -> object:  # noqa: ANN401 - a tensor, list or number
+    """Return a list, from a tensor whose values the host needs or from an attribute."""
+    given = value.flatten().tolist() if isinstance(value, torch.Tensor) else value
+    return [convert(each) for each in given]
+
+
+CONVERSIONS: dict[CType, Callable[[Any], object]] = {
+    CType.TENSOR: lambda value: value,
+    CType.TENSOR_LIST: lambda value: value,
+    CType.SCALAR: lambda value: value.item() if isinstance(value, torch.Tensor) else value,
+    CType.SCALAR_LIST: lambda value: numbers(value, lambda each: each),
+    CType.INT_ARRAY: lambda value: numbers(value, int),
+    CType.FLOAT_ARRAY: lambda value: numbers(value, float),
+    CType.BOOL_ARRAY: lambda value: numbers(value, bool),
+    CType.TEXT: str,
+    CType.DOUBLE: float,
+    CType.FLOAT: float,
+    CType.BOOL: bool,
+    CType.DTYPE: lambda value: from_runtime(value, where="an attribute"),
+}
+
+
+def argument(parameter: Parameter, slot: Slot, values: Values) -> object:
+    """Return what the reference function gets for a parameter."""
+    value = values.get(slot.name) if slot.name else slot.constant
+    if slot.of_dtype:
+        return cast("torch.Tensor", value).dtype
+    return None if value is None else CONVERSIONS.get(parameter.ctype, int)(value)
+
+
+library: Any = cast("Any", torch.library).Library("opwright_engine", "FRAGMENT")  # it has no types
+library.define("reference(str call, Tensor[] tensors, Tensor(a!)[] written) -> Tensor[]")
+library.impl("reference", real, "CompositeExplicitAutograd")
+torch.library.register_fake("opwright_engine::reference", fake, lib=library)

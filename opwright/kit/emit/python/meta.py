@@ -1,0 +1,303 @@
+"""`_meta.py`: Meta kernels in Python, for packages that use only the stable ABI.
+
+Its C++ has no symbolic sizes. Checks, shapes and dtypes are those of the C++ kernels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
+
+from opwright.kit.declare.checks import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+    arguments_of_check,
+)
+from opwright.kit.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
+from opwright.kit.declare.shape import (
+    Argument,
+    Binary,
+    Broadcast,
+    Const,
+    Dim,
+    Element,
+    Length,
+    Rank,
+    Reduced,
+    Sizes,
+    Span,
+    tensor_text,
+)
+from opwright.kit.declare.words import dtype_texts, texts_of_check
+from opwright.kit.emit.python.module import module
+from opwright.kit.emit.python.names import function_name
+from opwright.kit.emit.python.text import Group, bracketed, docstring, laid_out, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opwright.kit.declare.checks import Check
+    from opwright.kit.declare.rules import DtypeRule
+    from opwright.kit.declare.shape import Item, Shape, Size
+    from opwright.kit.derive.facts import OperatorFacts, Output, SetFacts
+    from opwright.kit.emit.options import EmitOptions
+
+__all__ = ["emit_meta"]
+
+# Names are those of the schemas, conditions those of the rules.
+CODES = ("A002", "ANN401", "ARG001", "E501", "E741", "N803", "PLR0913", "PLR0917", "RUF100")
+HELPERS = (
+    *("as_list", "broadcast", "check_axes", "check_dtype"),
+    *("device_of", "reduced", "require", "tensors_in"),
+)
+
+
+def emit_meta(facts: SetFacts, options: EmitOptions) -> str:
+    """Return the Meta kernels."""
+    namespace = facts.declaration.namespace
+    kernels = [kernel(each, namespace) for each in facts.operators if each.call is not None]
+    text = "\n".join(line for each in kernels for line in each)
+    used = [name for name in HELPERS if f"{name}(" in text]
+    imported = f"from {options.package}._rules import {', '.join(used)}"
+    return module(
+        "Meta kernels: what calls return, from the rules alone. Sizes may be symbolic.",
+        *kernels,
+        source=facts.declaration.source.name,
+        imports=[["from typing import Any"], ["import torch"], [imported] if used else []],
+        comments=[f"# ruff: noqa: {', '.join(CODES)}", "# mypy: ignore-errors"],
+    )
+
+
+def kernel(operator: OperatorFacts, namespace: str) -> list[str]:
+    """Return the Meta kernel of an operator."""
+    arguments: list[str] = []
+    for argument in operator.schema.arguments:
+        if argument.keyword_only and "*" not in arguments:
+            arguments.append("*")
+        arguments.append(f"{argument.name}: Any")
+    name = f"{namespace}::{operator.name}"
+    body = [line for rule in operator.dtypes for line in dtype_check(operator, rule, name)]
+    body += [line for each in operator.checks for line in check(operator, each, name)]
+    results = [
+        result(operator, output)
+        for output in sorted(operator.outputs, key=lambda each: each.result or 0)
+        if output.result is not None
+    ]
+    if len(results) == 1:
+        body += laid_out(prefixed("return ", results[0]), indent="    ")
+    elif results:
+        body += laid_out(Group("return (", tuple(results), ")"), indent="    ")
+    head = bracketed(f"def {function_name(operator.name)}(", arguments, ") -> Any:")
+    doc = docstring(f"Return what ``{name}`` would.", indent="    ")
+    return [head, *doc, *body]
+
+
+def prefixed(text: str, item: str | Group) -> str | Group:
+    """Put a text before an item."""
+    if isinstance(item, str):
+        return text + item
+    return Group(text + item.opening, item.items, item.closing)
+
+
+def words(operator_name: str, texts: tuple[str, ...]) -> Group:
+    """Return the texts of a message, with the operator's name before them."""
+    first, *rest = texts
+    return Group("(", tuple(map(literal, (f"{operator_name}: {first}", *rest))), ")")
+
+
+def dtype_check(operator: OperatorFacts, name: str, operator_name: str) -> Iterator[str]:
+    """Return the check of a dtype rule."""
+    argument = operator.schema.argument(name)
+    rule = operator.dtypes[name]
+    if argument is None or not argument.type.has_tensors or rule == SameDtype(name):
+        return
+    if isinstance(rule, DtypeSet):
+        names = [f"torch.{each}" for each in rule.names]
+        allowed = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+    else:
+        allowed = f"({dtype_text(rule, operator)},)"
+    call = Group("check_dtype(", (name, allowed, words(operator_name, dtype_texts(name))), ")")
+    indent = "    "
+    if isinstance(rule, SameDtype):
+        other = operator.argument(rule.tensor).type
+        if other.optional or other.is_list:
+            yield f"    if tensors_in({rule.tensor}):"
+            indent += "    "
+    yield from laid_out(call, indent=indent)
+
+
+def check(operator: OperatorFacts, rule: Check, operator_name: str) -> Iterator[str]:
+    """Return one check; that of a list is for each of its tensors, others where all is given."""
+    if isinstance(rule, RankCheck) and rule.at_least and rule.rank == 0:
+        return  # it always holds
+    conditions = [
+        f"{name} is not None"
+        for name in sorted(arguments_of_check(rule))
+        if operator.argument(name).type.optional
+    ]
+    indent = "    "
+    if conditions:
+        yield f"{indent}if {' and '.join(conditions)}:"
+        indent += "    "
+    tensor = tensor_of(rule)
+    shape = f"{tensor}.shape"
+    if tensor is not None and operator.argument(tensor).type.is_list:
+        yield f"{indent}for each in tensors_in({tensor}):"
+        indent += "    "
+        shape = "each.shape"
+    yield from laid_out(check_call(operator, rule, shape, operator_name), indent=indent)
+
+
+def tensor_of(rule: Check) -> str | None:
+    """Return the tensor that a check is about."""
+    match rule:
+        case RankCheck(tensor=tensor) | SizeCheck(tensor=tensor) | SpanCheck(span=Span(tensor)):
+            return tensor
+        case _:
+            return None
+
+
+def check_call(operator: OperatorFacts, rule: Check, shape: str, operator_name: str) -> Group:
+    """Return the call that checks.
+
+    Parameters
+    ----------
+    shape
+        Of the tensor that the check is about.
+    """
+    texts = words(operator_name, texts_of_check(rule))
+    match rule:
+        case RankCheck(rank=rank, at_least=at_least):
+            got = f"len({shape})"
+            return require(f"{got} {'>=' if at_least else '=='} {rank}", texts, got)
+        case SizeCheck(axis=axis, size=size):
+            got, expected = f"{shape}[{axis}]", size_text(size, operator)
+            return require(f"{got} == {expected}", texts, got, expected)
+        case SpanCheck(span=span, other=other):
+            own = f"{shape}{slice_text(span)}"
+            return Group("check_axes(", (own, span_text(other), texts), ")")
+        case ValueCheck(left=left, comparison=comparison, right=right):
+            one, another = size_text(left, operator), size_text(right, operator)
+            return require(f"{one} {comparison} {another}", texts, one, another)
+        case MemberCheck(argument=argument, values=values):
+            return require(f"{argument} in {literal(values)}", texts, argument)
+        case _:
+            assert_never(rule)
+
+
+def require(condition: str, texts: Group, *values: str) -> Group:
+    """Return a check of a condition."""
+    return Group("require(", (condition, texts, *values), ")")
+
+
+def result(operator: OperatorFacts, output: Output) -> str | Group:
+    """Return a result: an argument, what stands for its new value, or a new tensor."""
+    if output.argument is not None:
+        if output.argument not in operator.clones:
+            return output.argument
+        kind = operator.argument(output.argument).type
+        if kind.is_list:
+            return f"[torch.empty_like(each) for each in {output.argument}]"
+        made = f"torch.empty_like({output.argument})"
+        return f"None if {output.argument} is None else {made}" if kind.optional else made
+    assert output.dtype is not None
+    assert isinstance(output.shape, tuple)
+    tensors = [a.name for a in operator.schema.arguments if a.type.has_tensors]
+    required = [
+        a.name for a in operator.schema.arguments if a.type.is_tensor and not a.type.optional
+    ]
+    is_first = bool(required) and required[0] == tensors[0]
+    device = f"{required[0]}.device" if is_first else f"device_of({', '.join(tensors)})"
+    shape, dtype = shape_text(output.shape, operator), dtype_text(output.dtype, operator)
+    return Group("torch.empty(", (shape, f"dtype={dtype}", f"device={device}"), ")")
+
+
+def dtype_text(rule: DtypeRule, operator: OperatorFacts) -> str:
+    """Return a dtype."""
+    match rule:
+        case DtypeSet(names):
+            return f"torch.{names[0]}"
+        case SameDtype(tensor):
+            kind = operator.argument(tensor).type
+            return f"tensors_in({tensor})[0].dtype" if kind.is_list else f"{tensor}.dtype"
+        case DtypeArgument(name, otherwise):
+            return f"{dtype_text(otherwise, operator)} if {name} is None else {name}"
+        case Promoted() | Cpp():
+            raise AssertionError(rule)  # emit_cpp refused them for the stable ABI
+        case _:
+            assert_never(rule)
+
+
+def shape_text(shape: Shape, operator: OperatorFacts) -> str:
+    """Return a shape."""
+    match shape:
+        case (Span(start=0, stop=None) as item,):
+            return f"{tensor_text(item)}.shape"
+        case (Broadcast() | Reduced() as item,):
+            return item_text(item, operator).removeprefix("*")
+        case (item,):
+            return f"({item_text(item, operator)},)"
+        case _:
+            return f"({', '.join(item_text(item, operator) for item in shape)})"
+
+
+def item_text(item: Item, operator: OperatorFacts) -> str:
+    """Return one item of a shape."""
+    match item:
+        case Span():
+            return f"*{span_text(item)}"
+        case Sizes(name):
+            return f"*as_list({name})"
+        case Broadcast(shapes):
+            return f"*broadcast({', '.join(shape_text(each, operator) for each in shapes)})"
+        case Reduced(dims=dims, keepdim=keepdim):
+            keep = f", keepdim={keepdim}" if keepdim else ""
+            return f"*reduced({tensor_text(item)}, {dims or 'None'}{keep})"
+        case _:
+            return size_text(item, operator)
+
+
+def span_text(span: Span) -> str:
+    """Return several axes of a tensor."""
+    return f"{tensor_text(span)}.shape{slice_text(span)}"
+
+
+def slice_text(span: Span) -> str:
+    """Return the slice of a tensor's shape; nothing for all of it."""
+    if span.start == 0 and span.stop is None:
+        return ""
+    return f"[{span.start or ''}:{'' if span.stop is None else span.stop}]"
+
+
+def size_text(size: Size, operator: OperatorFacts) -> str:
+    """Return one size."""
+    match size:
+        case Const(value):
+            return str(value)
+        case Dim(axis=axis):
+            return f"{tensor_text(size)}.shape[{axis}]"
+        case Rank():
+            return f"len({tensor_text(size)}.shape)"
+        case Argument(name):
+            return name
+        case Length(name):
+            return f"len({name})"
+        case Element(name, index):
+            is_flexible = operator.argument(name).type.length is not None
+            return f"as_list({name})[{index}]" if is_flexible else f"{name}[{index}]"
+        case Binary("min" | "max" as operation, left, right):
+            both = f"{size_text(left, operator)}, {size_text(right, operator)}"
+            return f"torch.sym_{operation}({both})"
+        case Binary("+", Binary("+") as left, right):  # brackets that nobody needs
+            return f"{size_text(left, operator)[:-1]} + {size_text(right, operator)})"
+        case Binary("ceildiv", left, right):
+            one, another = size_text(left, operator), size_text(right, operator)
+            return f"(({one} + {another} - 1) // {another})"
+        case Binary(operation, left, right):
+            return f"({size_text(left, operator)} {operation} {size_text(right, operator)})"
+        case _:
+            assert_never(size)
