@@ -1,4 +1,9 @@
-"""The aclnn functions of CANN itself: what phase 1 of each takes (prototypes.tsv)."""
+"""The aclnn functions of CANN itself: what phase 1 of each takes (prototypes.tsv).
+
+The last column is where the behaviour of the function can be read, or `inferred` if nothing public
+says it; opwright/aclnn/sources.py has the forms. A reference says that the text exists and is about
+this function, not that every case of it was compared.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from opwright.aclnn.signature import CType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["KnownParameter", "known_functions", "known_parameters"]
+__all__ = ["KnownParameter", "known_functions", "known_parameters", "known_sources"]
 
 # The table's words for C types: constness and pointers do not matter there.
 WORDS = {
@@ -69,6 +74,19 @@ def known_parameters(function: str) -> tuple[KnownParameter, ...] | None:
 
 @functools.cache
 def known_functions() -> Mapping[str, str]:
-    """Return the table: by name of the function, its parameters as text."""
+    """Return by name of the function its parameters as text."""
+    return {function: parameters for function, parameters, _ in rows()}
+
+
+@functools.cache
+def known_sources() -> Mapping[str, str]:
+    """Return by name of the function where its behaviour can be read."""
+    return {function: source for function, _, source in rows()}
+
+
+@functools.cache
+def rows() -> tuple[tuple[str, str, str], ...]:
+    """Return the rows of the table: function, parameters, source."""
     table = files("opwright.aclnn").joinpath("prototypes.tsv").read_text(encoding="utf-8")
-    return dict(line.split("\t") for line in table.splitlines()[1:])
+    cells = (line.split("\t") for line in table.splitlines()[1:])
+    return tuple((function, parameters, source) for function, parameters, source in cells)

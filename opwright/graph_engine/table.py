@@ -62,6 +62,9 @@ class Kernel:
         By name, in the order of the prototype.
     attributes
         Name -> whether it can be left out.
+    source
+        Where the behaviour of the type can be read: a form of opwright/aclnn/sources.py. Kernels
+        that users bring have none.
     of_shapes
         The result depends on the shapes of the inputs only: it is a value on the host.
     takes_node
@@ -74,6 +77,7 @@ class Kernel:
     function: Callable[..., object]
     inputs: Mapping[str, Passing]
     attributes: Mapping[str, bool]
+    source: str = ""
     of_shapes: bool = False
     takes_node: bool = False
     launches: bool = False
@@ -82,17 +86,20 @@ class Kernel:
 TABLE: dict[str, Kernel] = {}
 
 
-def kernel(*names: str, of_shapes: bool = False) -> Callable[[Function], Function]:
+def kernel(*names: str, source: str, of_shapes: bool = False) -> Callable[[Function], Function]:
     """Make a function the kernel of the GE types `names`.
 
     Parameters
     ----------
+    source
+        Where the behaviour of these types can be read, or `inferred`; types with different sources
+        have a decorator each.
     of_shapes
         The result depends on the shapes of the inputs only, and is wanted on the host.
     """
 
     def register(function: Function) -> Function:
-        entry = describe(function, of_shapes=of_shapes)
+        entry = describe(function, source=source, of_shapes=of_shapes)
         for name in names:
             if name in TABLE:
                 message = f"the operator type {name} has a kernel already"
@@ -103,7 +110,7 @@ def kernel(*names: str, of_shapes: bool = False) -> Callable[[Function], Functio
     return register
 
 
-def describe(function: Callable[..., object], *, of_shapes: bool) -> Kernel:
+def describe(function: Callable[..., object], *, source: str, of_shapes: bool) -> Kernel:
     """Return the kernel that a function's signature describes."""
     hints = typing.get_type_hints(function)
     parameters = inspect.signature(function).parameters.values()
@@ -114,6 +121,7 @@ def describe(function: Callable[..., object], *, of_shapes: bool) -> Kernel:
             p.name: passing(hints[p.name]) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD
         },
         attributes={p.name: p.default is not p.empty for p in keywords if p.name != "node"},
+        source=source,
         of_shapes=of_shapes,
         takes_node=any(p.name == "node" for p in keywords),
     )

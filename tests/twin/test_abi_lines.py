@@ -56,7 +56,7 @@ class Line:
 
 def prototypes() -> dict[str, list[str]]:
     rows = [row.split("\t") for row in PROTOTYPES.read_text(encoding="utf-8").splitlines()[1:]]
-    return {function: parameters.split(", ") for function, parameters in rows}
+    return {function: parameters.split(", ") for function, parameters, _source in rows}
 
 
 def lines(source: str) -> list[Line]:

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 aten = torch.ops.aten
 
-# Of one operand x, without attributes.
-UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "Gelu": functional.gelu,
-    "HardSwish": functional.hardswish,
-    "LogSigmoid": functional.logsigmoid,
-    "Mish": functional.mish,
-    "Relu6": functional.relu6,
-    "Selu": functional.selu,
-    "Softplus": functional.softplus,
-    "Softsign": functional.softsign,
+# Of one operand x, without attributes; with its source.
+UNARY: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
+    "Gelu": (functional.gelu, "ops-nn:activation/gelu/op_graph/gelu_proto.h"),
+    "HardSwish": (functional.hardswish, "torchair:aten.hardswish.default"),
+    "LogSigmoid": (
+        functional.logsigmoid,
+        "ops-nn:activation/log_sigmoid/op_graph/log_sigmoid_proto.h",
+    ),
+    "Mish": (functional.mish, "ops-nn:activation/mish/op_graph/mish_proto.h"),
+    "Relu6": (functional.relu6, "ops-nn:activation/relu6/op_graph/relu6_proto.h"),
+    "Selu": (functional.selu, "ops-nn:activation/selu/op_graph/selu_proto.h"),
+    "Softplus": (functional.softplus, "ops-nn:activation/softplus/op_graph/softplus_proto.h"),
+    "Softsign": (functional.softsign, "ops-nn:activation/softsign/op_graph/softsign_proto.h"),
 }
 SLOPE = 1.702  # of the sigmoid in FastGelu
 
@@ -39,29 +42,31 @@ def unary(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., tor
     return run
 
 
-for name, function in UNARY.items():
-    kernel(name)(unary(function))
+for name, (function, source) in UNARY.items():
+    kernel(name, source=source)(unary(function))
 
 
-@kernel("HardSwishGrad")
+@kernel("HardSwishGrad", source="torchair:aten.hardswish_backward.default")
 def hard_swish_grad(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Gradient of HardSwish."""
     return cast("torch.Tensor", aten.hardswish_backward(grad, x))
 
 
-@kernel("ReluGrad")
+@kernel("ReluGrad", source="ops-nn:activation/relu_grad/op_graph/relu_grad_proto.h")
 def relu_grad(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
     """Gradient of Relu."""
     return cast("torch.Tensor", aten.threshold_backward(gradients, features, 0))
 
 
-@kernel("LeakyRelu")
+@kernel("LeakyRelu", source="ops-nn:activation/leaky_relu/op_graph/leaky_relu_proto.h")
 def leaky_relu(x: torch.Tensor, *, negative_slope: float = 0.0) -> torch.Tensor:
     """Answer x, or negative_slope * x where x is negative."""
     return functional.leaky_relu(x, negative_slope)
 
 
-@kernel("LeakyReluGrad")
+@kernel(
+    "LeakyReluGrad", source="ops-nn:activation/leaky_relu_grad/op_graph/leaky_relu_grad_proto.h"
+)
 def leaky_relu_grad(
     gradients: torch.Tensor, features: torch.Tensor, *, negative_slope: float = 0.0
 ) -> torch.Tensor:
@@ -79,13 +84,13 @@ def per_channel(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return weight
 
 
-@kernel("PRelu")
+@kernel("PRelu", source="ops-nn:activation/p_relu/op_graph/p_relu_proto.h")
 def p_relu(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Answer x, or weight * x where x is negative."""
     return torch.where(x > 0, x, per_channel(weight, x) * x)
 
 
-@kernel("PReluGrad")
+@kernel("PReluGrad", source="ops-nn:activation/p_relu_grad_update/op_graph/prelu_grad_proto.h")
 def p_relu_grad(
     grads: torch.Tensor, features: torch.Tensor, weights: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -95,7 +100,7 @@ def p_relu_grad(
     return scaled, torch.where(positive, torch.zeros_like(grads), features * grads)
 
 
-@kernel("Elu")
+@kernel("Elu", source="ops-nn:activation/elu/op_graph/elu_proto.h")
 def elu(
     x: torch.Tensor, *, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
 ) -> torch.Tensor:
@@ -103,7 +108,7 @@ def elu(
     return cast("torch.Tensor", aten.elu(x, alpha, scale, input_scale))
 
 
-@kernel("EluGradV2")
+@kernel("EluGradV2", source="ops-nn:activation/elu_grad_v2/op_graph/elu_grad_v2_proto.h")
 def elu_grad_v2(
     grads: torch.Tensor,
     activations: torch.Tensor,
@@ -119,39 +124,39 @@ def elu_grad_v2(
     )
 
 
-@kernel("CeluV2")
+@kernel("CeluV2", source="ops-nn:activation/celu_v2/op_graph/celu_v2_proto.h")
 def celu_v2(x: torch.Tensor, *, alpha: float = 1.0) -> torch.Tensor:
     """Answer x, or alpha * (exp(x / alpha) - 1) where x is negative."""
     return functional.celu(x, alpha)
 
 
-@kernel("GeluGrad")
+@kernel("GeluGrad", source="ops-nn:activation/gelu_grad/op_graph/gelu_grad_proto.h")
 def gelu_grad(dy: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Gradient of Gelu."""
     del y
     return cast("torch.Tensor", aten.gelu_backward(dy, x))
 
 
-@kernel("GeluV2")
+@kernel("GeluV2", source="ops-nn:activation/gelu_v2/op_graph/gelu_v2_proto.h")
 def gelu_v2(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     """Answer x times the normal distribution's function, or the approximation with tanh."""
     return functional.gelu(x, approximate=approximate)
 
 
-@kernel("GeluGradV2")
+@kernel("GeluGradV2", source="ops-nn:activation/gelu_grad_v2/op_graph/gelu_grad_v2_proto.h")
 def gelu_grad_v2(dy: torch.Tensor, x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
     """Gradient of GeluV2."""
     return cast("torch.Tensor", aten.gelu_backward(dy, x, approximate=approximate))
 
 
-@kernel("FastGelu")
+@kernel("FastGelu", source="ops-nn:activation/fast_gelu/op_graph/fast_gelu_proto.h")
 def fast_gelu(x: torch.Tensor) -> torch.Tensor:
     """Answer x * sigmoid(1.702 x)."""
     wide = widened(x)
     return (wide * torch.sigmoid(SLOPE * wide)).to(x.dtype)
 
 
-@kernel("FastGeluGrad")
+@kernel("FastGeluGrad", source="ops-nn:activation/fast_gelu_grad/op_graph/fast_gelu_grad_proto.h")
 def fast_gelu_grad(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Gradient of FastGelu."""
     wide = widened(x)
@@ -159,7 +164,7 @@ def fast_gelu_grad(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return (widened(dy) * gate * (1 + SLOPE * wide * (1 - gate))).to(x.dtype)
 
 
-@kernel("MishGrad")
+@kernel("MishGrad", source="ops-nn:activation/mish_grad/op_graph/mish_grad_proto.h")
 def mish_grad(
     grad: torch.Tensor, x: torch.Tensor, tanhx: torch.Tensor | None = None
 ) -> torch.Tensor:
@@ -168,13 +173,13 @@ def mish_grad(
     return cast("torch.Tensor", aten.mish_backward(grad, x))
 
 
-@kernel("Swish")
+@kernel("Swish", source="ops-nn:activation/swish/op_graph/swish_proto.h")
 def swish(x: torch.Tensor, *, scale: float = 1.0) -> torch.Tensor:
     """Answer x * sigmoid(scale * x)."""
     return functional.silu(x) if scale == 1 else x * torch.sigmoid(scale * x)
 
 
-@kernel("SwishGrad")
+@kernel("SwishGrad", source="ops-nn:activation/swish_grad/op_graph/swish_grad_proto.h")
 def swish_grad(
     grad: torch.Tensor, x: torch.Tensor, y: torch.Tensor, *, scale: float = 1.0
 ) -> torch.Tensor:
@@ -184,7 +189,7 @@ def swish_grad(
     return grad * gate * (1 + scale * x * (1 - gate))
 
 
-@kernel("HardSigmoid")
+@kernel("HardSigmoid", source="ops-nn:activation/hard_sigmoid/op_graph/hard_sigmoid_proto.h")
 def hard_sigmoid(
     input_x: torch.Tensor, *, alpha: float = 0.16666666, beta: float = 0.5
 ) -> torch.Tensor:
@@ -194,7 +199,10 @@ def hard_sigmoid(
     return (alpha * input_x + beta).clamp(0, 1)
 
 
-@kernel("HardSigmoidGrad")
+@kernel(
+    "HardSigmoidGrad",
+    source="ops-nn:activation/hard_sigmoid_grad/op_graph/hard_sigmoid_grad_proto.h",
+)
 def hard_sigmoid_grad(
     grads: torch.Tensor, input_x: torch.Tensor, *, alpha: float = 0.16666666, beta: float = 0.5
 ) -> torch.Tensor:
@@ -210,13 +218,15 @@ def is_sixth(alpha: float) -> bool:
     return math.isclose(alpha, 1 / 6, rel_tol=1e-6)
 
 
-@kernel("LogSigmoidGrad")
+@kernel(
+    "LogSigmoidGrad", source="ops-nn:activation/logsigmoid_grad/op_graph/logsigmoid_grad_proto.h"
+)
 def log_sigmoid_grad(grads: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
     """Gradient of LogSigmoid."""
     return grads * torch.sigmoid(-features)
 
 
-@kernel("ThresholdV2")
+@kernel("ThresholdV2", source="ops-nn:activation/threshold_v2/op_graph/threshold_v2_proto.h")
 def threshold_v2(
     x: torch.Tensor, threshold: torch.Tensor, value: torch.Tensor | None = None
 ) -> torch.Tensor:
@@ -225,7 +235,7 @@ def threshold_v2(
     return torch.where(x > threshold, x, other.to(x.dtype))
 
 
-@kernel("ThresholdGradV2D")
+@kernel("ThresholdGradV2D", source="graphengine:third_party/fwkacllib/inc/ops/nonlinear_fuc_ops.h")
 def threshold_grad_v2_d(
     gradients: torch.Tensor, features: torch.Tensor, *, threshold: float
 ) -> torch.Tensor:
@@ -233,13 +243,15 @@ def threshold_grad_v2_d(
     return cast("torch.Tensor", aten.threshold_backward(gradients, features, threshold))
 
 
-@kernel("SoftplusV2")
+@kernel("SoftplusV2", source="ops-nn:activation/softplus_v2/op_graph/softplus_v2_proto.h")
 def softplus_v2(x: torch.Tensor, *, beta: float = 1.0, threshold: float = 20.0) -> torch.Tensor:
     """Answer log(1 + exp(beta * x)) / beta, or x where beta * x is above the threshold."""
     return functional.softplus(x, beta, threshold)
 
 
-@kernel("SoftplusV2Grad")
+@kernel(
+    "SoftplusV2Grad", source="ops-nn:activation/softplus_v2_grad/op_graph/softplus_v2_grad_proto.h"
+)
 def softplus_v2_grad(
     input_gradients: torch.Tensor,
     input_features: torch.Tensor,
@@ -253,7 +265,9 @@ def softplus_v2_grad(
     )
 
 
-@kernel("ClipByValueV2")
+@kernel(
+    "ClipByValueV2", source="ops-math:conversion/clip_by_value_v2/op_graph/clip_by_value_v2_proto.h"
+)
 def clip_by_value_v2(
     x: torch.Tensor, clip_value_min: torch.Tensor, clip_value_max: torch.Tensor
 ) -> torch.Tensor:
@@ -261,7 +275,7 @@ def clip_by_value_v2(
     return torch.clamp(x, clip_value_min, clip_value_max)
 
 
-@kernel("HardtanhGrad")
+@kernel("HardtanhGrad", source="ops-nn:activation/hardtanh_grad/op_graph/hardtanh_grad_proto.h")
 def hardtanh_grad(
     result: torch.Tensor, grad: torch.Tensor, *, min_val: float = -1.0, max_val: float = 1.0
 ) -> torch.Tensor:
@@ -269,13 +283,13 @@ def hardtanh_grad(
     return cast("torch.Tensor", aten.hardtanh_backward(grad, result, min_val, max_val))
 
 
-@kernel("SigmoidGrad")
+@kernel("SigmoidGrad", source="ops-nn:activation/sigmoid_grad/op_graph/sigmoid_grad_proto.h")
 def sigmoid_grad(y: torch.Tensor, dy: torch.Tensor, *, complex_conj: bool = False) -> torch.Tensor:
     """Gradient of Sigmoid from its result."""
     return cast("torch.Tensor", aten.sigmoid_backward(dy, y.conj() if complex_conj else y))
 
 
-@kernel("TanhGrad")
+@kernel("TanhGrad", source="ops-math:math/tanh_grad/op_graph/tanh_grad_proto.h")
 def tanh_grad(y: torch.Tensor, dy: torch.Tensor, *, complex_conj: bool = False) -> torch.Tensor:
     """Gradient of Tanh from its result."""
     return cast("torch.Tensor", aten.tanh_backward(dy, y.conj() if complex_conj else y))

@@ -55,7 +55,10 @@ def training_problem(
     )
 
 
-@kernel("FlashAttentionScore")
+@kernel(
+    "FlashAttentionScore",
+    source="ops-transformer:attention/flash_attention_score/op_graph/flash_attention_score_proto.h",
+)
 def flash_attention_score(  # noqa: PLR0913, PLR0917 -- the prototype's
     query: torch.Tensor,
     key: torch.Tensor,
@@ -102,7 +105,10 @@ def flash_attention_score(  # noqa: PLR0913, PLR0917 -- the prototype's
     )
 
 
-@kernel("FlashAttentionScoreGrad")
+@kernel(
+    "FlashAttentionScoreGrad",
+    source="ops-transformer:attention/flash_attention_score_grad/op_graph/flash_attention_score_grad_proto.h",
+)
 def flash_attention_score_grad(  # noqa: PLR0913, PLR0917 -- the prototype's
     query: torch.Tensor,
     key: torch.Tensor,
@@ -165,7 +171,9 @@ def flash_attention_score_grad(  # noqa: PLR0913, PLR0917 -- the prototype's
     return by_operands[0], by_operands[1], by_operands[2], by_position
 
 
-@kernel("npu__npu_fusion_attention_v3")
+@kernel(
+    "npu__npu_fusion_attention_v3", source="torch_npu:_op_plugin_docs.py:npu_fusion_attention_v3"
+)
 def fusion_attention(  # noqa: PLR0913, PLR0917 -- those of torch_npu's schema
     query: torch.Tensor,
     key: torch.Tensor,
@@ -216,7 +224,10 @@ def fusion_attention(  # noqa: PLR0913, PLR0917 -- those of torch_npu's schema
     return out, highest, total, query.new_empty(0), *numbers
 
 
-@kernel("npu__npu_fusion_attention_grad_v3")
+@kernel(
+    "npu__npu_fusion_attention_grad_v3",
+    source="ops-transformer:attention/flash_attention_score_grad/docs/aclnnFlashAttentionScoreGrad.md",
+)
 def fusion_attention_grad(  # noqa: PLR0913, PLR0917 -- those of torch_npu's schema
     query: torch.Tensor,
     key: torch.Tensor,

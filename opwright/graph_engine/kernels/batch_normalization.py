@@ -27,7 +27,7 @@ def other_axes(x: torch.Tensor) -> list[int]:
     return [axis for axis in range(x.dim()) if axis != 1]
 
 
-@kernel("BNInfer")
+@kernel("BNInfer", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
 def bn_infer(
     x: torch.Tensor,
     scale: torch.Tensor,
@@ -41,7 +41,7 @@ def bn_infer(
     return functional.batch_norm(x, mean, variance, scale, offset, eps=epsilon)
 
 
-@kernel("BatchNormV3")
+@kernel("BatchNormV3", source="ops-nn:norm/batch_norm_v3/op_graph/batch_norm_v3_proto.h")
 def batch_norm_v3(
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -67,7 +67,9 @@ def batch_norm_v3(
     return y, running_mean.copy_(moved_mean), running_var.copy_(moved_var), mean, rstd
 
 
-@kernel("BatchNormGradV3")
+@kernel(
+    "BatchNormGradV3", source="ops-nn:norm/batch_norm_grad_v3/op_graph/batch_norm_grad_v3_proto.h"
+)
 def batch_norm_grad_v3(
     dy: torch.Tensor,
     x: torch.Tensor,
@@ -91,7 +93,7 @@ def batch_norm_grad_v3(
     )
 
 
-@kernel("BNInferGrad")
+@kernel("BNInferGrad", source="ops-nn:norm/bn_infer_grad/op_graph/bn_infer_grad_proto.h")
 def bn_infer_grad(
     grads: torch.Tensor,
     scale: torch.Tensor,
@@ -104,7 +106,8 @@ def bn_infer_grad(
     return (widened(grads) * channels(factor, grads)).to(grads.dtype)
 
 
-@kernel("BNTrainingUpdateGrad", "BN3DTrainingUpdateGrad")
+@kernel("BNTrainingUpdateGrad", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
+@kernel("BN3DTrainingUpdateGrad", source="torchair:aten.native_batch_norm_backward.default")
 def bn_training_update_grad(
     grads: torch.Tensor,
     x: torch.Tensor,
@@ -121,7 +124,7 @@ def bn_training_update_grad(
     return (grad * normalized).sum(axes), grad.sum(axes)
 
 
-@kernel("BNTrainingReduceGrad")
+@kernel("BNTrainingReduceGrad", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
 def bn_training_reduce_grad(
     grads: torch.Tensor,
     x: torch.Tensor,
@@ -141,7 +144,10 @@ def bn_training_reduce_grad(
     return (channels(scale * rstd, x) * (widened(grads) - by_mean)).to(x.dtype)
 
 
-@kernel("SyncBatchNormBackwardReduce")
+@kernel(
+    "SyncBatchNormBackwardReduce",
+    source="ops-nn:norm/sync_batch_norm_backward_reduce/op_graph/sync_batch_norm_backward_reduce_proto.h",
+)
 def sync_batch_norm_backward_reduce(
     sum_dy: torch.Tensor,
     sum_dy_dx_pad: torch.Tensor,
@@ -153,7 +159,10 @@ def sync_batch_norm_backward_reduce(
     return centred, centred * invert_std
 
 
-@kernel("SyncBatchNormBackwardElemt")
+@kernel(
+    "SyncBatchNormBackwardElemt",
+    source="ops-nn:norm/sync_batch_norm_backward_elemt/op_graph/sync_batch_norm_backward_elemt_proto.h",
+)
 def sync_batch_norm_backward_elemt(
     grad_output: torch.Tensor,
     save_input: torch.Tensor,
@@ -168,7 +177,10 @@ def sync_batch_norm_backward_elemt(
     return centred * invstd * weight
 
 
-@kernel("SyncBatchNormGatherStats")
+@kernel(
+    "SyncBatchNormGatherStats",
+    source="ops-nn:norm/sync_batch_norm_gather_stats/op_graph/sync_batch_norm_gather_stats_proto.h",
+)
 def sync_batch_norm_gather_stats(
     total_sum: torch.Tensor,
     total_square_sum: torch.Tensor,

@@ -12,30 +12,30 @@ from opwright.graph_engine.table import TABLE, Kernel, Passing, Takes, kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "IsFinite": torch.isfinite,
-    "IsInf": torch.isinf,
-    "IsNan": torch.isnan,
-    "LogicalNot": torch.logical_not,
+UNARY: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
+    "IsFinite": (torch.isfinite, "ops-math:math/is_finite/op_graph/is_finite_proto.h"),
+    "IsInf": (torch.isinf, "ops-math:math/is_inf/op_graph/is_inf_proto.h"),
+    "IsNan": (torch.isnan, "ops-math:math/is_nan/op_graph/is_nan_proto.h"),
+    "LogicalNot": (torch.logical_not, "ops-math:math/logical_not/op_graph/logical_not_proto.h"),
 }
-BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    "Equal": torch.eq,
-    "Greater": torch.gt,
-    "GreaterEqual": torch.ge,
-    "Less": torch.lt,
-    "LessEqual": torch.le,
-    "LogicalAnd": torch.logical_and,
-    "LogicalOr": torch.logical_or,
-    "NotEqual": torch.ne,
+BINARY: dict[str, tuple[Callable[[torch.Tensor, torch.Tensor], torch.Tensor], str]] = {
+    "Equal": (torch.eq, "ops-math:math/equal/op_graph/equal_proto.h"),
+    "Greater": (torch.gt, "ops-math:math/greater/op_graph/greater_proto.h"),
+    "GreaterEqual": (torch.ge, "ops-math:math/greater_equal/op_graph/greater_equal_proto.h"),
+    "Less": (torch.lt, "ops-math:math/less/op_graph/less_proto.h"),
+    "LessEqual": (torch.le, "ops-math:math/less_equal/op_graph/less_equal_proto.h"),
+    "LogicalAnd": (torch.logical_and, "ops-math:math/logical_and/op_graph/logical_and_proto.h"),
+    "LogicalOr": (torch.logical_or, "ops-math:math/logical_or/op_graph/logical_or_proto.h"),
+    "NotEqual": (torch.ne, "ops-math:math/not_equal/op_graph/not_equal_proto.h"),
 }
 
-for name, function in UNARY.items():
-    kernel(name)(unary(function))
-for name, pair in BINARY.items():
-    kernel(name)(binary(pair))
+for name, (function, source) in UNARY.items():
+    kernel(name, source=source)(unary(function))
+for name, (pair, source) in BINARY.items():
+    kernel(name, source=source)(binary(pair))
 
 
-@kernel("IsClose")
+@kernel("IsClose", source="ops-math:math/is_close/op_graph/is_close_proto.h")
 def is_close(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -48,13 +48,13 @@ def is_close(
     return torch.isclose(x1, x2, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-@kernel("MaskedFill")
+@kernel("MaskedFill", source="ops-math:conversion/masked_fill/op_graph/masked_fill_proto.h")
 def masked_fill(x: torch.Tensor, mask: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Answer `value` where the mask is true, otherwise `x`."""
     return torch.where(mask.bool(), value.to(x.dtype), x)
 
 
-@kernel("Select")
+@kernel("Select", source="ops-math:math/select/op_graph/select_proto.h")
 def select(condition: torch.Tensor, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
     """Answer x1 where the condition holds; one of less axes chooses whole rows."""
     missing = x1.dim() - condition.dim()
@@ -72,4 +72,5 @@ TABLE["SelectV2"] = Kernel(
     function=select_v2,
     inputs={name: Passing(Takes.TENSOR, optional=False) for name in ("condition", "then", "else")},
     attributes={},
+    source="ops-math:math/select_v2/op_graph/select_v2_proto.h",
 )

@@ -12,7 +12,9 @@ BRANCHES = 2  # of If: what runs if the condition holds, and what runs otherwise
 LOOP = 2  # the graphs of While: the condition and the body
 
 
-@kernel("If", "StatelessIf", "_If")
+@kernel(
+    "If", "StatelessIf", "_If", source="graphengine:third_party/fwkacllib/inc/ops/functional_ops.h"
+)
 def if_(
     cond: torch.Tensor,
     input: list[torch.Tensor],  # noqa: A002 - the prototype's name
@@ -25,7 +27,8 @@ def if_(
     return call_graphs(node, input, cond, graphs=BRANCHES)
 
 
-@kernel("Case", "StatelessCase")
+@kernel("Case", source="graphengine:third_party/fwkacllib/inc/ops/functional_ops.h")
+@kernel("StatelessCase", source="inferred")
 def case(
     branch_index: torch.Tensor,
     input: list[torch.Tensor],  # noqa: A002 - as above
@@ -36,7 +39,12 @@ def case(
     return call_graphs(node, input, branch_index)
 
 
-@kernel("While", "StatelessWhile", "_While")
+@kernel(
+    "While",
+    "StatelessWhile",
+    "_While",
+    source="graphengine:third_party/fwkacllib/inc/ops/functional_ops.h",
+)
 def while_(
     input: list[torch.Tensor],  # noqa: A002 - as above
     *,
@@ -48,7 +56,11 @@ def while_(
     return call_graphs(node, input, graphs=LOOP)
 
 
-@kernel("PartitionedCall", "StatefulPartitionedCall")
+@kernel(
+    "PartitionedCall",
+    "StatefulPartitionedCall",
+    source="graphengine:third_party/fwkacllib/inc/ops/functional_ops.h",
+)
 def partitioned_call(
     args: list[torch.Tensor],
     *,

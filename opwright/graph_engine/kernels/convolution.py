@@ -169,7 +169,7 @@ def by_filter(x: torch.Tensor, size: list[int], grad: torch.Tensor, form: Form) 
     return form.filters_back(result)
 
 
-@kernel("Conv2D")
+@kernel("Conv2D", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
 def conv_2d(
     x: torch.Tensor,
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
@@ -189,7 +189,7 @@ def conv_2d(
     return forward(x, filter, bias, form)
 
 
-@kernel("Conv3D")
+@kernel("Conv3D", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
 def conv_3d(
     x: torch.Tensor,
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
@@ -209,7 +209,7 @@ def conv_3d(
     return forward(x, filter, bias, form)
 
 
-@kernel("Conv2DTranspose")
+@kernel("Conv2DTranspose", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
 def conv_2d_transpose(  # noqa: PLR0913 -- the prototype's
     input_size: list[int],
     x: torch.Tensor,
@@ -232,7 +232,7 @@ def conv_2d_transpose(  # noqa: PLR0913 -- the prototype's
     return transposed(input_size, x, filter, bias, form)
 
 
-@kernel("Conv3DTranspose")
+@kernel("Conv3DTranspose", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
 def conv_3d_transpose(  # noqa: PLR0913 -- the prototype's
     input_size: list[int],
     x: torch.Tensor,
@@ -255,7 +255,9 @@ def conv_3d_transpose(  # noqa: PLR0913 -- the prototype's
     return transposed(input_size, x, filter, bias, form)
 
 
-@kernel("Conv2DBackpropInput")
+@kernel(
+    "Conv2DBackpropInput", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
+)
 def conv_2d_backprop_input(
     input_size: list[int],
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
@@ -272,7 +274,9 @@ def conv_2d_backprop_input(
     return by_input(input_size, filter, out_backprop, form)
 
 
-@kernel("Conv3DBackpropInput")
+@kernel(
+    "Conv3DBackpropInput", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
+)
 def conv_3d_backprop_input(
     input_size: list[int],
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
@@ -289,7 +293,9 @@ def conv_3d_backprop_input(
     return by_input(input_size, filter, out_backprop, form)
 
 
-@kernel("Conv2DBackpropFilter")
+@kernel(
+    "Conv2DBackpropFilter", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
+)
 def conv_2d_backprop_filter(
     x: torch.Tensor,
     filter_size: list[int],
@@ -306,7 +312,9 @@ def conv_2d_backprop_filter(
     return by_filter(x, filter_size, out_backprop, form).float()
 
 
-@kernel("Conv3DBackpropFilter")
+@kernel(
+    "Conv3DBackpropFilter", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
+)
 def conv_3d_backprop_filter(
     x: torch.Tensor,
     filter_size: list[int],

@@ -15,31 +15,35 @@ INT32 = 3
 COMPLEX64 = 16
 PREFETCH = 6  # of Cmo
 
-kernel("OnesLike")(unary(torch.ones_like))
-kernel("ZerosLike")(unary(torch.zeros_like))
+kernel("OnesLike", source="ops-math:math/ones_like/op_graph/ones_like_proto.h")(
+    unary(torch.ones_like)
+)
+kernel("ZerosLike", source="ops-math:math/zero_op/op_graph/zero_op_proto.h")(
+    unary(torch.zeros_like)
+)
 
 
-@kernel("Fill")
+@kernel("Fill", source="ops-math:conversion/fill/op_graph/fill_proto.h")
 def fill(dims: list[int], value: torch.Tensor) -> torch.Tensor:
     """Repeat one value."""
     return value.reshape(()).expand(dims).clone()
 
 
-@kernel("FillV2")
+@kernel("FillV2", source="inferred")
 def fill_v2(dims: list[int], *, value: float = 0.0) -> torch.Tensor:
     """Repeat one number."""
     return torch.full(dims, value, dtype=torch.float32)
 
 
 # The content of memory is not defined, so zeros are as good: results do not vary between runs.
-@kernel("Empty")
+@kernel("Empty", source="graphengine:third_party/fwkacllib/inc/ops/array_ops.h")
 def empty(shape: list[int], *, dtype: int = INT32, init: bool = False) -> torch.Tensor:
     """Answer a tensor without defined values, or zeros if `init`."""
     del init
     return torch.zeros(shape, dtype=from_runtime(dtype, where="Empty"))
 
 
-@kernel("Eye")
+@kernel("Eye", source="ops-math:math/eye/op_graph/eye_proto.h")
 def eye(
     *, num_rows: int, num_columns: int = 0, batch_shape: list[int] | None = None, dtype: int = FLOAT
 ) -> torch.Tensor:
@@ -49,14 +53,14 @@ def eye(
 
 
 # How many elements these answer depends on values, so these have to be known: see `number`.
-@kernel("Range")
+@kernel("Range", source="ops-math:math/range/op_graph/range_proto.h")
 def range_(start: torch.Tensor, limit: torch.Tensor, delta: torch.Tensor) -> torch.Tensor:
     """Count from `start` to before `limit` in steps of `delta`."""
     dtype = torch.result_type(start, limit)
     return torch.arange(number(start), number(limit), number(delta), dtype=dtype)
 
 
-@kernel("LinSpace")
+@kernel("LinSpace", source="ops-math:math/lin_space/op_graph/lin_space_proto.h")
 def lin_space(start: torch.Tensor, stop: torch.Tensor, num: int) -> torch.Tensor:
     """Answer `num` values from `start` to `stop` at equal distances."""
     # Of integers as well: the converter converts the result.
@@ -77,14 +81,14 @@ def number(x: torch.Tensor) -> int | float:
     return value
 
 
-@kernel("Cast")
+@kernel("Cast", source="ops-math:math/cast/op_graph/cast_proto.h")
 def cast(x: torch.Tensor, *, dst_type: int, truncate: bool = False) -> torch.Tensor:
     """Convert the dtype."""
     del truncate
     return x.to(from_runtime(dst_type, where="Cast"))
 
 
-@kernel("Bitcast")
+@kernel("Bitcast", source="graphengine:third_party/fwkacllib/inc/ops/transformation_ops.h")
 def bitcast(x: torch.Tensor, *, type: int, keep_dim: bool = False) -> torch.Tensor:  # noqa: A002
     """Read the bytes as another dtype: the last axis becomes longer or shorter."""
     del keep_dim  # how the descriptor says it; the bytes are the same
@@ -97,19 +101,21 @@ def bitcast(x: torch.Tensor, *, type: int, keep_dim: bool = False) -> torch.Tens
     return as_bytes.view(dtype).clone()
 
 
-@kernel("Identity", "TensorMove", "Snapshot", "StopGradient")
+@kernel("Identity", source="ops-math:conversion/identity/op_graph/identity_proto.h")
+@kernel("TensorMove", source="ops-math:conversion/tensor_move/op_graph/tensor_move_proto.h")
+@kernel("Snapshot", "StopGradient", source="graphengine:third_party/fwkacllib/inc/ops/array_ops.h")
 def identity(x: torch.Tensor) -> torch.Tensor:
     """Answer a copy."""
     return x.clone()
 
 
-@kernel("IdentityN")
+@kernel("IdentityN", source="ops-math:conversion/identity_n/op_graph/identity_n_proto.h")
 def identity_n(x: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     """Answer a copy of each."""
     return tuple(each.clone() for each in x)
 
 
-@kernel("Assign")
+@kernel("Assign", source="ops-math:conversion/assign/op_graph/assign_proto.h")
 def assign(
     ref: torch.Tensor,
     value: torch.Tensor,
@@ -122,13 +128,13 @@ def assign(
     return ref.copy_(value)
 
 
-@kernel("NoOp")
+@kernel("NoOp", source="graphengine:third_party/fwkacllib/inc/ops/no_op.h")
 def no_op() -> tuple[torch.Tensor, ...]:
     """Only be waited for."""
     return ()
 
 
-@kernel("Cmo")
+@kernel("Cmo", source="torch_npu:_op_plugin_docs.py:npu_prefetch")
 def cmo(
     src: torch.Tensor,
     *,
@@ -142,21 +148,21 @@ def cmo(
     return ()
 
 
-@kernel("Complex")
+@kernel("Complex", source="torchair:aten.view_as_complex.default")
 def complex_(real: torch.Tensor, imag: torch.Tensor, *, Tout: int = COMPLEX64) -> torch.Tensor:
     """Join real and imaginary parts."""
     del Tout  # follows from the parts
     return torch.complex(real, imag)
 
 
-@kernel("Real")
+@kernel("Real", source="ops-math:math/real/op_graph/real_proto.h")
 def real(input: torch.Tensor, *, Tout: int = FLOAT) -> torch.Tensor:  # noqa: A002
     """Answer the real parts."""
     del Tout  # follows from the input
     return torch.real(input).clone()
 
 
-@kernel("Imag")
+@kernel("Imag", source="torchair:aten.view_as_real.default")
 def imag(input: torch.Tensor, *, Tout: int = FLOAT) -> torch.Tensor:  # noqa: A002
     """Answer the imaginary parts."""
     del Tout  # follows from the input

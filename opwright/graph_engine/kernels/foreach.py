@@ -7,6 +7,7 @@ order, as one input x, and divide them.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import torch
@@ -43,6 +44,12 @@ UNARY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "ForeachSqrt": torch.sqrt,
     "ForeachTan": torch.tan,
     "ForeachTanh": torch.tanh,
+}
+# The types of UNARY of which only the converter is known, and it.
+WITHOUT_HEADER = {
+    "ForeachACos": "torchair:aten._foreach_acos.default",
+    "ForeachASin": "torchair:aten._foreach_asin.default",
+    "ForeachATan": "torchair:aten._foreach_atan.default",
 }
 # Of two lists.
 BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
@@ -170,19 +177,31 @@ def of_lists_and(
     ]
 
 
+def header(name: str) -> str:
+    """Return where the header of a type is: the same place for all but WITHOUT_HEADER."""
+    folder = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return f"ops-nn:foreach/{folder}/op_graph/{folder}_proto.h"
+
+
 for name, function in UNARY.items():
-    kernel(name)(of_lists(function, 1))
+    kernel(name, source=WITHOUT_HEADER.get(name, header(name)))(of_lists(function, 1))
 for name, pair in BINARY.items():
-    kernel(name)(of_lists(pair, 2))
+    kernel(name, source=header(name))(of_lists(pair, 2))
 for name, pair in WITH_NUMBER.items():
-    kernel(f"{name}Scalar")(of_lists_and(pair, 1, "scalar"))
-    kernel(f"{name}ScalarList")(of_lists_and(pair, 1, "scalars"))
+    one, each = f"{name}Scalar", f"{name}ScalarList"
+    kernel(one, source=header(one))(of_lists_and(pair, 1, "scalar"))
+    kernel(each, source=header(each))(of_lists_and(pair, 1, "scalars"))
 for name, (several, count, number) in LISTS_AND_NUMBER.items():
-    kernel(name)(of_lists_and(several, count, number))
-kernel("ForeachLerpScalar")(of_lists_and(torch.lerp, 2, "weight"))
+    kernel(name, source=header(name))(of_lists_and(several, count, number))
+kernel(
+    "ForeachLerpScalar",
+    source="ops-nn:foreach/foreach_lerp_scalar/op_graph/foreach_lerp_scalar_proto.h",
+)(of_lists_and(torch.lerp, 2, "weight"))
 
 
-@kernel("ForeachLerpList")
+@kernel(
+    "ForeachLerpList", source="ops-nn:foreach/foreach_lerp_list/op_graph/foreach_lerp_list_proto.h"
+)
 def foreach_lerp_list(
     x: list[torch.Tensor], weight: list[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
@@ -191,7 +210,10 @@ def foreach_lerp_list(
     return tuple(torch.lerp(start, end, by) for (start, end), by in rows)
 
 
-@kernel("ForeachPowScalarAndTensor")
+@kernel(
+    "ForeachPowScalarAndTensor",
+    source="ops-nn:foreach/foreach_pow_scalar_and_tensor/op_graph/foreach_pow_scalar_and_tensor_proto.h",
+)
 def foreach_pow_scalar_and_tensor(
     scalar: torch.Tensor, x: list[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
@@ -200,7 +222,10 @@ def foreach_pow_scalar_and_tensor(
     return kept([torch.pow(number, exponent) for number, exponent in pairs], x)
 
 
-@kernel("ForeachRoundOffNumber")
+@kernel(
+    "ForeachRoundOffNumber",
+    source="ops-nn:foreach/foreach_round_off_number/op_graph/foreach_round_off_number_proto.h",
+)
 def foreach_round_off_number(x: list[torch.Tensor], roundMode: int) -> tuple[torch.Tensor, ...]:
     """Round, as the mode says."""
     if roundMode not in ROUNDINGS:
@@ -209,7 +234,7 @@ def foreach_round_off_number(x: list[torch.Tensor], roundMode: int) -> tuple[tor
     return tuple(ROUNDINGS[roundMode](each) for each in x)
 
 
-@kernel("ForeachNorm")
+@kernel("ForeachNorm", source="ops-nn:foreach/foreach_norm/op_graph/foreach_norm_proto.h")
 def foreach_norm(x: list[torch.Tensor], scalar: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Answer the norm of each tensor: the sum of |x|^p to the power of 1 / p."""
     order = scalar.reshape(())

@@ -14,26 +14,26 @@ aten = torch.ops.aten
 APPROXIMATIONS = {0: "none", 1: "tanh"}  # of GeGluV2
 
 
-@kernel("GLU")
+@kernel("GLU", source="ops-nn:activation/glu/op_graph/glu_proto.h")
 def glu(x: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """First half times the sigmoid of the second."""
     return functional.glu(x, dim)
 
 
-@kernel("GLUGrad")
+@kernel("GLUGrad", source="ops-nn:activation/glu_grad/op_graph/glu_grad_proto.h")
 def glu_grad(y_grad: torch.Tensor, x: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """Gradient of GLU."""
     return cast("torch.Tensor", aten.glu_backward(y_grad, x, dim))
 
 
-@kernel("SwiGlu")
+@kernel("SwiGlu", source="ops-nn:activation/swi_glu/op_graph/swi_glu_proto.h")
 def swi_glu(x: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """First half's silu times the second half."""
     gate, linear = widened(x).chunk(2, dim)
     return (functional.silu(gate) * linear).to(x.dtype)
 
 
-@kernel("SwiGluGrad")
+@kernel("SwiGluGrad", source="ops-nn:activation/swi_glu_grad/op_graph/swi_glu_grad_proto.h")
 def swi_glu_grad(y_grad: torch.Tensor, x: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """Gradient of SwiGlu."""
     gate, linear = widened(x).chunk(2, dim)
@@ -42,7 +42,7 @@ def swi_glu_grad(y_grad: torch.Tensor, x: torch.Tensor, *, dim: int = -1) -> tor
     return torch.cat([by_gate, grad * functional.silu(gate)], dim).to(x.dtype)
 
 
-@kernel("GeGluV2")
+@kernel("GeGluV2", source="ops-nn:activation/ge_glu_v2/op_graph/ge_glu_v2_proto.h")
 def ge_glu_v2(
     x: torch.Tensor, *, dim: int = -1, approximate: int = 1, activate_left: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:

@@ -38,7 +38,7 @@ def refuse_inference(*, is_training: bool) -> None:
         raise NotImplementedError(message)
 
 
-@kernel("GroupNormV2")
+@kernel("GroupNormV2", source="ops-nn:norm/group_norm_v2/op_graph/group_norm_v2_proto.h")
 def group_norm_v2(
     x: torch.Tensor,
     gamma: torch.Tensor,
@@ -55,7 +55,7 @@ def group_norm_v2(
     return group_norm(x, gamma, beta, num_groups, eps)
 
 
-@kernel("GroupNorm")
+@kernel("GroupNorm", source="graphengine:third_party/fwkacllib/inc/ops/nn_norm_ops.h")
 def group_norm_with_variance(
     x: torch.Tensor,
     gamma: torch.Tensor,
@@ -74,7 +74,7 @@ def group_norm_with_variance(
     return y, mean, variance.to(mean.dtype)
 
 
-@kernel("GroupNormSilu")
+@kernel("GroupNormSilu", source="ops-nn:norm/group_norm_silu/op_graph/group_norm_silu_proto.h")
 def group_norm_silu(
     x: torch.Tensor,
     gamma: torch.Tensor | None = None,
@@ -88,7 +88,7 @@ def group_norm_silu(
     return functional.silu(y), mean, rstd
 
 
-@kernel("GroupNormSwish")
+@kernel("GroupNormSwish", source="ops-nn:norm/group_norm_swish/op_graph/group_norm_swish_proto.h")
 def group_norm_swish(
     x: torch.Tensor,
     gamma: torch.Tensor,
@@ -106,7 +106,10 @@ def group_norm_swish(
     return y * torch.sigmoid(swish_scale * y) if activate_swish else y, mean, rstd
 
 
-@kernel("GroupNormSwishGrad")
+@kernel(
+    "GroupNormSwishGrad",
+    source="ops-nn:norm/group_norm_swish_grad/op_graph/group_norm_swish_grad_proto.h",
+)
 def group_norm_swish_grad(  # noqa: PLR0913 - as the prototype has them
     dy: torch.Tensor,
     mean: torch.Tensor,
@@ -141,7 +144,7 @@ def group_norm_swish_grad(  # noqa: PLR0913 - as the prototype has them
     )
 
 
-@kernel("GroupNormGrad")
+@kernel("GroupNormGrad", source="ops-nn:norm/group_norm_grad/op_graph/group_norm_grad_proto.h")
 def group_norm_grad(
     dy: torch.Tensor,
     mean: torch.Tensor,

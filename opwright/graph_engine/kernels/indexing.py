@@ -44,7 +44,7 @@ def rows(
     return taken.permute([*order[:start], *old[: axis - start], *new, *old[axis - start :]])
 
 
-@kernel("Gather")
+@kernel("Gather", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def gather(
     x: torch.Tensor,
     indices: torch.Tensor,
@@ -59,7 +59,7 @@ def gather(
     return rows(x, indices, batch_dims, batch_dims=batch_dims, negative=negative_index_support)
 
 
-@kernel("GatherV2")
+@kernel("GatherV2", source="ops-nn:index/gather_v2/op_graph/gather_v2_proto.h")
 def gather_v2(
     x: torch.Tensor,
     indices: torch.Tensor,
@@ -74,7 +74,7 @@ def gather_v2(
     return rows(x, indices, axis, batch_dims=batch_dims, negative=negative_index_support)
 
 
-@kernel("GatherElements")
+@kernel("GatherElements", source="ops-nn:index/gather_elements/op_graph/gather_elements_proto.h")
 def gather_elements(x: torch.Tensor, index: torch.Tensor, *, dim: int = 0) -> torch.Tensor:
     """Take one element for each of `index`."""
     return x.gather(dim, index.long())
@@ -85,7 +85,7 @@ def coordinates(indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return indices.long().unbind(-1)
 
 
-@kernel("GatherNd")
+@kernel("GatherNd", source="ops-nn:index/gather_nd/op_graph/gather_nd_proto.h")
 def gather_nd(
     x: torch.Tensor, indices: torch.Tensor, *, negative_index_support: bool = False
 ) -> torch.Tensor:
@@ -103,7 +103,7 @@ def masked(indices: list[torch.Tensor], mask: Sequence[int]) -> tuple[torch.Tens
     return tuple(next(waiting).long() if wanted else slice(None) for wanted in mask)
 
 
-@kernel("IndexByTensor")
+@kernel("IndexByTensor", source="torchair:aten.index.Tensor")
 def index_by_tensor(
     x: torch.Tensor, indices: list[torch.Tensor], *, indices_mask: Sequence[int] = ()
 ) -> torch.Tensor:
@@ -111,7 +111,7 @@ def index_by_tensor(
     return x[masked(indices, indices_mask or [1] * len(indices))]
 
 
-@kernel("Index")
+@kernel("Index", source="ops-nn:index/index/op_graph/index_proto.h")
 def index(
     x: torch.Tensor,
     indexed_sizes: list[int],
@@ -123,7 +123,7 @@ def index(
     return x[masked(indices, indexed_sizes)]
 
 
-@kernel("IndexPutV2")
+@kernel("IndexPutV2", source="ops-nn:index/index_put_v2/op_graph/index_put_v2_proto.h")
 def index_put_v2(
     x: torch.Tensor,
     value: torch.Tensor,
@@ -142,7 +142,9 @@ def index_put_v2(
     return written
 
 
-@kernel("InplaceIndexAdd")
+@kernel(
+    "InplaceIndexAdd", source="ops-nn:index/inplace_index_add/op_graph/inplace_index_add_proto.h"
+)
 def inplace_index_add(
     var: torch.Tensor,
     indices: torch.Tensor,
@@ -158,7 +160,7 @@ def inplace_index_add(
     return var.index_add(axis, indices, updates if alpha is None else updates * alpha)
 
 
-@kernel("ScatterElements")
+@kernel("ScatterElements", source="ops-nn:index/scatter_elements/op_graph/scatter_elements_proto.h")
 def scatter_elements(
     data: torch.Tensor,
     indices: torch.Tensor,
@@ -180,7 +182,7 @@ def scatter_elements(
     return data.scatter_reduce(axis, places, updates, names[reduction])
 
 
-@kernel("Scatter")
+@kernel("Scatter", source="ops-nn:index/scatter/op_graph/scatter_proto.h")
 def scatter(
     var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, reduce: str, axis: int = 0
 ) -> torch.Tensor:
@@ -207,7 +209,7 @@ def scatter(
     return var
 
 
-@kernel("ScatterList")
+@kernel("ScatterList", source="ops-nn:index/scatter_list/op_graph/scatter_list_proto.h")
 def scatter_list(
     var: list[torch.Tensor],
     indice: torch.Tensor,
@@ -233,7 +235,9 @@ def scatter_list(
     return var
 
 
-@kernel("ScatterNdUpdate")
+@kernel(
+    "ScatterNdUpdate", source="ops-nn:index/scatter_nd_update/op_graph/scatter_nd_update_proto.h"
+)
 def scatter_nd_update(
     var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:
@@ -242,7 +246,10 @@ def scatter_nd_update(
     return var.index_put_(coordinates(indices), updates)
 
 
-@kernel("TensorScatterUpdate")
+@kernel(
+    "TensorScatterUpdate",
+    source="ops-nn:index/tensor_scatter_update/op_graph/tensor_scatter_update_proto.h",
+)
 def tensor_scatter_update(
     x: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor
 ) -> torch.Tensor:
@@ -250,13 +257,13 @@ def tensor_scatter_update(
     return x.index_put(coordinates(indices), updates)
 
 
-@kernel("ScatterNd")
+@kernel("ScatterNd", source="ops-nn:index/scatter_nd/op_graph/scatter_nd_proto.h")
 def scatter_nd(indices: torch.Tensor, x: torch.Tensor, shape: list[int]) -> torch.Tensor:
     """Add up values at the places of `indices`; zeros elsewhere."""
     return x.new_zeros(shape).index_put(coordinates(indices), x, accumulate=True)
 
 
-@kernel("ScatterUpdate")
+@kernel("ScatterUpdate", source="ops-nn:index/scatter_update/op_graph/scatter_update_proto.h")
 def scatter_update(
     var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:
@@ -265,7 +272,7 @@ def scatter_update(
     return var.index_put_((indices.long(),), updates)
 
 
-@kernel("ScatterAdd")
+@kernel("ScatterAdd", source="ops-nn:index/scatter_add/op_graph/scatter_add_proto.h")
 def scatter_add(
     var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:
@@ -274,7 +281,10 @@ def scatter_add(
     return var.index_put_((indices.long(),), updates, accumulate=True)
 
 
-@kernel("EmbeddingDenseGrad")
+@kernel(
+    "EmbeddingDenseGrad",
+    source="ops-nn:index/embedding_dense_grad/op_graph/embedding_dense_grad_proto.h",
+)
 def embedding_dense_grad(
     grad: torch.Tensor,
     indices: torch.Tensor,
@@ -290,7 +300,7 @@ def embedding_dense_grad(
     return table
 
 
-@kernel("EmbeddingBag")
+@kernel("EmbeddingBag", source="ops-nn:index/embedding_bag/op_graph/embedding_bag_proto.h")
 def embedding_bag(
     weight: torch.Tensor,
     indices: torch.Tensor,
@@ -322,7 +332,7 @@ def embedding_bag(
     return bags
 
 
-@kernel("OneHot")
+@kernel("OneHot", source="ops-math:math/one_hot/op_graph/one_hot_proto.h")
 def one_hot(
     x: torch.Tensor, depth: int, on_value: torch.Tensor, off_value: torch.Tensor, *, axis: int = -1
 ) -> torch.Tensor:
@@ -332,13 +342,13 @@ def one_hot(
     return torch.where(x.unsqueeze(axis) == counter, on_value.reshape(()), off_value.reshape(()))
 
 
-@kernel("MaskedScatter")
+@kernel("MaskedScatter", source="ops-nn:index/masked_scatter/op_graph/masked_scatter_proto.h")
 def masked_scatter(x: torch.Tensor, mask: torch.Tensor, updates: torch.Tensor) -> torch.Tensor:
     """Write updates, one after the other, where the mask is set."""
     return x.masked_scatter(mask.bool(), updates)
 
 
-@kernel("NonZero")
+@kernel("NonZero", source="ops-nn:index/non_zero/op_graph/non_zero_proto.h")
 def non_zero(x: torch.Tensor, *, transpose: bool = False, dtype: int = 9) -> torch.Tensor:
     """Refuse: the shape of the result depends on values."""
     del transpose, dtype

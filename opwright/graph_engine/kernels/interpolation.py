@@ -16,7 +16,7 @@ MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 
 
-@kernel("GridSampler2D")
+@kernel("GridSampler2D", source="torchair:aten.grid_sampler_2d.default")
 def grid_sampler_2d(
     x: torch.Tensor,
     grid: torch.Tensor,
@@ -34,7 +34,10 @@ def grid_sampler_2d(
     )
 
 
-@kernel("GridSampler2DGrad")
+@kernel(
+    "GridSampler2DGrad",
+    source="ops-cv:image/grid_sampler2_d_grad/op_graph/grid_sampler2_d_grad_proto.h",
+)
 def grid_sampler_2d_grad(
     grad: torch.Tensor,
     x: torch.Tensor,
@@ -52,7 +55,7 @@ def grid_sampler_2d_grad(
     )
 
 
-@kernel("GridSampler3D")
+@kernel("GridSampler3D", source="torchair:aten.grid_sampler_3d.default")
 def grid_sampler_3d(
     x: torch.Tensor,
     grid: torch.Tensor,
@@ -79,7 +82,10 @@ def refuse_corners(*, align_corners: bool) -> None:
         raise NotImplementedError(message)
 
 
-@kernel("ResizeNearestNeighborV2")
+@kernel(
+    "ResizeNearestNeighborV2",
+    source="ops-cv:image/resize_nearest_neighbor_v2/op_graph/resize_nearest_neighbor_v2_proto.h",
+)
 def resize_nearest_neighbor_v2(
     x: torch.Tensor,
     size: list[int],
@@ -93,7 +99,10 @@ def resize_nearest_neighbor_v2(
     return functional.interpolate(x, size, mode=mode)
 
 
-@kernel("ResizeNearestNeighborV2Grad")
+@kernel(
+    "ResizeNearestNeighborV2Grad",
+    source="ops-cv:image/resize_nearest_neighbor_v2_grad/op_graph/resize_nearest_neighbor_v2_grad_proto.h",
+)
 def resize_nearest_neighbor_v2_grad(
     grads: torch.Tensor,
     size: list[int],
@@ -111,7 +120,9 @@ def resize_nearest_neighbor_v2_grad(
     return cast("torch.Tensor", function(grads, list(grads.shape[2:]), [*grads.shape[:2], *size]))
 
 
-@kernel("ResizeBilinearV2")
+@kernel(
+    "ResizeBilinearV2", source="ops-cv:image/resize_bilinear_v2/op_graph/resize_bilinear_v2_proto.h"
+)
 def resize_bilinear_v2(
     x: torch.Tensor,
     size: list[int],

@@ -33,7 +33,7 @@ def layer_norm(
     return y.to(x.dtype), mean, rstd
 
 
-@kernel("LayerNormV4")
+@kernel("LayerNormV4", source="ops-nn:norm/layer_norm_v4/op_graph/layer_norm_v4_proto.h")
 def layer_norm_v4(
     x: torch.Tensor,
     normalized_shape: list[int],
@@ -46,7 +46,7 @@ def layer_norm_v4(
     return layer_norm(x, normalized_shape, gamma, beta, epsilon)
 
 
-@kernel("LayerNormV3")
+@kernel("LayerNormV3", source="ops-nn:norm/layer_norm_v3/op_graph/layer_norm_v3_proto.h")
 def layer_norm_v3(
     x: torch.Tensor,
     gamma: torch.Tensor,
@@ -61,7 +61,7 @@ def layer_norm_v3(
     return layer_norm(x, x.shape[begin_norm_axis:], gamma, beta, epsilon)
 
 
-@kernel("LayerNorm")
+@kernel("LayerNorm", source="ops-nn:norm/layer_norm/op_graph/layer_norm_proto.h")
 def layer_norm_with_variance(
     x: torch.Tensor,
     gamma: torch.Tensor,
@@ -79,7 +79,9 @@ def layer_norm_with_variance(
     return y, mean, variance.to(mean.dtype)
 
 
-@kernel("LayerNormGradV3")
+@kernel(
+    "LayerNormGradV3", source="ops-nn:norm/layer_norm_grad_v3/op_graph/layer_norm_grad_v3_proto.h"
+)
 def layer_norm_grad_v3(
     dy: torch.Tensor, x: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor, gamma: torch.Tensor
 ) -> Three:
@@ -108,7 +110,7 @@ def rms_norm(
     return wide * rstd * gamma, rstd
 
 
-@kernel("RmsNorm")
+@kernel("RmsNorm", source="ops-nn:norm/rms_norm/op_graph/rms_norm_proto.h")
 def rms_norm_of(
     x: torch.Tensor, gamma: torch.Tensor, *, epsilon: float = 1e-6
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -117,7 +119,7 @@ def rms_norm_of(
     return y.to(x.dtype), rstd
 
 
-@kernel("RmsNormGrad")
+@kernel("RmsNormGrad", source="ops-nn:norm/rms_norm_grad/op_graph/rms_norm_grad_proto.h")
 def rms_norm_grad(
     dy: torch.Tensor, x: torch.Tensor, rstd: torch.Tensor, gamma: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,7 +136,7 @@ def rms_norm_grad(
     return ((by_normalized - normalized * along) * inverse).to(x.dtype), by_gamma
 
 
-@kernel("AddRmsNorm")
+@kernel("AddRmsNorm", source="ops-nn:norm/add_rms_norm/op_graph/add_rms_norm_proto.h")
 def add_rms_norm(
     x1: torch.Tensor, x2: torch.Tensor, gamma: torch.Tensor, *, epsilon: float = 1e-6
 ) -> Three:
@@ -144,7 +146,7 @@ def add_rms_norm(
     return y.to(x1.dtype), rstd, total
 
 
-@kernel("AddRmsNormCast")
+@kernel("AddRmsNormCast", source="ops-nn:norm/add_rms_norm_cast/op_graph/add_rms_norm_cast_proto.h")
 def add_rms_norm_cast(
     x1: torch.Tensor, x2: torch.Tensor, gamma: torch.Tensor, *, epsilon: float = 1e-6
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:

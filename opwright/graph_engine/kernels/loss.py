@@ -20,7 +20,7 @@ def code_of(reduction: str) -> int:
     return REDUCTIONS[reduction]
 
 
-@kernel("MseLoss")
+@kernel("MseLoss", source="ops-nn:loss/mse_loss/op_graph/mse_loss_proto.h")
 def mse_loss(
     predict: torch.Tensor, label: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -28,7 +28,7 @@ def mse_loss(
     return cast("torch.Tensor", aten.mse_loss(predict, label, code_of(reduction)))
 
 
-@kernel("MseLossGrad")
+@kernel("MseLossGrad", source="ops-nn:loss/mse_loss_grad/op_graph/mse_loss_grad_proto.h")
 def mse_loss_grad(
     predict: torch.Tensor, label: torch.Tensor, dout: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -36,7 +36,7 @@ def mse_loss_grad(
     return cast("torch.Tensor", aten.mse_loss_backward(dout, predict, label, code_of(reduction)))
 
 
-@kernel("NLLLoss")
+@kernel("NLLLoss", source="ops-nn:loss/nll_loss/op_graph/nll_loss_proto.h")
 def nll_loss(
     x: torch.Tensor,
     target: torch.Tensor,
@@ -52,7 +52,7 @@ def nll_loss(
     )
 
 
-@kernel("NLLLossGrad")
+@kernel("NLLLossGrad", source="ops-nn:loss/nll_loss_grad/op_graph/nll_loss_grad_proto.h")
 def nll_loss_grad(
     x: torch.Tensor,
     y_grad: torch.Tensor,

@@ -48,7 +48,7 @@ def product_of(x1: torch.Tensor, x2: torch.Tensor, bias: torch.Tensor | None) ->
     return (widened(x1) @ widened(x2) + widened(bias)).to(x1.dtype)
 
 
-@kernel("MatMul")
+@kernel("MatMul", source="graphengine:third_party/fwkacllib/inc/ops/matrix_calculation_ops.h")
 def mat_mul(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -61,7 +61,7 @@ def mat_mul(
     return product_of(transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2), bias)
 
 
-@kernel("MatMulV2")
+@kernel("MatMulV2", source="graphengine:third_party/fwkacllib/inc/ops/matrix_calculation_ops.h")
 def mat_mul_v2(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -77,7 +77,7 @@ def mat_mul_v2(
     return product_of(transpose_if(x1, on=transpose_x1), transpose_if(x2, on=transpose_x2), bias)
 
 
-@kernel("BatchMatMul")
+@kernel("BatchMatMul", source="graphengine:third_party/fwkacllib/inc/ops/matrix_calculation_ops.h")
 def batch_mat_mul(
     x1: torch.Tensor, x2: torch.Tensor, *, adj_x1: bool = False, adj_x2: bool = False
 ) -> torch.Tensor:
@@ -85,7 +85,7 @@ def batch_mat_mul(
     return transpose_if(x1, on=adj_x1) @ transpose_if(x2, on=adj_x2)
 
 
-@kernel("BatchMatMulV2")
+@kernel("BatchMatMulV2", source="ops-nn:matmul/batch_mat_mul_v3/docs/aclnnBatchMatMul.md")
 def batch_mat_mul_v2(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -101,7 +101,7 @@ def batch_mat_mul_v2(
     return product_of(transpose_if(x1, on=adj_x1), transpose_if(x2, on=adj_x2), bias)
 
 
-@kernel("FusedMatMul")
+@kernel("FusedMatMul", source="ops-nn:matmul/fused_mat_mul/op_graph/fused_mat_mul_proto.h")
 def fused_mat_mul(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -130,7 +130,10 @@ def fused_mat_mul(
     return result if fused_op_type == "16cast32" else result.to(x1.dtype)
 
 
-@kernel("TransposeBatchMatMul")
+@kernel(
+    "TransposeBatchMatMul",
+    source="ops-nn:matmul/transpose_batch_mat_mul/op_graph/transpose_batch_mat_mul_proto.h",
+)
 def transpose_batch_mat_mul(
     x1: torch.Tensor,
     x2: torch.Tensor,

@@ -26,7 +26,7 @@ def scales_along(shape: torch.Size, axis: int, block: int = BLOCK) -> New:
     return New([*sizes, PAIR], E8M0)
 
 
-@kernel("DynamicMxQuant")
+@kernel("DynamicMxQuant", source="ops-nn:quant/dynamic_mx_quant/op_graph/dynamic_mx_quant_proto.h")
 def dynamic_mx_quant(
     x: torch.Tensor,
     *,
@@ -47,7 +47,10 @@ def dynamic_mx_quant(
     )
 
 
-@kernel("DynamicMxQuantWithDualAxis")
+@kernel(
+    "DynamicMxQuantWithDualAxis",
+    source="ops-nn:quant/dynamic_mx_quant_with_dual_axis/op_graph/dynamic_mx_quant_with_dual_axis_proto.h",
+)
 def dynamic_mx_quant_with_dual_axis(
     x: torch.Tensor,
     *,
@@ -66,7 +69,10 @@ def dynamic_mx_quant_with_dual_axis(
     )
 
 
-@kernel("DynamicBlockMxQuant")
+@kernel(
+    "DynamicBlockMxQuant",
+    source="ops-nn:quant/dynamic_block_mx_quant/op_graph/dynamic_block_mx_quant_proto.h",
+)
 def dynamic_block_mx_quant(
     x: torch.Tensor,
     *,
@@ -84,7 +90,10 @@ def dynamic_block_mx_quant(
     )
 
 
-@kernel("GroupedDynamicMxQuant")
+@kernel(
+    "GroupedDynamicMxQuant",
+    source="ops-nn:quant/grouped_dynamic_mx_quant/op_graph/grouped_dynamic_mx_quant_proto.h",
+)
 def grouped_dynamic_mx_quant(
     x: torch.Tensor,
     group_index: torch.Tensor,
@@ -105,7 +114,10 @@ def grouped_dynamic_mx_quant(
     )
 
 
-@kernel("DynamicDualLevelMxQuant")
+@kernel(
+    "DynamicDualLevelMxQuant",
+    source="ops-nn:quant/dynamic_dual_level_mx_quant/op_graph/dynamic_dual_level_mx_quant_proto.h",
+)
 def dynamic_dual_level_mx_quant(
     x: torch.Tensor,
     smooth_scale: torch.Tensor | None = None,
@@ -125,7 +137,7 @@ def dynamic_dual_level_mx_quant(
     )
 
 
-@kernel("AntiMxQuant")
+@kernel("AntiMxQuant", source="ops-nn:quant/anti_mx_quant/op_graph/anti_mx_quant_proto.h")
 def anti_mx_quant(
     x: torch.Tensor, mxscale: torch.Tensor, *, axis: int = -1, dst_type: int = BFLOAT16
 ) -> tuple[torch.Tensor, ...]:
@@ -134,7 +146,7 @@ def anti_mx_quant(
     return call_aclnn("AntiMxQuant", x, mxscale.view(E8M0), axis, dst_type, result)
 
 
-@kernel("SwigluMxQuant")
+@kernel("SwigluMxQuant", source="ops-nn:quant/swiglu_mx_quant/op_graph/swiglu_mx_quant_proto.h")
 def swiglu_mx_quant(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     group_index: torch.Tensor | None = None,
@@ -169,7 +181,10 @@ def swiglu_mx_quant(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("RmsNormDynamicMxQuant")
+@kernel(
+    "RmsNormDynamicMxQuant",
+    source="ops-nn:norm/rms_norm_dynamic_mx_quant/op_graph/rms_norm_dynamic_mx_quant_proto.h",
+)
 def rms_norm_dynamic_mx_quant(
     x: torch.Tensor,
     gamma: torch.Tensor,
@@ -192,7 +207,10 @@ def rms_norm_dynamic_mx_quant(
     return y, scales, rstd[0] if rstd else absent_rstd(x, gamma)
 
 
-@kernel("AddRmsNormDynamicMxQuant")
+@kernel(
+    "AddRmsNormDynamicMxQuant",
+    source="ops-nn:norm/add_rms_norm_dynamic_mx_quant/op_graph/add_rms_norm_dynamic_mx_quant_proto.h",
+)
 def add_rms_norm_dynamic_mx_quant(
     x1: torch.Tensor,
     x2: torch.Tensor,

@@ -76,7 +76,9 @@ def look_up(table: torch.Tensor, keys: torch.Tensor, rows: int, k: int) -> torch
     return table.index_select(0, keys.long()).long()
 
 
-@kernel("MoeGatingTopK")
+@kernel(
+    "MoeGatingTopK", source="ops-transformer:moe/moe_gating_top_k/op_graph/moe_gating_top_k_proto.h"
+)
 def moe_gating_top_k(  # noqa: PLR0913 - the prototype's attributes
     x: torch.Tensor,
     bias: torch.Tensor | None = None,
@@ -134,7 +136,10 @@ def choose_and_mark(
     return chosen, experts.int()
 
 
-@kernel("MoeGatingTopKSoftmax")
+@kernel(
+    "MoeGatingTopKSoftmax",
+    source="ops-transformer:moe/moe_gating_top_k_softmax/op_graph/moe_gating_top_k_softmax_proto.h",
+)
 def moe_gating_top_k_softmax(
     x: torch.Tensor, finished: torch.Tensor | None = None, *, k: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -145,7 +150,10 @@ def moe_gating_top_k_softmax(
     return weights.to(x.dtype), experts, places.view(k, rows).t().reshape(experts.shape)
 
 
-@kernel("MoeGatingTopKSoftmaxV2")
+@kernel(
+    "MoeGatingTopKSoftmaxV2",
+    source="ops-transformer:moe/moe_gating_top_k_softmax_v2/op_graph/moe_gating_top_k_softmax_v2_proto.h",
+)
 def moe_gating_top_k_softmax_v2(
     x: torch.Tensor,
     finished: torch.Tensor | None = None,

@@ -17,7 +17,10 @@ FIXED_ROWS = (1, 3)
 KEY_VALUE = 2  # of expert_tokens_num_type: pairs of an expert and its count
 
 
-@kernel("MoeInitRouting")
+@kernel(
+    "MoeInitRouting",
+    source="ops-transformer:moe/moe_init_routing/op_graph/moe_init_routing_proto.h",
+)
 def moe_init_routing(
     x: torch.Tensor, row_idx: torch.Tensor, expert_idx: torch.Tensor, *, active_num: int
 ) -> tuple[torch.Tensor, ...]:
@@ -32,7 +35,10 @@ def moe_init_routing(
     )
 
 
-@kernel("MoeInitRoutingV3")
+@kernel(
+    "MoeInitRoutingV3",
+    source="ops-transformer:moe/moe_init_routing_v3/op_graph/moe_init_routing_v3_proto.h",
+)
 def moe_init_routing_v3(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     expert_idx: torch.Tensor,
@@ -76,7 +82,10 @@ def moe_init_routing_v3(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("MoeFinalizeRouting")
+@kernel(
+    "MoeFinalizeRouting",
+    source="ops-transformer:moe/moe_finalize_routing/op_graph/moe_finalize_routing_proto.h",
+)
 def moe_finalize_routing(
     expanded_x: torch.Tensor,
     x1: torch.Tensor,
@@ -94,7 +103,10 @@ def moe_finalize_routing(
     )
 
 
-@kernel("MoeFinalizeRoutingV2")
+@kernel(
+    "MoeFinalizeRoutingV2",
+    source="ops-transformer:moe/moe_finalize_routing_v2/op_graph/moe_finalize_routing_v2_proto.h",
+)
 def moe_finalize_routing_v2(
     expanded_x: torch.Tensor,
     expanded_row_idx: torch.Tensor,
@@ -117,7 +129,10 @@ def moe_finalize_routing_v2(
     )
 
 
-@kernel("MoeComputeExpertTokens")
+@kernel(
+    "MoeComputeExpertTokens",
+    source="ops-transformer:moe/moe_compute_expert_tokens/op_graph/moe_compute_expert_tokens_proto.h",
+)
 def moe_compute_expert_tokens(
     sorted_experts: torch.Tensor, *, num_experts: int
 ) -> tuple[torch.Tensor, ...]:
@@ -127,7 +142,7 @@ def moe_compute_expert_tokens(
     )
 
 
-@kernel("MoeReRouting")
+@kernel("MoeReRouting", source="ops-transformer:moe/moe_re_routing/op_graph/moe_re_routing_proto.h")
 def moe_re_routing(
     tokens: torch.Tensor,
     expert_token_num_per_rank: torch.Tensor,
@@ -150,7 +165,10 @@ def moe_re_routing(
     )
 
 
-@kernel("MoeUpdateExpert")
+@kernel(
+    "MoeUpdateExpert",
+    source="ops-transformer:mc2/moe_update_expert/op_graph/moe_update_expert_proto.h",
+)
 def moe_update_expert(
     expert_ids: torch.Tensor,
     eplb_table: torch.Tensor,

@@ -95,19 +95,19 @@ def padded(
     return with_constant(x, sizes, filling)
 
 
-@kernel("Pad")
+@kernel("Pad", source="ops-math:conversion/pad/op_graph/pad_proto.h")
 def pad(x: torch.Tensor, paddings: list[int]) -> torch.Tensor:
     """Put zeros around."""
     return padded(x, margins(x, paddings, contiguous=True), "constant", None)
 
 
-@kernel("PadV2")
+@kernel("PadV2", source="ops-math:conversion/pad_v2/op_graph/pad_v2_proto.h")
 def pad_v2(x: torch.Tensor, paddings: list[int], constant_values: torch.Tensor) -> torch.Tensor:
     """Put a value around."""
     return padded(x, margins(x, paddings, contiguous=True), "constant", constant_values)
 
 
-@kernel("PadV3")
+@kernel("PadV3", source="ops-math:conversion/pad_v3/op_graph/pad_v3_proto.h")
 def pad_v3(
     x: torch.Tensor,
     paddings: list[int],
@@ -120,13 +120,13 @@ def pad_v3(
     return padded(x, margins(x, paddings, contiguous=paddings_contiguous), mode, constant_values)
 
 
-@kernel("MirrorPad")
+@kernel("MirrorPad", source="ops-math:conversion/mirror_pad/op_graph/mirror_pad_proto.h")
 def mirror_pad(x: torch.Tensor, paddings: list[int], *, mode: str) -> torch.Tensor:
     """Mirror elements around."""
     return from_inside(x, margins(x, paddings, contiguous=True), mode.lower())
 
 
-@kernel("PadV3Grad")
+@kernel("PadV3Grad", source="ops-math:conversion/pad_v3_grad/op_graph/pad_v3_grad_proto.h")
 def pad_v3_grad(
     x: torch.Tensor,
     paddings: list[int],

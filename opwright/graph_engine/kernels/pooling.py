@@ -27,7 +27,10 @@ def inner(values: list[int]) -> list[int]:
     return list(values[1:3])
 
 
-@kernel("MaxPoolWithArgmaxV1")
+@kernel(
+    "MaxPoolWithArgmaxV1",
+    source="ops-nn:pooling/max_pool3d_with_argmax_v2/op_graph/max_pool_with_argmax_v1_proto.h",
+)
 def max_pool_with_argmax_v1(
     x: torch.Tensor,
     *,
@@ -48,7 +51,10 @@ def max_pool_with_argmax_v1(
     return y, position.to(from_runtime(dtype, where="MaxPoolWithArgmaxV1"))
 
 
-@kernel("MaxPoolGradWithArgmaxV1")
+@kernel(
+    "MaxPoolGradWithArgmaxV1",
+    source="ops-nn:pooling/max_pool3d_grad_with_argmax/op_graph/max_pool_grad_with_argmax_v1_proto.h",
+)
 def max_pool_grad_with_argmax_v1(
     x: torch.Tensor,
     grad: torch.Tensor,
@@ -70,7 +76,10 @@ def max_pool_grad_with_argmax_v1(
     )
 
 
-@kernel("MaxPoolWithArgmaxV3")
+@kernel(
+    "MaxPoolWithArgmaxV3",
+    source="ops-nn:pooling/max_pool_with_argmax_v3/op_graph/max_pool_with_argmax_v3_proto.h",
+)
 def max_pool_with_argmax_v3(
     x: torch.Tensor,
     *,
@@ -88,7 +97,10 @@ def max_pool_with_argmax_v3(
     return y, position.to(from_runtime(dtype, where="MaxPoolWithArgmaxV3"))
 
 
-@kernel("MaxPoolGradWithArgmaxV3")
+@kernel(
+    "MaxPoolGradWithArgmaxV3",
+    source="ops-nn:pooling/max_pool_grad_with_argmax_v3/op_graph/max_pool_grad_with_argmax_v3_proto.h",
+)
 def max_pool_grad_with_argmax_v3(
     x: torch.Tensor,
     grad: torch.Tensor,
@@ -112,7 +124,10 @@ def max_pool_grad_with_argmax_v3(
     )
 
 
-@kernel("MaxPool3DWithArgmaxV2")
+@kernel(
+    "MaxPool3DWithArgmaxV2",
+    source="ops-nn:pooling/max_pool3d_with_argmax_v2/op_graph/max_pool3d_with_argmax_v2_proto.h",
+)
 def max_pool_3d_with_argmax_v2(
     x: torch.Tensor,
     *,
@@ -138,7 +153,7 @@ def even(pads: list[int]) -> list[int]:
     return list(pads[::2])
 
 
-@kernel("AvgPoolV2")
+@kernel("AvgPoolV2", source="ops-nn:pooling/avg_pool_v2/op_graph/avg_pool_v2_proto.h")
 def avg_pool_v2(
     x: torch.Tensor,
     *,
@@ -168,7 +183,7 @@ def avg_pool_v2(
     )
 
 
-@kernel("AvgPoolV2Grad")
+@kernel("AvgPoolV2Grad", source="ops-nn:pooling/avg_pool_v2_grad/op_graph/avg_pool_v2_grad_proto.h")
 def avg_pool_v2_grad(  # noqa: PLR0913 -- the prototype's
     orig_input_shape: list[int],
     input_grad: torch.Tensor,
@@ -199,13 +214,19 @@ def avg_pool_v2_grad(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("AdaptiveAvgPool2d")
+@kernel(
+    "AdaptiveAvgPool2d",
+    source="ops-nn:pooling/adaptive_avg_pool2d/op_graph/adaptive_avg_pool2d_proto.h",
+)
 def adaptive_avg_pool_2d(x: torch.Tensor, *, output_size: list[int]) -> torch.Tensor:
     """Mean of each of so many windows."""
     return functional.adaptive_avg_pool2d(x, (output_size[0], output_size[1]))
 
 
-@kernel("AdaptiveAvgPool2dGrad")
+@kernel(
+    "AdaptiveAvgPool2dGrad",
+    source="ops-nn:pooling/adaptive_avg_pool2d_grad/op_graph/adaptive_avg_pool2d_grad_proto.h",
+)
 def adaptive_avg_pool_2d_grad(
     input_grad: torch.Tensor, *, orig_input_shape: list[int]
 ) -> torch.Tensor:

@@ -25,7 +25,7 @@ LONGEST_INTEGER = len(f"{sys.float_info.max:.0f}") + 3
 ELLIPSIS = "..."
 
 
-@kernel("StringFormat")
+@kernel("StringFormat", source="graphengine:third_party/fwkacllib/inc/ops/string_ops.h")
 def string_format(
     x: list[torch.Tensor],
     *,
@@ -38,7 +38,7 @@ def string_format(
     return cast("torch.Tensor", written)
 
 
-@kernel("PrintV2")
+@kernel("PrintV2", source="graphengine:third_party/fwkacllib/inc/ops/logging_ops.h")
 def print_v2(x: torch.Tensor, *, output_stream: str = "stderr") -> tuple[torch.Tensor, ...]:
     """Print a text; TorchAir brings what the device prints to the standard output."""
     require_one_of("output_stream", output_stream, "stderr", "stdout")

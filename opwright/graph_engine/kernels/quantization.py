@@ -41,7 +41,7 @@ def scales_shape(x: torch.Tensor, quant_mode: str) -> tuple[int, ...]:
     return (*x.shape[:-2], x.shape[kept])
 
 
-@kernel("DynamicQuant")
+@kernel("DynamicQuant", source="ops-nn:quant/dynamic_quant/op_graph/dynamic_quant_proto.h")
 def dynamic_quant(
     x: torch.Tensor,
     smooth_scales: torch.Tensor | None = None,
@@ -59,7 +59,7 @@ def dynamic_quant(
     )
 
 
-@kernel("DynamicQuantV2")
+@kernel("DynamicQuantV2", source="ops-nn:quant/dynamic_quant_v2/op_graph/dynamic_quant_v2_proto.h")
 def dynamic_quant_v2(
     x: torch.Tensor,
     smooth_scales: torch.Tensor | None = None,
@@ -83,7 +83,7 @@ def dynamic_quant_v2(
     return y, scale, offset[0] if offset else torch.zeros_like(scale)
 
 
-@kernel("AscendQuantV2")
+@kernel("AscendQuantV2", source="ops-nn:quant/ascend_quant_v2/op_graph/ascend_quant_v2_proto.h")
 def ascend_quant_v2(
     x: torch.Tensor,
     scale: torch.Tensor,
@@ -102,7 +102,7 @@ def ascend_quant_v2(
     )
 
 
-@kernel("Quantize")
+@kernel("Quantize", source="ops-nn:quant/quantize/op_graph/quantize_proto.h")
 def quantize(
     x: torch.Tensor,
     scales: torch.Tensor,
@@ -118,7 +118,10 @@ def quantize(
     return call_aclnn("Quantize", x, factors, zeros, result, axis, New(x.shape, result))
 
 
-@kernel("AscendAntiQuantV2")
+@kernel(
+    "AscendAntiQuantV2",
+    source="ops-nn:quant/ascend_anti_quant_v2/op_graph/ascend_anti_quant_v2_proto.h",
+)
 def ascend_anti_quant_v2(
     x: torch.Tensor,
     scale: torch.Tensor,
@@ -135,7 +138,7 @@ def ascend_anti_quant_v2(
     )
 
 
-@kernel("GroupQuant")
+@kernel("GroupQuant", source="ops-nn:quant/group_quant/op_graph/group_quant_proto.h")
 def group_quant(
     x: torch.Tensor,
     scale: torch.Tensor,
@@ -152,7 +155,7 @@ def group_quant(
     )
 
 
-@kernel("QuantMax")
+@kernel("QuantMax", source="ops-nn:quant/quant_max/op_graph/quant_max_proto.h")
 def quant_max(
     x: torch.Tensor,
     scale: torch.Tensor,
@@ -169,7 +172,10 @@ def quant_max(
     return call_aclnn("GroupedQuantMax", x, scale, group_list, round_mode, dst_type, y, amax)
 
 
-@kernel("TransQuantParamV2")
+@kernel(
+    "TransQuantParamV2",
+    source="ops-nn:quant/trans_quant_param_v2/op_graph/trans_quant_param_v2_proto.h",
+)
 def trans_quant_param_v2(
     scale: torch.Tensor, offset: torch.Tensor | None = None, *, round_mode: int = 0
 ) -> tuple[torch.Tensor, ...]:
@@ -179,7 +185,10 @@ def trans_quant_param_v2(
     return call_aclnn("TransQuantParamV3", scale, offset, round_mode, New(shape, torch.int64))
 
 
-@kernel("DynamicBlockQuant")
+@kernel(
+    "DynamicBlockQuant",
+    source="ops-nn:quant/dynamic_block_quant/op_graph/dynamic_block_quant_proto.h",
+)
 def dynamic_block_quant(
     x: torch.Tensor,
     *,
@@ -201,7 +210,10 @@ def dynamic_block_quant(
     )
 
 
-@kernel("GroupedDynamicBlockQuant")
+@kernel(
+    "GroupedDynamicBlockQuant",
+    source="ops-nn:quant/grouped_dynamic_block_quant/op_graph/grouped_dynamic_block_quant_proto.h",
+)
 def grouped_dynamic_block_quant(
     x: torch.Tensor,
     group_list: torch.Tensor,
@@ -226,7 +238,10 @@ def grouped_dynamic_block_quant(
     )
 
 
-@kernel("QuantUpdateScatter")
+@kernel(
+    "QuantUpdateScatter",
+    source="ops-nn:index/quant_update_scatter/op_graph/quant_update_scatter_proto.h",
+)
 def quant_update_scatter(
     var: torch.Tensor,
     indices: torch.Tensor,
@@ -249,7 +264,7 @@ def quant_update_scatter(
     return var.copy_(result)
 
 
-@kernel("GeluQuant")
+@kernel("GeluQuant", source="ops-nn:activation/gelu_quant/op_graph/gelu_quant_proto.h")
 def gelu_quant(
     x: torch.Tensor,
     input_scale: torch.Tensor | None = None,
@@ -271,7 +286,10 @@ def gelu_quant(
     return y, scale[0] if dynamic else x.new_zeros(0, dtype=torch.float32)
 
 
-@kernel("DequantSwigluQuant")
+@kernel(
+    "DequantSwigluQuant",
+    source="ops-nn:quant/dequant_swiglu_quant/op_graph/dequant_swiglu_quant_proto.h",
+)
 def dequant_swiglu_quant(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     weight_scale: torch.Tensor | None = None,
@@ -304,7 +322,7 @@ def dequant_swiglu_quant(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("ClippedSwiglu")
+@kernel("ClippedSwiglu", source="ops-nn:activation/clipped_swiglu/op_graph/clipped_swiglu_proto.h")
 def clipped_swiglu(
     x: torch.Tensor,
     group_index: torch.Tensor | None = None,
@@ -325,7 +343,10 @@ def clipped_swiglu(
     )
 
 
-@kernel("AddRmsNormDynamicQuant")
+@kernel(
+    "AddRmsNormDynamicQuant",
+    source="ops-nn:norm/add_rms_norm_dynamic_quant/op_graph/add_rms_norm_dynamic_quant_proto.h",
+)
 def add_rms_norm_dynamic_quant(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -366,7 +387,10 @@ def add_rms_norm_dynamic_quant(
     )
 
 
-@kernel("RmsNormGradQuant")
+@kernel(
+    "RmsNormGradQuant",
+    source="ops-nn:norm/rms_norm_grad_quant/op_graph/rms_norm_grad_quant_proto.h",
+)
 def rms_norm_grad_quant(
     dy: torch.Tensor,
     x: torch.Tensor,
@@ -388,7 +412,7 @@ def rms_norm_grad_quant(
     )
 
 
-@kernel("RotateQuant")
+@kernel("RotateQuant", source="ops-nn:matmul/rotate_quant/op_graph/rotate_quant_proto.h")
 def rotate_quant(
     x: torch.Tensor,
     rotation: torch.Tensor,
@@ -410,7 +434,7 @@ def rotate_quant(
     )
 
 
-@kernel("FlatQuant")
+@kernel("FlatQuant", source="ops-nn:quant/flat_quant/op_graph/flat_quant_proto.h")
 def flat_quant(
     x: torch.Tensor,
     kronecker_p1: torch.Tensor,

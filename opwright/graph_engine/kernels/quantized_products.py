@@ -62,7 +62,10 @@ def product_shape(x1: torch.Tensor, x2: torch.Tensor) -> tuple[int, ...]:
     return (*outer, x1.shape[-2], x2.shape[-1])
 
 
-@kernel("QuantBatchMatmulV3")
+@kernel(
+    "QuantBatchMatmulV3",
+    source="ops-nn:matmul/quant_batch_matmul_v3/op_graph/quant_batch_matmul_v3_proto.h",
+)
 def quant_batch_matmul_v3(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -94,7 +97,10 @@ def quant_batch_matmul_v3(
     )
 
 
-@kernel("QuantBatchMatmulV4")
+@kernel(
+    "QuantBatchMatmulV4",
+    source="ops-nn:matmul/quant_batch_matmul_v4/op_graph/quant_batch_matmul_v4_proto.h",
+)
 def quant_batch_matmul_v4(  # noqa: PLR0913 -- the prototype's
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -125,7 +131,10 @@ def quant_batch_matmul_v4(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("FusedQuantMatMul")
+@kernel(
+    "FusedQuantMatMul",
+    source="ops-nn:matmul/fused_quant_mat_mul/op_graph/fused_quant_mat_mul_proto.h",
+)
 def fused_quant_mat_mul(  # noqa: PLR0913, PLR0917 -- the prototype's
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -158,7 +167,10 @@ def fused_quant_mat_mul(  # noqa: PLR0913, PLR0917 -- the prototype's
     )
 
 
-@kernel("QuantBatchMatmulInplaceAdd")
+@kernel(
+    "QuantBatchMatmulInplaceAdd",
+    source="ops-nn:matmul/quant_batch_matmul_inplace_add/docs/aclnnQuantBatchMatmulInplaceAdd.md",
+)
 def quant_batch_matmul_inplace_add(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -178,7 +190,10 @@ def quant_batch_matmul_inplace_add(
     return y.copy_(result)
 
 
-@kernel("QuantGroupedMatmulInplaceAdd")
+@kernel(
+    "QuantGroupedMatmulInplaceAdd",
+    source="ops-transformer:gmm/quant_grouped_matmul_inplace_add/docs/aclnnQuantGroupedMatmulInplaceAdd.md",
+)
 def quant_grouped_matmul_inplace_add(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -198,7 +213,10 @@ def quant_grouped_matmul_inplace_add(
     return y.copy_(result)
 
 
-@kernel("WeightQuantBatchMatmulV2")
+@kernel(
+    "WeightQuantBatchMatmulV2",
+    source="ops-nn:matmul/weight_quant_batch_matmul_v2/op_graph/weight_quant_batch_matmul_v2_proto.h",
+)
 def weight_quant_batch_matmul_v2(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -228,7 +246,10 @@ def weight_quant_batch_matmul_v2(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("QuantMatmulReduceSum")
+@kernel(
+    "QuantMatmulReduceSum",
+    source="ops-nn:matmul/quant_matmul_reduce_sum/op_graph/quant_matmul_reduce_sum_proto.h",
+)
 def quant_matmul_reduce_sum(  # noqa: PLR0913, PLR0917 -- the prototype's
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -263,7 +284,10 @@ def quant_matmul_reduce_sum(  # noqa: PLR0913, PLR0917 -- the prototype's
     )
 
 
-@kernel("QuantMatmulDequant")
+@kernel(
+    "QuantMatmulDequant",
+    source="ops-nn:matmul/quant_matmul_dequant/docs/aclnnQuantMatmulDequant.md",
+)
 def quant_matmul_dequant(
     x: torch.Tensor,
     quantized_weight: torch.Tensor,
@@ -285,7 +309,10 @@ def quant_matmul_dequant(
     )
 
 
-@kernel("QuantGroupedMatmulDequant")
+@kernel(
+    "QuantGroupedMatmulDequant",
+    source="ops-transformer:gmm/quant_grouped_matmul_dequant/op_graph/quant_grouped_matmul_dequant_proto.h",
+)
 def quant_grouped_matmul_dequant(
     x: torch.Tensor,
     quantized_weight: torch.Tensor,
@@ -308,7 +335,10 @@ def quant_grouped_matmul_dequant(
     )
 
 
-@kernel("TransposeQuantBatchMatMul")
+@kernel(
+    "TransposeQuantBatchMatMul",
+    source="ops-nn:matmul/transpose_quant_batch_mat_mul/op_graph/transpose_quant_batch_mat_mul_proto.h",
+)
 def transpose_quant_batch_mat_mul(  # noqa: PLR0913 -- the prototype's
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -337,7 +367,7 @@ def transpose_quant_batch_mat_mul(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("QuantConv2D")
+@kernel("QuantConv2D", source="ops-nn:conv/convolution_forward/docs/aclnnQuantConvolution.md")
 def quant_conv_2d(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     filter: torch.Tensor,  # noqa: A002 -- the prototype's name
@@ -374,7 +404,7 @@ def quant_conv_2d(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("GroupedMatmul")
+@kernel("GroupedMatmul", source="ops-transformer:gmm/grouped_matmul/docs/aclnnGroupedMatmul.md")
 def grouped_matmul(  # noqa: PLR0913 -- the prototype's
     x: list[torch.Tensor],
     weight: list[torch.Tensor],
@@ -445,7 +475,10 @@ def group_shapes(
     return [(sum(each.shape[0] for each in x), columns)]
 
 
-@kernel("GroupedMatmulFinalizeRouting")
+@kernel(
+    "GroupedMatmulFinalizeRouting",
+    source="ops-transformer:gmm/grouped_matmul_finalize_routing/docs/aclnnGroupedMatmulFinalizeRouting.md",
+)
 def grouped_matmul_finalize_routing(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     w: torch.Tensor,
@@ -479,7 +512,10 @@ def grouped_matmul_finalize_routing(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("GroupedMatmulSwigluQuantV2")
+@kernel(
+    "GroupedMatmulSwigluQuantV2",
+    source="ops-transformer:gmm/grouped_matmul_swiglu_quant_v2/docs/aclnnGroupedMatmulSwigluQuantV2.md",
+)
 def grouped_matmul_swiglu_quant_v2(  # noqa: PLR0913 -- the prototype's
     x: torch.Tensor,
     x_scale: torch.Tensor,
@@ -514,7 +550,7 @@ def grouped_matmul_swiglu_quant_v2(  # noqa: PLR0913 -- the prototype's
     )
 
 
-@kernel("FFN")
+@kernel("FFN", source="ops-transformer:ffn/ffn/docs/aclnnFFN.md")
 def ffn(  # noqa: PLR0913, PLR0917 -- the prototype's
     x: torch.Tensor,
     weight1: torch.Tensor,
@@ -549,7 +585,7 @@ def ffn(  # noqa: PLR0913, PLR0917 -- the prototype's
     )
 
 
-@kernel("AddLora")
+@kernel("AddLora", source="ops-math:math/add_lora/op_graph/add_lora_proto.h")
 def add_lora(
     y: torch.Tensor,
     x: torch.Tensor,

@@ -52,7 +52,10 @@ def normal(count: int, *keys: torch.Tensor) -> torch.Tensor:
     return torch.sqrt(-2 * torch.log1p(-first)) * torch.cos(2 * math.pi * second)
 
 
-@kernel("StatelessRandomUniformV2")
+@kernel(
+    "StatelessRandomUniformV2",
+    source="ops-math:random/stateless_random_uniform_v2/op_graph/stateless_random_uniform_v2_proto.h",
+)
 def stateless_random_uniform_v2(
     shape: list[int],
     key: torch.Tensor,
@@ -70,7 +73,10 @@ def stateless_random_uniform_v2(
     return drawn.clamp(max=largest).to(wanted).reshape(shape)
 
 
-@kernel("StatelessRandomNormalV2")
+@kernel(
+    "StatelessRandomNormalV2",
+    source="ops-math:random/stateless_random_normal_v2/op_graph/stateless_random_normal_v2_proto.h",
+)
 def stateless_random_normal_v2(
     shape: list[int],
     key: torch.Tensor,
@@ -85,7 +91,10 @@ def stateless_random_normal_v2(
     return drawn.to(from_runtime(dtype, where="StatelessRandomNormalV2")).reshape(shape)
 
 
-@kernel("StatelessBernoulli")
+@kernel(
+    "StatelessBernoulli",
+    source="ops-math:random/stateless_bernoulli/op_graph/stateless_bernoulli_proto.h",
+)
 def stateless_bernoulli(
     shape: list[int],
     prob: torch.Tensor,
@@ -99,7 +108,7 @@ def stateless_bernoulli(
     return (drawn < prob).to(from_runtime(dtype, where="StatelessBernoulli"))
 
 
-@kernel("StatelessBernoulliV2")
+@kernel("StatelessBernoulliV2", source="inferred")
 def stateless_bernoulli_v2(
     x: torch.Tensor, seed: torch.Tensor, offset: torch.Tensor, *, dtype: int
 ) -> torch.Tensor:
@@ -108,7 +117,10 @@ def stateless_bernoulli_v2(
     return (drawn < x).to(from_runtime(dtype, where="StatelessBernoulliV2"))
 
 
-@kernel("StatelessRandperm")
+@kernel(
+    "StatelessRandperm",
+    source="ops-math:random/stateless_randperm/op_graph/stateless_randperm_proto.h",
+)
 def stateless_randperm(
     n: int, seed: torch.Tensor, offset: torch.Tensor, *, layout: int = 0, dtype: int = INT64
 ) -> torch.Tensor:
@@ -118,7 +130,7 @@ def stateless_randperm(
     return order.to(from_runtime(dtype, where="StatelessRandperm"))
 
 
-@kernel("MultinomialWithReplacement")
+@kernel("MultinomialWithReplacement", source="torchair:aten.multinomial.default")
 def multinomial_with_replacement(
     x: torch.Tensor,
     seed: torch.Tensor,
@@ -139,7 +151,10 @@ def multinomial_with_replacement(
     return waiting.topk(numsamples, largest=False).indices
 
 
-@kernel("StatelessDropOutGenMask")
+@kernel(
+    "StatelessDropOutGenMask",
+    source="ops-math:random/stateless_drop_out_gen_mask/op_graph/stateless_drop_out_gen_mask_proto.h",
+)
 def stateless_drop_out_gen_mask(
     shape: list[int],
     prob: torch.Tensor,
@@ -155,7 +170,9 @@ def stateless_drop_out_gen_mask(
     return (bits << torch.arange(8, dtype=torch.uint8)).sum(-1, dtype=torch.uint8)
 
 
-@kernel("DropOutDoMask")
+@kernel(
+    "DropOutDoMask", source="ops-math:random/drop_out_do_mask/op_graph/drop_out_do_mask_proto.h"
+)
 def drop_out_do_mask(x: torch.Tensor, mask: torch.Tensor, keep_prob: torch.Tensor) -> torch.Tensor:
     """Answer x / keep_prob where the element's bit of the mask is 1, otherwise 0."""
     bits = (mask.reshape(-1, 1) >> torch.arange(8, dtype=torch.uint8)) & 1

@@ -12,6 +12,9 @@ from opwright.graph_engine.table import kernel
 
 UNDEFINED = 28
 INT64 = 9
+OLD_HEADER = (
+    "graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h"  # of types with axes as attribute
+)
 INT32_RANGE = torch.iinfo(torch.int32)  # its ends stand for an infinite order of a norm
 
 Reduction = Callable[[torch.Tensor, list[int], bool], torch.Tensor]
@@ -69,9 +72,13 @@ def of_attribute(reduction: Reduction) -> Callable[..., torch.Tensor]:
 
 
 for name, function in REDUCTIONS.items():
-    kernel(name)(of_input(function))
-    kernel(name + "D")(of_attribute(function))
-kernel("ReduceLogSumExp")(of_input(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)))
+    folder = "reduce_" + name.removeprefix("Reduce").lower()
+    header = f"ops-math:math/{folder}/op_graph/{folder}_proto.h"
+    kernel(name, source=header)(of_input(function))
+    kernel(name + "D", source=OLD_HEADER)(of_attribute(function))
+kernel(
+    "ReduceLogSumExp", source="ops-math:math/reduce_log_sum_exp/op_graph/reduce_log_sum_exp_proto.h"
+)(of_input(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)))
 
 
 def reduce_mean(x: torch.Tensor, axes: Sequence[int], *, keep: bool, noop: bool) -> torch.Tensor:
@@ -81,7 +88,7 @@ def reduce_mean(x: torch.Tensor, axes: Sequence[int], *, keep: bool, noop: bool)
     return mean(x, list(axes) or list(range(x.dim())), keep)
 
 
-@kernel("ReduceMean")
+@kernel("ReduceMean", source="ops-math:math/reduce_mean/op_graph/reduce_mean_proto.h")
 def reduce_mean_v1(
     x: torch.Tensor,
     axes: list[int],
@@ -93,7 +100,7 @@ def reduce_mean_v1(
     return reduce_mean(x, axes, keep=keep_dims, noop=noop_with_empty_axes)
 
 
-@kernel("ReduceMeanD")
+@kernel("ReduceMeanD", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
 def reduce_mean_d(
     x: torch.Tensor,
     *,
@@ -105,7 +112,9 @@ def reduce_mean_d(
     return reduce_mean(x, axes, keep=keep_dims, noop=noop_with_empty_axes)
 
 
-@kernel("ReduceMeanWithCast")
+@kernel(
+    "ReduceMeanWithCast", source="ops-math:math/reduce_mean/op_graph/reduce_mean_with_cast_proto.h"
+)
 def reduce_mean_with_cast(
     x: torch.Tensor,
     axes: list[int],
@@ -120,7 +129,7 @@ def reduce_mean_with_cast(
     return reduce_mean(x, axes, keep=keep_dims, noop=noop_with_empty_axes)
 
 
-@kernel("ReduceStdV2")
+@kernel("ReduceStdV2", source="ops-math:math/reduce_std_v2/op_graph/reduce_std_v2_proto.h")
 def reduce_std_v2(
     x: torch.Tensor,
     *,
@@ -135,7 +144,7 @@ def reduce_std_v2(
     return std, middle
 
 
-@kernel("ReduceStdWithMean")
+@kernel("ReduceStdWithMean", source="torchair:aten.std.correction")
 def reduce_std_with_mean(
     x: torch.Tensor,
     mean: torch.Tensor,
@@ -157,7 +166,7 @@ def reduce_std_with_mean(
     return torch.rsqrt(variance + epsilon) if invert else torch.sqrt(variance)
 
 
-@kernel("LpNormV2")
+@kernel("LpNormV2", source="ops-nn:norm/lp_norm_v2/op_graph/lp_norm_v2_proto.h")
 def lp_norm_v2(
     x: torch.Tensor,
     *,
@@ -197,10 +206,16 @@ def extreme(
     return run
 
 
-kernel("ArgMaxV2")(index_of(torch.argmax))
-kernel("ArgMin")(index_of(torch.argmin))
-kernel("ArgMaxWithValue")(extreme(torch.max))
-kernel("ArgMinWithValue")(extreme(torch.min))
+kernel("ArgMaxV2", source="ops-math:math/arg_max_v2/op_graph/arg_max_v2_proto.h")(
+    index_of(torch.argmax)
+)
+kernel("ArgMin", source="ops-math:math/arg_min/op_graph/arg_min_proto.h")(index_of(torch.argmin))
+kernel(
+    "ArgMaxWithValue", source="ops-math:math/arg_max_with_value/op_graph/arg_max_with_value_proto.h"
+)(extreme(torch.max))
+kernel(
+    "ArgMinWithValue", source="ops-math:math/arg_min_with_value/op_graph/arg_min_with_value_proto.h"
+)(extreme(torch.min))
 
 
 def running(
@@ -222,7 +237,7 @@ def running(
     return x.flip(axis) if reverse else x
 
 
-@kernel("Cumsum")
+@kernel("Cumsum", source="ops-math:math/cumsum/op_graph/cumsum_proto.h")
 def cumsum(
     x: torch.Tensor, axis: int, *, exclusive: bool = False, reverse: bool = False
 ) -> torch.Tensor:
@@ -230,7 +245,7 @@ def cumsum(
     return running(torch.cumsum, x, axis, start=0, exclusive=exclusive, reverse=reverse)
 
 
-@kernel("CumsumD")
+@kernel("CumsumD", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def cumsum_d(
     x: torch.Tensor, *, axis: int, exclusive: bool = False, reverse: bool = False
 ) -> torch.Tensor:
@@ -238,7 +253,7 @@ def cumsum_d(
     return running(torch.cumsum, x, axis, start=0, exclusive=exclusive, reverse=reverse)
 
 
-@kernel("Cumprod")
+@kernel("Cumprod", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def cumprod(
     x: torch.Tensor, axis: int, *, exclusive: bool = False, reverse: bool = False
 ) -> torch.Tensor:

@@ -59,13 +59,16 @@ def gradients(
     return by_x.to(grad.dtype), by_cos.to(cos.dtype), by_sin.to(sin.dtype)
 
 
-@kernel("RotaryMul")
+@kernel("RotaryMul", source="torch_npu:_op_plugin_docs.py:npu_rotary_mul")
 def rotary_mul(x: torch.Tensor, r1: torch.Tensor, r2: torch.Tensor) -> torch.Tensor:
     """Answer x * r1 + rotate(x) * r2."""
     return embedded(x, r1, r2)
 
 
-@kernel("RotaryMulGrad")
+@kernel(
+    "RotaryMulGrad",
+    source="ops-transformer:posembedding/rotary_position_embedding_grad/docs/aclnnRotaryPositionEmbeddingGrad.md",
+)
 def rotary_mul_grad(
     x: torch.Tensor,
     r1: torch.Tensor,
@@ -83,7 +86,10 @@ def rotary_mul_grad(
     )
 
 
-@kernel("RotaryPositionEmbedding")
+@kernel(
+    "RotaryPositionEmbedding",
+    source="ops-transformer:posembedding/rotary_position_embedding/op_graph/rotary_position_embedding_proto.h",
+)
 def rotary_position_embedding(
     x: torch.Tensor,
     cos: torch.Tensor,
@@ -99,7 +105,10 @@ def rotary_position_embedding(
     return (wide * widened(cos) + wide @ widened(rotate) * widened(sin)).to(x.dtype)
 
 
-@kernel("RotaryPositionEmbeddingGrad")
+@kernel(
+    "RotaryPositionEmbeddingGrad",
+    source="ops-transformer:posembedding/rotary_position_embedding_grad/op_graph/rotary_position_embedding_grad_proto.h",
+)
 def rotary_position_embedding_grad(
     dy: torch.Tensor,
     cos: torch.Tensor,
@@ -117,7 +126,10 @@ def rotary_position_embedding_grad(
     )
 
 
-@kernel("ApplyRotaryPosEmb")
+@kernel(
+    "ApplyRotaryPosEmb",
+    source="ops-transformer:posembedding/apply_rotary_pos_emb/op_graph/apply_rotary_pos_emb_proto.h",
+)
 def apply_rotary_pos_emb(
     query: torch.Tensor,
     key: torch.Tensor,
@@ -136,7 +148,10 @@ def apply_rotary_pos_emb(
     )
 
 
-@kernel("InterleaveRope")
+@kernel(
+    "InterleaveRope",
+    source="ops-transformer:posembedding/interleave_rope/op_graph/interleave_rope_proto.h",
+)
 def interleave_rope(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     """Move neighbours into halves, then embed."""
     return embedded(x, cos, sin, INTERLEAVE_HALF)

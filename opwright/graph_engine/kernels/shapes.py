@@ -12,31 +12,31 @@ from opwright.graph_engine.table import kernel
 INT32 = 3
 
 
-@kernel("Shape", of_shapes=True)
+@kernel("Shape", source="ops-math:math/shape/op_graph/shape_proto.h", of_shapes=True)
 def shape(x: torch.Tensor, *, dtype: int = INT32) -> torch.Tensor:
     """Answer the sizes."""
     return torch.tensor(list(x.shape), dtype=from_runtime(dtype, where="Shape"))
 
 
-@kernel("ShapeN", of_shapes=True)
+@kernel("ShapeN", source="ops-math:math/shape_n/op_graph/shape_n_proto.h", of_shapes=True)
 def shape_n(x: list[torch.Tensor], *, dtype: int = INT32) -> tuple[torch.Tensor, ...]:
     """Answer the sizes of each input."""
     return tuple(shape(tensor, dtype=dtype) for tensor in x)
 
 
-@kernel("Rank", of_shapes=True)
+@kernel("Rank", source="ops-math:math/rank/op_graph/rank_proto.h", of_shapes=True)
 def rank(x: torch.Tensor) -> torch.Tensor:
     """Answer the number of axes."""
     return torch.tensor(x.dim(), dtype=torch.int32)
 
 
-@kernel("Size", of_shapes=True)
+@kernel("Size", source="graphengine:third_party/fwkacllib/inc/ops/array_ops.h", of_shapes=True)
 def size(x: torch.Tensor, *, dtype: int = INT32) -> torch.Tensor:
     """Answer the number of elements."""
     return torch.tensor(x.numel(), dtype=from_runtime(dtype, where="Size"))
 
 
-@kernel("Reshape")
+@kernel("Reshape", source="ops-math:conversion/reshape/op_graph/reshape_proto.h")
 def reshape(
     x: torch.Tensor, shape: list[int], *, axis: int = 0, num_axes: int = -1
 ) -> torch.Tensor:
@@ -51,13 +51,13 @@ def reshape(
     return x.reshape([*x.shape[:start], *sizes, *x.shape[stop:]])
 
 
-@kernel("FlattenV2")
+@kernel("FlattenV2", source="graphengine:third_party/fwkacllib/inc/ops/transformation_ops.h")
 def flatten_v2(x: torch.Tensor, *, axis: int = 1, end_axis: int = -1) -> torch.Tensor:
     """Make one axis of `axis` to `end_axis`."""
     return x.flatten(axis, end_axis)
 
 
-@kernel("Flatten")
+@kernel("Flatten", source="graphengine:third_party/fwkacllib/inc/ops/transformation_ops.h")
 def flatten(x: torch.Tensor, *, axis: int = 1) -> torch.Tensor:
     """Make a matrix: the axes before `axis`, and the others."""
     start = axis if axis >= 0 else axis + x.dim()
@@ -83,61 +83,61 @@ def without_axes(x: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
     return x.squeeze(tuple(axes))
 
 
-@kernel("Unsqueeze")
+@kernel("Unsqueeze", source="ops-math:conversion/unsqueeze/op_graph/unsqueeze_proto.h")
 def unsqueeze(x: torch.Tensor, *, axes: Sequence[int] = ()) -> torch.Tensor:
     """Insert axes of size 1."""
     return with_axes(x, axes)
 
 
-@kernel("UnsqueezeV3")
+@kernel("UnsqueezeV3", source="ops-math:conversion/unsqueezev3/op_graph/unsqueezev3_proto.h")
 def unsqueeze_v3(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
     """Insert axes of size 1."""
     return with_axes(x, axes)
 
 
-@kernel("ExpandDims")
+@kernel("ExpandDims", source="graphengine:third_party/fwkacllib/inc/ops/array_ops.h")
 def expand_dims(x: torch.Tensor, axis: int) -> torch.Tensor:
     """Insert an axis of size 1."""
     return x.unsqueeze(axis)
 
 
-@kernel("Squeeze")
+@kernel("Squeeze", source="ops-math:conversion/squeeze/op_graph/squeeze_proto.h")
 def squeeze(x: torch.Tensor, *, axis: Sequence[int] = ()) -> torch.Tensor:
     """Remove axes of size 1."""
     return without_axes(x, axis)
 
 
-@kernel("SqueezeV3")
+@kernel("SqueezeV3", source="ops-math:conversion/squeezev3/op_graph/squeezev3_proto.h")
 def squeeze_v3(x: torch.Tensor, axes: list[int] | None = None) -> torch.Tensor:
     """Remove axes of size 1."""
     return without_axes(x, axes or ())
 
 
-@kernel("Transpose")
+@kernel("Transpose", source="ops-math:conversion/transpose/op_graph/transpose_proto.h")
 def transpose(x: torch.Tensor, perm: list[int]) -> torch.Tensor:
     """Permute the axes."""
     return x.permute(perm)
 
 
-@kernel("TransposeD")
+@kernel("TransposeD", source="ops-transformer:mc2/matmul_allto_all/op_graph/transpose_d_proto.h")
 def transpose_d(x: torch.Tensor, *, perm: Sequence[int]) -> torch.Tensor:
     """Permute the axes."""
     return x.permute(tuple(perm))
 
 
-@kernel("Permute")
+@kernel("Permute", source="ops-math:conversion/transpose/op_graph/permute_proto.h")
 def permute(x: torch.Tensor, *, order: Sequence[int] = (0,)) -> torch.Tensor:
     """Permute the axes."""
     return x.permute(tuple(order))
 
 
-@kernel("BroadcastTo")
+@kernel("BroadcastTo", source="ops-math:conversion/broadcast_to/op_graph/broadcast_to_proto.h")
 def broadcast_to(x: torch.Tensor, shape: list[int]) -> torch.Tensor:
     """Repeat along axes of size 1; a size of -1 stays as it is."""
     return x.expand(shape)
 
 
-@kernel("Expand")
+@kernel("Expand", source="ops-math:math/expand/op_graph/expand_proto.h")
 def expand(x: torch.Tensor, shape: list[int]) -> torch.Tensor:
     """Repeat along axes of size 1; a size of -1 or 1 stays as it is."""
     missing = len(shape) - x.dim()
@@ -146,26 +146,26 @@ def expand(x: torch.Tensor, shape: list[int]) -> torch.Tensor:
     return x.expand([*x.shape[: max(-missing, 0)], *sizes])
 
 
-@kernel("Tile")
+@kernel("Tile", source="ops-math:math/tile/op_graph/tile_proto.h")
 def tile(x: torch.Tensor, multiples: list[int]) -> torch.Tensor:
     """Repeat the whole tensor along each axis."""
     return x.repeat(multiples)
 
 
-@kernel("TileD")
+@kernel("TileD", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def tile_d(x: torch.Tensor, *, multiples: Sequence[int]) -> torch.Tensor:
     """Repeat the whole tensor along each axis."""
     return x.repeat(tuple(multiples))
 
 
-@kernel("Pack")
+@kernel("Pack", source="ops-math:conversion/pack/op_graph/pack_proto.h")
 def pack(x: list[torch.Tensor], *, axis: int = 0, N: int = 1) -> torch.Tensor:
     """Stack along a new axis."""
     del N
     return torch.stack(x, axis)
 
 
-@kernel("Unpack")
+@kernel("Unpack", source="ops-math:conversion/unpack/op_graph/unpack_proto.h")
 def unpack(x: torch.Tensor, *, num: int, axis: int = 0) -> tuple[torch.Tensor, ...]:
     """Take an axis apart."""
     if x.shape[axis] != num:
@@ -179,21 +179,22 @@ def joined(parts: Sequence[torch.Tensor], axis: int) -> torch.Tensor:
     return torch.cat([part.reshape(1) if part.dim() == 0 else part for part in parts], axis)
 
 
-@kernel("ConcatV2")
+@kernel("ConcatV2", source="ops-math:conversion/concat_v2/op_graph/concat_v2_proto.h")
 def concat_v2(x: list[torch.Tensor], concat_dim: int, *, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
     return joined(x, concat_dim)
 
 
-@kernel("Concat")
+@kernel("Concat", source="ops-math:conversion/concat/op_graph/concat_proto.h")
 def concat(concat_dim: int, x: list[torch.Tensor], *, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
     return joined(x, concat_dim)
 
 
-@kernel("ConcatD", "ConcatV2D")
+@kernel("ConcatD", source="ops-math:conversion/concat_d/op_graph/concat_d_proto.h")
+@kernel("ConcatV2D", source="graphengine:third_party/fwkacllib/inc/ops/split_combination_ops.h")
 def concat_d(x: list[torch.Tensor], *, concat_dim: int, N: int = 1) -> torch.Tensor:
     """Join along an axis."""
     del N
@@ -217,7 +218,7 @@ def equal_pieces(x: torch.Tensor, axis: int, count: int) -> list[torch.Tensor]:
     return pieces(x, [x.shape[axis] // count] * count, axis, count)
 
 
-@kernel("SplitV")
+@kernel("SplitV", source="ops-math:conversion/split_v/op_graph/split_v_proto.h")
 def split_v(
     x: torch.Tensor, size_splits: list[int], split_dim: int, *, num_split: int
 ) -> list[torch.Tensor]:
@@ -225,7 +226,7 @@ def split_v(
     return pieces(x, size_splits, split_dim, num_split)
 
 
-@kernel("SplitVD")
+@kernel("SplitVD", source="graphengine:third_party/fwkacllib/inc/ops/split_combination_ops.h")
 def split_v_d(
     x: torch.Tensor, *, size_splits: Sequence[int], split_dim: int, num_split: int
 ) -> list[torch.Tensor]:
@@ -233,13 +234,13 @@ def split_v_d(
     return pieces(x, size_splits, split_dim, num_split)
 
 
-@kernel("Split")
+@kernel("Split", source="ops-math:conversion/split/op_graph/split_proto.h")
 def split(split_dim: int, x: torch.Tensor, *, num_split: int) -> list[torch.Tensor]:
     """Cut into pieces of equal size."""
     return equal_pieces(x, split_dim, num_split)
 
 
-@kernel("SplitD")
+@kernel("SplitD", source="ops-math:conversion/split_d/op_graph/split_d_proto.h")
 def split_d(x: torch.Tensor, *, split_dim: int, num_split: int) -> list[torch.Tensor]:
     """Cut into pieces of equal size."""
     return equal_pieces(x, split_dim, num_split)
@@ -252,7 +253,7 @@ def dense(x: torch.Tensor) -> torch.Tensor:
     return x.clone(memory_format=torch.contiguous_format)
 
 
-@kernel("AsStrided")
+@kernel("AsStrided", source="ops-math:conversion/as_strided/op_graph/as_strided_proto.h")
 def as_strided(
     x: torch.Tensor, size: list[int], stride: list[int], storage_offset: int
 ) -> torch.Tensor:
@@ -260,7 +261,7 @@ def as_strided(
     return dense(x).as_strided(size, stride, storage_offset)
 
 
-@kernel("ViewCopy")
+@kernel("ViewCopy", source="ops-math:conversion/view_copy/op_graph/view_copy_proto.h")
 def view_copy(
     dst: torch.Tensor,
     dst_size: list[int],
@@ -280,31 +281,31 @@ def view_copy(
     return torch.as_strided_scatter(dense(dst), values, dst_size, dst_stride, dst_storage_offset)
 
 
-@kernel("ReverseV2")
+@kernel("ReverseV2", source="ops-nn:index/reverse_v2/op_graph/reverse_v2_proto.h")
 def reverse_v2(x: torch.Tensor, axis: list[int]) -> torch.Tensor:
     """Reverse the order along axes."""
     return x.flip(axis)
 
 
-@kernel("Roll")
+@kernel("Roll", source="ops-math:conversion/roll/op_graph/roll_proto.h")
 def roll(x: torch.Tensor, *, shifts: Sequence[int], dims: Sequence[int] = ()) -> torch.Tensor:
     """Shift along axes; what falls off comes in at the other end."""
     return x.roll(tuple(shifts), tuple(dims))
 
 
-@kernel("RollV2")
+@kernel("RollV2", source="ops-math:conversion/roll/docs/aclnnRoll.md")
 def roll_v2(input: torch.Tensor, shift: list[int], axes: list[int]) -> torch.Tensor:  # noqa: A002 - the prototype's name
     """Shift along axes; what falls off comes in at the other end."""
     return input.roll(shift, axes)
 
 
-@kernel("Tril")
+@kernel("Tril", source="ops-math:conversion/tril/op_graph/tril_proto.h")
 def tril(x: torch.Tensor, *, diagonal: int = 0) -> torch.Tensor:
     """Keep what is on and below a diagonal."""
     return x.tril(diagonal)
 
 
-@kernel("Triu")
+@kernel("Triu", source="ops-math:conversion/triu/op_graph/triu_proto.h")
 def triu(x: torch.Tensor, *, diagonal: int = 0) -> torch.Tensor:
     """Keep what is on and above a diagonal."""
     return x.triu(diagonal)

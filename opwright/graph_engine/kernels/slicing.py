@@ -42,7 +42,7 @@ def bit(mask: int, number: int) -> bool:
     return bool(mask >> number & 1)
 
 
-@kernel("StridedSlice")
+@kernel("StridedSlice", source="ops-math:conversion/strided_slice/op_graph/strided_slice_proto.h")
 def strided_slice(
     x: torch.Tensor,
     begin: list[int],
@@ -69,7 +69,10 @@ def strided_slice(
     return cut(x, items, ellipsis=ellipsis_mask.bit_length() - 1)
 
 
-@kernel("StridedSliceV2")
+@kernel(
+    "StridedSliceV2",
+    source="ops-math:conversion/strided_slice_v2/op_graph/strided_slice_v2_proto.h",
+)
 def strided_slice_v2(
     x: torch.Tensor,
     begin: list[int],
@@ -107,7 +110,7 @@ def strided_slice_v2(
     return x
 
 
-@kernel("Slice")
+@kernel("Slice", source="ops-math:conversion/slice/op_graph/slice_proto.h")
 def slice_sizes(x: torch.Tensor, offsets: list[int], size: list[int]) -> torch.Tensor:
     """Cut by offset and size of each axis; a size of -1 is all that is left."""
     for axis, (offset, count) in enumerate(zip(offsets, size, strict=True)):

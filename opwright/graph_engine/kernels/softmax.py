@@ -17,7 +17,7 @@ def log_softmax(x: torch.Tensor, axes: list[int]) -> torch.Tensor:
     return x - torch.logsumexp(x, axes, keepdim=True)
 
 
-@kernel("SoftmaxV2")
+@kernel("SoftmaxV2", source="ops-nn:activation/softmax_v2/op_graph/softmax_v2_proto.h")
 def softmax_v2(
     x: torch.Tensor,
     *,
@@ -29,7 +29,7 @@ def softmax_v2(
     return torch.softmax(wide, axes[0]) if len(axes) == 1 else log_softmax(wide, axes).exp()
 
 
-@kernel("SoftmaxGrad")
+@kernel("SoftmaxGrad", source="ops-nn:activation/softmax_grad/op_graph/softmax_grad_proto.h")
 def softmax_grad(
     softmax: torch.Tensor,
     grad_softmax: torch.Tensor,
@@ -41,7 +41,7 @@ def softmax_grad(
     return (grad_softmax - along) * softmax
 
 
-@kernel("LogSoftmaxV2")
+@kernel("LogSoftmaxV2", source="graphengine:third_party/fwkacllib/inc/ops/nn_norm_ops.h")
 def log_softmax_v2(
     logits: torch.Tensor,
     *,
@@ -51,7 +51,9 @@ def log_softmax_v2(
     return log_softmax(logits, axes)
 
 
-@kernel("LogSoftmaxGrad")
+@kernel(
+    "LogSoftmaxGrad", source="ops-nn:activation/log_softmax_grad/op_graph/log_softmax_grad_proto.h"
+)
 def log_softmax_grad(
     grad: torch.Tensor,
     x: torch.Tensor,
@@ -62,7 +64,10 @@ def log_softmax_grad(
     return grad - x.exp() * grad.sum(axis, keepdim=True)
 
 
-@kernel("MaskedSoftmaxWithRelPosBias")
+@kernel(
+    "MaskedSoftmaxWithRelPosBias",
+    source="ops-nn:norm/masked_softmax_with_rel_pos_bias/op_graph/masked_softmax_with_rel_pos_bias_proto.h",
+)
 def masked_softmax_with_rel_pos_bias(
     x: torch.Tensor,
     atten_mask: torch.Tensor | None = None,

@@ -13,7 +13,7 @@ from opwright.graph_engine.table import kernel
 INT64 = 9
 
 
-@kernel("Sort")
+@kernel("Sort", source="ops-math:math/sort/op_graph/sort_proto.h")
 def sort(
     x: torch.Tensor, *, axis: int = -1, descending: bool = False, stable: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -22,7 +22,7 @@ def sort(
     return values, indices.to(torch.int32)
 
 
-@kernel("TopK")
+@kernel("TopK", source="ops-math:math/topk/op_graph/topk_proto.h")
 def top_k(
     x: torch.Tensor,
     k: int,
@@ -36,7 +36,7 @@ def top_k(
     return values, indices.to(torch.int32)
 
 
-@kernel("TopKV2")
+@kernel("TopKV2", source="ops-math:math/top_k_v2/op_graph/top_k_v2_proto.h")
 def top_k_v2(
     x: torch.Tensor,
     k: int,
@@ -51,7 +51,7 @@ def top_k_v2(
     return top_k(x, k, sorted=sorted, dim=dim, largest=largest)
 
 
-@kernel("SearchSorted")
+@kernel("SearchSorted", source="ops-math:math/search_sorted/op_graph/search_sorted_proto.h")
 def search_sorted(
     sorted_sequence: torch.Tensor,
     values: torch.Tensor,

@@ -53,7 +53,10 @@ def refuse_scales(**scales: torch.Tensor | None) -> None:
             raise ValueError(message)
 
 
-@kernel("LightningIndexer")
+@kernel(
+    "LightningIndexer",
+    source="ops-transformer:attention/lightning_indexer/docs/aclnnLightningIndexer.md",
+)
 def lightning_indexer(  # noqa: PLR0913 -- the prototype's
     query: torch.Tensor,
     key: torch.Tensor,
@@ -88,7 +91,10 @@ def lightning_indexer(  # noqa: PLR0913 -- the prototype's
     return indices, values
 
 
-@kernel("QuantLightningIndexer")
+@kernel(
+    "QuantLightningIndexer",
+    source="ops-transformer:attention/quant_lightning_indexer/docs/aclnnQuantLightningIndexer.md",
+)
 def quant_lightning_indexer(  # noqa: PLR0913 -- the prototype's
     query: torch.Tensor,
     key: torch.Tensor,
@@ -130,7 +136,10 @@ def quant_lightning_indexer(  # noqa: PLR0913 -- the prototype's
     return indices
 
 
-@kernel("SparseFlashAttention")
+@kernel(
+    "SparseFlashAttention",
+    source="ops-transformer:attention/sparse_flash_attention/docs/aclnnSparseFlashAttention.md",
+)
 def sparse_flash_attention(  # noqa: PLR0913 -- the prototype's
     query: torch.Tensor,
     key: torch.Tensor,
@@ -177,7 +186,10 @@ def sparse_flash_attention(  # noqa: PLR0913 -- the prototype's
     return out, highest, total
 
 
-@kernel("KvQuantSparseFlashAttention")
+@kernel(
+    "KvQuantSparseFlashAttention",
+    source="torch_npu:_op_plugin_docs.py:npu_kv_quant_sparse_flash_attention",
+)
 def kv_quant_sparse_flash_attention(  # noqa: PLR0913 -- the prototype's
     query: torch.Tensor,
     key: torch.Tensor,

@@ -7,7 +7,7 @@ import torch
 from opwright.graph_engine.table import kernel
 
 
-@kernel("AssignAdd")
+@kernel("AssignAdd", source="ops-math:math/assign_add/op_graph/assign_add_proto.h")
 def assign_add(
     ref: torch.Tensor, value: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:
@@ -16,7 +16,7 @@ def assign_add(
     return ref.add_(value)
 
 
-@kernel("AssignSub")
+@kernel("AssignSub", source="ops-math:math/assign_sub/op_graph/assign_sub_proto.h")
 def assign_sub(
     var: torch.Tensor, value: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:

@@ -15,13 +15,15 @@ from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 aten = torch.ops.aten
 
 
-@legacy_kernel("HardShrink")
+@legacy_kernel("HardShrink", source="ops-nn:activation/hard_shrink/op_graph/hard_shrink_proto.h")
 def hard_shrink(input_x: torch.Tensor, *, lambd: float = 0.5) -> torch.Tensor:
     """Zero near zero."""
     return functional.hardshrink(input_x, lambd)
 
 
-@legacy_kernel("HardShrinkGrad")
+@legacy_kernel(
+    "HardShrinkGrad", source="ops-nn:activation/hard_shrink_grad/op_graph/hard_shrink_grad_proto.h"
+)
 def hard_shrink_grad(
     gradients: torch.Tensor, features: torch.Tensor, *, lambd: float = 0.5
 ) -> torch.Tensor:
@@ -29,13 +31,15 @@ def hard_shrink_grad(
     return cast("torch.Tensor", aten.hardshrink_backward(gradients, features, lambd))
 
 
-@legacy_kernel("SoftShrink")
+@legacy_kernel("SoftShrink", source="op-plugin:op_plugin/ops/aclops/SoftShrinkKernelNpu.cpp")
 def soft_shrink(input_x: torch.Tensor, *, lambd: float = 0.5) -> torch.Tensor:
     """Move towards zero."""
     return functional.softshrink(input_x, lambd)
 
 
-@legacy_kernel("SoftShrinkGrad")
+@legacy_kernel(
+    "SoftShrinkGrad", source="ops-nn:activation/soft_shrink_grad/op_graph/soft_shrink_grad_proto.h"
+)
 def soft_shrink_grad(
     input_grad: torch.Tensor, input_x: torch.Tensor, *, lambd: float = 0.5
 ) -> torch.Tensor:
@@ -43,7 +47,7 @@ def soft_shrink_grad(
     return cast("torch.Tensor", aten.softshrink_backward(input_grad, input_x, lambd))
 
 
-@legacy_kernel("SeluGrad")
+@legacy_kernel("SeluGrad", source="ops-nn:activation/selu_grad/op_graph/selu_grad_proto.h")
 def selu_grad(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
     """Gradient of Selu, from its result."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
@@ -52,13 +56,15 @@ def selu_grad(gradients: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
     return (widened(gradients) * slope).to(gradients.dtype)
 
 
-@legacy_kernel("SiluGrad")
+@legacy_kernel("SiluGrad", source="ops-nn:activation/silu_grad/op_graph/silu_grad_proto.h")
 def silu_grad(grad_output: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """Gradient of x * sigmoid(x)."""
     return cast("torch.Tensor", aten.silu_backward(grad_output, x))
 
 
-@legacy_kernel("ThresholdV2D")
+@legacy_kernel(
+    "ThresholdV2D", source="graphengine:third_party/fwkacllib/inc/ops/nonlinear_fuc_ops.h"
+)
 def threshold_v2d(x: torch.Tensor, *, threshold: float, value: float) -> torch.Tensor:
     """Replace what is not above the threshold."""
     whole = not x.is_floating_point()
@@ -67,7 +73,7 @@ def threshold_v2d(x: torch.Tensor, *, threshold: float, value: float) -> torch.T
     )
 
 
-@legacy_kernel("LogAddExp")
+@legacy_kernel("LogAddExp", source="ops-math:math/log_add_exp/docs/aclnnLogAddExp.md")
 def log_add_exp(
     x: torch.Tensor,
     y: torch.Tensor,
@@ -87,7 +93,10 @@ def causal(x: torch.Tensor) -> torch.Tensor:
     return torch.ones(x.shape[-2:], dtype=torch.bool).triu(1)
 
 
-@legacy_kernel("ScaledMaskedSoftmax")
+@legacy_kernel(
+    "ScaledMaskedSoftmax",
+    source="ops-nn:vfusion/scaled_masked_softmax_v2/docs/aclnnScaledMaskedSoftmax.md",
+)
 def scaled_masked_softmax(
     x: torch.Tensor,
     mask: torch.Tensor | None = None,
@@ -101,7 +110,10 @@ def scaled_masked_softmax(
     return scores.softmax(-1).to(x.dtype)
 
 
-@legacy_kernel("ScaledMaskedSoftmaxGrad")
+@legacy_kernel(
+    "ScaledMaskedSoftmaxGrad",
+    source="ops-nn:vfusion/scaled_masked_softmax_grad_v2/docs/aclnnScaledMaskedSoftmaxBackward.md",
+)
 def scaled_masked_softmax_grad(
     y_grad: torch.Tensor,
     y: torch.Tensor,
@@ -117,7 +129,7 @@ def scaled_masked_softmax_grad(
     return dx.masked_fill(hidden, 0.0).to(y_grad.dtype)
 
 
-@legacy_kernel("Round")
+@legacy_kernel("Round", source="ops-math:math/round/op_graph/round_proto.h")
 def round_to(x: torch.Tensor, *, decimals: int = 0) -> torch.Tensor:
     """Round to so many decimals."""
     if not x.is_floating_point():
@@ -125,7 +137,9 @@ def round_to(x: torch.Tensor, *, decimals: int = 0) -> torch.Tensor:
     return x.round(decimals=decimals)
 
 
-@legacy_kernel("PReluGrad")
+@legacy_kernel(
+    "PReluGrad", source="ops-nn:activation/p_relu_grad_update/op_graph/prelu_grad_proto.h"
+)
 def p_relu_grad(
     grads: torch.Tensor, features: torch.Tensor, weights: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:

@@ -20,13 +20,13 @@ NO_DIM = -65530  # the prototype's default
 INFINITE = 2**31 - 1  # what torch_npu passes for the norms of largest and smallest
 
 
-@legacy_kernel("Cross")
+@legacy_kernel("Cross", source="ops-math:math/cross/op_graph/cross_proto.h")
 def cross(x1: torch.Tensor, x2: torch.Tensor, *, dim: int = NO_DIM) -> torch.Tensor:
     """Vector product along an axis of three elements."""
     return torch.cross(x1, x2, dim=x1.shape.index(3) if dim == NO_DIM else dim)
 
 
-@legacy_kernel("Dot")
+@legacy_kernel("Dot", source="ops-math:math/dot/op_graph/dot_proto.h")
 def dot(input_x: torch.Tensor, input_y: torch.Tensor) -> torch.Tensor:
     """Scalar product of two vectors."""
     if input_x.dtype in (torch.float16, torch.bfloat16):
@@ -34,39 +34,44 @@ def dot(input_x: torch.Tensor, input_y: torch.Tensor) -> torch.Tensor:
     return torch.dot(input_x, input_y)
 
 
-@legacy_kernel("Diag", "DiagPart")
+@legacy_kernel("Diag", source="ops-math:conversion/diag/op_graph/diag_proto.h")
+@legacy_kernel("DiagPart", source="ops-math:math/diag_part/op_graph/diag_part_proto.h")
 def diag(x: torch.Tensor, *, diagonal: int = 0) -> torch.Tensor:
     """Matrix with a diagonal, or the diagonal of a matrix."""
     return torch.diag(x, diagonal)
 
 
-@legacy_kernel("Trace")
+@legacy_kernel("Trace", source="ops-math:math/trace/op_graph/trace_proto.h")
 def trace(x: torch.Tensor) -> torch.Tensor:
     """Sum of the diagonal."""
     return x.diagonal().sum()
 
 
-@legacy_kernel("FillDiagonal")
+@legacy_kernel("FillDiagonal", source="op-plugin:op_plugin/ops/aclops/FillDiagonalKernelNpu.cpp")
 def fill_diagonal(x: torch.Tensor, *, fill_value: float, wrap: bool = False) -> torch.Tensor:
     """Write one value on the diagonal."""
     value = fill_value if x.is_floating_point() else int(fill_value)
     return x.clone().fill_diagonal_(value, wrap=wrap)
 
 
-@legacy_kernel("LogMatrixDeterminant")
+@legacy_kernel(
+    "LogMatrixDeterminant", source="graphengine:third_party/fwkacllib/inc/ops/linalg_ops.h"
+)
 def log_matrix_determinant(x: torch.Tensor) -> Two:
     """Sign and logarithm of determinants."""
     sign, log = torch.linalg.slogdet(x)
     return sign, log
 
 
-@legacy_kernel("MatrixInverse")
+@legacy_kernel("MatrixInverse", source="graphengine:third_party/fwkacllib/inc/ops/linalg_ops.h")
 def matrix_inverse(x: torch.Tensor, *, adjoint: bool = False) -> torch.Tensor:
     """Inverse of matrices."""
     return cast("torch.Tensor", torch.linalg.inv(x.mH if adjoint else x))
 
 
-@legacy_kernel("MatrixTriangularSolve")
+@legacy_kernel(
+    "MatrixTriangularSolve", source="graphengine:third_party/fwkacllib/inc/ops/linalg_ops.h"
+)
 def matrix_triangular_solve(
     matrix: torch.Tensor, rhs: torch.Tensor, *, lower: bool = True, adjoint: bool = False
 ) -> torch.Tensor:
@@ -77,14 +82,14 @@ def matrix_triangular_solve(
     return cast("torch.Tensor", solved)
 
 
-@legacy_kernel("Qr")
+@legacy_kernel("Qr", source="graphengine:third_party/fwkacllib/inc/ops/linalg_ops.h")
 def qr(x: torch.Tensor, *, full_matrices: bool = False) -> Two:
     """Orthogonal and triangular factor."""
     q, r = torch.linalg.qr(x, "complete" if full_matrices else "reduced")
     return q, r
 
 
-@legacy_kernel("Svd")
+@legacy_kernel("Svd", source="graphengine:third_party/fwkacllib/inc/ops/linalg_ops.h")
 def svd(
     x: torch.Tensor, *, compute_uv: bool = True, full_matrices: bool = False, node: Node
 ) -> Three:
@@ -103,13 +108,13 @@ def distances(x1: torch.Tensor, x2: torch.Tensor, p: float) -> torch.Tensor:
     return cast("torch.Tensor", norm.to(x1.dtype))
 
 
-@legacy_kernel("Cdist")
+@legacy_kernel("Cdist", source="ops-math:math/cdist/op_graph/cdist_proto.h")
 def cdist(x1: torch.Tensor, x2: torch.Tensor, *, p: float = 2.0) -> torch.Tensor:
     """Distances of rows; torch_npu spreads them over each other before."""
     return distances(x1, x2, p)
 
 
-@legacy_kernel("CdistGrad")
+@legacy_kernel("CdistGrad", source="op-plugin:op_plugin/ops/aclops/CdistBackwardKernelNpu.cpp")
 def cdist_grad(
     grad: torch.Tensor,
     x1: torch.Tensor,
@@ -127,13 +132,13 @@ def cdist_grad(
     return found.sum_to_size(shape) if found.dim() == len(shape) else found.sum(-2)
 
 
-@legacy_kernel("Pdist")
+@legacy_kernel("Pdist", source="ops-math:math/pdist/docs/aclnnPdist.md")
 def pdist(x: torch.Tensor, *, p: float = 2.0) -> torch.Tensor:
     """Distances of all pairs of rows."""
     return cast("torch.Tensor", aten._pdist_forward(x, p))  # noqa: SLF001 - its name
 
 
-@legacy_kernel("LpNormReduceV2")
+@legacy_kernel("LpNormReduceV2", source="op-plugin:op_plugin/ops/aclops/NormKernelNpu.cpp")
 def lp_norm_reduce_v2(
     x: torch.Tensor,
     *,
@@ -155,14 +160,16 @@ def lp_norm_reduce_v2(
     return size.pow(p).sum(dims, keepdim=keepdim)
 
 
-@legacy_kernel("LpNormUpdateV2")
+@legacy_kernel(
+    "LpNormUpdateV2", source="ops-nn:norm/lp_norm_update_v2/op_graph/lp_norm_update_v2_proto.h"
+)
 def lp_norm_update_v2(x: torch.Tensor, *, p: float = 2.0, epsilon: float = 1e-12) -> torch.Tensor:
     """Root of LpNormReduceV2, not below epsilon."""
     root = x if p == 0 or abs(p) >= INFINITE else x.pow(1 / p)
     return root.clamp_min(epsilon)
 
 
-@legacy_kernel("Renorm")
+@legacy_kernel("Renorm", source="ops-nn:norm/renorm/docs/aclnnRenorm&aclnnInplaceRenorm.md")
 def renorm(x: torch.Tensor, *, p: float, dim: int, maxnorm: float) -> torch.Tensor:
     """Answer by what each slice along an axis has to be multiplied."""
     others = [axis for axis in range(x.dim()) if axis != dim % x.dim()]

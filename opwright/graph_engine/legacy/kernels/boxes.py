@@ -34,7 +34,10 @@ def centred(boxes: torch.Tensor) -> Sides:
     return (x1 + x2) * 0.5, (y1 + y2) * 0.5, x2 - x1 + 1, y2 - y1 + 1
 
 
-@legacy_kernel("BoundingBoxEncode")
+@legacy_kernel(
+    "BoundingBoxEncode",
+    source="ops-cv:objdetect/bounding_box_encode/op_graph/bounding_box_encode_proto.h",
+)
 def bounding_box_encode(
     anchor_box: torch.Tensor,
     ground_truth_box: torch.Tensor,
@@ -49,7 +52,9 @@ def bounding_box_encode(
     return (torch.stack(deltas, -1) - torch.tensor(means)) / torch.tensor(stds)
 
 
-@legacy_kernel("BoundingBoxDecode")
+@legacy_kernel(
+    "BoundingBoxDecode", source="graphengine:third_party/fwkacllib/inc/ops/nn_detect_ops.h"
+)
 def bounding_box_decode(
     rois: torch.Tensor,
     deltas: torch.Tensor,
@@ -170,7 +175,7 @@ def measured_gradients(
     return first, second
 
 
-@legacy_kernel("GIoU")
+@legacy_kernel("GIoU", source="torch_npu:_op_plugin_docs.py:npu_giou")
 def giou(
     bboxes: torch.Tensor,
     gtboxes: torch.Tensor,
@@ -184,7 +189,7 @@ def giou(
     return measured(generalized, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
-@legacy_kernel("GIoUGrad")
+@legacy_kernel("GIoUGrad", source="ops-cv:objdetect/g_io_u_grad/op_graph/g_io_u_grad_proto.h")
 def giou_grad(
     dy: torch.Tensor,
     bboxes: torch.Tensor,
@@ -199,7 +204,7 @@ def giou_grad(
     return measured_gradients(generalized, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
-@legacy_kernel("DIoU")
+@legacy_kernel("DIoU", source="torch_npu:_op_plugin_docs.py:npu_diou")
 def diou(
     bboxes: torch.Tensor,
     gtboxes: torch.Tensor,
@@ -213,7 +218,7 @@ def diou(
     return measured(by_distance, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
-@legacy_kernel("DIoUGrad")
+@legacy_kernel("DIoUGrad", source="ops-cv:objdetect/d_io_u_grad/op_graph/d_io_u_grad_proto.h")
 def diou_grad(
     dy: torch.Tensor,
     bboxes: torch.Tensor,
@@ -228,7 +233,7 @@ def diou_grad(
     return measured_gradients(by_distance, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
-@legacy_kernel("CIoU")
+@legacy_kernel("CIoU", source="ops-cv:objdetect/ciou/docs/aclnnCIoU.md")
 def ciou(
     bboxes: torch.Tensor,
     gtboxes: torch.Tensor,
@@ -245,7 +250,7 @@ def ciou(
     return measured(complete, bboxes, gtboxes, trans=trans, is_cross=is_cross), angle
 
 
-@legacy_kernel("CIoUGrad")
+@legacy_kernel("CIoUGrad", source="inferred")
 def ciou_grad(
     dy: torch.Tensor,
     bboxes: torch.Tensor,
@@ -262,7 +267,7 @@ def ciou_grad(
     return measured_gradients(complete, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
-@legacy_kernel("Iou")
+@legacy_kernel("Iou", source="graphengine:third_party/fwkacllib/inc/ops/nn_detect_ops.h")
 def iou(
     bboxes: torch.Tensor,
     gtboxes: torch.Tensor,
@@ -299,14 +304,16 @@ def suppressed(boxes: torch.Tensor, threshold: float) -> torch.Tensor:
     return keep
 
 
-@legacy_kernel("NMSWithMask")
+@legacy_kernel("NMSWithMask", source="ops-cv:image/nms_with_mask/op_graph/nms_with_mask_proto.h")
 def nms_with_mask(box_scores: torch.Tensor, *, iou_threshold: float = 0.5) -> Three:
     """Answer boxes with their scores, their places, and which of them are kept, in order."""
     keep = suppressed(widened(box_scores[:, :4]), iou_threshold)
     return box_scores[:, :5], torch.arange(len(keep), dtype=torch.int32), keep.to(torch.uint8)
 
 
-@legacy_kernel("NonMaxSuppressionV4")
+@legacy_kernel(
+    "NonMaxSuppressionV4", source="graphengine:third_party/fwkacllib/inc/ops/image_ops.h"
+)
 def non_max_suppression_v4(
     boxes: torch.Tensor,
     scores: torch.Tensor,
@@ -332,7 +339,10 @@ def non_max_suppression_v4(
     return padded, torch.tensor(len(chosen), dtype=torch.int32)
 
 
-@legacy_kernel("AnchorResponseFlags")
+@legacy_kernel(
+    "AnchorResponseFlags",
+    source="ops-cv:objdetect/anchor_response_flags/op_graph/anchor_response_flags_proto.h",
+)
 def anchor_response_flags(
     gt_bboxes: torch.Tensor,
     *,
@@ -349,14 +359,16 @@ def anchor_response_flags(
     return flags.repeat_interleave(num_base_anchors)
 
 
-@legacy_kernel("SignBitsPack")
+@legacy_kernel("SignBitsPack", source="ops-math:math/sign_bits_pack/docs/aclnnSignBitsPack.md")
 def sign_bits_pack(x: torch.Tensor, *, size: int) -> torch.Tensor:
     """Pack eight signs into a byte, the first in the lowest bit; what is missing is -1."""
     bits = torch.nn.functional.pad((x >= 0).int(), (0, -x.numel() % 8)).reshape(-1, 8)
     return (bits << torch.arange(8)).sum(-1).to(torch.uint8).reshape(size, -1)
 
 
-@legacy_kernel("SignBitsUnpack")
+@legacy_kernel(
+    "SignBitsUnpack", source="ops-math:math/sign_bits_unpack/docs/aclnnSignBitsUnpack.md"
+)
 def sign_bits_unpack(x: torch.Tensor, *, size: int, dtype: int = 0) -> torch.Tensor:
     """Undo SignBitsPack."""
     del dtype  # the output's

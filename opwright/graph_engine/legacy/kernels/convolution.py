@@ -28,7 +28,9 @@ def own_channels(weight: torch.Tensor, groups: int) -> torch.Tensor:
     return weight.transpose(0, 1).reshape(-1, 1, *weight.shape[2:])
 
 
-@legacy_kernel("DepthwiseConv2D")
+@legacy_kernel(
+    "DepthwiseConv2D", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
+)
 def depthwise_conv_2d(
     x: torch.Tensor,
     filter: torch.Tensor,  # noqa: A002 - the prototype's name
@@ -67,7 +69,10 @@ def backward(
     return cast("tuple[torch.Tensor, torch.Tensor]", tuple(found[:2]))
 
 
-@legacy_kernel("DepthwiseConv2DBackpropInput")
+@legacy_kernel(
+    "DepthwiseConv2DBackpropInput",
+    source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h",
+)
 def depthwise_conv_2d_backprop_input(
     input_size: list[int],
     filter: torch.Tensor,  # noqa: A002 - the prototype's name
@@ -86,7 +91,10 @@ def depthwise_conv_2d_backprop_input(
     return backward(out_backprop, x, weight, where, [True, False])[0]
 
 
-@legacy_kernel("DepthwiseConv2DBackpropFilter")
+@legacy_kernel(
+    "DepthwiseConv2DBackpropFilter",
+    source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h",
+)
 def depthwise_conv_2d_backprop_filter(
     input: torch.Tensor,  # noqa: A002 - the prototype's name
     filter_size: list[int],
@@ -108,7 +116,7 @@ def depthwise_conv_2d_backprop_filter(
     return found.reshape(filter_size[1], filter_size[0], *filter_size[2:]).transpose(0, 1)
 
 
-@legacy_kernel("BiasAddGrad")
+@legacy_kernel("BiasAddGrad", source="ops-math:math/bias_add_grad/op_graph/bias_add_grad_proto.h")
 def bias_add_grad(x: torch.Tensor, *, data_format: str = "NHWC") -> torch.Tensor:
     """Sum of each channel."""
     axis = 1 if data_format.startswith("NC") else x.dim() - 1

@@ -13,20 +13,24 @@ INT64 = 9
 NO_AXIS = 1000  # the prototype's default
 
 
-@legacy_kernel("NonZero")
+@legacy_kernel("NonZero", source="ops-nn:index/non_zero/op_graph/non_zero_proto.h")
 def non_zero(x: torch.Tensor, *, transpose: bool = False, dtype: int = INT64) -> torch.Tensor:
     """Answer the places of elements that are not zero, one in each row."""
     places = x.nonzero().to(from_runtime(dtype, where="NonZero"))
     return places.t().contiguous() if transpose else places
 
 
-@legacy_kernel("MaskedSelect")
+@legacy_kernel(
+    "MaskedSelect", source="ops-math:conversion/masked_select_v3/docs/aclnnMaskedSelect.md"
+)
 def masked_select(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Answer the elements where the mask is set."""
     return x.masked_select(mask)
 
 
-@legacy_kernel("UniqueWithCountsAndSorting")
+@legacy_kernel(
+    "UniqueWithCountsAndSorting", source="op-plugin:op_plugin/ops/aclops/_Unique2KernelNpu.cpp"
+)
 def unique_with_counts_and_sorting(
     x: torch.Tensor,
     *,
@@ -45,7 +49,9 @@ def unique_with_counts_and_sorting(
     return values, inverse if wanted else nothing, counts if return_counts else nothing
 
 
-@legacy_kernel("UniqueWithCountsExt2")
+@legacy_kernel(
+    "UniqueWithCountsExt2", source="graphengine:third_party/fwkacllib/inc/ops/array_ops.h"
+)
 def unique_with_counts_ext2(
     x: torch.Tensor,
     axis: int,
@@ -62,7 +68,10 @@ def unique_with_counts_ext2(
     return values, first, counts, inverse
 
 
-@legacy_kernel("UniqueConsecutive")
+@legacy_kernel(
+    "UniqueConsecutive",
+    source="ops-nn:index/unique_consecutive/op_graph/unique_consecutive_proto.h",
+)
 def unique_consecutive(
     x: torch.Tensor,
     *,
@@ -78,7 +87,7 @@ def unique_consecutive(
     return values, inverse, counts
 
 
-@legacy_kernel("Bincount")
+@legacy_kernel("Bincount", source="ops-math:math/bincount/op_graph/bincount_proto.h")
 def bincount(array: torch.Tensor, size: int, weights: torch.Tensor) -> torch.Tensor:
     """Count numbers, or add up their weights."""
     found = torch.bincount(
@@ -89,7 +98,7 @@ def bincount(array: torch.Tensor, size: int, weights: torch.Tensor) -> torch.Ten
     return found[:size]
 
 
-@legacy_kernel("Histogram")
+@legacy_kernel("Histogram", source="ops-math:math/histogram_v2/op_graph/histogram_proto.h")
 def histogram(
     x: torch.Tensor,
     *,
@@ -101,7 +110,9 @@ def histogram(
     return torch.histc(x.float(), bins, min, max)
 
 
-@legacy_kernel("RepeatInterleave")
+@legacy_kernel(
+    "RepeatInterleave", source="ops-nn:index/repeat_interleave/op_graph/repeat_interleave_proto.h"
+)
 def repeat_interleave(
     x: torch.Tensor, repeats: torch.Tensor, *, axis: int = NO_AXIS
 ) -> torch.Tensor:

@@ -62,7 +62,7 @@ def image_like(x: torch.Tensor, count: int) -> torch.Tensor:
     return x.squeeze(2) if x.dim() == THREE + 1 and count == 1 else x
 
 
-@legacy_kernel("ResizeD")
+@legacy_kernel("ResizeD", source="op-plugin:op_plugin/ops/aclops/UpsampleBicubic2dKernelNpu.cpp")
 def resize_d(
     x: torch.Tensor,
     *,
@@ -89,7 +89,9 @@ def resize_d(
     return resized(image, sizes, scales, mode, coordinate_transformation_mode)
 
 
-@legacy_kernel("ResizeGradD")
+@legacy_kernel(
+    "ResizeGradD", source="op-plugin:op_plugin/ops/aclops/UpSampleBicubic2dBackwardKernelNpu.cpp"
+)
 def resize_grad_d(
     grads: torch.Tensor,
     *,
@@ -128,7 +130,7 @@ def resize_grad_d(
     return found.permute(2, 3, 0, 1).reshape(found.shape) if data_format == "HWNC" else found
 
 
-@legacy_kernel("Resize")
+@legacy_kernel("Resize", source="op-plugin:op_plugin/ops/aclops/UpsampleNearest1dKernelNpu.cpp")
 def resize(
     x: torch.Tensor,
     roi: torch.Tensor | None = None,
@@ -157,7 +159,10 @@ def resize(
     return resized(x, sizes[2:], [], mode, coordinate_transformation_mode)
 
 
-@legacy_kernel("ResizeBilinearV2Grad")
+@legacy_kernel(
+    "ResizeBilinearV2Grad",
+    source="ops-cv:image/resize_bilinear_v2_grad/op_graph/resize_bilinear_v2_grad_proto.h",
+)
 def resize_bilinear_v2_grad(
     grads: torch.Tensor,
     original_image: torch.Tensor,
@@ -175,7 +180,10 @@ def resize_bilinear_v2_grad(
     return cast("torch.Tensor", found)
 
 
-@legacy_kernel("UpsampleNearest3d")
+@legacy_kernel(
+    "UpsampleNearest3d",
+    source="ops-cv:image/upsample_nearest3d/op_graph/upsample_nearest3d_proto.h",
+)
 def upsample_nearest_3d(
     x: torch.Tensor,
     *,
@@ -187,7 +195,10 @@ def upsample_nearest_3d(
     return cast("torch.Tensor", aten.upsample_nearest3d(x, output_size))
 
 
-@legacy_kernel("UpsampleNearest3dGrad")
+@legacy_kernel(
+    "UpsampleNearest3dGrad",
+    source="ops-cv:image/upsample_nearest3d_grad/op_graph/upsample_nearest3d_grad_proto.h",
+)
 def upsample_nearest_3d_grad(
     grad_output: torch.Tensor,
     *,
@@ -201,7 +212,10 @@ def upsample_nearest_3d_grad(
     return cast("torch.Tensor", found)
 
 
-@legacy_kernel("UpsampleTrilinear3d")
+@legacy_kernel(
+    "UpsampleTrilinear3d",
+    source="ops-cv:image/resize_upsample_trilinear/docs/aclnnUpsampleTrilinear3d.md",
+)
 def upsample_trilinear_3d(
     x: torch.Tensor,
     *,
@@ -214,7 +228,10 @@ def upsample_trilinear_3d(
     return cast("torch.Tensor", aten.upsample_trilinear3d(x, output_size, align_corners))
 
 
-@legacy_kernel("UpsampleTrilinear3dGrad")
+@legacy_kernel(
+    "UpsampleTrilinear3dGrad",
+    source="op-plugin:op_plugin/ops/aclops/UpsampleTrilinear3dBackwardKernelNpu.cpp",
+)
 def upsample_trilinear_3d_grad(
     grad_output: torch.Tensor,
     *,
@@ -229,7 +246,10 @@ def upsample_trilinear_3d_grad(
     return cast("torch.Tensor", found)
 
 
-@legacy_kernel("GridSampler3DGrad")
+@legacy_kernel(
+    "GridSampler3DGrad",
+    source="ops-cv:image/grid_sampler3_d_grad/op_graph/grid_sampler3_d_grad_proto.h",
+)
 def grid_sampler_3d_grad(
     grad: torch.Tensor,
     x: torch.Tensor,
@@ -254,7 +274,7 @@ def grid_sampler_3d_grad(
     return dx, dgrid
 
 
-@legacy_kernel("AffineGrid")
+@legacy_kernel("AffineGrid", source="ops-math:math/affine_grid/docs/aclnnAffineGrid.md")
 def affine_grid(
     theta: torch.Tensor, output_size: list[int], *, align_corners: bool = False
 ) -> torch.Tensor:
@@ -267,7 +287,7 @@ def spread(values: list[int]) -> list[int]:
     return list(values) if len(values) > 1 else [values[0]] * 2
 
 
-@legacy_kernel("Im2col")
+@legacy_kernel("Im2col", source="ops-math:conversion/im2col/op_graph/im2col_proto.h")
 def im2col(
     x: torch.Tensor,
     *,
@@ -285,7 +305,7 @@ def im2col(
     return cast("torch.Tensor", found)
 
 
-@legacy_kernel("Col2im")
+@legacy_kernel("Col2im", source="op-plugin:op_plugin/ops/aclops/Col2imKernelNpu.cpp")
 def col2im(
     x: torch.Tensor,
     output_size: list[int],

@@ -11,7 +11,7 @@ from opwright.graph_engine.model import Node
 Two = tuple[torch.Tensor, torch.Tensor]
 
 
-@legacy_kernel("ArgMaxGrad")
+@legacy_kernel("ArgMaxGrad", source="torch_npu:_op_plugin_docs.py:npu_scatter")
 def arg_max_grad(
     var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, dimension: int
 ) -> torch.Tensor:
@@ -20,14 +20,14 @@ def arg_max_grad(
     return var.scatter(dimension, places, updates.unsqueeze(dimension))
 
 
-@legacy_kernel("GatherV2D")
+@legacy_kernel("GatherV2D", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def gather_v2d(x: torch.Tensor, indices: torch.Tensor, *, axis: int) -> torch.Tensor:
     """Take slices along an axis."""
     taken = x.index_select(axis, indices.flatten().long())
     return taken.reshape([*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
 
 
-@legacy_kernel("IndexFillD")
+@legacy_kernel("IndexFillD", source="ops-nn:index/index_fill_d/op_graph/index_fill_d_proto.h")
 def index_fill_d(
     x: torch.Tensor, assist1: torch.Tensor, assist2: torch.Tensor, *, dim: int
 ) -> torch.Tensor:
@@ -36,7 +36,7 @@ def index_fill_d(
     return (x * assist1 + assist2).to(x.dtype)
 
 
-@legacy_kernel("MaskedFillRange")
+@legacy_kernel("MaskedFillRange", source="torch_npu:_op_plugin_docs.py:npu_masked_fill_range")
 def masked_fill_range(
     x: torch.Tensor,
     start: torch.Tensor,
@@ -58,7 +58,7 @@ def masked_fill_range(
     return result
 
 
-@legacy_kernel("ScatterNdAdd")
+@legacy_kernel("ScatterNdAdd", source="ops-nn:index/scatter_nd_add/op_graph/scatter_nd_add_proto.h")
 def scatter_nd_add(
     var: torch.Tensor, indices: torch.Tensor, updates: torch.Tensor, *, use_locking: bool = False
 ) -> torch.Tensor:
@@ -67,7 +67,7 @@ def scatter_nd_add(
     return var.index_put_(indices.long().unbind(-1), updates, accumulate=True)
 
 
-@legacy_kernel("OneHotD")
+@legacy_kernel("OneHotD", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def one_hot_d(
     x: torch.Tensor,
     on_value: torch.Tensor,
@@ -82,14 +82,14 @@ def one_hot_d(
     return hot.movedim(-1, axis)
 
 
-@legacy_kernel("RangeD")
+@legacy_kernel("RangeD", source="graphengine:third_party/fwkacllib/inc/ops/selection_ops.h")
 def range_d(x: torch.Tensor, *, start: float, limit: float, delta: float) -> torch.Tensor:
     """Numbers at equal distances."""
     del limit  # x has as many elements as there are
     return (start + torch.arange(x.numel(), dtype=torch.float64) * delta).to(x.dtype)
 
 
-@legacy_kernel("LogSpaceD")
+@legacy_kernel("LogSpaceD", source="ops-math:math/logspace/docs/aclnnLogSpace.md")
 def log_space_d(
     assist: torch.Tensor,
     *,
@@ -104,33 +104,35 @@ def log_space_d(
     return torch.logspace(start, end, steps, base)
 
 
-@legacy_kernel("Cummax")
+@legacy_kernel("Cummax", source="ops-math:math/cummax/docs/aclnnCummax.md")
 def cummax(x: torch.Tensor, *, dim: int) -> Two:
     """Largest so far along an axis, and where it is."""
     values, places = torch.cummax(x, dim)
     return values, places
 
 
-@legacy_kernel("Cummin")
+@legacy_kernel("Cummin", source="ops-math:math/cummin/docs/aclnnCummin.md")
 def cummin(x: torch.Tensor, *, axis: int) -> Two:
     """Smallest so far along an axis, and where it is."""
     values, places = torch.cummin(x, axis)
     return values, places
 
 
-@legacy_kernel("SortV2")
+@legacy_kernel("SortV2", source="ops-math:math/sort/docs/aclnnSort.md")
 def sort_v2(x: torch.Tensor, *, axis: int = -1, descending: bool = False) -> torch.Tensor:
     """Sort along an axis, without places."""
     return x.sort(axis, descending).values
 
 
-@legacy_kernel("TensorEqual")
+@legacy_kernel("TensorEqual", source="ops-math:math/tensor_equal/op_graph/tensor_equal_proto.h")
 def tensor_equal(input_x: torch.Tensor, input_y: torch.Tensor) -> torch.Tensor:
     """Return whether all elements are equal."""
     return torch.tensor([torch.equal(input_x, input_y)])
 
 
-@legacy_kernel("ReduceStdV2Update")
+@legacy_kernel(
+    "ReduceStdV2Update", source="op-plugin:op_plugin/utils/custom_functions/aclops/VarKernelNpu.cpp"
+)
 def reduce_std_v2_update(
     x: torch.Tensor,
     mean: torch.Tensor,
@@ -149,7 +151,7 @@ def reduce_std_v2_update(
     return variance.sqrt() if if_std else variance
 
 
-@legacy_kernel("StrideAdd")
+@legacy_kernel("StrideAdd", source="ops-math:math/stride_add/op_graph/stride_add_proto.h")
 def stride_add(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -167,7 +169,7 @@ def stride_add(
     return first + second
 
 
-@legacy_kernel("EmbeddingBag")
+@legacy_kernel("EmbeddingBag", source="ops-nn:index/embedding_bag/op_graph/embedding_bag_proto.h")
 def embedding_bag(
     weight: torch.Tensor,
     indices: torch.Tensor,

@@ -51,7 +51,10 @@ def gradient(
     return gradients(loss, [x], spread.to(x.dtype) / share_of(reduction, x))[0]
 
 
-@legacy_kernel("BinaryCrossEntropy")
+@legacy_kernel(
+    "BinaryCrossEntropy",
+    source="ops-nn:loss/binary_cross_entropy/op_graph/binary_cross_entropy_proto.h",
+)
 def binary_cross_entropy(
     x: torch.Tensor,
     y: torch.Tensor,
@@ -63,7 +66,10 @@ def binary_cross_entropy(
     return reduced(functional.binary_cross_entropy(x, y, weight, reduction="none"), reduction)
 
 
-@legacy_kernel("BinaryCrossEntropyGrad")
+@legacy_kernel(
+    "BinaryCrossEntropyGrad",
+    source="ops-nn:loss/binary_cross_entropy_grad/op_graph/binary_cross_entropy_grad_proto.h",
+)
 def binary_cross_entropy_grad(
     x: torch.Tensor,
     y: torch.Tensor,
@@ -78,7 +84,10 @@ def binary_cross_entropy_grad(
     return cast("torch.Tensor", aten.binary_cross_entropy_backward(outer, x, y, weight, code))
 
 
-@legacy_kernel("SigmoidCrossEntropyWithLogitsV2")
+@legacy_kernel(
+    "SigmoidCrossEntropyWithLogitsV2",
+    source="ops-nn:loss/sigmoid_cross_entropy_with_logits_v2/op_graph/sigmoid_cross_entropy_with_logits_v2_proto.h",
+)
 def sigmoid_cross_entropy_with_logits_v2(
     predict: torch.Tensor,
     target: torch.Tensor,
@@ -94,7 +103,10 @@ def sigmoid_cross_entropy_with_logits_v2(
     return reduced(loss, reduction)
 
 
-@legacy_kernel("SigmoidCrossEntropyWithLogitsGradV2")
+@legacy_kernel(
+    "SigmoidCrossEntropyWithLogitsGradV2",
+    source="op-plugin:op_plugin/ops/aclops/BinaryCrossEntropyWithLogitsKernelNpu.cpp",
+)
 def sigmoid_cross_entropy_with_logits_grad_v2(
     predict: torch.Tensor,
     target: torch.Tensor,
@@ -114,7 +126,9 @@ def sigmoid_cross_entropy_with_logits_grad_v2(
     return gradient(loss, predict, dout, reduction)
 
 
-@legacy_kernel("KLDiv")
+@legacy_kernel(
+    "KLDiv", source="graphengine:third_party/fwkacllib/inc/ops/elewise_calculation_ops.h"
+)
 def kl_div(
     x: torch.Tensor, target: torch.Tensor, *, reduction: str, log_target: bool = False
 ) -> torch.Tensor:
@@ -122,7 +136,9 @@ def kl_div(
     return reduced(functional.kl_div(x, target, reduction="none", log_target=log_target), reduction)
 
 
-@legacy_kernel("KlDivLossGrad")
+@legacy_kernel(
+    "KlDivLossGrad", source="ops-nn:loss/kl_div_loss_grad/op_graph/kl_div_loss_grad_proto.h"
+)
 def kl_div_loss_grad(
     grad: torch.Tensor,
     input: torch.Tensor,  # noqa: A002 - the prototype's name
@@ -139,7 +155,7 @@ def kl_div_loss_grad(
     return gradient(loss, input, grad, reduction)
 
 
-@legacy_kernel("LpLoss")
+@legacy_kernel("LpLoss", source="ops-nn:loss/lp_loss/op_graph/lp_loss_proto.h")
 def lp_loss(
     predict: torch.Tensor, label: torch.Tensor, *, p: int, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -148,7 +164,7 @@ def lp_loss(
     return reduced((predict - label).abs(), reduction)
 
 
-@legacy_kernel("L1LossGrad")
+@legacy_kernel("L1LossGrad", source="ops-nn:loss/l1_loss_grad/op_graph/l1_loss_grad_proto.h")
 def l1_loss_grad(
     grads: torch.Tensor, predict: torch.Tensor, label: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -161,7 +177,9 @@ def smooth_l1(x: torch.Tensor, label: torch.Tensor, sigma: float) -> torch.Tenso
     return functional.smooth_l1_loss(x, label, reduction="none", beta=sigma)
 
 
-@legacy_kernel("SmoothL1LossV2")
+@legacy_kernel(
+    "SmoothL1LossV2", source="ops-nn:loss/smooth_l1_loss_v2/op_graph/smooth_l1_loss_v2_proto.h"
+)
 def smooth_l1_loss_v2(
     predict: torch.Tensor, label: torch.Tensor, *, sigma: float = 1.0, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -169,7 +187,10 @@ def smooth_l1_loss_v2(
     return reduced(smooth_l1(predict, label, sigma), reduction)
 
 
-@legacy_kernel("SmoothL1LossGradV2")
+@legacy_kernel(
+    "SmoothL1LossGradV2",
+    source="ops-nn:loss/smooth_l1_loss_grad_v2/op_graph/smooth_l1_loss_grad_v2_proto.h",
+)
 def smooth_l1_loss_grad_v2(
     predict: torch.Tensor,
     label: torch.Tensor,
@@ -187,7 +208,7 @@ def soft_margin(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return functional.soft_margin_loss(x, y, reduction="none")
 
 
-@legacy_kernel("SoftMarginLoss")
+@legacy_kernel("SoftMarginLoss", source="ops-nn:loss/soft_margin_loss/docs/aclnnSoftMarginLoss.md")
 def soft_margin_loss(
     input_x: torch.Tensor, input_y: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -195,7 +216,10 @@ def soft_margin_loss(
     return reduced(soft_margin(input_x, input_y), reduction)
 
 
-@legacy_kernel("SoftMarginLossGrad")
+@legacy_kernel(
+    "SoftMarginLossGrad",
+    source="ops-nn:loss/soft_margin_loss_grad/op_graph/soft_margin_loss_grad_proto.h",
+)
 def soft_margin_loss_grad(
     predict: torch.Tensor, label: torch.Tensor, dout: torch.Tensor, *, reduction: str = "mean"
 ) -> torch.Tensor:
@@ -203,7 +227,10 @@ def soft_margin_loss_grad(
     return gradient(lambda x: soft_margin(x, label), predict, dout, reduction)
 
 
-@legacy_kernel("SoftmaxCrossEntropyWithLogits")
+@legacy_kernel(
+    "SoftmaxCrossEntropyWithLogits",
+    source="ops-nn:activation/softmax_cross_entropy_with_logits/op_graph/softmax_cross_entropy_with_logits_proto.h",
+)
 def softmax_cross_entropy_with_logits(features: torch.Tensor, labels: torch.Tensor) -> Two:
     """Cross entropy of each row, and its gradient."""
     log = functional.log_softmax(features.float(), -1)
@@ -211,7 +238,10 @@ def softmax_cross_entropy_with_logits(features: torch.Tensor, labels: torch.Tens
     return loss.to(features.dtype), (log.exp() - labels).to(features.dtype)
 
 
-@legacy_kernel("MultilabelMarginLoss")
+@legacy_kernel(
+    "MultilabelMarginLoss",
+    source="ops-nn:loss/multilabel_margin_loss/op_graph/multilabel_margin_loss_proto.h",
+)
 def multilabel_margin_loss(
     x: torch.Tensor, target: torch.Tensor, *, reduction: str = "mean"
 ) -> Two:
@@ -221,7 +251,7 @@ def multilabel_margin_loss(
     return loss, is_target
 
 
-@legacy_kernel("CTCLossV2")
+@legacy_kernel("CTCLossV2", source="ops-nn:loss/ctc_loss_v2/op_graph/ctc_loss_v2_proto.h")
 def ctc_loss_v2(
     log_probs: torch.Tensor,
     targets: torch.Tensor,
@@ -251,7 +281,9 @@ def ctc_loss_v2(
     return loss, functional.pad(alpha, (0, max(wanted - alpha.shape[-1], 0)))
 
 
-@legacy_kernel("CTCLossV2Grad")
+@legacy_kernel(
+    "CTCLossV2Grad", source="ops-nn:loss/ctc_loss_v2_grad/op_graph/ctc_loss_v2_grad_proto.h"
+)
 def ctc_loss_v2_grad(
     grad_out: torch.Tensor,
     log_probs: torch.Tensor,
@@ -285,7 +317,7 @@ def ctc_loss_v2_grad(
     )
 
 
-@legacy_kernel("NLLLoss")
+@legacy_kernel("NLLLoss", source="ops-nn:loss/nll_loss/op_graph/nll_loss_proto.h")
 def nll_loss(
     x: torch.Tensor,
     target: torch.Tensor,
@@ -301,7 +333,7 @@ def nll_loss(
     return loss, total
 
 
-@legacy_kernel("NLLLossGrad")
+@legacy_kernel("NLLLossGrad", source="ops-nn:loss/nll_loss_grad/op_graph/nll_loss_grad_proto.h")
 def nll_loss_grad(
     x: torch.Tensor,
     y_grad: torch.Tensor,

@@ -22,7 +22,8 @@ Three = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 Four = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-@legacy_kernel("BNTrainingReduce", "BN3DTrainingReduce")
+@legacy_kernel("BNTrainingReduce", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
+@legacy_kernel("BN3DTrainingReduce", source="op-plugin:op_plugin/ops/aclops/BatchNormKernelNpu.cpp")
 def bn_training_reduce(x: torch.Tensor, *, epsilon: float = 0.0) -> Two:
     """Sum of each channel, and of its squares."""
     del epsilon
@@ -30,7 +31,8 @@ def bn_training_reduce(x: torch.Tensor, *, epsilon: float = 0.0) -> Two:
     return wide.sum(other_axes(x)), wide.square().sum(other_axes(x))
 
 
-@legacy_kernel("BNTrainingUpdate", "BN3DTrainingUpdate")
+@legacy_kernel("BNTrainingUpdate", source="graphengine:third_party/fwkacllib/inc/ops/reduce_ops.h")
+@legacy_kernel("BN3DTrainingUpdate", source="op-plugin:op_plugin/ops/aclops/BatchNormKernelNpu.cpp")
 def bn_training_update(
     x: torch.Tensor,
     sum: torch.Tensor,  # noqa: A002 - the prototype's name
@@ -59,7 +61,9 @@ def bn_training_update(
     return y.to(x.dtype), moved_mean, moved_variance, batch_mean, batch_variance
 
 
-legacy_kernel("BN3DTrainingReduceGrad")(bn_training_reduce_grad)
+legacy_kernel(
+    "BN3DTrainingReduceGrad", source="op-plugin:op_plugin/ops/aclops/BatchNormBackwardKernelNpu.cpp"
+)(bn_training_reduce_grad)
 
 
 def layer_norm_gradients(
@@ -81,7 +85,9 @@ def layer_norm_gradients(
     return cast("Three", tuple(results))
 
 
-@legacy_kernel("LayerNormGrad")
+@legacy_kernel(
+    "LayerNormGrad", source="ops-nn:norm/layer_norm_grad/op_graph/layer_norm_grad_proto.h"
+)
 def layer_norm_grad(
     dy: torch.Tensor,
     x: torch.Tensor,
@@ -96,7 +102,7 @@ def layer_norm_grad(
     return dx.to(x.dtype), dgamma, dbeta
 
 
-@legacy_kernel("AddLayerNorm")
+@legacy_kernel("AddLayerNorm", source="ops-nn:norm/add_layer_norm/op_graph/add_layer_norm_proto.h")
 def add_layer_norm(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -113,7 +119,10 @@ def add_layer_norm(
     return y.to(x1.dtype), mean, rstd, x.to(x1.dtype)
 
 
-@legacy_kernel("AddLayerNormGrad")
+@legacy_kernel(
+    "AddLayerNormGrad",
+    source="ops-nn:norm/add_layer_norm_grad/op_graph/add_layer_norm_grad_proto.h",
+)
 def add_layer_norm_grad(
     dy: torch.Tensor,
     x1: torch.Tensor,
@@ -138,7 +147,7 @@ def deep_norm_of(
     return widened(x) * alpha + widened(gx)
 
 
-@legacy_kernel("DeepNorm")
+@legacy_kernel("DeepNorm", source="ops-nn:norm/deep_norm/op_graph/deep_norm_proto.h")
 def deep_norm(
     x: torch.Tensor,
     gx: torch.Tensor,
@@ -156,7 +165,7 @@ def deep_norm(
     return mean, rstd, y.to(x.dtype)
 
 
-@legacy_kernel("DeepNormGrad")
+@legacy_kernel("DeepNormGrad", source="ops-nn:norm/deep_norm_grad/op_graph/deep_norm_grad_proto.h")
 def deep_norm_grad(
     dy: torch.Tensor,
     x: torch.Tensor,
@@ -173,7 +182,10 @@ def deep_norm_grad(
     return (dgx * alpha).to(x.dtype), dgx.to(gx.dtype), dbeta, dgamma
 
 
-@legacy_kernel("ReduceMeanWithCount")
+@legacy_kernel(
+    "ReduceMeanWithCount",
+    source="op-plugin:op_plugin/ops/aclops/BatchNormGatherStatsWithCountsKernelNpu.cpp",
+)
 def reduce_mean_with_count(
     x: torch.Tensor,
     count: torch.Tensor,
@@ -186,7 +198,10 @@ def reduce_mean_with_count(
     return (x * count / count_sum).sum(axes, keepdim=keep_dims)
 
 
-@legacy_kernel("SyncBNTrainingUpdate")
+@legacy_kernel(
+    "SyncBNTrainingUpdate",
+    source="ops-nn:norm/sync_bn_training_update/op_graph/sync_bn_training_update_proto.h",
+)
 def sync_bn_training_update(
     mean: torch.Tensor, running_mean: torch.Tensor, *, momentum: float = 0.1
 ) -> torch.Tensor:
@@ -194,7 +209,10 @@ def sync_bn_training_update(
     return running_mean * (1 - momentum) + mean.reshape(running_mean.shape) * momentum
 
 
-@legacy_kernel("SyncBatchNormGatherStatsWithCounts")
+@legacy_kernel(
+    "SyncBatchNormGatherStatsWithCounts",
+    source="op-plugin:op_plugin/ops/aclops/BatchNormGatherStatsWithCountsKernelNpu.cpp",
+)
 def sync_batch_norm_gather_stats_with_counts(
     mean_all: torch.Tensor,
     invert_std_all: torch.Tensor,
@@ -216,7 +234,7 @@ def sync_batch_norm_gather_stats_with_counts(
     return (joined + epsilon).rsqrt(), moved
 
 
-@legacy_kernel("NormalizeV2")
+@legacy_kernel("NormalizeV2", source="inferred")
 def normalize_v2(
     x: torch.Tensor, mean: torch.Tensor, variance: torch.Tensor, *, dtype: int = 0
 ) -> torch.Tensor:

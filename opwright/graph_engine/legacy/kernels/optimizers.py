@@ -26,7 +26,8 @@ def written(targets: Three, values: Three) -> Three:
     return targets
 
 
-@legacy_kernel("ApplyAdamD", "ApplyAdam")
+@legacy_kernel("ApplyAdamD", source="ops-nn:optim/apply_adam_d/op_graph/apply_adam_d_proto.h")
+@legacy_kernel("ApplyAdam", source="ops-nn:optim/apply_adam/op_graph/apply_adam_proto.h")
 def apply_adam_d(
     var: torch.Tensor,
     m: torch.Tensor,
@@ -51,7 +52,7 @@ def apply_adam_d(
     return written((var, m, v), (moved, first, second))
 
 
-@legacy_kernel("ApplyAdamW")
+@legacy_kernel("ApplyAdamW", source="ops-nn:optim/apply_adam_w/op_graph/apply_adam_w_proto.h")
 def apply_adam_w(
     var: torch.Tensor,
     m: torch.Tensor,
@@ -83,7 +84,7 @@ def apply_adam_w(
     return written((var, m, v), (moved, first, second))
 
 
-@legacy_kernel("ApplyAdamV2")
+@legacy_kernel("ApplyAdamV2", source="torch_npu:_op_plugin_docs.py:npu_bert_apply_adam")
 def apply_adam_v2(
     var: torch.Tensor,
     m: torch.Tensor,

@@ -81,7 +81,10 @@ def inner(values: list[int]) -> Pair:
     return values[1], values[2]
 
 
-@legacy_kernel("MaxPoolWithArgmaxV1")
+@legacy_kernel(
+    "MaxPoolWithArgmaxV1",
+    source="ops-nn:pooling/max_pool3d_with_argmax_v2/op_graph/max_pool_with_argmax_v1_proto.h",
+)
 def max_pool_with_argmax_v1(
     x: torch.Tensor,
     *,
@@ -99,7 +102,10 @@ def max_pool_with_argmax_v1(
     return y, at.mask(positions, x.shape[-1])
 
 
-@legacy_kernel("MaxPoolGradWithArgmaxV1")
+@legacy_kernel(
+    "MaxPoolGradWithArgmaxV1",
+    source="ops-nn:pooling/max_pool3d_grad_with_argmax/op_graph/max_pool_grad_with_argmax_v1_proto.h",
+)
 def max_pool_grad_with_argmax_v1(
     x: torch.Tensor,
     grad: torch.Tensor,
@@ -151,7 +157,7 @@ def average(
     )
 
 
-@legacy_kernel("AvgPool3D")
+@legacy_kernel("AvgPool3D", source="ops-nn:pooling/avg_pool3_d/op_graph/avg_pool3_d_proto.h")
 def avg_pool_3d(
     x: torch.Tensor,
     *,
@@ -169,7 +175,9 @@ def avg_pool_3d(
     return average(x, ksize, strides, pads, rules)
 
 
-@legacy_kernel("AvgPool3DGrad")
+@legacy_kernel(
+    "AvgPool3DGrad", source="ops-nn:pooling/avg_pool3_d_grad/op_graph/avg_pool3_d_grad_proto.h"
+)
 def avg_pool_3d_grad(
     orig_input_shape: list[int],
     grads: torch.Tensor,
@@ -201,7 +209,7 @@ def largest(
     return functional.max_pool3d(padded, ksize, strides, 0, dilation)
 
 
-@legacy_kernel("MaxPool3D")
+@legacy_kernel("MaxPool3D", source="ops-nn:pooling/max_pool3_d/op_graph/max_pool3_d_proto.h")
 def max_pool_3d(
     x: torch.Tensor,
     *,
@@ -219,7 +227,9 @@ def max_pool_3d(
     return largest(x, spatial(ksize), spatial(strides), pads, spatial(dilation))
 
 
-@legacy_kernel("MaxPool3DGrad")
+@legacy_kernel(
+    "MaxPool3DGrad", source="ops-nn:pooling/max_pool3d_grad/op_graph/max_pool3d_grad_proto.h"
+)
 def max_pool_3d_grad(
     orig_x: torch.Tensor,
     orig_y: torch.Tensor,

@@ -30,7 +30,7 @@ def generator(seed: int, seed2: int) -> torch.Generator:
     return torch.Generator().manual_seed(hash((seed, seed2, call)) % SEEDS)
 
 
-@legacy_kernel("DropOutGenMaskV3")
+@legacy_kernel("DropOutGenMaskV3", source="inferred")
 def drop_out_gen_mask_v3(
     shape: list[int], prob: torch.Tensor, *, seed: int = 0, seed2: int = 0, node: Node
 ) -> torch.Tensor:
@@ -46,7 +46,10 @@ def dropped(x: torch.Tensor, mask: torch.Tensor, keep: torch.Tensor | float) -> 
     return widened(x) * kept / keep
 
 
-@legacy_kernel("DropOutDoMaskV3")
+@legacy_kernel(
+    "DropOutDoMaskV3",
+    source="ops-math:random/drop_out_do_mask_v3/op_graph/drop_out_do_mask_v3_proto.h",
+)
 def drop_out_do_mask_v3(
     x: torch.Tensor, mask: torch.Tensor, keep_prob: torch.Tensor
 ) -> torch.Tensor:
@@ -54,7 +57,10 @@ def drop_out_do_mask_v3(
     return dropped(x, mask, widened(keep_prob)).to(x.dtype)
 
 
-@legacy_kernel("AxpyWithSoftmaxAndDropOutDoMask")
+@legacy_kernel(
+    "AxpyWithSoftmaxAndDropOutDoMask",
+    source="torch_npu:_op_plugin_docs.py:npu_dropout_with_add_softmax",
+)
 def axpy_with_softmax_and_drop_out_do_mask(
     x1: torch.Tensor,
     x2: torch.Tensor,
@@ -69,7 +75,10 @@ def axpy_with_softmax_and_drop_out_do_mask(
     return y.to(x1.dtype), dropped(y, mask, input_keep_prob).to(x1.dtype)
 
 
-@legacy_kernel("DropoutWithMulsAndSoftmaxGrad")
+@legacy_kernel(
+    "DropoutWithMulsAndSoftmaxGrad",
+    source="torch_npu:_op_plugin_docs.py:npu_dropout_with_add_softmax",
+)
 def dropout_with_muls_and_softmax_grad(
     y_grad: torch.Tensor,
     mask: torch.Tensor,
@@ -85,7 +94,9 @@ def dropout_with_muls_and_softmax_grad(
     return (inner * alpha).to(y_grad.dtype)
 
 
-@legacy_kernel("RandomChoiceWithMask")
+@legacy_kernel(
+    "RandomChoiceWithMask", source="graphengine:third_party/fwkacllib/inc/ops/random_ops.h"
+)
 def random_choice_with_mask(
     x: torch.Tensor, *, count: int = 0, seed: int = 0, seed2: int = 0
 ) -> Two:

@@ -85,7 +85,7 @@ def require_no_mask(mask: torch.Tensor | None) -> None:
         raise NotImplementedError(message)
 
 
-@legacy_kernel("DynamicRNN")
+@legacy_kernel("DynamicRNN", source="ops-nn:rnn/dynamic_rnn/op_graph/dynamic_rnn_proto.h")
 def dynamic_rnn(
     x: torch.Tensor,
     w: torch.Tensor,
@@ -133,7 +133,7 @@ def flat_product(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return first.flatten(0, 1).t() @ second.flatten(0, 1)
 
 
-@legacy_kernel("DynamicRNNGrad")
+@legacy_kernel("DynamicRNNGrad", source="graphengine:third_party/fwkacllib/inc/ops/rnn.h")
 def dynamic_rnn_grad(
     x: torch.Tensor,
     w: torch.Tensor,
@@ -208,7 +208,7 @@ def gru_places(order: str) -> list[int]:
     return [order.index(gate) for gate in "rzh"]
 
 
-@legacy_kernel("DynamicGRUV2")
+@legacy_kernel("DynamicGRUV2", source="graphengine:third_party/fwkacllib/inc/ops/rnn.h")
 def dynamic_gru(
     x: torch.Tensor,
     weight_input: torch.Tensor,
@@ -246,7 +246,7 @@ def dynamic_gru(
     return tuple(made[kind].to(x.dtype) for kind in kinds)
 
 
-@legacy_kernel("DynamicGRUV2Grad")
+@legacy_kernel("DynamicGRUV2Grad", source="graphengine:third_party/fwkacllib/inc/ops/rnn.h")
 def dynamic_gru_grad(
     x: torch.Tensor,
     weight_input: torch.Tensor,

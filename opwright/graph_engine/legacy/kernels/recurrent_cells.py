@@ -30,7 +30,7 @@ def sequence(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.unsqueeze(0) if tensor.dim() == 2 else tensor  # noqa: PLR2004
 
 
-@legacy_kernel("DynamicRNNV2")
+@legacy_kernel("DynamicRNNV2", source="ops-nn:rnn/dynamic_rnnv2/op_graph/dynamic_rnnv2_proto.h")
 def dynamic_rnn_v2(
     x: torch.Tensor,
     weight_input: torch.Tensor,
@@ -65,7 +65,7 @@ def dynamic_rnn_v2(
     )
 
 
-@legacy_kernel("DynamicRNNV2Grad")
+@legacy_kernel("DynamicRNNV2Grad", source="op-plugin:op_plugin/ops/aclops/LstmCellKernelNpu.cpp")
 def dynamic_rnn_v2_grad(
     x: torch.Tensor,
     w_x: torch.Tensor,

@@ -60,7 +60,9 @@ def sampled(
     return result.permute(0, 2, 1, 3).reshape(batch, rows * kh, columns * kw, channels)
 
 
-@legacy_kernel("DeformableOffsets")
+@legacy_kernel(
+    "DeformableOffsets", source="ops-nn:conv/deformable_offsets/op_graph/deformable_offsets_proto.h"
+)
 def deformable_offsets(
     x: torch.Tensor,
     offsets: torch.Tensor,
@@ -87,7 +89,10 @@ def deformable_offsets(
     ).to(x.dtype)
 
 
-@legacy_kernel("DeformableOffsetsGrad")
+@legacy_kernel(
+    "DeformableOffsetsGrad",
+    source="ops-nn:conv/deformable_offsets_grad/op_graph/deformable_offsets_grad_proto.h",
+)
 def deformable_offsets_grad(
     grad: torch.Tensor,
     x: torch.Tensor,

@@ -11,7 +11,7 @@ from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 SHARED_AXES = {"per_feature": (2,), "all_features": (1, 2)}
 
 
-@legacy_kernel("NormalizeBatch")
+@legacy_kernel("NormalizeBatch", source="torch_npu:_op_plugin_docs.py:npu_normalize_batch")
 def normalize_batch(
     input_x: torch.Tensor,
     seq_len: torch.Tensor,

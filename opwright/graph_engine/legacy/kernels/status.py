@@ -34,20 +34,26 @@ def note(results: Iterable[torch.Tensor]) -> None:
         Register.is_set = any(not bool(torch.isfinite(each).all()) for each in floating)
 
 
-@legacy_kernel("NPUAllocFloatStatus")
+@legacy_kernel(
+    "NPUAllocFloatStatus", source="graphengine:third_party/fwkacllib/inc/ops/npu_loss_scale_ops.h"
+)
 def alloc_float_status() -> torch.Tensor:
     """Answer memory for the register's value."""
     return torch.zeros(WORDS)
 
 
-@legacy_kernel("NPUClearFloatStatus")
+@legacy_kernel(
+    "NPUClearFloatStatus", source="graphengine:third_party/fwkacllib/inc/ops/npu_loss_scale_ops.h"
+)
 def clear_float_status(addr: torch.Tensor) -> torch.Tensor:
     """Reset the register."""
     Register.watched, Register.is_set = True, False
     return addr.zero_()
 
 
-@legacy_kernel("NPUGetFloatStatus")
+@legacy_kernel(
+    "NPUGetFloatStatus", source="graphengine:third_party/fwkacllib/inc/ops/npu_loss_scale_ops.h"
+)
 def get_float_status(addr: torch.Tensor) -> torch.Tensor:
     """Write the register's value to where torch_npu reads it."""
     Register.watched = True

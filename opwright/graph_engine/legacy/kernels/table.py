@@ -20,11 +20,17 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 LEGACY: dict[str, Kernel] = {}
 
 
-def legacy_kernel(*names: str) -> Callable[[Function], Function]:
-    """Make a function the kernel of legacy operators of the types `names`."""
+def legacy_kernel(*names: str, source: str) -> Callable[[Function], Function]:
+    """Make a function the kernel of legacy operators of the types `names`.
+
+    Parameters
+    ----------
+    source
+        As for `kernel` of opwright/graph_engine/table.py.
+    """
 
     def register(function: Function) -> Function:
-        entry = describe(function, of_shapes=False)
+        entry = describe(function, source=source, of_shapes=False)
         for name in names:
             if name in LEGACY:
                 message = f"the operator type {name} has a kernel for legacy operators already"

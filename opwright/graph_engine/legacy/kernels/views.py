@@ -7,7 +7,7 @@ import torch
 from opwright.graph_engine.legacy.kernels.table import legacy_kernel
 
 
-@legacy_kernel("AsStrided")
+@legacy_kernel("AsStrided", source="ops-math:conversion/as_strided/op_graph/as_strided_proto.h")
 def as_strided(
     x: torch.Tensor, size: list[int], stride: list[int], storage_offset: int = 0
 ) -> torch.Tensor:
@@ -15,7 +15,7 @@ def as_strided(
     return torch.as_strided(x, size, stride, storage_offset)
 
 
-@legacy_kernel("ViewCopy")
+@legacy_kernel("ViewCopy", source="ops-math:conversion/view_copy/op_graph/view_copy_proto.h")
 def view_copy(
     dst: torch.Tensor,
     dst_size: list[int],
@@ -32,7 +32,7 @@ def view_copy(
     return dst
 
 
-@legacy_kernel("TransData")
+@legacy_kernel("TransData", source="ops-math:conversion/trans_data/op_graph/trans_data_proto.h")
 def trans_data(
     src: torch.Tensor,
     *,
@@ -47,7 +47,10 @@ def trans_data(
     return src
 
 
-@legacy_kernel("ConfusionTransposeD")
+@legacy_kernel(
+    "ConfusionTransposeD",
+    source="ops-math:conversion/confusion_transpose_d/op_graph/confusion_transpose_d_proto.h",
+)
 def confusion_transpose_d(
     x: torch.Tensor, *, perm: list[int], shape: list[int], transpose_first: bool
 ) -> torch.Tensor:
@@ -57,7 +60,7 @@ def confusion_transpose_d(
     return x.reshape(shape).permute(perm)
 
 
-@legacy_kernel("ShuffleChannel")
+@legacy_kernel("ShuffleChannel", source="graphengine:third_party/fwkacllib/inc/ops/random_ops.h")
 def shuffle_channel(x: torch.Tensor, *, group: int = 1) -> torch.Tensor:
     """Interleave the channels of groups."""
     n, c, *rest = x.shape
