@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.tree import ROOT
-from tools.repository import repository_files
+from tools.repository import ROOT, repository_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
