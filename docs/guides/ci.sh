@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a machine without NPU can say of a project: its sources, its tests and wheel, whether its deliverables agree.
+# The checks of a project that need no NPU: its sources, its tests and wheel, whether its deliverables agree.
 set -euo pipefail
 opwright lint . --format sarif -o lint.sarif
 .ci/run
