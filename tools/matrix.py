@@ -4,7 +4,7 @@
     python -m tools.matrix 2.10.0/3.11 2.14.0/3.13
     python -m tools.matrix --quick 2.10.0/3.11   without the slow tests and the examples
     python -m tools.matrix --without tests/twin/graphs 2.10.0/3.11
-    python -m tools.matrix --again 2.10.0/3.11   only the steps that failed, and the files of tests
+    python -m tools.matrix --again 2.10.0/3.11   only what failed: steps, and files of tests
     python -m tools.matrix 2.10.0/3.11/aarch64   for another processor, which this machine emulates
     python -m tools.matrix --page-only           from the results that are there
 
@@ -127,23 +127,39 @@ def reason_to_leave_out(pair: str) -> str:
 
 def run_pair(pair: str, *, quick: bool, left_out: list[str]) -> Result:
     """Set a pair up and run everything for it."""
-    parts = Parts.of(pair)
-    result = Result(pair, npu_release(parts.torch, read_pairs()), quick=quick, left_out=left_out)
+    release = npu_release(Parts.of(pair).torch, read_pairs())
+    result = Result(pair, release, quick=quick, left_out=left_out)
     for report in reports_of(pair):
         report.unlink()
-    arguments = [f"--ignore={path}" for path in left_out]
-    steps: tuple[str, ...] = STEPS[:3] if quick else STEPS
-    if parts.arch:
-        steps = tuple(step for step in steps if step != "test")
-    return run_steps(result, steps, arguments)
+    return run_steps(result, steps_of(pair, quick=quick), ignore(left_out))
 
 
 def run_again(pair: str) -> Result:
-    """Run the steps that failed once more; of the tests, the files in which one failed."""
+    """Run the steps that did not succeed once more; of the tests, the files in which one failed."""
     result = read_result(result_file(pair))
-    failed = {step for step, success in result.steps.items() if not success}
+    if any(name.startswith("::") for name in result.failures):
+        # A file that cannot be imported has no module, and ends a run before its first test.
+        return run_pair(pair, quick=result.quick, left_out=result.left_out)
+    steps = [
+        step
+        for step in steps_of(pair, quick=result.quick)
+        if step == "setup" or not result.steps.get(step)
+    ]
     files = sorted({file_of(name) for name in result.failures})
-    return run_steps(result, tuple(step for step in STEPS if step in failed | {"setup"}), files)
+    return run_steps(result, steps, files or ignore(result.left_out))
+
+
+def steps_of(pair: str, *, quick: bool) -> list[str]:
+    """Return the steps for a pair: no examples in a quick run, no tests where it is emulated."""
+    left_out = {"examples"} if quick else set()
+    if Parts.of(pair).arch:
+        left_out.add("test")
+    return [step for step in STEPS if step not in left_out]
+
+
+def ignore(paths: Sequence[str]) -> list[str]:
+    """Return pytest's arguments that leave out files and folders of tests."""
+    return [f"--ignore={path}" for path in paths]
 
 
 def run_steps(result: Result, steps: Sequence[str], arguments: Sequence[str]) -> Result:

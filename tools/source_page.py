@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "sources.md"
-ENGINE = "opwright.graph_engine"
+ENGINE = "opwright.graph_engine."
 FAMILIES = ROOT / "native" / "opapi" / "ops"
 HEAD = """# Sources
 
@@ -84,7 +84,7 @@ def functions() -> tuple[Entry, ...]:
 
 
 def families() -> Iterator[tuple[str, str]]:
-    """Yield the names in tables, and the family of each; those that macros compose are not seen."""
+    """Yield each name in a table with its family; names that macros compose are not found."""
     for file in sorted(FAMILIES.rglob("*.cpp")):
         for name in re.findall(r"\b[A-Z]\w+\b", file.read_text(encoding="utf-8")):
             yield name, file.relative_to(FAMILIES).parts[0]
@@ -95,9 +95,7 @@ def kernels() -> tuple[Entry, ...]:
     """Return the types; the room of one is the module of its kernel."""
     load_kernels(opwright.graph_engine.kernels, opwright.graph_engine.legacy.kernels)
     return tuple(
-        Entry(
-            name, kernel.function.__module__.removeprefix("opwright.graph_engine."), kernel.source
-        )
+        Entry(name, kernel.function.__module__.removeprefix(ENGINE), kernel.source)
         for table in (TABLE, LEGACY)
         for name, kernel in sorted(table.items())
     )
@@ -109,13 +107,15 @@ def page() -> str:
     table = "\n".join(["| form | the source is |", "|---|---|", *forms])
     parts = [HEAD.replace("FORMS", table)]
     for title, entries in (("aclnn functions", functions()), ("GE types", kernels())):
-        parts.append("\n".join([f"## {title}", "", *counts(entries), ""]))
+        parts.append("\n".join([f"## {title}", "", *render_counts(entries), ""]))
         for form, heading in ((Form.INFERRED, "Inferred"), (Form.CALLER, "From callers")):
-            parts.append("\n".join([f"### {heading}: {title}", "", *listed(entries, form), ""]))
+            parts.append(
+                "\n".join([f"### {heading}: {title}", "", *render_entries(entries, form), ""])
+            )
     return "\n".join(parts)
 
 
-def counts(entries: Sequence[Entry]) -> list[str]:
+def render_counts(entries: Sequence[Entry]) -> list[str]:
     """Return a table: how many entries have a source of each form."""
     found = Counter(entry.form for entry in entries)
     return [
@@ -125,7 +125,7 @@ def counts(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def listed(entries: Sequence[Entry], form: Form) -> list[str]:
+def render_entries(entries: Sequence[Entry], form: Form) -> list[str]:
     """Return the entries with sources of one form as a table, by room."""
     rows = sorted((entry.room, entry.name, entry.source) for entry in entries if entry.form is form)
     if form is Form.INFERRED:
