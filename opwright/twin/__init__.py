@@ -23,6 +23,7 @@ launch        the command line of `opwright run` -> the process to start
 options       options of verbs that run on the twin; text: what they show
 guard         guarded memory of this process
 symbols       the names in a shared library
+npu_smi       the queries of `npu-smi` that set-up scripts make
 doctor        what is installed, what is wrong, how to mend it
 user_kernels  reference functions that stand in for custom operators' kernels
 msprof, dump  CANN's files of profiles; its data dumps

@@ -5,6 +5,7 @@ facts        the records
 outputs, call, prototype, backward, functional   one derivation each
 trace        shape function -> shape as data
 evaluate     shape as data -> sizes
+conditions   conditions as data -> whether a call fulfils them
 plan         facts -> what the native dispatcher runs
 """
 

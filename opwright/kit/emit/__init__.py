@@ -2,6 +2,7 @@
 
 cpp       the C++ sources
 python    the Python package around them: API, stubs, converters, tests, project files
+all       both, as one tree; options: what they depend on besides the declaration
 header    the first lines of each file
 edits     replacements in a text that is taken over
 """
