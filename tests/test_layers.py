@@ -64,7 +64,7 @@ ALLOWED_CIRCLES = {
     frozenset({"seen", "solve"}),
 }
 CORE = ("aclnn", "kit/declare", "kit/validate", "kit/derive", "kit/emit", "kit/formats", "lint")
-# Files of native/ under which no library of a lower line stands.
+# A folder of native/ includes headers of those in lines before its own, and no others.
 NATIVE_ROOMS = (
     ("abi",),
     ("runtime",),
