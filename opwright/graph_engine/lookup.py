@@ -1,4 +1,4 @@
-"""The kernel and the prototype of an operator type, wherever they come from."""
+"""The kernel and the prototype of an operator type, from all places that may have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CPython's instructions that read local variables; nothing but they knows what a function uses."""
+"""The local variables that a function reads: nothing but CPython's instructions says which."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def state(folder: Path) -> State:
 def enable(folder: Path, *, prefer: bool = False) -> None:
     """Make the twin the CANN of an environment; a second call changes nothing but `prefer`.
 
-    Where all is as it should be nothing is written, so that the user of an image may ask for it.
+    Nothing is written where all is as it should be: the user of an image need not be able to.
 
     Parameters
     ----------

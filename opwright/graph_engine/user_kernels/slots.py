@@ -41,7 +41,7 @@ class Served:
     Parameters
     ----------
     parameters, slots
-        What the kernel takes, and what is passed for it.
+        The parameters of the kernel, and the argument for each.
     facts
         Of an operator of the kit.
     leaves_out
