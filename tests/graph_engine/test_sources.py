@@ -29,7 +29,7 @@ def test_a_document_is_about_its_function() -> None:
 
 
 def test_converters_make_the_types() -> None:
-    """What the installed TorchAir converts; an older one has fewer converters."""
+    """Of the converters that the installed TorchAir has; an older one has fewer."""
     named = {
         (entry.source.removeprefix("torchair:"), entry.name)
         for entry in kernels()
