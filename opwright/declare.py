@@ -10,6 +10,7 @@ from opwright.kit.declare.backward import (
 )
 from opwright.kit.declare.declared_operator import DeclaredOperator
 from opwright.kit.declare.operator import Deprecation, Upstream
+from opwright.kit.declare.rules import DtypeArgument
 from opwright.kit.declare.sample import TensorSpec, Tolerance
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "BackwardReference",
     "DeclaredOperator",
     "Deprecation",
+    "DtypeArgument",
     "Formula",
     "TensorSpec",
     "Tolerance",

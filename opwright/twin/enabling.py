@@ -72,12 +72,13 @@ def enable(folder: Path, *, prefer: bool = False) -> None:
     texts = (SOURCE.read_text("utf-8"), line(prefer=prefer))
     if all(map(has_text, (folder / name for name in FILES), texts)):
         return
+    module, start = FILES
     try:
-        for name, text in zip(FILES, texts, strict=True):
-            write_atomically(folder / name, text, force=True)
+        write_atomically(folder / module, texts[0], force=True)
         # Programs without the right to write it would compile the module at each start.
-        py_compile.compile(str(folder / FILES[0]), doraise=True)
+        py_compile.compile(str(folder / module), doraise=True)
         record({name: f"{name},,\n" for name in FILES}, folder)
+        write_atomically(folder / start, texts[1], force=True)  # last: it says that all is there
     except OSError as error:
         raise EnvironmentNotWritableError(where=str(folder), got=str(error)) from error
 

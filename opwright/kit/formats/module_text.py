@@ -107,14 +107,11 @@ def declaration_module(declaration: Declaration) -> str:
         "from __future__ import annotations",
         "",
         "import opwright as ow",
-        *(f"from opwright.kit.declare.{MODULES[each]} import {each}" for each in sorted(names)),
+        *([f"from opwright.declare import {', '.join(sorted(names))}"] if names else []),
         "",
         f"{SET} = {render(creation, before=len(SET) + 3)}",
     ]
     return "\n".join(lines) + "\n" + "".join(f"\n{text}\n" for text in body)
-
-
-MODULES = {"DtypeArgument": "rules", "Deprecation": "operator"}
 
 
 def docstring(text: str) -> str:
