@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opwright.aclnn.prototype import Port, Prototype
     from opwright.graph_engine.model import Node
 
-__all__ = ["launched_kernel"]
+__all__ = ["find_launched_kernel"]
 
 
 class Tensor(ctypes.Structure):
@@ -56,7 +56,7 @@ class CustomCall(ctypes.Structure):
     ]
 
 
-def launched_kernel(op_type: str) -> Kernel | None:
+def find_launched_kernel(op_type: str) -> Kernel | None:
     """Return the kernel for a type that a loaded library has a class for."""
     if not has_class(op_type):
         return None

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.graph_engine.declared import loaded_prototype
-from opwright.graph_engine.launched import launched_kernel
+from opwright.graph_engine.launched import find_launched_kernel
 from opwright.graph_engine.packages import installed
 from opwright.graph_engine.prototypes import of_torchair
 from opwright.graph_engine.table import TABLE
-from opwright.graph_engine.user_kernels.kernel import custom_kernel
-from opwright.graph_engine.user_kernels.types import corresponding_prototype, declared_prototype
+from opwright.graph_engine.user_kernels.kernel import find_user_kernel
+from opwright.graph_engine.user_kernels.types import (
+    find_corresponding_prototype,
+    find_declared_prototype,
+)
 
 if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
@@ -21,7 +24,7 @@ __all__ = ["find_kernel", "find_prototype"]
 
 def find_kernel(op_type: str) -> Kernel | None:
     """Return the kernel of an operator type: the engine's own, the user's, a loaded library's."""
-    return TABLE.get(op_type) or custom_kernel(op_type) or launched_kernel(op_type)
+    return TABLE.get(op_type) or find_user_kernel(op_type) or find_launched_kernel(op_type)
 
 
 def find_prototype(op_type: str) -> Prototype | None:
@@ -37,9 +40,9 @@ def find_prototype(op_type: str) -> Prototype | None:
         OPW-K002: a header of an installed package cannot be read.
     """
     return (
-        declared_prototype(op_type)
+        find_declared_prototype(op_type)
         or installed(op_type)
         or of_torchair(op_type)
         or loaded_prototype(op_type)
-        or corresponding_prototype(op_type)
+        or find_corresponding_prototype(op_type)
     )

@@ -9,20 +9,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
 
-__all__ = ["names_read"]
+__all__ = ["find_read_names"]
 
 READING = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE")
 # Newer releases read two variables, or write one and read another, with one instruction.
 WRITE_THEN_READ = "STORE_FAST_LOAD_FAST"
 
 
-def names_read(code: CodeType) -> Iterator[str]:
+def find_read_names(code: CodeType) -> Iterator[str]:
     """Yield the local variables that a function reads.
 
     >>> def scale(x, factor, unused):
     ...     result = x * factor
     ...     return result
-    >>> sorted(names_read(scale.__code__))
+    >>> sorted(find_read_names(scale.__code__))
     ['factor', 'result', 'x']
     """
     for item in dis.get_instructions(code):

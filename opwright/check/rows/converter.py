@@ -24,7 +24,7 @@ from opwright.check.finding import Kind
 from opwright.check.row import Row
 from opwright.errors import nearest_first
 from opwright.graph_engine import lookup, prototypes
-from opwright.internals.bytecode import names_read
+from opwright.internals.bytecode import find_read_names
 from opwright.internals.modules import GE_CONVERTER
 from opwright.kit.declare.schema import Base
 from opwright.kit.derive.functional import graph_form, has_graph_form
@@ -216,7 +216,7 @@ def examine_use(bench: Bench, function: Callable[..., object]) -> None:
     code = getattr(function, "__code__", None)
     if code is None or "locals" in code.co_names:
         return
-    read = {*code.co_cellvars, *names_read(code)}
+    read = {*code.co_cellvars, *find_read_names(code)}
     count = code.co_argcount + code.co_kwonlyargcount
     parameters = set(code.co_varnames[:count])
     for argument in bench.subject.schema.arguments:

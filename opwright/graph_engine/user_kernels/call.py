@@ -21,7 +21,7 @@ from opwright.aclnn.signature import CType
 from opwright.errors import OpwrightError
 from opwright.graph_engine.dtypes import from_runtime
 from opwright.graph_engine.errors import KernelRunError, MissingKernelError
-from opwright.graph_engine.user_kernels.types import served
+from opwright.graph_engine.user_kernels.types import find_served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -152,7 +152,7 @@ def real(
         OPW-N002, OPW-N004.
     """
     call = read(text)
-    kernel = served(call.op_type)
+    kernel = find_served(call.op_type)
     if kernel is None:
         raise MissingKernelError(where=call.node, got="a kernel that has been removed")
     outputs = fake(text, tensors, written)

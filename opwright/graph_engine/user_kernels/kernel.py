@@ -13,7 +13,7 @@ from opwright.graph_engine.inference_rule import inferred_specs
 from opwright.graph_engine.specs import Spec, spec_of, spec_text
 from opwright.graph_engine.table import Kernel, Passing, Takes
 from opwright.graph_engine.user_kernels.call import NodeCall, OutputSpec, call_reference
-from opwright.graph_engine.user_kernels.types import names_of, served
+from opwright.graph_engine.user_kernels.types import find_served, names_of
 from opwright.kit.declare.schema import Base
 from opwright.twin.user_kernels.dtypes import FROM_RUNTIME
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opwright.graph_engine.model import Node
     from opwright.graph_engine.user_kernels.slots import Served
 
-__all__ = ["custom_kernel"]
+__all__ = ["find_user_kernel"]
 
 # CANN's names of dtypes.
 NAMES: Mapping[str, torch.dtype] = {
@@ -45,9 +45,9 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def custom_kernel(op_type: str) -> Kernel | None:
+def find_user_kernel(op_type: str) -> Kernel | None:
     """Return the kernel for an operator type that a user's kernel serves."""
-    found = served(op_type)
+    found = find_served(op_type)
     if found is None:
         return None
     prototype = found.prototype
@@ -139,7 +139,7 @@ def outputs_of(
         OPW-N003, OPW-N007.
     """
     inferred = inferred_specs(node, inputs)
-    ruled = declared_specs(kernel, inputs, attributes) if kernel.facts is not None else {}
+    ruled = derive_declared_specs(kernel, inputs, attributes) if kernel.facts is not None else {}
     read = {port.name for port in kernel.prototype.inputs}
     specs = []
     seen: dict[str, int] = {}
@@ -158,7 +158,7 @@ def outputs_of(
         if own is None and meta is None and kernel.leaves_out:
             specs.append(OutputSpec(port=port, shape=(), dtype=0, absent=True))
             continue
-        spec = agreed(own, meta, output.dtype, where=where)
+        spec = agree_on(own, meta, output.dtype, where=where)
         check_dtype(kernel, port, spec[1], inputs, where=where)
         specs.append(
             OutputSpec(
@@ -171,7 +171,7 @@ def outputs_of(
     return tuple(specs)
 
 
-def agreed(own: Spec | None, meta: Spec | None, dtype: torch.dtype | None, *, where: str) -> Spec:
+def agree_on(own: Spec | None, meta: Spec | None, dtype: torch.dtype | None, *, where: str) -> Spec:
     """Return an output's shape and dtype, as the operator has it and as Meta says.
 
     Parameters
@@ -235,7 +235,7 @@ def port_of(kernel: Served, name: str, node: Node) -> str:
     raise KernelArgumentError(where=str(node), got=f"an output '{name}'", allowed=list(ports))
 
 
-def declared_specs(
+def derive_declared_specs(
     kernel: Served, inputs: Mapping[str, object], attributes: Mapping[str, object]
 ) -> dict[str, Spec]:
     """Return what the rules of a declared operator say of its outputs."""

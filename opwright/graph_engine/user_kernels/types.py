@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opwright.kit.derive.facts import Parameter as DeclaredParameter
     from opwright.twin.user_kernels.registry import Registration
 
-__all__ = ["corresponding_prototype", "declared_prototype", "served"]
+__all__ = ["find_corresponding_prototype", "find_declared_prototype", "find_served"]
 
 PREFIX = "aclnn"
 # Attribute types for C types that REG_OP has none for.
@@ -33,7 +33,7 @@ KINDS = {
 LISTS = {CType.TENSOR_LIST, CType.SCALAR_LIST}
 
 
-def served(op_type: str) -> Served | None:
+def find_served(op_type: str) -> Served | None:
     """Return what serves an operator type: the user's kernel in Python, in C++, or libopapi."""
     for found in candidates():
         if found.prototype.op_type == op_type:
@@ -43,31 +43,31 @@ def served(op_type: str) -> Served | None:
     compiled = compiled_kernel(f"{PREFIX}{op_type}")
     if compiled is None:
         return library_served(op_type)
-    return next(declared(compiled), None) or of_signature(compiled)
+    return next(find_declared(compiled), None) or derive_from_signature(compiled)
 
 
-def declared_prototype(op_type: str) -> Prototype | None:
+def find_declared_prototype(op_type: str) -> Prototype | None:
     """Return the prototype of a user's kernel that was declared with one."""
     for registration in registrations():
-        for found in declared(registration):
+        for found in find_declared(registration):
             if found.prototype.op_type == op_type:
                 return found.prototype
     return None
 
 
-def corresponding_prototype(op_type: str) -> Prototype | None:
+def find_corresponding_prototype(op_type: str) -> Prototype | None:
     """Return the prototype of a user's kernel, which need not have been declared with one."""
-    found = served(op_type)
+    found = find_served(op_type)
     return found.prototype if found else None
 
 
 def candidates() -> Iterator[Served]:
     """Yield the operator types that the user's kernels serve; declared prototypes first."""
     for registration in registrations():
-        yield from declared(registration)
+        yield from find_declared(registration)
     for registration in registrations():
         if not is_declared(registration):
-            yield of_signature(registration)
+            yield derive_from_signature(registration)
 
 
 def registrations() -> tuple[Registration, ...]:
@@ -93,7 +93,7 @@ def operators_of(registration: Registration) -> tuple[OperatorFacts, ...]:
     return found
 
 
-def declared(registration: Registration) -> Iterator[Served]:
+def find_declared(registration: Registration) -> Iterator[Served]:
     """Yield the types of a kernel that came with prototypes."""
     interface = registration.interface
     if interface.prototype is not None:
@@ -174,7 +174,7 @@ def slot_of(parameter: DeclaredParameter, names: dict[str, str]) -> Slot:
             return Slot("", constant=constant.value)
 
 
-def of_signature(registration: Registration) -> Served:
+def derive_from_signature(registration: Registration) -> Served:
     """Return the type of a kernel that was declared by its C signature.
 
     If an installed package has the prototype, its names are those of the parameters in order.
@@ -184,7 +184,7 @@ def of_signature(registration: Registration) -> Served:
     if prototype is not None and follows_from(prototype, interface):
         slots = slots_in_order(prototype)
     else:
-        prototype, slots = corresponding(interface)
+        prototype, slots = derive_prototype(interface)
     return Served(
         prototype=prototype,
         parameters=interface.parameters,
@@ -202,7 +202,7 @@ def follows_from(prototype: Prototype, interface: Interface) -> bool:
     return [p.ctype for p in parameters] == [p.ctype for p in interface.parameters]
 
 
-def corresponding(interface: Interface) -> tuple[Prototype, tuple[Slot, ...]]:
+def derive_prototype(interface: Interface) -> tuple[Prototype, tuple[Slot, ...]]:
     """Return the prototype that corresponds to a C signature, and what the parameters are."""
     inputs: list[Port] = []
     outputs: list[Port] = []
