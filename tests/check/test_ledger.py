@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from opwright.check.finding import Finding, Kind
 from opwright.check.known.accept import accept, quoted
+from opwright.check.known.errors import LedgerError, LedgerFileError
 from opwright.check.known.failures import failures, is_passed, new_failures
 from opwright.check.known.ledger import Judged, check_entries, entries_of, judged, read_ledger
 from opwright.check.outcome import Outcome
 from opwright.check.record import CheckedRow, Run
-from opwright.check.report.errors import LedgerError, LedgerFileError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from opwright.check.known.errors import LedgerFileError
 from opwright.check.known.ledger import entries_of
-from opwright.check.report.errors import LedgerFileError
 from opwright.command_line.files import write_atomically
 
 if TYPE_CHECKING:

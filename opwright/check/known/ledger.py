@@ -25,9 +25,7 @@ import tomli
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from opwright.check.known.failures import ENDINGS, failures
-from opwright.check.record import KnownFailure
-from opwright.check.report.errors import (
+from opwright.check.known.errors import (
     EntryError,
     LedgerError,
     LedgerFileError,
@@ -35,6 +33,8 @@ from opwright.check.report.errors import (
     StaleEntryError,
     UnknownRowError,
 )
+from opwright.check.known.failures import ENDINGS, failures
+from opwright.check.record import KnownFailure
 from opwright.errors import nearest_first
 from opwright.kit.declare.place import Place
 
