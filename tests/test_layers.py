@@ -65,15 +65,13 @@ ALLOWED_CIRCLES = {
 }
 # Folders of native/ whose files include each other's headers, and why.
 NATIVE_CIRCLES = {
-    # Graphs are divided by what can be converted, and what is converted is lowered before.
+    # What is kept outside of engines depends on converters, and decides what is lowered, converted.
     frozenset(
         f"aie/torchscript/src/{each}"
         for each in ("conversion", "converters", "lowering", "partition")
     ),
     # Operators' sources include these under CANN's paths, which hold a node and its parts apart.
     frozenset({"ascendc/host/exe_graph/runtime", "ascendc/host/node"}),
-    # Sequences of several tables have the masks of attention, which are computed in wider numbers.
-    frozenset({"opapi/ops/attention", "opapi/ops/common"}),
 }
 CORE = ("aclnn", "kit/declare", "kit/validate", "kit/derive", "kit/emit", "kit/formats", "lint")
 # A folder of native/ includes headers of those in lines before its own, and no others.

@@ -1,7 +1,7 @@
 // native/opapi/ops/attention/attention_update.cpp
 // Attention to parts of the keys, put together: the results of the parts are weighted by their share of the softmax's
 // sum. Computed in float32.
-#include "opapi/ops/common/sequences.h"
+#include "opapi/ops/attention/sequences.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // Attention in which a mask says for each block of queries and keys whether it takes part, with its gradient.
 #include <limits>
 
-#include "opapi/ops/common/sequences.h"
+#include "opapi/ops/attention/sequences.h"
 
 namespace {
 

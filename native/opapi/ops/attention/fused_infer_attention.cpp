@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "opapi/ops/attention/inference_attention.h"
+#include "opapi/ops/attention/sequences.h"
 #include "opapi/ops/common/max_workspace.h"
-#include "opapi/ops/common/sequences.h"
 
 namespace opwright::opapi::attention::inference {
 

@@ -4,7 +4,7 @@
 // over all keys that a query may see, or over those that were selected for it. In float32.
 #include <algorithm>
 
-#include "opapi/ops/common/sequences.h"
+#include "opapi/ops/attention/sequences.h"
 #include "opapi/ops/common/unlimited_window.h"
 
 namespace {

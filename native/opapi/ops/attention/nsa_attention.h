@@ -3,8 +3,8 @@
 // keys in pages.
 #pragma once
 
+#include "opapi/ops/attention/sequences.h"
 #include "opapi/ops/common/refusal.h"
-#include "opapi/ops/common/sequences.h"
 
 namespace opwright::opapi::attention::nsa {
 

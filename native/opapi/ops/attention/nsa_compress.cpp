@@ -2,7 +2,7 @@
 // Native sparse attention (NSA): tokens of keys or values compressed, block by block, to a weighted sum. Blocks of
 // `size` tokens begin every `stride` tokens of a sequence; what is left at its end is not compressed. Input [T, N, D],
 // weight [size, N]. Computed in float32.
-#include "opapi/ops/common/sequences.h"
+#include "opapi/ops/attention/sequences.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 //   c = norm(x Wdq); [q, r] = c Wuq_qr per head; query = q Wuk; query rope = rope(r)
 //   [k, r] = x Wdkv_kr; kv cache <- norm(k); kr cache <- rope(r)
 // In float32; what the device keeps in bfloat16 between matrix products is rounded to it.
+#include "opapi/ops/attention/sequences.h"
 #include "opapi/ops/common/refusal.h"
-#include "opapi/ops/common/sequences.h"
 #include "opapi/ops/kv_cache/paged_cache.h"
 #include "opapi/ops/kv_cache/stored_keys.h"
 

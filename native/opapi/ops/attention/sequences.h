@@ -1,4 +1,4 @@
-// native/opapi/ops/common/sequences.h
+// native/opapi/ops/attention/sequences.h
 // The layouts of attention for inference, and where in a tensor the rows of each sequence are.
 #pragma once
 
