@@ -65,7 +65,7 @@ ALLOWED_CIRCLES = {
 }
 # Folders of native/ whose files include each other's headers, and why.
 NATIVE_CIRCLES = {
-    # What is kept outside of engines depends on converters, and decides what is lowered, converted.
+    # Converters decide what stays outside of engines, which decides what is lowered and converted.
     frozenset(
         f"aie/torchscript/src/{each}"
         for each in ("conversion", "converters", "lowering", "partition")
