@@ -307,7 +307,7 @@ def test_an_error_is_json_as_well(words: str, identifier: str, place: Path) -> N
     assert f"{identifier} {error['title']}" in done.stderr
 
 
-def test_a_full_disk_is_told(place: Path) -> None:
+def test_a_full_disk_is_reported(place: Path) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
 
@@ -332,7 +332,7 @@ def test_the_version_names_the_pair() -> None:
 
 @pytest.mark.parametrize("words", ["kernels show good.h", "--help", "--version"])
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-def test_standard_output_that_takes_nothing_is_told(
+def test_standard_output_that_takes_nothing_is_reported(
     words: str, unbuffered: str, place: Path
 ) -> None:
     command = [sys.executable, "-m", "opwright", *shlex.split(words)]
@@ -352,7 +352,7 @@ def test_standard_output_that_takes_nothing_is_told(
     assert "Exception ignored" not in done.stderr
 
 
-def test_a_working_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_working_folder_that_is_gone_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     done = opwright("gen", folder, prepare=folder.rmdir)

@@ -72,7 +72,7 @@ def test_a_machine_with_the_other_processor_has_no_problem() -> None:
     assert preflight.problems(dataclasses.replace(GOOD, machine="aarch64"), PAIRS) == []
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     bad = dataclasses.replace(GOOD, python=(3, 9), compiler=None, disk=0)
     assert len(preflight.problems(bad, PAIRS)) == 3
 

@@ -61,7 +61,7 @@ def test_the_sample_shows_how_far_each_operator_is_from_its_reference(folder: Pa
     assert_prints_what_the_readme_says("ascend_c", done.stdout)
 
 
-def test_an_unknown_argument_is_told(folder: Path) -> None:
+def test_an_unknown_argument_is_reported(folder: Path) -> None:
     done = run_sample(folder, "--chekcs")
     assert done.returncode == 1
     assert "unknown argument '--chekcs'" in done.stderr

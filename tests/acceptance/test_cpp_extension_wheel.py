@@ -164,13 +164,13 @@ def test_a_wrong_operator_is_found(demo: str, folder: Path) -> None:
     assert "== What was built" not in run.stdout
 
 
-def test_an_environment_without_opwright_is_told(folder: Path) -> None:
+def test_an_environment_without_opwright_is_reported(folder: Path) -> None:
     run = run_example(folder, path="/usr/bin:/bin")
     assert run.returncode == 1
     assert "opwright is not on the PATH; activate its environment first" in run.stderr
 
 
-def test_an_unknown_argument_is_told(folder: Path) -> None:
+def test_an_unknown_argument_is_reported(folder: Path) -> None:
     run = run_example(folder, "--dmeo", path=tools())
     assert run.returncode == 1
     assert "unknown argument '--dmeo'" in run.stderr

@@ -151,7 +151,7 @@ def test_the_check_accuses_the_schema_that_hides_the_writes(folder: Path, instal
     assert re.search(rf"{operator} +mutation \[npu\] +undeclared-write", done.stdout)
 
 
-def test_what_is_missing_is_told(folder: Path) -> None:
+def test_what_is_missing_is_reported(folder: Path) -> None:
     done = run(folder, "bash", "build_and_install.sh", path="/nowhere:/bin")
     assert done.returncode == 1
     assert "is not on the PATH" in done.stderr

@@ -53,7 +53,7 @@ def test_the_script_is_executable_and_says_its_verbs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_argument_is_told(name: str, tmp_path: Path) -> None:
+def test_an_unknown_argument_is_reported(name: str, tmp_path: Path) -> None:
     sample = copied(name, tmp_path)
     done = run("bash", sample / "run.sh", "--frob")
     assert done.returncode == 1
@@ -64,7 +64,7 @@ def test_an_unknown_argument_is_told(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_missing_is_told(name: str, tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(name: str, tmp_path: Path) -> None:
     bash, dirname = shutil.which("bash"), shutil.which("dirname")
     assert bash is not None
     assert dirname is not None

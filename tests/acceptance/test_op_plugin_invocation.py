@@ -95,7 +95,7 @@ def test_the_sample_writes_the_patch(folder: Path, tmp_path: Path) -> None:
     assert text.startswith("custom:\n  - func: npu_add_custom(Tensor x, Tensor y) -> Tensor\n")
 
 
-def test_an_unknown_argument_is_told(folder: Path) -> None:
+def test_an_unknown_argument_is_reported(folder: Path) -> None:
     done = run_sample(folder, "--pacth")
     assert done.returncode == 1
     assert "unknown argument '--pacth'" in done.stderr

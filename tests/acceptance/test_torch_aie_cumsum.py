@@ -87,7 +87,7 @@ def test_wrong_numbers_do_not_pass(example: Path) -> None:
 
 
 @pytest.mark.usefixtures("output")
-def test_what_is_missing_is_told(example: Path) -> None:
+def test_what_is_missing_is_reported(example: Path) -> None:
     done = run(example, "bash", "run.sh", path="/nowhere:/bin", PYTHONPATH="")
     assert done.returncode == 1
     assert "is not on the PATH" in done.stderr or "cannot import torch_aie" in done.stderr

@@ -174,7 +174,7 @@ def test_the_readme_counts_the_lines(sample: str) -> None:
 
 
 @pytest.mark.parametrize("argument", ["by-hand", "in_place"])
-def test_a_form_or_sample_that_is_not_there_is_told(samples: Path, argument: str) -> None:
+def test_a_form_or_sample_that_is_not_there_is_reported(samples: Path, argument: str) -> None:
     done = run(samples, "bash", "run.sh", argument)
     assert done.returncode == 1
     assert f"unknown argument '{argument}'" in done.stderr

@@ -129,7 +129,7 @@ def test_names_tell_optional_parameters_refs_and_outputs() -> None:
         ),
     ],
 )
-def test_a_wrong_text_is_told_with_its_place_and_cure(text: str, message: str) -> None:
+def test_a_wrong_text_is_reported_with_its_place_and_cure(text: str, message: str) -> None:
     with pytest.raises(SignatureError) as caught:
         parse_signature(text, where=WHERE)
     assert str(caught.value) == message

@@ -94,12 +94,12 @@ def test_converter(outcomes: processes.Done, operator: str, expected: str) -> No
 
 
 @pytest.mark.build
-def test_replaced_converter_is_told(outcomes: processes.Done) -> None:
+def test_replaced_converter_is_reported(outcomes: processes.Done) -> None:
     assert "the converter of aten::exp is replaced by a later one, of " in outcomes.stderr
 
 
 @pytest.mark.build
-def test_overload_that_there_is_not_is_told(outcomes: processes.Done) -> None:
+def test_overload_that_there_is_not_is_reported(outcomes: processes.Done) -> None:
     (line,) = [line for line in outcomes.stderr.splitlines() if "is never called" in line]
     assert "the converter of 'aten::floor_divide.absent(Tensor self, float other)" in line
     assert "the operator is 'aten::floor_divide" in line

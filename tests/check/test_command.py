@@ -265,7 +265,7 @@ def test_a_run_is_printed_for_programs_instead_of_the_report() -> None:
 
 
 @pytest.mark.twin
-def test_what_cannot_be_written_keeps_nothing_else_from_being_told(tmp_path: Path) -> None:
+def test_what_cannot_be_written_keeps_nothing_else_from_being_reported(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to(tmp_path / "run.json")
     done = check(
         *(str(NUMERICS), "--row", "schema", "--op", "twice", "--html", "/dev/full"),

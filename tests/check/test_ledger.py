@@ -130,7 +130,7 @@ def test_a_blocked_cell_fails_only_where_nothing_else_does() -> None:
 
 
 class TestUnexpectedPass:
-    def test_an_entry_for_what_passes_is_told_with_its_line(self) -> None:
+    def test_an_entry_for_what_passes_is_reported_with_its_line(self) -> None:
         judgement = judge(f"# one\n\n{entry('scale', 'numerics')}", cell("scale", "numerics"))
         assert judgement.unexpected == (
             "check.toml:3: my_ops::scale numerics: is known to fail, but passes",
@@ -156,7 +156,7 @@ class TestUnexpectedPass:
         both = [cell("scale", "numerics"), cell("scale_", "numerics")]
         assert len(judge(text, *both).unexpected) == 1
 
-    def test_what_could_not_be_told_is_not_passed(self) -> None:
+    def test_what_could_not_be_reported_is_not_passed(self) -> None:
         text = entry("scale", "numerics/wrong")
         assert judge(text, cell("scale", "numerics", status="crashed")).unexpected == ()
 
@@ -195,7 +195,7 @@ def test_an_entry_that_is_not_as_it_must_be_is_refused(name: str) -> None:
     assert part in str(caught.value)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(LedgerError) as caught:
         judge(entry("scal", "numeric") + entry("scale", "numerics") + entry("norm", "compile"))
     assert [each.where for each in caught.value.errors] == [

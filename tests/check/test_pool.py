@@ -222,7 +222,7 @@ def test_a_run_without_all_outcomes_is_an_error(monkeypatch: pytest.MonkeyPatch)
         statuses(pool, "of::a")
 
 
-def test_a_worker_that_ends_when_it_is_asked_what_applies_is_told() -> None:
+def test_a_worker_that_ends_when_it_is_asked_what_applies_is_reported() -> None:
     pool = pool_of(FakeServer(never), FakeServer(never))
     with pytest.raises(OperatorEndedError, match=r"of::a, row bounds") as raised:
         pool.applies()

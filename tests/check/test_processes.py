@@ -84,7 +84,7 @@ def outcomes() -> Ended:
 
 @pytest.mark.twin
 @pytest.mark.parametrize("name", constant("ENDS"))
-def test_what_ends_a_process_is_told(name: str, outcomes: Ended) -> None:
+def test_what_ends_a_process_is_reported(name: str, outcomes: Ended) -> None:
     found, code, _ = outcomes
     status, *texts = constant("ENDS")[name]
     outcome = found[name]
@@ -104,7 +104,7 @@ def test_what_comes_after_finds_a_clean_process(name: str, outcomes: Ended) -> N
 
 
 @pytest.mark.twin
-def test_all_operators_are_told_and_prints_are_not_among_it(outcomes: Ended) -> None:
+def test_all_operators_are_reported_and_prints_are_not_among_it(outcomes: Ended) -> None:
     found, _, text = outcomes
     assert {*HANGING, *OTHERS} == set(found)
     assert "****" not in text
@@ -162,7 +162,7 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.twin
-def test_a_target_that_ends_the_process_is_told(tmp_path: Path) -> None:
+def test_a_target_that_ends_the_process_is_reported(tmp_path: Path) -> None:
     target = tmp_path / "target.py"
     target.write_text("import os\nos.abort()\n", encoding="utf-8")
     done = check(str(target), "--row", "schema")

@@ -54,7 +54,7 @@ def test_there_may_be_no_release(tmp_path: Path) -> None:
         ('{"my_ops": {"version": "1", "schemas": ["scale"]}}', "my_ops"),
     ],
 )
-def test_a_file_that_is_none_is_told(tmp_path: Path, text: str, got: str) -> None:
+def test_a_file_that_is_none_is_reported(tmp_path: Path, text: str, got: str) -> None:
     file = tmp_path / FILE
     file.write_text(text)
     with pytest.raises(ReleasedSchemasError, match="OPW-C080") as caught:

@@ -181,13 +181,13 @@ def test_what_is_no_target_is_refused(case: str, tmp_path: Path, library: str) -
     assert text in str(raised)
 
 
-def test_nearest_names_are_told(library: str) -> None:
+def test_nearest_names_are_reported(library: str) -> None:
     with pytest.raises(TargetError) as caught:
         read_target(Request(target="chekced_library"))
     assert caught.value.allowed[0] == library
 
 
-def test_a_module_that_raises_is_told_with_its_line(
+def test_a_module_that_raises_is_reported_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "target_raises.py").write_text("x = 1\nraise KeyError('k')\n", encoding="utf-8")
@@ -199,7 +199,7 @@ def test_a_module_that_raises_is_told_with_its_line(
     assert "target_raises" not in sys.modules
 
 
-def test_a_library_that_is_none_is_told_with_the_loaders_reason(tmp_path: Path) -> None:
+def test_a_library_that_is_none_is_reported_with_the_loaders_reason(tmp_path: Path) -> None:
     file = tmp_path / "no_elf.so"
     file.write_text("text that is as long as a header " * 9, encoding="utf-8")
     with pytest.raises(LibraryError) as caught:

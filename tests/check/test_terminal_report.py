@@ -162,7 +162,7 @@ def test_a_run_cannot_write_to_the_terminal_but_text(folder: Path) -> None:
     assert not [each for each in text if not each.isprintable() and each != "\n"]
 
 
-def test_a_place_without_its_source_is_told_alone(folder: Path) -> None:
+def test_a_place_without_its_source_is_reported_alone(folder: Path) -> None:
     assert source_line(f"{folder}/operators.py:99").text == ""
     assert source_line(f"{folder}/missing.cpp:1") == source_line("missing.cpp:1")
     assert source_line("a schema").place == "a schema"

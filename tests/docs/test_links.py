@@ -70,7 +70,7 @@ def test_what_is_right(text: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(text: str, line: int, what: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(text: str, line: int, what: str) -> None:
     assert found(text) == [f"docs/page.md:{line}: {what}"]
 
 

@@ -181,7 +181,7 @@ def test_a_good_pair_has_no_faults(tmp_path: Path) -> None:
         ("次。\n共", "次\n共", "a line ends between two ideographs: 次/共"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path: Path, old: str, new: str, fault: str) -> None:
+def test_what_is_wrong_is_reported(tmp_path: Path, old: str, new: str, fault: str) -> None:
     assert old in GOOD
     assert fault in found(tmp_path, GOOD.replace(old, new, 1))
 

@@ -162,7 +162,7 @@ def addresses(*tensors: torch.Tensor) -> bytes:
     return b"".join(tensor.data_ptr().to_bytes(8, "little") for tensor in tensors)
 
 
-def test_a_run_uses_the_memory_and_the_threads_that_it_is_told() -> None:
+def test_a_run_uses_the_memory_and_the_threads_that_it_is_given() -> None:
     x, y = matrices((4, 4), (4, 4))
     graph = lowered(lambda x, y: (x + y, x - y), [x, y])
     runner = Runner(graph, program_of(graph))

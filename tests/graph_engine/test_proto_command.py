@@ -196,7 +196,7 @@ def test_a_package_s_type_is_named_for_one_like_it(
     assert "  allowed: SoftSilver, " in str(show("SoftSliver").exception)
 
 
-def test_a_type_that_nobody_declares_is_told_with_those_like_it() -> None:
+def test_a_type_that_nobody_declares_is_reported_with_those_like_it() -> None:
     text = str(show("GroupNormSwich").exception)
     assert text.startswith(
         "OPW-S010 no such operator type\n"

@@ -238,7 +238,7 @@ def test_graphs_are_dumped_and_exported(found: dict[str, Any]) -> None:
     assert "Relu" in found["exported"]
 
 
-def test_scopes_are_visible_in_the_graph_that_is_told(found: dict[str, Any]) -> None:
+def test_scopes_are_visible_in_the_graph_that_is_reported(found: dict[str, Any]) -> None:
     nodes = {event["name"]: event["args"]["Arguments"] for event in found["scopes"][1:]}
     product = next(node for node in nodes.values() if "aten.mm" in node.get("from", ""))
     assert product["stream"] == "second"
@@ -252,7 +252,7 @@ def test_scopes_are_visible_in_the_graph_that_is_told(found: dict[str, Any]) -> 
     )
 
 
-def test_a_run_is_enqueued_and_its_error_is_told_by_the_next_synchronization(
+def test_a_run_is_enqueued_and_its_error_is_reported_by_the_next_synchronization(
     found: dict[str, Any],
 ) -> None:
     assert found["enqueued"] == [3]

@@ -138,7 +138,7 @@ def test_shapes_that_kernels_give(
     assert tuple(call(name, counted(2, 3, 4), *inputs, **attributes).shape) == wanted
 
 
-def test_squeeze_removes_what_it_is_told_and_nothing_else() -> None:
+def test_squeeze_removes_what_it_is_given_and_nothing_else() -> None:
     x = torch.ones(1, 3, 1)
     assert call("Squeeze", x).shape == (3,)
     assert call("Squeeze", x, axis=[-1]).shape == (1, 3)

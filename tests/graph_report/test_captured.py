@@ -260,7 +260,7 @@ def test_a_command_is_run_and_its_captures_are_printed(tmp_path: Path) -> None:
     assert not files[0].exists()
 
 
-def test_a_command_without_a_capture_is_told(tmp_path: Path) -> None:
+def test_a_command_without_a_capture_is_reported(tmp_path: Path) -> None:
     done = opwright("--", sys.executable, "-c", "print('nothing')")
     assert done.returncode == 2
     assert done.stderr.startswith("OPW-G002 the command captured no graph and compiled none\n")
@@ -288,7 +288,7 @@ def test_a_graph_is_chosen_by_number(folder: Path) -> None:
     )
 
 
-def test_a_file_that_cannot_be_written_is_told_before_the_command_runs(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_before_the_command_runs(tmp_path: Path) -> None:
     file = tmp_path / "none" / "x.svg"
     done = opwright("--svg", str(file), "--", "false")
     assert done.returncode == 2
@@ -315,7 +315,9 @@ def test_a_dump_that_cannot_be_written_is_an_error_of_the_call(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("option", ["--svg", "--json"])
-def test_an_output_that_leads_nowhere_is_told(folder: Path, tmp_path: Path, option: str) -> None:
+def test_an_output_that_leads_nowhere_is_reported(
+    folder: Path, tmp_path: Path, option: str
+) -> None:
     link = tmp_path / "x.out"
     link.symlink_to(tmp_path / "none" / "x.out")
     command = [sys.executable, "-m", "opwright", "graph", str(folder / "dump.json"), option]

@@ -173,7 +173,9 @@ def test_other_files_hold_the_same(tmp_path: Path, suffix: str) -> None:
         ("broken.pbtxt", b"node { name: 1 }"),
     ],
 )
-def test_a_file_that_is_no_graph_is_told(tmp_path: Path, name: str, content: bytes | None) -> None:
+def test_a_file_that_is_no_graph_is_reported(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
     file = tmp_path / name
     if content is not None:
         file.write_bytes(content)
@@ -193,7 +195,7 @@ def test_a_file_that_is_no_graph_is_told(tmp_path: Path, name: str, content: byt
         (TENSORS_SUFFIX, "[]"),
     ],
 )
-def test_a_damaged_file_beside_it_is_told(tmp_path: Path, suffix: str, text: str) -> None:
+def test_a_damaged_file_beside_it_is_reported(tmp_path: Path, suffix: str, text: str) -> None:
     file = write_small(tmp_path)
     file.with_suffix(suffix).write_text(text, encoding="utf-8")
     with pytest.raises(GeDumpError, match=r"OPW-G005"):

@@ -99,7 +99,7 @@ def test_tensors_attributes_and_lines_are_those_of_the_program(compiled: dict[st
     assert relu["source"].endswith("program.py:11 in step: left = torch.relu(left)")
 
 
-def test_streams_scopes_and_cores_are_told(compiled: dict[str, Any]) -> None:
+def test_streams_scopes_and_cores_are_reported(compiled: dict[str, Any]) -> None:
     by_type = {vertex["type"]: vertex for vertex in compiled["ge"]}
     assert by_type["Relu"]["marks"]["stream"] == "side <&>"
     marks = by_type["Mul"]["marks"]

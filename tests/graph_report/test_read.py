@@ -228,7 +228,7 @@ def changed(key: str, *, value: object) -> str:
         ),
     ],
 )
-def test_what_is_no_dump_is_told(content: str, where: str, got: str) -> None:
+def test_what_is_no_dump_is_reported(content: str, where: str, got: str) -> None:
     with pytest.raises(DumpError) as caught:
         parse_graphs(content, where="d.json")
     assert caught.value.where == where
@@ -248,7 +248,7 @@ def test_the_text_of_an_error_says_what_to_do(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DumpError, match="No such file"):
         read_graphs(tmp_path / "none.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe")

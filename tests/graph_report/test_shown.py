@@ -66,7 +66,7 @@ def test_a_copy_is_seen_at_a_glance() -> None:
     assert "  copies       0" in to_text(read(FORKED[:-1]), 1, width=WIDTH).splitlines()
 
 
-def test_forks_before_the_first_launch_and_joins_behind_the_last_are_told() -> None:
+def test_forks_before_the_first_launch_and_joins_behind_the_last_are_reported() -> None:
     ends = [
         head(),
         task(0, 3, "EVENT_RECORD_0", "EVENT_RECORD"),

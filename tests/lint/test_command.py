@@ -67,7 +67,7 @@ def test_rules_are_selected_and_ignored(project: Path) -> None:
     assert found(run("csrc", "--format", "json", "--ignore", "void-pure,no-kernel")) == []
 
 
-def test_an_unknown_rule_is_told_with_the_nearest(project: Path) -> None:
+def test_an_unknown_rule_is_reported_with_the_nearest(project: Path) -> None:
     assert project.is_dir()
     text = error_of(run("csrc", "--select", "void-pur"))
     assert "OPW-C061" in text
@@ -100,7 +100,7 @@ def test_the_report_goes_to_a_file(project: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "why"), [("no/lint.sarif", "there is no folder"), ("csrc", "which is a folder")]
 )
-def test_a_file_that_cannot_be_written_is_told_before_the_run(
+def test_a_file_that_cannot_be_written_is_reported_before_the_run(
     project: Path, monkeypatch: pytest.MonkeyPatch, file: str, why: str
 ) -> None:
     assert project.is_dir()
@@ -201,7 +201,7 @@ def test_files_are_left_out(project: Path) -> None:
     assert len(found(run("csrc", "--format", "json", "--exclude", "*/a.cpp"))) == 2
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LintPathError, match="OPW-C060"):
         read_bytes(tmp_path / "gone.cpp")
 

@@ -196,7 +196,7 @@ SCENARIO(outputs_without_memory_come_from_the_allocator_of_the_stream) {
   CHECK_EQ(allocator->live.load(), 0);
 }
 
-SCENARIO(an_error_of_a_run_is_told_when_its_stream_is_waited_for) {
+SCENARIO(an_error_of_a_run_is_reported_when_its_stream_is_waited_for) {
   adding::start();
   ge::Session session({});
   CHECK_EQ(session.AddGraph(1, adding::graph(), {}), ge::SUCCESS);

@@ -122,7 +122,7 @@ def test_a_pyproject_of_something_else_is_no_project(tmp_path: Path) -> None:
         ("declaration = ", "Invalid value"),
     ],
 )
-def test_what_is_wrong_in_the_section_is_told(root: Path, section: str, got: str) -> None:
+def test_what_is_wrong_in_the_section_is_reported(root: Path, section: str, got: str) -> None:
     write(root, section)
     with pytest.raises(ConfigError) as caught:
         read_project(root)
@@ -158,13 +158,13 @@ def test_a_package_has_a_name_that_new_would_give(root: Path, name: str, got: st
     assert named.value.got == got
 
 
-def test_a_declaration_that_is_not_there_is_told(root: Path) -> None:
+def test_a_declaration_that_is_not_there_is_reported(root: Path) -> None:
     (root / "operators.py").unlink()
     with pytest.raises(DeclarationFileError, match=r"no file 'operators\.py'"):
         read_project(root)
 
 
-def test_a_declaration_that_raises_is_told_with_its_line(root: Path) -> None:
+def test_a_declaration_that_raises_is_reported_with_its_line(root: Path) -> None:
     (root / "operators.py").write_text("import math\n\nmath.sqrt(-1)\n")
     with pytest.raises(DeclarationFileError) as caught:
         load_operators(read_project(root))
@@ -182,7 +182,9 @@ def test_a_declaration_that_raises_is_told_with_its_line(root: Path) -> None:
         ("raise BaseExceptionGroup('two', [SystemExit(0)])", "two (1 sub-exception)"),
     ],
 )
-def test_a_declaration_that_ends_the_process_is_told(root: Path, statement: str, got: str) -> None:
+def test_a_declaration_that_ends_the_process_is_reported(
+    root: Path, statement: str, got: str
+) -> None:
     (root / "operators.py").write_text(f"{DECLARATION}\nimport sys\n{statement}\n")
     with pytest.raises(DeclarationFileError) as caught:
         load_operators(read_project(root))
@@ -196,7 +198,7 @@ def test_an_interrupted_declaration_stays_interrupted(root: Path) -> None:
         load_operators(read_project(root))
 
 
-def test_a_declaration_with_a_syntax_error_is_told_with_its_line(root: Path) -> None:
+def test_a_declaration_with_a_syntax_error_is_reported_with_its_line(root: Path) -> None:
     (root / "operators.py").write_text("x = 1\ny = (\n")
     with pytest.raises(DeclarationFileError) as caught:
         load_operators(read_project(root))

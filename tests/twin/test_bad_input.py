@@ -267,7 +267,7 @@ SYNCHRONIZING: dict[str, Callable[[torch.Tensor], object]] = {
 
 
 @pytest.mark.parametrize("call", SYNCHRONIZING)
-def test_error_of_a_task_is_told_by_the_next_synchronizing_call(call: str) -> None:
+def test_error_of_a_task_is_reported_by_the_next_synchronizing_call(call: str) -> None:
     result = fail_later()
     with pytest.raises(RuntimeError, match=CAUSE):
         SYNCHRONIZING[call](result)

@@ -63,7 +63,7 @@ def test_environment_names_the_toolkit() -> None:
     }
 
 
-def test_entries_without_a_package_are_told(tmp_path: Path) -> None:
+def test_entries_without_a_package_are_reported(tmp_path: Path) -> None:
     """torch_npu passes over them, and another function of the name runs."""
     package = tmp_path / "vendors" / "me"
     (package / "op_api" / "lib").mkdir(parents=True)

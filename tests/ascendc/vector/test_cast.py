@@ -228,7 +228,7 @@ def test_int32_becomes_half_times_the_scale() -> None:
 
 
 @pytest.mark.parametrize(("saturates", "beyond", "nan"), [(0, np.inf, np.nan), (1, 65504, 0)])
-def test_what_half_cannot_hold_saturates_when_it_is_told_to(
+def test_what_half_cannot_hold_saturates_when_it_is_asked_to(
     saturates: int, beyond: float, nan: float
 ) -> None:
     values = np.array([1e6, -1e6, np.nan, 1, np.inf, 0, 0, 0], np.float32)

@@ -236,7 +236,7 @@ def test_a_shift_to_the_left_keeps_the_sign() -> None:
     np.testing.assert_array_equal(got[:2].view(np.uint16), expected)
 
 
-def test_a_shift_to_the_right_rounds_where_it_is_told_to() -> None:
+def test_a_shift_to_the_right_rounds_where_it_is_asked_to() -> None:
     dst, src0, src1 = (values("int16", seed) for seed in (1, 2, 3))
     src0[:4] = [17, 15, -17, 16]
     form = Form("bits", BITS, mask=(0xF, 0))

@@ -28,7 +28,7 @@ def doubled(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
-def test_calls_that_do_not_come_back_are_told_with_their_stacks(
+def test_calls_that_do_not_come_back_are_reported_with_their_stacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(concurrency, "TIMEOUT", 1.0)

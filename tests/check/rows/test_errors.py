@@ -36,7 +36,7 @@ def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
     return x * n
 
 
-def test_values_that_are_refused_fill_no_memory_and_are_told() -> None:
+def test_values_that_are_refused_fill_no_memory_and_are_reported() -> None:
     """A kernel that takes one for a size hangs or ends the process: the sample then names it."""
     (subject,) = subjects_of_set(ops)
     seen: list[Sample] = []

@@ -26,7 +26,7 @@ def signature(schema: str, **fields: object) -> str:
     return str(call.signature)
 
 
-def test_outputs_are_like_the_first_tensor_unless_told_otherwise() -> None:
+def test_outputs_are_like_the_first_tensor_by_default() -> None:
     facts = only("f(int n, Tensor? bias, Tensor x, Tensor y) -> Tensor")
     (output,) = facts.outputs
     assert (output.name, output.shape, output.dtype) == ("out", (Span("x"),), SameDtype("x"))

@@ -195,7 +195,7 @@ def test_macros_that_grow_without_end_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["9" * 5000, "-" * 50_000 + "1", "+".join(["1"] * 20_000), "{" * 3000 + "}" * 3000]
 )
-def test_a_default_without_end_is_told_with_its_beginning(text: str, tmp_path: Path) -> None:
+def test_a_default_without_end_is_reported_with_its_beginning(text: str, tmp_path: Path) -> None:
     header = tmp_path / "f.h"
     header.write_text(of_attribute(f".ATTR(a, Int, {text})"))
     with pytest.raises(HeaderError) as caught:

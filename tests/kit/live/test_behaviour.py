@@ -152,7 +152,7 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("schema", "reference", "error"), WRONG)
-def test_a_wrong_reference_is_told(
+def test_a_wrong_reference_is_reported(
     schema: str, reference: Callable[..., Any], error: type[Exception]
 ) -> None:
     loaded_set, operator = declared(schema, reference, aclnn="aclnnWrong")
@@ -381,7 +381,7 @@ def test_only_gradients_that_flow_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(("returned", "got"), [((1, 2), "2 gradients"), ("text", "a str")])
-def test_a_backward_with_other_results_is_told(returned: object, got: str) -> None:
+def test_a_backward_with_other_results_is_reported(returned: object, got: str) -> None:
     ops = ow.OperatorSet("opwright_gradients")
 
     @ops.operator("f(Tensor x) -> Tensor", aclnn="aclnnGradients(x, out)")
@@ -461,7 +461,7 @@ def test_the_authors_batching_rule_is_called() -> None:
 
 
 @pytest.mark.parametrize("returned", [3, (1, 2, 3), ((1, 2), (0, 0))])
-def test_a_batching_rule_with_other_results_is_told(returned: object) -> None:
+def test_a_batching_rule_with_other_results_is_reported(returned: object) -> None:
     def rule(*_: object, **__: object) -> object:
         return returned
 

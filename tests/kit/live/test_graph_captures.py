@@ -150,7 +150,7 @@ def test_replays_and_python_threads_do_not_stop_each_other(ops: _OpNamespace) ->
     assert calls == ["shift_"] * 300
 
 
-def test_an_exception_in_a_replay_is_told_by_the_next_synchronize(
+def test_an_exception_in_a_replay_is_reported_by_the_next_synchronize(
     ops: _OpNamespace,
 ) -> None:
     x = npu(1)

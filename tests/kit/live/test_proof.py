@@ -185,14 +185,16 @@ def test_what_agrees_passes(schema: str, reference: Callable[..., object]) -> No
         ),
     ],
 )
-def test_what_contradicts_is_told(schema: str, reference: Callable[..., object], text: str) -> None:
+def test_what_contradicts_is_reported(
+    schema: str, reference: Callable[..., object], text: str
+) -> None:
     with pytest.raises(Exception, match="OPW-") as raised:
         prove_aliasing(declared(schema, reference), namespace="my_ops")
     error: OpwrightError = raised.value  # type: ignore[assignment]  # matched by its identifier
     assert str(error) == text
 
 
-def test_all_operators_of_a_set_are_told_at_once() -> None:
+def test_all_operators_of_a_set_are_reported_at_once() -> None:
     ops = OperatorSet("my_ops")
     ops.operator("f(Tensor x) -> Tensor", samples=ONE)(same)
     ops.operator("g(Tensor x) -> Tensor", samples=ONE)(add)

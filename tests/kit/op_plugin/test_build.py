@@ -183,7 +183,7 @@ def test_a_mistake_in_a_kernel_is_shown_with_its_lines(
 
 
 @pytest.mark.build
-def test_a_mistake_in_a_derivative_is_told_with_its_place(
+def test_a_mistake_in_a_derivative_is_reported_with_its_place(
     folder: Path, built: tuple[Built, Progress]
 ) -> None:
     assert built

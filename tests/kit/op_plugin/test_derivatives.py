@@ -126,7 +126,7 @@ def test_words_and_braces_of_cpp_stay(tmp_path: Path) -> None:
     assert "return {grads[0].sum({0, 1}, true).neg()};" in text["csrc/autograd.cpp"]
 
 
-def test_a_gradient_of_what_is_no_argument_is_told(tmp_path: Path) -> None:
+def test_a_gradient_of_what_is_no_argument_is_reported(tmp_path: Path) -> None:
     schema = "npu_t(Tensor self) -> Tensor"
     write(
         tmp_path,
@@ -148,7 +148,7 @@ def test_the_place_of_a_derivative_whose_default_is_written_differently(tmp_path
     assert str(place[1]).endswith("derivatives.yaml:2")
 
 
-def test_a_derivative_that_names_nothing_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_derivative_that_names_nothing_is_reported_with_its_place(tmp_path: Path) -> None:
     write(
         tmp_path,
         "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n",

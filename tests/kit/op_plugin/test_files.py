@@ -189,12 +189,12 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("what", FAULTS)
-def test_a_mistake_in_the_yaml_is_told_with_its_place(tmp_path: Path, what: str) -> None:
+def test_a_mistake_in_the_yaml_is_reported_with_its_place(tmp_path: Path, what: str) -> None:
     text, expected = FAULTS[what]
     assert expected in error_about(tmp_path, text)
 
 
-def test_paths_that_are_no_extension_are_told(tmp_path: Path) -> None:
+def test_paths_that_are_no_extension_are_reported(tmp_path: Path) -> None:
     with pytest.raises(OpwrightError, match=r"(?s)OPW-O001.*no YAML file with functions"):
         read_inputs([tmp_path])
     with pytest.raises(OpwrightError, match=r"(?s)OPW-O001.*no such file or folder"):
@@ -312,7 +312,7 @@ def test_derivatives_and_python_meta_decide_what_is_registered(tmp_path: Path) -
     assert "npu_t_meta" not in emit_units(read, "", python_meta={"npu_t"})["csrc/operators.cpp"]
 
 
-def test_a_function_that_nothing_defines_is_told(tmp_path: Path) -> None:
+def test_a_function_that_nothing_defines_is_reported(tmp_path: Path) -> None:
     write(tmp_path, "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n")
     entries = read_entries(read_inputs([tmp_path]))
     assert str(undefined(["op_api::npu_t(at::Tensor const&)"], entries)) == (
@@ -349,7 +349,7 @@ def test_what_a_python_file_registers_is_read(
     assert (module.meta, module.waits) == (meta, waits)
 
 
-def test_python_files_that_are_wrong_are_told(tmp_path: Path) -> None:
+def test_python_files_that_are_wrong_are_reported(tmp_path: Path) -> None:
     torch_npu = tmp_path / "torch_npu"
     (torch_npu / "op_plugin" / "meta").mkdir(parents=True)
     (torch_npu / "op_plugin" / "meta" / "_meta_registrations.py").touch()
@@ -384,7 +384,7 @@ def test_a_package_cannot_have_the_name_of_another(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["tensors.h", 'a"b.h'])
-def test_headers_that_generated_code_cannot_include_are_told(tmp_path: Path, name: str) -> None:
+def test_headers_that_generated_code_cannot_include_are_reported(tmp_path: Path, name: str) -> None:
     (tmp_path / "f.yaml").touch()
     (tmp_path / name).touch()
     with pytest.raises(OpwrightError, match="which generated code cannot include"):

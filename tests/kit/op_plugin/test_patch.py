@@ -142,7 +142,7 @@ def test_a_tree_of_op_plugin_alone_gets_no_converter(sources: Path, tree: Path) 
         ("t_converter.py", f"{CONVERTER}{META}", "Meta functions and converters in one file"),
     ],
 )
-def test_what_is_in_the_way_is_told(
+def test_what_is_in_the_way_is_reported(
     sources: Path, tree: Path, file: str, text: str, message: str
 ) -> None:
     (sources / "derivatives.yaml").unlink()
@@ -151,7 +151,7 @@ def test_what_is_in_the_way_is_told(
         make_patch([sources], tree)
 
 
-def test_a_kernel_of_the_same_name_is_told(sources: Path, tree: Path) -> None:
+def test_a_kernel_of_the_same_name_is_reported(sources: Path, tree: Path) -> None:
     kernel = tree / "third_party/op-plugin/op_plugin/ops/opapi/TKernelNpuApi.cpp"
     kernel.parent.mkdir(parents=True)
     kernel.write_text("// another\n")

@@ -116,7 +116,7 @@ def test_the_log_follows_no_link(tmp_path: Path) -> None:
         write_log(tmp_path / "linked/compile.log", failure)
 
 
-def test_what_was_damaged_is_told(
+def test_what_was_damaged_is_reported(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = tmp_path / "library"

@@ -155,7 +155,7 @@ def test_forbidden_to_compile(builder: Builder) -> None:
     assert linked(forbidding).from_cache
 
 
-def test_the_first_failing_unit_is_told(builder: Builder) -> None:
+def test_the_first_failing_unit_is_reported(builder: Builder) -> None:
     for name in ("one.cpp", "two.cpp"):
         (builder.sources[0] / name).write_text("int f() { return nothing; }\n")
     with pytest.raises(CompilerFailure) as caught:
@@ -191,7 +191,7 @@ def test_damaged_entries_are_made_again(builder: Builder) -> None:
     assert cached(builder) == {"one.cpp": True, "two.cpp": True}
 
 
-def test_a_changed_object_is_made_again_and_told(builder: Builder) -> None:
+def test_a_changed_object_is_made_again_and_reported(builder: Builder) -> None:
     """Its length and time stay: only its content shows it."""
     first = {unit.source.name: unit.object for unit in run(builder)}
     contents = {name: file.read_bytes() for name, file in first.items()}
@@ -204,7 +204,7 @@ def test_a_changed_object_is_made_again_and_told(builder: Builder) -> None:
     assert not any(unit.was_damaged for unit in run(builder))
 
 
-def test_a_changed_library_is_made_again_and_told(builder: Builder) -> None:
+def test_a_changed_library_is_made_again_and_reported(builder: Builder) -> None:
     first = linked(builder)
     content = first.file.read_bytes()
     first.file.write_bytes(content[:-1])

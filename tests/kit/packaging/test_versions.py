@@ -42,7 +42,7 @@ def test_ranges(text: str, allowed: bool) -> None:  # noqa: FBT001 - a parameter
     assert has_release(text, "2.13") is allowed
 
 
-def test_operators_for_other_versions_are_left_out_and_told() -> None:
+def test_operators_for_other_versions_are_left_out_and_reported() -> None:
     declaration, notes = for_version(
         declared(old="<2.13", present=">=2.13", any="").freeze(), "2.13"
     )

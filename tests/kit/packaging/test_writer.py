@@ -98,7 +98,7 @@ def test_comparing_writes_nothing(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError) as caught:
         write_tree(tmp_path / "file", {"a": "1"})

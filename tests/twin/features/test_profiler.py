@@ -139,7 +139,7 @@ def test_steps_are_divided_into_computing_and_free_time(results: Path) -> None:
     assert all(float(row["Computing"]) > 0 for row in steps)
 
 
-def test_memory_is_told_by_operator(results: Path) -> None:
+def test_memory_is_reported_by_operator(results: Path) -> None:
     memory = rows(results, "operator_memory")
     assert "aten::addmm" in {row["Name"] for row in memory}
     assert {row["Device Type"] for row in rows(results, "memory_record")} == {"NPU:0"}

@@ -37,7 +37,7 @@ def test_strides_and_offsets_arrive() -> None:
         (Tensor.cpu, "argument"),
     ],
 )
-def test_an_argument_that_breaks_a_rule_is_told(spoil: Any, text: str) -> None:  # noqa: ANN401 - a function
+def test_an_argument_that_breaks_a_rule_is_reported(spoil: Any, text: str) -> None:  # noqa: ANN401 - a function
     x, y = npu(3, 4), npu(3, 4)
     with pytest.raises((RuntimeError, TypeError, ValueError)) as raised:
         demo.scale_add(x, spoil(y))
