@@ -330,10 +330,11 @@ def test_killed_while_compiling(builder: Builder, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(builder: Builder) -> None:
-    """RLIMIT_FSIZE stands for it; -B, since bytecode would be cut off as well."""
+    """RLIMIT_FSIZE stands for it; no bytecode, which would be cut off as well."""
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n{SCRIPT}"
     result = subprocess.run(
-        [sys.executable, "-B", "-c", limited, str(builder.sources[0]), str(builder.cache)],
+        [sys.executable, "-c", limited, str(builder.sources[0]), str(builder.cache)],
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},  # of the tools in Python as well
         capture_output=True,
         text=True,
         check=False,
