@@ -52,7 +52,7 @@ are often left open, and [differences.md](differences.md) has what is known to d
 MEANINGS = {
     Form.DOCUMENT: "a page about it in CANN's operator repositories, or a docstring of torch_npu",
     Form.HEADER: "the comment above its REG_OP in a public header",
-    Form.TEST: "what an upstream test compares it with",
+    Form.TEST: "the results that an upstream test expects",
     Form.CALLER: "code that calls it for an operator of PyTorch, whose results are known; what "
     "else it can do is not said",
     Form.INFERRED: "nothing public: the behaviour is a guess from names, parameters and relatives",
@@ -78,7 +78,7 @@ def functions() -> tuple[Entry, ...]:
     """Return the aclnn functions; the room of one is its family in native/opapi/ops."""
     family = dict(families())
     return tuple(
-        Entry(name, family.get(name.removeprefix("aclnn"), "several"), source)
+        Entry(name, family.get(name.removeprefix("aclnn"), "composed by a macro"), source)
         for name, source in known_sources().items()
     )
 
