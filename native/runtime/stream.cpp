@@ -142,7 +142,7 @@ std::optional<Failure> Stream::take_failure() {
 std::optional<Failure> Stream::failure() const {
   if (!failed()) return std::nullopt;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return failure_;
+  return failure_ && !failure_->reported->load() ? failure_ : std::nullopt;
 }
 
 void Stream::abort_pending() {
@@ -150,10 +150,17 @@ void Stream::abort_pending() {
   aborted_.store(submitted_.load());
 }
 
+bool Stream::drops_tasks() noexcept {
+  if (!failed() || failure_mode_.load(std::memory_order_relaxed) != FailureMode::kStop) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_ && !failure_->reported->load()) return true;
+  failure_.reset();
+  failed_.store(false);
+  return false;
+}
+
 void Stream::execute(Task& task) noexcept {
-  if (!task.is_bookkeeping() && failed() && failure_mode_.load(std::memory_order_relaxed) == FailureMode::kStop) {
-    return;
-  }
+  if (!task.is_bookkeeping() && drops_tasks()) return;
   const double begin = trace::now();
   const Task* const outer = std::exchange(running_task, &task);
   const Stream* const outer_stream = std::exchange(running_on, this);

@@ -62,7 +62,7 @@ class OPWRIGHT_API Stream {
   // The pending failure, which is thereby reported.
   std::optional<Failure> take_failure();
   bool failed() const noexcept { return failed_.load(); }
-  // The pending failure, which stays.
+  // The pending failure, which stays. Nothing if it has been reported, be it through another stream.
   std::optional<Failure> failure() const;
 
   // Drops tasks that have not started; the running one finishes.
@@ -94,6 +94,9 @@ class OPWRIGHT_API Stream {
  private:
   void work();
   void execute(Task& task) noexcept;
+  // Whether tasks that compute are dropped. A failure that another stream has reported meanwhile ends here: its user
+  // knows of it, and what is dropped from now on would be missed without a word.
+  bool drops_tasks() noexcept;
   // Notes why the running task failed, unless its stream has been aborted.
   void note_failure(Failure failure) noexcept;
   void finish_one() noexcept;

@@ -52,6 +52,29 @@ def test_an_exception_is_reported_with_name_and_place_and_the_next_operator_work
     assert torch.equal((x + 1).cpu(), torch.full((2, 3), 2.0))
 
 
+def test_a_stream_that_waited_for_a_failed_one_works_once_the_failure_is_reported() -> None:
+    @twin.kernel("aclnnTestScale(const aclTensor *x, int64_t n, aclTensor *out)")
+    def scale(x: torch.Tensor, n: int, out: torch.Tensor) -> None:
+        if n == 0:
+            raise ValueError
+        torch.mul(x, n, out=out)
+
+    failing, waiting = torch_npu.npu.Stream(), torch_npu.npu.Stream()
+    x, out = torch.ones(4, device="npu"), torch.zeros(4, device="npu")
+    torch_npu.npu.synchronize()
+    with torch_npu.npu.stream(failing):
+        call("aclnnTestScale", x, 0, out)
+        failed = failing.record_event()
+    with torch_npu.npu.stream(waiting):
+        waiting.wait_event(failed)
+        call("aclnnTestScale", x, 2, out)
+    with pytest.raises(RuntimeError, match="aclnnTestScale: ValueError"):
+        failing.synchronize()
+    with torch_npu.npu.stream(waiting):
+        call("aclnnTestScale", x, 3, out)
+        assert torch.equal(out.cpu(), torch.full((4,), 3.0))
+
+
 def test_an_error_inside_torch_names_the_line_of_the_function() -> None:
     @twin.kernel("aclnnTestShapes(const aclTensor *x)")
     def fails(x: torch.Tensor) -> None:
