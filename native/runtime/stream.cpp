@@ -63,7 +63,7 @@ const Stream* Stream::exchange_running_on(const Stream* stream) noexcept { retur
 
 bool Stream::divert(std::shared_ptr<TaskSink> sink) {
   const std::lock_guard<std::mutex> lock(sink_mutex_);
-  if (sink_ != nullptr) return false;
+  if (sink_ != nullptr && !sink_->is_over()) return false;
   sink_ = std::move(sink);
   diverted_.store(true);
   return true;
@@ -75,14 +75,20 @@ void Stream::end_diversion() {
   sink_.reset();
 }
 
-std::shared_ptr<TaskSink> Stream::sink() const {
+std::shared_ptr<TaskSink> Stream::diversion() const {
   if (!diverted_.load()) return nullptr;
   const std::lock_guard<std::mutex> lock(sink_mutex_);
   return sink_;
 }
 
+std::shared_ptr<TaskSink> Stream::sink() const {
+  auto found = diversion();
+  return found != nullptr && !found->is_over() ? found : nullptr;
+}
+
 void Stream::submit(TaskPtr task) {
-  if (const auto taker = sink()) return taker->take(*this, std::move(task));
+  if (const auto taker = sink()) task = taker->take(*this, std::move(task));
+  if (task == nullptr) return;
   if (sync_) {
     if (running_on == this) {
       require(task->is_bookkeeping(), ACL_ERROR_RT_STREAM_CONTEXT, kOwnStream);

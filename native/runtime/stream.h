@@ -49,11 +49,13 @@ class OPWRIGHT_API Stream {
   // Enqueues; in sync mode runs the task before returning; while the stream is diverted hands it to the sink.
   void submit(TaskPtr task);
 
-  // From now on `sink` gets what is submitted. False, and nothing happens, if there is a sink already.
+  // From now on `sink` gets what is submitted. False, and nothing happens, if there is one that is not over.
   bool divert(std::shared_ptr<TaskSink> sink);
   void end_diversion();
   // Who gets what is submitted, or nullptr.
   std::shared_ptr<TaskSink> sink() const;
+  // The same, also if it is over.
+  std::shared_ptr<TaskSink> diversion() const;
 
   // True when every task submitted so far has finished.
   bool idle() const noexcept { return completed_.load() == submitted_.load(); }

@@ -72,14 +72,45 @@ SCENARIO(updates_have_to_fit_their_group) {
   OK(aclrtRecordEvent(captured.event, update));
   replay(captured.graph, stream);
   CHECK_EQ(block.read(), 3);
+  OK(aclmdlRIDestroy(captured.graph));
+  REFUSED(aclmdlRICaptureTaskUpdateBegin(update, captured.group), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "does not exist");
+}
+
+SCENARIO(a_stream_that_is_left_in_an_update_works_for_others) {
+  start();
+  const aclrtStream stream = new_stream();
+  const aclrtStream update = new_stream();
+  const Block block;
+  const Block source;
+  source.set(8);
+  const Updatable captured = capture_updatable(block, stream);
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  block.copy_from(source, update);  // the group holds no copy, so this one is no part of the update
+  OK(aclrtSynchronizeStream(update));
+  CHECK_EQ(block.read(), 8);
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  block.fill(9, update);  // the group holds such an operator
+  REFUSED(aclrtSynchronizeStream(update), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "left in an update", "aclrtMemsetAsync");
+  CHECK_EQ(block.read(), 8);
+  block.fill(9, update);
+  OK(aclrtSynchronizeStream(update));
+  CHECK_EQ(block.read(), 9);
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  check_usable(update);  // it can be captured
+  OK(aclmdlRICaptureTaskUpdateBegin(update, captured.group));
+  OK(aclrtDestroyStream(update));
+  OK(aclmdlRIDestroy(captured.graph));
+}
+
+SCENARIO(groups_have_to_end_before_their_capture) {
+  start();
+  const aclrtStream stream = new_stream();
   begin(stream);
   OK(aclmdlRICaptureTaskGrpBegin(stream));
   REFUSED(aclmdlRICaptureTaskGrpBegin(stream), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "open task group");
   aclmdlRI none = nullptr;
   REFUSED(aclmdlRICaptureEnd(stream, &none), ACL_ERROR_STREAM_TASK_GROUP_INTR, "open task group");
   check_usable(stream);
-  OK(aclmdlRIDestroy(captured.graph));
-  REFUSED(aclmdlRICaptureTaskUpdateBegin(update, captured.group), ACL_ERROR_STREAM_TASK_GROUP_STATUS, "does not exist");
 }
 
 SCENARIO(an_update_takes_no_pageable_memory) {

@@ -5,6 +5,7 @@
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/capture/capture.h"
+#include "runtime/capture/task_group.h"
 #include "runtime/device.h"
 #include "runtime/long_wait.h"
 #include "runtime/memory.h"
@@ -33,6 +34,7 @@ void open_stream(aclrtStream* stream, uint32_t priority) {
 void wait_for(aclrtStream stream, Stream::Timeout timeout) {
   const auto target = stream_of(stream);
   require_not_captured(*target, "cannot wait for");
+  require_no_update(*target);
   synchronize(*target, timeout);
 }
 
@@ -102,8 +104,9 @@ aclError aclrtDestroyStream(aclrtStream stream) {
         require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
         require_not_forked();
         const auto target = streams().find(stream);
-        require(target->sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED, "stream ", target->id(),
+        require(capture_of(*target) == nullptr, ACL_ERROR_RT_STREAM_CAPTURED, "stream ", target->id(),
                 " is being captured; end the capture first");
+        drop_update(*target);
         target->wait(std::nullopt);
         streams().remove(stream);
         write_if_lost(target->failure());
@@ -117,7 +120,7 @@ aclError aclrtDestroyStreamForce(aclrtStream stream) {
       [&] {
         require(stream != nullptr, ACL_ERROR_RT_PARAM_INVALID, "the default stream cannot be destroyed");
         require_not_forked();
-        require(streams().find(stream)->sink() == nullptr, ACL_ERROR_RT_STREAM_CAPTURED,
+        require(capture_of(*streams().find(stream)) == nullptr, ACL_ERROR_RT_STREAM_CAPTURED,
                 "the stream is being captured; end the capture first");
         const auto target = streams().remove(stream);
         target->abort_pending();

@@ -119,6 +119,7 @@ std::shared_ptr<Capture> Capture::begin(const std::shared_ptr<Stream>& origin, s
 size_t Capture::join(const std::shared_ptr<Stream>& stream) {
   require(stream->device() == graph_->device(), ACL_ERROR_STREAM_CAPTURE_CONFLICT, "stream ", stream->id(),
           " belongs to device ", stream->device(), ", but device ", graph_->device(), " is being captured");
+  drop_update(*stream);
   require(stream->divert(shared_from_this()), ACL_ERROR_RT_STREAM_CAPTURED, "stream ", stream->id(),
           " is being captured already; end that capture first, or use another stream");
   const size_t lane = lanes_.size();
@@ -154,7 +155,7 @@ void Capture::require_valid() const {
   require(!spoiled_, ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED, "the capture was spoiled: ", spoiled_.value_or(""));
 }
 
-void Capture::take(Stream& stream, TaskPtr task) {
+TaskPtr Capture::take(Stream& stream, TaskPtr task) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_valid();
   const size_t lane = lane_of(stream);
@@ -162,7 +163,7 @@ void Capture::take(Stream& stream, TaskPtr task) {
     const Error error(ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT, text("cannot be captured: ", obstacle));
     if (!on_consumer_thread()) throw error;
     if (!refused_) refused_ = text(task->name(), ": ", error.text());
-    return;
+    return nullptr;
   }
   task->expect_replays();
   if (trace::enabled()) {
@@ -175,6 +176,7 @@ void Capture::take(Stream& stream, TaskPtr task) {
   auto blocks = blocks_of(*task);
   push(lane, {Node::Kind::kTask, std::move(task), 0, state.open_group_index, std::move(blocks)});
   if (state.open_group != nullptr) state.open_group->add(graph_->lanes[lane].nodes.size() - 1);
+  return nullptr;
 }
 
 void Capture::add_order_dependence(OrderDependence dependence) {

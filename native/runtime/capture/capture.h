@@ -48,7 +48,7 @@ class OPWRIGHT_API Capture final : public TaskSink, public std::enable_shared_fr
   // Gives the capture up: its streams run again what they get.
   void abandon();
 
-  void take(Stream& stream, TaskPtr task) override;
+  TaskPtr take(Stream& stream, TaskPtr task) override;
   // Notes that the task which was taken last depends on the order of its elements.
   void add_order_dependence(OrderDependence dependence);
   const std::vector<OrderDependence>& order_dependences() const noexcept { return order_dependences_; }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "runtime/capture/graph.h"
@@ -31,8 +32,9 @@ class TaskGroup {
   void claim();
   void unclaim() noexcept { claimed_.store(false); }
 
-  // Throws 107033 unless `tasks` can take the place of the group's: the same operators in the same order.
-  void check(const std::vector<NewTask>& tasks) const;
+  // The names of its operators, in order; nothing if its graph was destroyed.
+  std::vector<std::string> names() const;
+  // Takes as many tasks as the group has.
   void replace(std::vector<NewTask> tasks);
 
   // Held while a task of the group runs or is looked at.
@@ -51,9 +53,17 @@ Handles<TaskGroup>& task_groups();
 // Holds the task of `node` in place; empty for nodes outside of groups.
 std::unique_lock<std::mutex> lock_group(const Graph& graph, const Node& node);
 
+// An update takes the operators of its group, in order. With any other task it is over: torch_npu leaves an update open
+// when the operator in it raises, and whoever uses the stream then knows nothing of it. The stream runs that task, and
+// the end of the update reports it.
 void begin_update(Stream& stream, std::shared_ptr<TaskGroup> group);
 // Replaces the tasks in the order of the stream: a launch that waits for an event recorded after this sees the new
 // ones.
 void end_update(Stream& stream);
+// Forgets an update that was left open.
+void drop_update(Stream& stream);
+// For calls that wait for the stream: an update ends there. Throws 107033 if it has taken operators, which have not
+// run.
+void require_no_update(Stream& stream);
 
 }  // namespace opwright
