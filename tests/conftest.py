@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, settings
 
 from tests.by_version import expect, is_collected
+from tests.isolation import Isolation
 from tests.surroundings import settle
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure if asked to; the process that distributes the tests sees all reports."""
+    """Isolate tests; measure if asked to: the process that distributes them sees all reports."""
+    config.pluginmanager.register(Isolation())
     if config.getoption("--record-slow") and not hasattr(config, "workerinput"):
         known = SLOW.read_text(encoding="utf-8").split() if config.getoption("--quick") else []
         config.pluginmanager.register(Recorder(known))
