@@ -28,6 +28,7 @@ ROOMS = (
     ("twin",),
     ("twin.doctor", "twin.dump", "twin.msprof"),
     ("kit.declare",),
+    ("kit.expressions",),
     ("kit.validate",),
     ("kit.derive",),
     ("kit.emit", "kit.shipped"),
@@ -75,7 +76,16 @@ NATIVE_CIRCLES = {
     # Operators' sources include these under CANN's paths, which hold a node and its parts apart.
     frozenset({"ascendc/host/exe_graph/runtime", "ascendc/host/node"}),
 }
-CORE = ("aclnn", "kit/declare", "kit/validate", "kit/derive", "kit/emit", "kit/formats", "lint")
+CORE = (
+    "aclnn",
+    "kit/declare",
+    "kit/expressions",
+    "kit/validate",
+    "kit/derive",
+    "kit/emit",
+    "kit/formats",
+    "lint",
+)
 # A folder of native/ includes headers of those in lines before its own, and no others.
 NATIVE_ROOMS = (
     ("abi",),

@@ -1,5 +1,5 @@
 // native/live/checks.h
-// Conditions on the arguments of a call. Their messages are part of the plan (opwright/kit/declare/words.py).
+// Conditions on the arguments of a call. Their messages are part of the plan (opwright/kit/expressions/messages.py).
 #pragma once
 
 #include "live/plan.h"

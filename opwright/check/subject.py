@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opwright.check.observe.tensors import tensors_by_place
-from opwright.kit.derive.conditions import unspecified_outputs
+from opwright.kit.derive.unspecified import unspecified_outputs
 from opwright.kit.live import dispatcher
 from opwright.kit.live.arguments import Binder
 from opwright.kit.live.reference import new_results

@@ -9,7 +9,7 @@ import torch
 
 from opwright.kit.declare.sample import Sample
 from opwright.kit.derive import derive
-from opwright.kit.derive.conditions import unspecified_outputs
+from opwright.kit.derive.unspecified import unspecified_outputs
 from opwright.kit.live.arguments import Binder, map_tensors, tensors_in
 from opwright.kit.live.samples import sample_arguments
 

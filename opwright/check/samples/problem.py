@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from opwright.check.samples.specs import specs_in
-from opwright.kit.declare.checks import arguments_of_check
-from opwright.kit.declare.dims import bind
 from opwright.kit.declare.rules import Dims
 from opwright.kit.declare.schema_text import split
-from opwright.kit.declare.scope import Scope
-from opwright.kit.declare.shape import Broadcast, Const, Dim, Span
-from opwright.kit.declare.sizes import read_size
+from opwright.kit.expressions.conditions import arguments_of_check
+from opwright.kit.expressions.read_shapes import bind
+from opwright.kit.expressions.read_sizes import read_size
+from opwright.kit.expressions.scope import Scope
+from opwright.kit.expressions.shape import Broadcast, Const, Dim, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.operator import Operator
     from opwright.kit.declare.sample import Sample, TensorSpec, Value
     from opwright.kit.declare.schema import Argument
-    from opwright.kit.declare.shape import Size
+    from opwright.kit.expressions.shape import Size
 
 __all__ = [
     "Axes",

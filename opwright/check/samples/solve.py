@@ -28,23 +28,23 @@ from opwright.check.samples.usual import (
     is_integer,
 )
 from opwright.check.samples.values import SEEDS, UNMADE, is_default, options_of
-from opwright.kit.declare.checks import MemberCheck, ValueCheck, arguments_of_check
 from opwright.kit.declare.rules import DtypeArgument, DtypeSet, Promoted, dtype_source
 from opwright.kit.declare.sample import Sample, TensorSpec
 from opwright.kit.declare.schema import Base
-from opwright.kit.derive.conditions import COMPARISONS
-from opwright.kit.derive.evaluate import evaluate_size
+from opwright.kit.expressions.conditions import MemberCheck, ValueCheck, arguments_of_check
+from opwright.kit.expressions.decide import COMPARISONS
+from opwright.kit.expressions.evaluate import evaluate_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from opwright.check.samples.choice import Chooser
     from opwright.check.samples.problem import Part, Pattern, Problem
-    from opwright.kit.declare.checks import Check
     from opwright.kit.declare.rules import DtypeRule
     from opwright.kit.declare.sample import Value
     from opwright.kit.declare.schema import Argument
-    from opwright.kit.declare.shape import Size
+    from opwright.kit.expressions.conditions import Check
+    from opwright.kit.expressions.shape import Size
 
 __all__ = ["Solving", "solve"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.check.samples.choice import contains, same
-from opwright.kit.declare.checks import MemberCheck, ValueCheck
 from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.rules import DtypeArgument, DtypeSet
 from opwright.kit.declare.sample import frozen
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.shape import Binary, Const
+from opwright.kit.expressions.conditions import MemberCheck, ValueCheck
+from opwright.kit.expressions.shape import Binary, Const
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opwright.check.samples.problem import Problem
     from opwright.kit.declare.sample import Value
     from opwright.kit.declare.schema import Argument
-    from opwright.kit.declare.shape import Size
+    from opwright.kit.expressions.shape import Size
 
 __all__ = ["SEEDS", "UNMADE", "is_default", "options_of"]
 

@@ -10,8 +10,6 @@ operator         what was declared: `Operator`, `Declaration`
 schema           what a schema says; schema_text: PyTorch's grammar -> it; defaults
 function_schema  a typed function -> schema
 rules            shapes and dtypes as an author writes them
-dims, sizes, scope, requirements   texts with named dimensions -> shape and checks (data)
-words            what a failed check says
 call             the call of the aclnn function
 values           what an operator produces, which values have gradients
 backward, sample, place, errors

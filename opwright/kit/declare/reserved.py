@@ -6,7 +6,14 @@ import keyword
 
 from opwright.kit.declare.errors import ReservedNameError
 
-__all__ = ["CPP_WORDS", "RESERVED_NAMES", "RESERVED_NAMESPACES", "check_namespace", "check_word"]
+__all__ = [
+    "CPP_WORDS",
+    "RESERVED_NAMES",
+    "RESERVED_NAMESPACES",
+    "check_namespace",
+    "check_word",
+    "safe",
+]
 
 
 # Namespaces that PyTorch and torch_npu define themselves.
@@ -34,6 +41,23 @@ CPP_WORDS = frozenset(
         *("virtual", "void", "volatile"),
     )
 )
+
+
+# All words of C++ that a Python identifier may be, also those that are no likely names.
+ALL_CPP_WORDS = CPP_WORDS.union(
+    ("alignas", "alignof", "asm", "compl", "concept", "decltype", "noexcept", "nullptr", "typeid"),
+    ("consteval", "constexpr", "constinit", "false", "true"),
+    ("and", "bitand", "bitor", "not", "or", "xor"),
+)
+
+
+def safe(name: str) -> str:
+    """Return an identifier that is no word of C++.
+
+    >>> safe("scale"), safe("double")
+    ('scale', 'double_')
+    """
+    return f"{name}_" if name in ALL_CPP_WORDS else name
 
 
 def check_word(name: str, kind: str, *, where: str) -> None:

@@ -260,3 +260,12 @@ def read_dtypes(
             where=where, got=f"{value!r}, which names a dtype twice", fix="name it once"
         )
     return DtypeSet(plain)
+
+
+def strip_index(tensor: str) -> str:
+    """Return the argument of a tensor, which may be an element of a list.
+
+    >>> strip_index("x"), strip_index("xs[1]")
+    ('x', 'xs')
+    """
+    return tensor.partition("[")[0]

@@ -169,6 +169,12 @@ class Schema:
         """Return the argument of this name, if there is one."""
         return next((a for a in self.arguments if a.name == name), None)
 
+    def type_of(self, name: str) -> ValueType:
+        """Return the type of an argument; asking for one that is not there is a fault here."""
+        found = self.argument(name)
+        assert found is not None, name
+        return found.type
+
     @property
     def mutated(self) -> tuple[Argument, ...]:
         """The arguments that the operator writes, in order."""

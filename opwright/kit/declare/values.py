@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from opwright.kit.declare.rules import DtypeSet, Like, Promoted, SameDtype
-from opwright.kit.declare.shape import strip_index
+from opwright.kit.declare.rules import DtypeSet, Like, Promoted, SameDtype, strip_index
 
 if TYPE_CHECKING:
     from opwright.kit.declare.operator import Operator

@@ -3,9 +3,7 @@
 derive       a valid declaration -> `SetFacts`
 facts        the records
 outputs, call, prototype, backward, functional   one derivation each
-trace        shape function -> shape as data
-evaluate     shape as data -> sizes
-conditions   conditions as data -> whether a call fulfils them
+unspecified  the outputs whose values a call leaves open
 plan         facts -> what the native dispatcher runs
 """
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from opwright.aclnn.prototype import Prototype
     from opwright.aclnn.signature import AclnnSignature, CType
     from opwright.kit.declare.call import DrawnPart
-    from opwright.kit.declare.checks import Check, Condition
     from opwright.kit.declare.operator import Declaration, Operator
     from opwright.kit.declare.rules import Cpp, DtypeRule, ShapeFunction
     from opwright.kit.declare.schema import Argument, Schema, ValueType
-    from opwright.kit.declare.shape import Shape
+    from opwright.kit.expressions.conditions import Check, Condition
+    from opwright.kit.expressions.shape import Shape
 
 __all__ = [
     "AclnnCall",

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.kit.declare.dims import bind, resolve
 from opwright.kit.declare.errors import RuleError
-from opwright.kit.declare.requirements import read_condition, read_requirement
 from opwright.kit.declare.rules import Dims, Like, ShapeFunction
 from opwright.kit.declare.values import dtype_rule, first_tensor, produced
 from opwright.kit.derive.facts import Output
-from opwright.kit.derive.trace import lower
+from opwright.kit.expressions.read_conditions import read_condition, read_requirement
+from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.trace import lower
 
 if TYPE_CHECKING:
-    from opwright.kit.declare.checks import Check, Condition
     from opwright.kit.declare.operator import Operator
     from opwright.kit.declare.rules import Cpp, ShapeRule
     from opwright.kit.declare.schema import Schema
-    from opwright.kit.declare.scope import Scope
-    from opwright.kit.declare.shape import Shape
     from opwright.kit.declare.values import Produced
+    from opwright.kit.expressions.conditions import Check, Condition
+    from opwright.kit.expressions.scope import Scope
+    from opwright.kit.expressions.shape import Shape
 
 __all__ = ["derive_outputs"]
 

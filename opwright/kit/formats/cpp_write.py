@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare import shape
-from opwright.kit.declare.dims import bind, resolve
 from opwright.kit.declare.dtypes import SCALAR_TYPES
 from opwright.kit.declare.rules import (
     BroadcastOf,
@@ -21,7 +19,9 @@ from opwright.kit.declare.rules import (
     SameDtype,
     ShapeFunction,
 )
-from opwright.kit.derive.trace import lower
+from opwright.kit.expressions import shape
+from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.trace import lower
 from opwright.kit.formats.errors import NotWritableError
 
 if TYPE_CHECKING:

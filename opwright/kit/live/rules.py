@@ -9,14 +9,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from typing_extensions import assert_never
 
-from opwright.kit.declare.checks import (
-    MemberCheck,
-    RankCheck,
-    SizeCheck,
-    SpanCheck,
-    ValueCheck,
-    arguments_of_check,
-)
 from opwright.kit.declare.dtypes import SCALAR_TYPES
 from opwright.kit.declare.rules import (
     Cpp,
@@ -26,9 +18,17 @@ from opwright.kit.declare.rules import (
     SameDtype,
     ShapeFunction,
 )
-from opwright.kit.declare.words import dtype_texts, sentence, texts_of_check
-from opwright.kit.derive.conditions import COMPARISONS
-from opwright.kit.derive.evaluate import evaluate, evaluate_size
+from opwright.kit.expressions.conditions import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+    arguments_of_check,
+)
+from opwright.kit.expressions.decide import COMPARISONS
+from opwright.kit.expressions.evaluate import evaluate, evaluate_size
+from opwright.kit.expressions.messages import dtype_texts, sentence, texts_of_check
 from opwright.kit.live.arguments import tensors_in
 from opwright.kit.live.errors import CppRuleError
 from opwright.kit.shipped._internals import check_value
@@ -36,9 +36,9 @@ from opwright.kit.shipped._internals import check_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from opwright.kit.declare.checks import Check
     from opwright.kit.declare.rules import DtypeRule
     from opwright.kit.derive.facts import OperatorFacts, Output
+    from opwright.kit.expressions.conditions import Check
     from opwright.kit.live.arguments import Values
 
 __all__ = ["Rules"]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
-from opwright.kit.emit.cpp.names import safe
 from opwright.kit.emit.cpp.types import result_type, taken_type
 
 if TYPE_CHECKING:

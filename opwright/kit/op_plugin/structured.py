@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from opwright.errors import nearest_first
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
 from opwright.kit.emit.cpp.layout import block, flow
-from opwright.kit.emit.cpp.names import safe
 from opwright.kit.formats.errors import EntryError
 from opwright.kit.formats.gen_opapi import new_outputs, output_keys
 from opwright.kit.op_plugin.errors import OutOfTreeError

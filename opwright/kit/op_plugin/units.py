@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.rules import Cpp, ShapeFunction
 from opwright.kit.declare.schema import Base
 from opwright.kit.emit.cpp.autograd import autograd_unit
 from opwright.kit.emit.cpp.helpers import tensors_header
 from opwright.kit.emit.cpp.layout import block, flow, message
-from opwright.kit.emit.cpp.names import Locals, safe, unique_names
+from opwright.kit.emit.cpp.names import Locals, unique_names
 from opwright.kit.emit.cpp.operators import OperatorCode, allocate, meta, registrations
 from opwright.kit.emit.cpp.units import handles_header
 from opwright.kit.emit.header import with_header

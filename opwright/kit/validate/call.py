@@ -29,9 +29,9 @@ from opwright.kit.declare.rules import (
     ReducedOf,
     SameDtype,
     ShapeFunction,
+    strip_index,
 )
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.shape import strip_index
 from opwright.kit.validate.errors import (
     NoComputationError,
     NotPassedError,

@@ -10,9 +10,16 @@ from typing_extensions import assert_never
 from opwright.errors import nearest_first
 from opwright.kit.declare.dtypes import DTYPES
 from opwright.kit.declare.errors import DtypeError, UnknownNameError
-from opwright.kit.declare.rules import Cpp, DtypeArgument, DtypeSet, Like, Promoted, SameDtype
+from opwright.kit.declare.rules import (
+    Cpp,
+    DtypeArgument,
+    DtypeSet,
+    Like,
+    Promoted,
+    SameDtype,
+    strip_index,
+)
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.shape import strip_index
 from opwright.kit.validate.errors import (
     AmbiguousDtypeError,
     DtypeCycleError,

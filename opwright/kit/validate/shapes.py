@@ -6,13 +6,13 @@ import inspect
 from typing import TYPE_CHECKING
 
 from opwright.errors import nearest_first
-from opwright.kit.declare.dims import bind, resolve
 from opwright.kit.declare.errors import DeclarationError, UnknownNameError
-from opwright.kit.declare.requirements import read_condition, read_requirement
 from opwright.kit.declare.rules import Dims, ShapeFunction
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.scope import Scope
-from opwright.kit.declare.shape import (
+from opwright.kit.expressions.read_conditions import read_condition, read_requirement
+from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.scope import Scope
+from opwright.kit.expressions.shape import (
     Binary,
     Broadcast,
     Const,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from opwright.errors import OpwrightError
     from opwright.kit.declare.rules import ShapeRule
     from opwright.kit.declare.schema import Schema
-    from opwright.kit.declare.shape import Item
     from opwright.kit.declare.values import Produced
+    from opwright.kit.expressions.shape import Item
     from opwright.kit.validate.subject import Subject
 
 __all__ = ["RULES", "bound"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import opwright as ow
 from opwright.kit.declare.rules import SameDtype
-from opwright.kit.declare.shape import Span
 from opwright.kit.derive import OperatorFacts, SetFacts, derive
 from opwright.kit.derive.facts import Gradient, SavedArgument, SavedOutput
 from opwright.kit.derive.plan import is_native, native_plan
+from opwright.kit.expressions.shape import Span
 
 
 def facts_of(schema: str, **fields: object) -> SetFacts:

@@ -9,7 +9,6 @@ import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from opwright.kit.declare.dims import bind, resolve
 from opwright.kit.declare.dtypes import SCALAR_TYPES
 from opwright.kit.declare.operator import Operator
 from opwright.kit.declare.place import Place
@@ -25,7 +24,8 @@ from opwright.kit.declare.rules import (
     ShapeFunction,
 )
 from opwright.kit.declare.schema_text import parse_schema
-from opwright.kit.derive.evaluate import evaluate
+from opwright.kit.expressions.evaluate import evaluate
+from opwright.kit.expressions.read_shapes import bind, resolve
 from opwright.kit.formats.cpp_read import read_dtype, read_size
 from opwright.kit.formats.cpp_write import dtype_text, size_text
 from opwright.kit.formats.errors import NotWritableError, VersionError

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare.checks import (
+from opwright.kit.declare.dtypes import SCALAR_TYPES
+from opwright.kit.declare.reserved import safe
+from opwright.kit.declare.rules import DtypeArgument, DtypeSet, Promoted, SameDtype
+from opwright.kit.emit.cpp.layout import block, flow, message
+from opwright.kit.expressions.conditions import (
     MemberCheck,
     RankCheck,
     SizeCheck,
@@ -14,22 +18,18 @@ from opwright.kit.declare.checks import (
     ValueCheck,
     arguments_of_check,
 )
-from opwright.kit.declare.dtypes import SCALAR_TYPES
-from opwright.kit.declare.rules import DtypeArgument, DtypeSet, Promoted, SameDtype
-from opwright.kit.declare.shape import Dim
-from opwright.kit.declare.words import texts_of_check
-from opwright.kit.emit.cpp.layout import block, flow, message
-from opwright.kit.emit.cpp.names import safe
-from opwright.kit.emit.cpp.sizes import dtype, size, span, tensor_member
+from opwright.kit.expressions.messages import texts_of_check
+from opwright.kit.expressions.print_cpp import dtype, size, span, tensor_member
+from opwright.kit.expressions.shape import Dim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.kit.declare.checks import Check, Comparison
     from opwright.kit.declare.rules import DtypeRule
-    from opwright.kit.declare.words import Texts
     from opwright.kit.derive.facts import OperatorFacts
-    from opwright.kit.emit.cpp.sizes import Scope, Value
+    from opwright.kit.expressions.conditions import Check, Comparison
+    from opwright.kit.expressions.messages import Texts
+    from opwright.kit.expressions.print_cpp import Scope, Value
 
 __all__ = ["checks"]
 

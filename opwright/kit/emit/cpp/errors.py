@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.errors import OpwrightError
 
-__all__ = ["CppRuleError", "CppTypeError"]
+__all__ = ["CppTypeError"]
 
 
 class CppTypeError(OpwrightError):
@@ -13,11 +13,3 @@ class CppTypeError(OpwrightError):
     id = "OPW-E101"
     title = "a type that generated C++ cannot pass"
     usual_fix = "change the type in the schema or in the call, or use the operator live only"
-
-
-class CppRuleError(OpwrightError):
-    """A shape rule, condition or backward in Python for which the generated C++ has no form."""
-
-    id = "OPW-E102"
-    title = "a rule that cannot be written as C++"
-    usual_fix = 'write the rule as text, or as C++ with opwright.cpp("...")'

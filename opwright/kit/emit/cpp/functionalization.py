@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
 from opwright.kit.emit.cpp.layout import block, flow, message
-from opwright.kit.emit.cpp.names import Locals, safe
+from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import registrations, tensor_arguments
 from opwright.kit.emit.cpp.types import declared
 from opwright.kit.emit.cpp.units import mutating, namespaced

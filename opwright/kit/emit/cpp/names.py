@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from opwright.kit.declare import reserved
+from opwright.kit.declare.reserved import safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -13,23 +13,7 @@ if TYPE_CHECKING:
     from opwright.kit.declare.schema import Schema
     from opwright.kit.derive.facts import SetFacts
 
-__all__ = ["Locals", "pascal", "safe", "unique_names"]
-
-# All words of C++ that a Python identifier may be, also those that are no likely names.
-CPP_WORDS = reserved.CPP_WORDS.union(
-    ("alignas", "alignof", "asm", "compl", "concept", "decltype", "noexcept", "nullptr", "typeid"),
-    ("consteval", "constexpr", "constinit", "false", "true"),
-    ("and", "bitand", "bitor", "not", "or", "xor"),
-)
-
-
-def safe(name: str) -> str:
-    """Return an identifier that is no word of C++.
-
-    >>> safe("scale"), safe("double")
-    ('scale', 'double_')
-    """
-    return f"{name}_" if name in CPP_WORDS else name
+__all__ = ["Locals", "pascal", "unique_names"]
 
 
 def pascal(name: str) -> str:

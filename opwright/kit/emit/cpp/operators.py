@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
 from opwright.kit.declare.schema_text import split
 from opwright.kit.emit.cpp.checks import checks
 from opwright.kit.emit.cpp.errors import CppTypeError
 from opwright.kit.emit.cpp.layout import block, flow, message
-from opwright.kit.emit.cpp.names import Locals, safe
+from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.parameters import parameter_value
-from opwright.kit.emit.cpp.sizes import Scope, dtype, shape
 from opwright.kit.emit.cpp.types import declared, result_type
+from opwright.kit.expressions.print_cpp import Scope, dtype, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from opwright.aclnn.signature import CType
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base
 from opwright.kit.derive.facts import (
     DtypeOfTensor,
@@ -21,8 +22,7 @@ from opwright.kit.derive.facts import (
 )
 from opwright.kit.emit.cpp.errors import CppTypeError
 from opwright.kit.emit.cpp.layout import message
-from opwright.kit.emit.cpp.names import safe
-from opwright.kit.emit.cpp.sizes import Scope, tensor_member
+from opwright.kit.expressions.print_cpp import Scope, tensor_member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,17 +11,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.rules import Cpp, Promoted, ShapeFunction
 from opwright.kit.declare.schema import Base
 from opwright.kit.emit.cpp.checks import checks
 from opwright.kit.emit.cpp.errors import CppTypeError
 from opwright.kit.emit.cpp.layout import block, flow, message
-from opwright.kit.emit.cpp.names import Locals, safe, unique_names
+from opwright.kit.emit.cpp.names import Locals, unique_names
 from opwright.kit.emit.cpp.operators import schema_line, tensor_arguments, words
 from opwright.kit.emit.cpp.parameters import parameter_value
-from opwright.kit.emit.cpp.sizes import Scope, dtype, shape
 from opwright.kit.emit.cpp.text import whole
 from opwright.kit.emit.header import with_header
+from opwright.kit.expressions.print_cpp import Scope, dtype, shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

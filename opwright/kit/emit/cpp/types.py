@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.schema import Base, ValueType
 from opwright.kit.emit.cpp.errors import CppTypeError
-from opwright.kit.emit.cpp.names import safe
 
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument, Schema

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.emit.cpp.layout import COLUMNS, block, flow
-from opwright.kit.emit.cpp.names import Locals, safe
+from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import OperatorCode, operator_code, registrations, schema_line
 from opwright.kit.emit.cpp.types import taken_type
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare.checks import MemberCheck, ValueCheck
 from opwright.kit.declare.rules import (
     BroadcastOf,
     Cpp,
@@ -21,6 +20,7 @@ from opwright.kit.declare.rules import (
 )
 from opwright.kit.emit.python.authored import read_docstring
 from opwright.kit.emit.python.text import WIDTH, wrapped
+from opwright.kit.expressions.conditions import MemberCheck, ValueCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare.checks import (
+from opwright.kit.declare.rules import DtypeSet, SameDtype
+from opwright.kit.emit.python.module import module
+from opwright.kit.emit.python.names import function_name
+from opwright.kit.emit.python.text import Group, bracketed, docstring, laid_out, literal
+from opwright.kit.expressions.conditions import (
     MemberCheck,
     RankCheck,
     SizeCheck,
@@ -17,34 +21,24 @@ from opwright.kit.declare.checks import (
     ValueCheck,
     arguments_of_check,
 )
-from opwright.kit.declare.rules import Cpp, DtypeArgument, DtypeSet, Promoted, SameDtype
-from opwright.kit.declare.shape import (
-    Argument,
-    Binary,
-    Broadcast,
-    Const,
-    Dim,
-    Element,
-    Length,
-    Rank,
-    Reduced,
-    Sizes,
-    Span,
-    tensor_text,
+from opwright.kit.expressions.messages import dtype_texts, texts_of_check
+from opwright.kit.expressions.print_python import (
+    dtype_text,
+    shape_text,
+    size_text,
+    slice_text,
+    span_text,
 )
-from opwright.kit.declare.words import dtype_texts, texts_of_check
-from opwright.kit.emit.python.module import module
-from opwright.kit.emit.python.names import function_name
-from opwright.kit.emit.python.text import Group, bracketed, docstring, laid_out, literal
+from opwright.kit.expressions.shape import (
+    Span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from opwright.kit.declare.checks import Check
-    from opwright.kit.declare.rules import DtypeRule
-    from opwright.kit.declare.shape import Item, Shape, Size
     from opwright.kit.derive.facts import OperatorFacts, Output, SetFacts
     from opwright.kit.emit.options import EmitOptions
+    from opwright.kit.expressions.conditions import Check
 
 __all__ = ["emit_meta"]
 
@@ -119,7 +113,7 @@ def dtype_check(operator: OperatorFacts, name: str, operator_name: str) -> Itera
         names = [f"torch.{each}" for each in rule.names]
         allowed = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
     else:
-        allowed = f"({dtype_text(rule, operator)},)"
+        allowed = f"({dtype_text(rule, operator.schema)},)"
     call = Group("check_dtype(", (name, allowed, words(operator_name, dtype_texts(name))), ")")
     indent = "    "
     if isinstance(rule, SameDtype):
@@ -175,13 +169,13 @@ def check_call(operator: OperatorFacts, rule: Check, shape: str, operator_name: 
             got = f"len({shape})"
             return require(f"{got} {'>=' if at_least else '=='} {rank}", texts, got)
         case SizeCheck(axis=axis, size=size):
-            got, expected = f"{shape}[{axis}]", size_text(size, operator)
+            got, expected = f"{shape}[{axis}]", size_text(size, operator.schema)
             return require(f"{got} == {expected}", texts, got, expected)
         case SpanCheck(span=span, other=other):
             own = f"{shape}{slice_text(span)}"
             return Group("check_axes(", (own, span_text(other), texts), ")")
         case ValueCheck(left=left, comparison=comparison, right=right):
-            one, another = size_text(left, operator), size_text(right, operator)
+            one, another = size_text(left, operator.schema), size_text(right, operator.schema)
             return require(f"{one} {comparison} {another}", texts, one, another)
         case MemberCheck(argument=argument, values=values):
             return require(f"{argument} in {literal(values)}", texts, argument)
@@ -212,92 +206,8 @@ def result(operator: OperatorFacts, output: Output) -> str | Group:
     ]
     is_first = bool(required) and required[0] == tensors[0]
     device = f"{required[0]}.device" if is_first else f"device_of({', '.join(tensors)})"
-    shape, dtype = shape_text(output.shape, operator), dtype_text(output.dtype, operator)
+    shape, dtype = (
+        shape_text(output.shape, operator.schema),
+        dtype_text(output.dtype, operator.schema),
+    )
     return Group("torch.empty(", (shape, f"dtype={dtype}", f"device={device}"), ")")
-
-
-def dtype_text(rule: DtypeRule, operator: OperatorFacts) -> str:
-    """Return a dtype."""
-    match rule:
-        case DtypeSet(names):
-            return f"torch.{names[0]}"
-        case SameDtype(tensor):
-            kind = operator.argument(tensor).type
-            return f"tensors_in({tensor})[0].dtype" if kind.is_list else f"{tensor}.dtype"
-        case DtypeArgument(name, otherwise):
-            return f"{dtype_text(otherwise, operator)} if {name} is None else {name}"
-        case Promoted() | Cpp():
-            raise AssertionError(rule)  # emit_cpp refused them for the stable ABI
-        case _:
-            assert_never(rule)
-
-
-def shape_text(shape: Shape, operator: OperatorFacts) -> str:
-    """Return a shape."""
-    match shape:
-        case (Span(start=0, stop=None) as item,):
-            return f"{tensor_text(item)}.shape"
-        case (Broadcast() | Reduced() as item,):
-            return item_text(item, operator).removeprefix("*")
-        case (item,):
-            return f"({item_text(item, operator)},)"
-        case _:
-            return f"({', '.join(item_text(item, operator) for item in shape)})"
-
-
-def item_text(item: Item, operator: OperatorFacts) -> str:
-    """Return one item of a shape."""
-    match item:
-        case Span():
-            return f"*{span_text(item)}"
-        case Sizes(name):
-            return f"*as_list({name})"
-        case Broadcast(shapes):
-            return f"*broadcast({', '.join(shape_text(each, operator) for each in shapes)})"
-        case Reduced(dims=dims, keepdim=keepdim):
-            keep = f", keepdim={keepdim}" if keepdim else ""
-            return f"*reduced({tensor_text(item)}, {dims or 'None'}{keep})"
-        case _:
-            return size_text(item, operator)
-
-
-def span_text(span: Span) -> str:
-    """Return several axes of a tensor."""
-    return f"{tensor_text(span)}.shape{slice_text(span)}"
-
-
-def slice_text(span: Span) -> str:
-    """Return the slice of a tensor's shape; nothing for all of it."""
-    if span.start == 0 and span.stop is None:
-        return ""
-    return f"[{span.start or ''}:{'' if span.stop is None else span.stop}]"
-
-
-def size_text(size: Size, operator: OperatorFacts) -> str:
-    """Return one size."""
-    match size:
-        case Const(value):
-            return str(value)
-        case Dim(axis=axis):
-            return f"{tensor_text(size)}.shape[{axis}]"
-        case Rank():
-            return f"len({tensor_text(size)}.shape)"
-        case Argument(name):
-            return name
-        case Length(name):
-            return f"len({name})"
-        case Element(name, index):
-            is_flexible = operator.argument(name).type.length is not None
-            return f"as_list({name})[{index}]" if is_flexible else f"{name}[{index}]"
-        case Binary("min" | "max" as operation, left, right):
-            both = f"{size_text(left, operator)}, {size_text(right, operator)}"
-            return f"torch.sym_{operation}({both})"
-        case Binary("+", Binary("+") as left, right):  # brackets that nobody needs
-            return f"{size_text(left, operator)[:-1]} + {size_text(right, operator)})"
-        case Binary("ceildiv", left, right):
-            one, another = size_text(left, operator), size_text(right, operator)
-            return f"(({one} + {another} - 1) // {another})"
-        case Binary(operation, left, right):
-            return f"({size_text(left, operator)} {operation} {size_text(right, operator)})"
-        case _:
-            assert_never(size)

@@ -8,7 +8,7 @@ from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.rules import DtypeSet, dtype_source
 from opwright.kit.declare.sample import TensorSpec
 from opwright.kit.declare.schema import Base
-from opwright.kit.derive.conditions import unspecified_outputs
+from opwright.kit.derive.unspecified import unspecified_outputs
 from opwright.kit.emit.python.module import module
 from opwright.kit.emit.python.text import WIDTH, Group, bracketed, laid_out, literal, strings
 

@@ -16,8 +16,9 @@ import pytest
 
 from opwright.kit.emit import EmitOptions
 from opwright.kit.emit.cpp import emit_cpp, stable_limits
-from opwright.kit.emit.cpp.errors import CppRuleError, CppTypeError
+from opwright.kit.emit.cpp.errors import CppTypeError
 from opwright.kit.emit.header import is_edited
+from opwright.kit.expressions.errors import CppRuleError
 from tests.kit.emit.cpp.emitting import DECLARATIONS, NAMES, files_of, write_files
 from tests.kit.emit.facts import facts_of, facts_of_text
 

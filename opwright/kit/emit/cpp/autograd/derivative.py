@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.derive.facts import Gradient, SavedArgument, SavedOutput
-from opwright.kit.emit.cpp.errors import CppRuleError
-from opwright.kit.emit.cpp.names import pascal, safe
+from opwright.kit.emit.cpp.names import pascal
+from opwright.kit.expressions.errors import CppRuleError
 
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Argument

@@ -15,9 +15,9 @@ from opwright.kit.declare.defaults import default_value
 from opwright.kit.declare.schema import Base
 from opwright.kit.derive.backward import formula_value
 from opwright.kit.derive.facts import Gradient, SavedOutput
-from opwright.kit.emit.cpp.errors import CppRuleError
 from opwright.kit.emit.cpp.layout import flow, message
 from opwright.kit.emit.edits import EditedText
+from opwright.kit.expressions.errors import CppRuleError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.kit.declare.reserved import safe
 from opwright.kit.derive.facts import SavedArgument, SavedOutput
-from opwright.kit.emit.cpp.errors import CppRuleError
 from opwright.kit.emit.cpp.layout import block, flow, message
-from opwright.kit.emit.cpp.names import Locals, safe
+from opwright.kit.emit.cpp.names import Locals
 from opwright.kit.emit.cpp.operators import tensor_arguments
 from opwright.kit.emit.cpp.types import declared, kept_type
+from opwright.kit.expressions.errors import CppRuleError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

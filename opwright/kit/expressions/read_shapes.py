@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from opwright.errors import nearest_first
-from opwright.kit.declare import shape
-from opwright.kit.declare.checks import RankCheck, SizeCheck, SpanCheck
 from opwright.kit.declare.errors import RuleError, UnknownNameError
 from opwright.kit.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeFunction
 from opwright.kit.declare.schema_text import split
-from opwright.kit.declare.scope import Scope
-from opwright.kit.declare.sizes import integer, parsed, read_size, tensor_of
+from opwright.kit.expressions import shape
+from opwright.kit.expressions.conditions import RankCheck, SizeCheck, SpanCheck
+from opwright.kit.expressions.read_sizes import integer, parsed, read_size, tensor_of
+from opwright.kit.expressions.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from opwright.kit.declare.checks import Check
     from opwright.kit.declare.rules import ShapeRule
     from opwright.kit.declare.schema import Schema
+    from opwright.kit.expressions.conditions import Check
 
 __all__ = ["bind", "resolve"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare.shape import (
+from opwright.kit.expressions.shape import (
     Argument,
     Binary,
     Broadcast,
@@ -27,7 +27,7 @@ from opwright.kit.declare.shape import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from opwright.kit.declare.shape import Item, Operation, Shape, Size
+    from opwright.kit.expressions.shape import Item, Operation, Shape, Size
 
 __all__ = ["Symbolic", "evaluate", "evaluate_size"]
 

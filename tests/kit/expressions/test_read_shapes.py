@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.kit.declare.checks import (
+from opwright.kit.declare.errors import RuleError
+from opwright.kit.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeRule
+from opwright.kit.declare.schema_text import parse_schema
+from opwright.kit.expressions.conditions import (
     Check,
     MemberCheck,
     RankCheck,
@@ -14,12 +17,9 @@ from opwright.kit.declare.checks import (
     SpanCheck,
     ValueCheck,
 )
-from opwright.kit.declare.dims import bind, resolve
-from opwright.kit.declare.errors import RuleError
-from opwright.kit.declare.requirements import read_requirement
-from opwright.kit.declare.rules import BroadcastOf, Cpp, Dims, Like, ReducedOf, ShapeRule
-from opwright.kit.declare.schema_text import parse_schema
-from opwright.kit.declare.shape import (
+from opwright.kit.expressions.read_conditions import read_requirement
+from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.shape import (
     Argument,
     Binary,
     Broadcast,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from opwright.kit.declare import shape
+from opwright.kit.expressions import shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from opwright.kit.declare.rules import ShapeFunction
-    from opwright.kit.declare.scope import Scope
-    from opwright.kit.declare.shape import Operation, Shape, Size
+    from opwright.kit.expressions.scope import Scope
+    from opwright.kit.expressions.shape import Operation, Shape, Size
 
 __all__ = ["lower"]
 

@@ -1,20 +1,19 @@
-"""Conditions on the arguments of one call: whether they hold."""
+"""Conditions as data -> whether they hold for the arguments of one call."""
 
 from __future__ import annotations
 
 import operator as operators
 from typing import TYPE_CHECKING, Any
 
-from opwright.kit.declare.checks import Flag, MemberCheck, ValueCheck, arguments_of_check
-from opwright.kit.derive.evaluate import evaluate_size
+from opwright.kit.expressions.conditions import Flag, MemberCheck, ValueCheck, arguments_of_check
+from opwright.kit.expressions.evaluate import evaluate_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from opwright.kit.declare.checks import Comparison, Condition
-    from opwright.kit.derive.facts import Output
+    from opwright.kit.expressions.conditions import Comparison, Condition
 
-__all__ = ["COMPARISONS", "unspecified_outputs"]
+__all__ = ["COMPARISONS", "holds"]
 
 COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
     "<": operators.lt,
@@ -24,21 +23,6 @@ COMPARISONS: dict[Comparison, Callable[[Any, Any], Any]] = {
     "==": operators.eq,
     "!=": operators.ne,
 }
-
-
-def unspecified_outputs(outputs: Iterable[Output], values: Mapping[str, Any]) -> frozenset[str]:
-    """Return the outputs whose values a call leaves open.
-
-    Parameters
-    ----------
-    values
-        All arguments by name; anything with `shape` stands for a tensor.
-    """
-    return frozenset(
-        output.name
-        for output in outputs
-        if output.unspecified and all(holds(check, values) for check in output.unspecified)
-    )
 
 
 def holds(check: Condition, values: Mapping[str, Any]) -> bool:

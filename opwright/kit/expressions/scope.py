@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from opwright.errors import nearest_first
-from opwright.kit.declare import shape
 from opwright.kit.declare.errors import RuleError, UnknownNameError
 from opwright.kit.declare.schema import Base
+from opwright.kit.expressions import shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare import shape
+from opwright.kit.expressions import shape
 
 __all__ = [
     "Check",

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import assert_never
 
+from opwright.aclnn.scan import quoted
 from opwright.kit.declare.dtypes import SCALAR_TYPES
+from opwright.kit.declare.reserved import safe
 from opwright.kit.declare.rules import (
     Cpp,
     DtypeArgument,
@@ -17,7 +19,8 @@ from opwright.kit.declare.rules import (
     ShapeFunction,
 )
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.shape import (
+from opwright.kit.expressions.errors import CppRuleError
+from opwright.kit.expressions.shape import (
     Argument,
     Binary,
     Broadcast,
@@ -30,15 +33,12 @@ from opwright.kit.declare.shape import (
     Sizes,
     Span,
 )
-from opwright.kit.emit.cpp.errors import CppRuleError
-from opwright.kit.emit.cpp.layout import message
-from opwright.kit.emit.cpp.names import safe
 
 if TYPE_CHECKING:
     from opwright.kit.declare.rules import DtypeRule
     from opwright.kit.declare.schema import Argument as SchemaArgument
     from opwright.kit.declare.schema import Schema
-    from opwright.kit.declare.shape import Item, Shape, Size
+    from opwright.kit.expressions.shape import Item, Shape, Size
 
 __all__ = ["Scope", "Value", "dtype", "shape", "size", "span", "tensor_member"]
 
@@ -114,7 +114,7 @@ def value_of(scope: Scope, part: Dim | Rank | Span | Reduced) -> str:
 
 def tensor_at(name: str, index: int) -> str:
     """Return a tensor of a list; a negative index counts from the end."""
-    return f"tensor_at({safe(name)}, {index}, {message(name)})"
+    return f"tensor_at({safe(name)}, {index}, {quoted(name)})"
 
 
 def tensor_value(scope: Scope, name: str) -> str:
@@ -172,7 +172,7 @@ def argument_value(scope: Scope, name: str) -> Value:
 
 def element(scope: Scope, name: str, index: int) -> Value:
     """Return an element of a list; a negative index counts from the end."""
-    text = f"element({list_value(scope, name)}, {index}, {message(name)})"
+    text = f"element({list_value(scope, name)}, {index}, {quoted(name)})"
     return Value(text, "size" if scope.is_symbolic(name) else "int")
 
 

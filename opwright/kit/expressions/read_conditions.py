@@ -7,18 +7,18 @@ import math
 from typing import TYPE_CHECKING
 
 from opwright.errors import nearest_first
-from opwright.kit.declare import shape
-from opwright.kit.declare.checks import Flag, MemberCheck, ValueCheck
 from opwright.kit.declare.errors import RuleError, UnknownNameError
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.sizes import MAX_INT, integer, is_whole, parsed, size
 from opwright.kit.declare.texts import check_value
+from opwright.kit.expressions import shape
+from opwright.kit.expressions.conditions import Flag, MemberCheck, ValueCheck
+from opwright.kit.expressions.read_sizes import MAX_INT, integer, is_whole, parsed, size
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from opwright.kit.declare.checks import Check, Comparison, Condition
-    from opwright.kit.declare.scope import Scope
+    from opwright.kit.expressions.conditions import Check, Comparison, Condition
+    from opwright.kit.expressions.scope import Scope
 
 __all__ = ["read_condition", "read_requirement"]
 
@@ -57,7 +57,7 @@ def read_requirement(text: str, scope: Scope, *, where: str) -> tuple[Check, ...
     Examples
     --------
     >>> from opwright.kit.declare.schema_text import parse_schema
-    >>> from opwright.kit.declare.scope import Scope
+    >>> from opwright.kit.expressions.scope import Scope
     >>> scope = Scope(schema=parse_schema("f(Tensor x, int k, str mode) -> Tensor", where=""))
     >>> len(read_requirement("0 < k <= x.shape[-1]", scope, where=""))
     2
@@ -97,7 +97,7 @@ def read_condition(text: str, scope: Scope, *, where: str) -> tuple[Condition, .
     Examples
     --------
     >>> from opwright.kit.declare.schema_text import parse_schema
-    >>> from opwright.kit.declare.scope import Scope
+    >>> from opwright.kit.expressions.scope import Scope
     >>> scope = Scope(schema=parse_schema("f(Tensor x, bool[2] mask) -> Tensor", where=""))
     >>> read_condition("not mask[0]", scope, where="")
     (Flag(argument='mask', wanted=False, index=0),)

@@ -26,7 +26,6 @@ __all__ = [
     "Size",
     "Sizes",
     "Span",
-    "strip_index",
     "tensor_text",
 ]
 
@@ -142,15 +141,6 @@ def tensor_text(part: Dim | Rank | Span | Reduced) -> str:
     ('x', 'xs[1]')
     """
     return part.tensor if part.index is None else f"{part.tensor}[{part.index}]"
-
-
-def strip_index(tensor: str) -> str:
-    """Return the argument of a tensor, which may be an element of a list.
-
-    >>> strip_index("x"), strip_index("xs[1]")
-    ('x', 'xs')
-    """
-    return tensor.partition("[")[0]
 
 
 Item: TypeAlias = Size | Span | Sizes | Broadcast | Reduced

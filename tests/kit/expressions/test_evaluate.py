@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.kit.declare.dims import bind, resolve
 from opwright.kit.declare.errors import RuleError, UnknownNameError
 from opwright.kit.declare.rules import Dims, ShapeFunction, broadcast, like, reduced
 from opwright.kit.declare.schema_text import parse_schema
-from opwright.kit.declare.shape import Broadcast, Span
-from opwright.kit.derive.evaluate import evaluate
-from opwright.kit.derive.trace import lower
+from opwright.kit.expressions.evaluate import evaluate
+from opwright.kit.expressions.read_shapes import bind, resolve
+from opwright.kit.expressions.shape import Broadcast, Span
+from opwright.kit.expressions.trace import lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,14 +6,14 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
-from opwright.kit.declare import shape
 from opwright.kit.declare.errors import RuleError
 from opwright.kit.declare.schema import Base
-from opwright.kit.declare.scope import list_name, named, tensor_name, tensors_name
+from opwright.kit.expressions import shape
+from opwright.kit.expressions.scope import list_name, named, tensor_name, tensors_name
 
 if TYPE_CHECKING:
     from opwright.kit.declare.schema import Schema
-    from opwright.kit.declare.scope import Scope
+    from opwright.kit.expressions.scope import Scope
 
 __all__ = ["MAX_INT", "integer", "is_whole", "parsed", "read_size", "size", "tensor_of"]
 

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from typing_extensions import assert_never
 
-from opwright.kit.declare.checks import MemberCheck, RankCheck, SizeCheck, SpanCheck, ValueCheck
+from opwright.kit.expressions.conditions import (
+    MemberCheck,
+    RankCheck,
+    SizeCheck,
+    SpanCheck,
+    ValueCheck,
+)
 
 if TYPE_CHECKING:
-    from opwright.kit.declare.checks import Check
+    from opwright.kit.expressions.conditions import Check
 
 __all__ = ["Texts", "dtype_texts", "sentence", "texts_of_check"]
 
