@@ -6,7 +6,7 @@
 
 #include "runtime/gil.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 // Memory that the summary asks the caller to provide. Kernels allocate what they need by themselves.
@@ -93,4 +93,4 @@ const Answer& AddedGraph::compiled() const {
   return answer_;  // it does not change any more
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -14,7 +14,7 @@
 #include "graph_engine/run_tensors.h"
 #include "graph_engine/summary.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // A graph for inputs of given shapes and values. Runs that are under way keep it.
 class Program {
@@ -69,4 +69,4 @@ class AddedGraph {
   std::map<std::string, std::shared_ptr<const Program>> programs_;
 };
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -9,7 +9,7 @@
 #include "ge/types.h"
 #include "runtime/call.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 template <class Body, class... Args>
 ge::Status guarded(const char* function, Body&& body, const Args&... args) {
@@ -19,4 +19,4 @@ ge::Status guarded(const char* function, Body&& body, const Args&... args) {
 // A session is its number, and nothing else.
 inline uint64_t number_of(const ge::Session& session) { return reinterpret_cast<const uint64_t&>(session); }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -6,7 +6,7 @@
 #include "runtime/gil.h"
 #include "runtime/python.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 Engine registered_engine;
@@ -36,14 +36,14 @@ void check_options(const char* place, const std::string& options) {
   check(answer);
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
-using opwright::graph::Answer;
+using opwright::graph_engine::Answer;
 
-void opwright_engine_register(const opwright::graph::Engine* engine) {
+void opwright_engine_register(const opwright::graph_engine::Engine* engine) {
   opwright::expect_python_on_workers();
-  opwright::graph::registered_engine = *engine;
-  opwright::graph::is_registered.store(true);
+  opwright::graph_engine::registered_engine = *engine;
+  opwright::graph_engine::is_registered.store(true);
 }
 
 void opwright_engine_fail(void* answer, const char* text) { static_cast<Answer*>(answer)->failure = text; }

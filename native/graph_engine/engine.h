@@ -11,7 +11,7 @@
 #include "ge/types.h"
 #include "runtime/error.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 constexpr int kFailed = static_cast<int>(ge::FAILED);
 
@@ -72,11 +72,11 @@ void check(const Answer& answer);
 // Throws unless every option is known and can have its value; `place` is the word for where they were given.
 void check_options(const char* place, const std::string& options);
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
 extern "C" {
 
-OPWRIGHT_API void opwright_engine_register(const opwright::graph::Engine* engine);
+OPWRIGHT_API void opwright_engine_register(const opwright::graph_engine::Engine* engine);
 OPWRIGHT_API void opwright_engine_fail(void* answer, const char* text);
 OPWRIGHT_API void opwright_engine_text(void* answer, const char* text);
 OPWRIGHT_API void opwright_engine_compiled(void* answer, int32_t is_static, int32_t is_fixed, int32_t is_refreshable,

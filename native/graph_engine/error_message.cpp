@@ -6,6 +6,8 @@
 
 namespace ge {
 
-__attribute__((visibility("default"))) std::string GEGetErrorMsg() { return opwright::graph::take_error_message(); }
+__attribute__((visibility("default"))) std::string GEGetErrorMsg() {
+  return opwright::graph_engine::take_error_message();
+}
 
 }  // namespace ge

@@ -13,7 +13,7 @@
 #include "runtime/memory.h"
 #include "runtime/stream.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 // Memory that tensors of the caller share.
@@ -81,9 +81,9 @@ void execute(const ge::Session& session, uint32_t id, void* stream, const std::v
 }
 
 }  // namespace
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
-using namespace opwright::graph;  // NOLINT: the twin's side of this interface
+using namespace opwright::graph_engine;  // NOLINT: the twin's side of this interface
 using opwright::arg;
 
 extern "C" {

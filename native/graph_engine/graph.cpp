@@ -13,8 +13,8 @@
 
 using opwright::Field;
 using opwright::WireReader;
-using opwright::graph::Access;
-using opwright::graph::rejected;
+using opwright::graph_engine::Access;
+using opwright::graph_engine::rejected;
 
 namespace ge {
 namespace {

@@ -26,7 +26,7 @@ class GraphImpl {
 
 }  // namespace ge
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 struct Access {
   // nullptr for a graph that was default-constructed and never loaded.
@@ -39,4 +39,4 @@ struct Access {
   }
 };
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -12,7 +12,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<ge::AscendString, ge::AscendString>>;
 
-void append(const opwright::graph::Words& words, Pairs& pairs) {
+void append(const opwright::graph_engine::Words& words, Pairs& pairs) {
   for (const auto& [name, word] : words) pairs.emplace_back(name.c_str(), word.c_str());
 }
 
@@ -20,8 +20,9 @@ void append(const opwright::graph::Words& words, Pairs& pairs) {
 
 extern "C" OPWRIGHT_API ge::Status GetRegisteredIrDef(const char* type, Pairs& inputs, Pairs& outputs,
                                                       Pairs& attributes) {
-  std::shared_ptr<const opwright::graph::Prototype> found;
-  const int status = opwright::call("GetRegisteredIrDef", [&] { found = opwright::graph::find_prototype(type); });
+  std::shared_ptr<const opwright::graph_engine::Prototype> found;
+  const int status =
+      opwright::call("GetRegisteredIrDef", [&] { found = opwright::graph_engine::find_prototype(type); });
   // An unknown type is an answer, no error: callers ask for the types of all their operators.
   if (status != 0 || found == nullptr) return ge::FAILED;
   append(found->inputs, inputs);

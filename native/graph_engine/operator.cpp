@@ -10,10 +10,10 @@
 #include "graph_engine/status.h"
 #include "runtime/call.h"
 
-using opwright::graph::find_prototype;
-using opwright::graph::Prototype;
-using opwright::graph::rejected;
-using opwright::graph::Words;
+using opwright::graph_engine::find_prototype;
+using opwright::graph_engine::Prototype;
+using opwright::graph_engine::rejected;
+using opwright::graph_engine::Words;
 
 namespace ge {
 

@@ -7,7 +7,7 @@
 #include "ge/types.h"
 #include "runtime/python.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 constexpr int kGraphFailed = static_cast<int>(ge::GRAPH_FAILED);
@@ -38,15 +38,17 @@ std::shared_ptr<const Prototype> find_prototype(const char* type) {
   return answer.prototype;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
-using opwright::graph::Answer;
-using opwright::graph::prototype_of;
+using opwright::graph_engine::Answer;
+using opwright::graph_engine::prototype_of;
 
-void opwright_prototypes_register(OpwrightDescribe describe) { opwright::graph::registered_prototypes.store(describe); }
+void opwright_prototypes_register(OpwrightDescribe describe) {
+  opwright::graph_engine::registered_prototypes.store(describe);
+}
 
 void opwright_prototype_known(void* answer) {
-  static_cast<Answer*>(answer)->prototype = std::make_shared<opwright::graph::Prototype>();
+  static_cast<Answer*>(answer)->prototype = std::make_shared<opwright::graph_engine::Prototype>();
 }
 
 void opwright_prototype_input(void* answer, const char* name, const char* word) {

@@ -11,7 +11,7 @@
 
 #include "runtime/error.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // Names with a word each, in the order of the prototype.
 using Words = std::vector<std::pair<std::string, std::string>>;
@@ -25,7 +25,7 @@ struct Prototype {
 // nullptr for a type that nobody knows, and in a process without Python. Throws what Python could not do.
 OPWRIGHT_API std::shared_ptr<const Prototype> find_prototype(const char* type);
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
 extern "C" {
 

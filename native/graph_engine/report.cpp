@@ -11,7 +11,7 @@
 #include "graph_engine/session_data.h"
 #include "graph_engine/summary.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 std::string describe(uint64_t handle, const char* what) {
@@ -22,9 +22,9 @@ std::string describe(uint64_t handle, const char* what) {
 }
 
 }  // namespace
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
-using namespace opwright::graph;  // NOLINT: the twin's side of this interface
+using namespace opwright::graph_engine;  // NOLINT: the twin's side of this interface
 using Infos = std::map<ge::AscendString, std::vector<ge::AscendString>>;
 
 extern "C" {

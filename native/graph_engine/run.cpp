@@ -9,7 +9,7 @@
 #include "runtime/device.h"
 #include "runtime/memory.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 class RunTask final : public Task {
@@ -115,4 +115,4 @@ void start(void* handle, AddedGraph& graph, RunTensors inputs, const std::vector
   if (const auto failure = stream->take_failure()) fail(failure->code, failure->text);
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -12,7 +12,7 @@
 #include "runtime/stream.h"
 #include "runtime/task.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // An output of the caller, whatever kind of tensor it has.
 class Wanted {
@@ -35,4 +35,4 @@ void run(AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outpu
 void start(void* stream, AddedGraph& graph, RunTensors inputs, const std::vector<Wanted*>& outputs,
            const std::shared_ptr<ge::Allocator>& allocator);
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -4,7 +4,7 @@
 #include "acl/acl_desc.h"
 #include "runtime/memory.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 void* reach(const void* data) {
@@ -72,4 +72,4 @@ std::string RunTensors::key(bool with_values) const {
   return result;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

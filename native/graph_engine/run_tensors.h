@@ -9,7 +9,7 @@
 
 #include "graph_engine/engine.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // An input, whatever kind of tensor the caller has.
 struct Given {
@@ -39,4 +39,4 @@ class RunTensors {
 // How many bytes the elements of a tensor take; `otherwise` if that cannot be said.
 size_t bytes_of(ge::DataType type, const std::vector<int64_t>& sizes, size_t otherwise);
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

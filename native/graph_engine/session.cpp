@@ -19,7 +19,7 @@
 #include "runtime/memory.h"
 #include "runtime/stream.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 std::vector<int64_t> sizes_of(const ge::Tensor& tensor) { return tensor.GetTensorDesc().GetShape().GetDims(); }
@@ -87,13 +87,13 @@ const char* take_error_message() {
   return message.c_str();
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
 namespace ge {
 
 using opwright::arg;
 using opwright::require;
-using namespace opwright::graph;  // NOLINT: the twin's side of this interface
+using namespace opwright::graph_engine;  // NOLINT: the twin's side of this interface
 
 // Options are checked when a graph is compiled that they hold for: whoever initializes GE keeps a failure for the whole
 // process, so that one option would stop all graphs.
@@ -153,7 +153,7 @@ Status Session::RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::ve
       [&] {
         const auto graph = session_of(id_)->find(id);
         with_tensors(*graph, inputs, outputs, [&](RunTensors given, const std::vector<Wanted*>& wanted) {
-          opwright::graph::run(*graph, std::move(given), wanted);
+          opwright::graph_engine::run(*graph, std::move(given), wanted);
         });
       },
       arg("id", id));

@@ -6,7 +6,7 @@
 
 #include "runtime/handle.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 std::atomic<uint64_t> next_number{1};
@@ -86,4 +86,4 @@ std::string joined(const ge::Options& options) {
   return result;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

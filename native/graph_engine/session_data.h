@@ -12,7 +12,7 @@
 #include "ge/session.h"
 #include "graph_engine/added_graph.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 struct SessionData {
   explicit SessionData(const ge::Options& options);
@@ -47,4 +47,4 @@ void set_engine_options(std::string options);
 // name=value lines.
 std::string joined(const ge::Options& options);
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -5,7 +5,7 @@
 #include "ge/types.h"
 #include "runtime/error.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 template <class... Parts>
 ge::graphStatus rejected(const char* function, const Parts&... parts) {
@@ -13,4 +13,4 @@ ge::graphStatus rejected(const char* function, const Parts&... parts) {
   return ge::GRAPH_FAILED;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

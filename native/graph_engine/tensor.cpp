@@ -7,7 +7,7 @@
 
 #include "graph_engine/status.h"
 
-using opwright::graph::rejected;
+using opwright::graph_engine::rejected;
 
 namespace ge {
 

@@ -18,18 +18,18 @@ namespace py = pybind11;
 namespace opwright::live {
 namespace {
 
-using user_kernel::Argument;
-using user_kernel::Kind;
+using user_kernels::Argument;
+using user_kernels::Kind;
 
-// user_kernel::prepare and execute, by the names that their declarations get.
+// user_kernels::prepare and execute, by the names that their declarations get.
 struct Twin {
-  decltype(&user_kernel::prepare) prepare = nullptr;
-  decltype(&user_kernel::execute) execute = nullptr;
+  decltype(&user_kernels::prepare) prepare = nullptr;
+  decltype(&user_kernels::execute) execute = nullptr;
 };
 
 constexpr char kPrepare[] =
-    "_ZN8opwright11user_kernel7prepareEPKcSt16initializer_listINS0_8ArgumentEEPmPP13aclOpExecutor";
-constexpr char kExecute[] = "_ZN8opwright11user_kernel7executeEPKcPvmP13aclOpExecutorS3_";
+    "_ZN8opwright12user_kernels7prepareEPKcSt16initializer_listINS0_8ArgumentEEPmPP13aclOpExecutor";
+constexpr char kExecute[] = "_ZN8opwright12user_kernels7executeEPKcPvmP13aclOpExecutorS3_";
 
 const Twin& twin() {
   static const Twin instance = [] {

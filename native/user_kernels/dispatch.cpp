@@ -11,7 +11,7 @@
 #include "runtime/python.h"
 #include "user_kernels/python.h"
 
-namespace opwright::user_kernel {
+namespace opwright::user_kernels {
 namespace {
 
 // By the name of the aclnn function.
@@ -60,9 +60,9 @@ void dispatch(const char* function, const ArgumentView* arguments, uint64_t coun
   if (failure) fail(ACLNN_ERR_INNER, *failure);
 }
 
-}  // namespace opwright::user_kernel
+}  // namespace opwright::user_kernels
 
-using namespace opwright::user_kernel;
+using namespace opwright::user_kernels;
 
 void opwright_kernel_add(const char* function, Dispatcher dispatcher) {
   opwright::expect_python_on_workers();

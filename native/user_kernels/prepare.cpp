@@ -14,7 +14,7 @@
 #include "runtime/call.h"
 #include "user_kernels/dispatch.h"
 
-namespace opwright::user_kernel {
+namespace opwright::user_kernels {
 namespace {
 
 using Tensors = std::vector<std::optional<aclTensor>>;
@@ -282,4 +282,4 @@ aclnnStatus execute(const char* function, void* workspace, uint64_t workspace_si
   return opwright::execute(function, workspace, workspace_size, executor, stream);
 }
 
-}  // namespace opwright::user_kernel
+}  // namespace opwright::user_kernels

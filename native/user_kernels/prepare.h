@@ -9,7 +9,7 @@
 
 #include "aclnn/acl_meta.h"
 
-namespace opwright::user_kernel {
+namespace opwright::user_kernels {
 
 // The kind of an argument; native/user_kernels/view.h says how the reference function gets it.
 enum class Kind : int32_t {
@@ -87,4 +87,4 @@ __attribute__((visibility("default"))) aclnnStatus execute(const char* function,
                                                            uint64_t workspace_size, aclOpExecutor* executor,
                                                            aclrtStream stream) noexcept;
 
-}  // namespace opwright::user_kernel
+}  // namespace opwright::user_kernels

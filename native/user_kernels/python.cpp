@@ -4,11 +4,11 @@
 #include "acl/acl_base.h"
 #include "runtime/python.h"
 
-namespace opwright::user_kernel {
+namespace opwright::user_kernels {
 
 void connect_python(const char* function) {
   call_python("opwright.twin.user_kernels.bridge", "connect", function, ACLNN_ERR_INNER_KERNEL_NOT_FOUND,
               "its reference function cannot be loaded: ");
 }
 
-}  // namespace opwright::user_kernel
+}  // namespace opwright::user_kernels

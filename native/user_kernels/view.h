@@ -8,7 +8,7 @@
 #include "runtime/error.h"
 #include "user_kernels/prepare.h"
 
-namespace opwright::user_kernel {
+namespace opwright::user_kernels {
 
 struct TensorView {
   int32_t dtype;    // aclDataType
@@ -42,13 +42,13 @@ struct ArgumentView {
 // Runs the reference function of `function`; reports an error with opwright_kernel_fail before it returns.
 using Dispatcher = void (*)(const char* function, const ArgumentView* arguments, uint64_t count, void* failure);
 
-}  // namespace opwright::user_kernel
+}  // namespace opwright::user_kernels
 
 extern "C" {
 
 // Makes `dispatcher` the one that runs `function`. Replaces an earlier one. The dispatcher itself reports a function
 // that it has no longer.
-OPWRIGHT_API void opwright_kernel_add(const char* function, opwright::user_kernel::Dispatcher dispatcher);
+OPWRIGHT_API void opwright_kernel_add(const char* function, opwright::user_kernels::Dispatcher dispatcher);
 
 // Called by a dispatcher: the task fails with this text. `failure` is what the dispatcher was given.
 OPWRIGHT_API void opwright_kernel_fail(void* failure, const char* text);

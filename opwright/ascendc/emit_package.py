@@ -144,7 +144,7 @@ def emit_function(prototype: Prototype, signature: AclnnSignature, slots: dict[s
 
 def presence(parameter: Parameter) -> str:
     """Return the function that hands a parameter on."""
-    return f"opwright::user_kernel::{'optional' if parameter.optional else 'required'}"
+    return f"opwright::user_kernels::{'optional' if parameter.optional else 'required'}"
 
 
 def emit_headers(prototypes: Iterable[Prototype]) -> dict[str, str]:

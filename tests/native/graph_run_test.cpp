@@ -52,7 +52,7 @@ void compile(uint64_t, uint64_t, const char*, uint64_t, const char* inherited, c
 
 void load(uint64_t, const char* options, void* answer) { configure("", options, answer); }
 
-void prepare(uint64_t, const opwright::graph::EngineTensor* inputs, uint64_t count, void* answer) {
+void prepare(uint64_t, const opwright::graph_engine::EngineTensor* inputs, uint64_t count, void* answer) {
   if (count != 1 || inputs[0].rank != 1 || inputs[0].sizes[0] != 2) {
     opwright_engine_fail(answer, "inputs of another shape");
     return;
@@ -75,8 +75,8 @@ void describe(uint64_t, const char*, void* answer) { opwright_engine_text(answer
 int threads() { return 1; }
 
 void start() {
-  static const opwright::graph::Engine engine{configure, compile, load,   prepare,  run,
-                                              ignore,    forget,  ignore, describe, threads};
+  static const opwright::graph_engine::Engine engine{configure, compile, load,   prepare,  run,
+                                                     ignore,    forget,  ignore, describe, threads};
   opwright_engine_register(&engine);
   opwright::test::start();
 }

@@ -9,7 +9,7 @@
 #include "ge/ascend_string.h"
 #include "ge/types.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 struct Access;
 }
 
@@ -28,7 +28,7 @@ class GNode {
   graphStatus GetName(AscendString& name) const;
 
  private:
-  friend struct opwright::graph::Access;
+  friend struct opwright::graph_engine::Access;
   std::shared_ptr<NodeImpl> impl_;
 };
 
@@ -47,7 +47,7 @@ class Graph {
   std::vector<GNode> GetAllNodes() const;
 
  private:
-  friend struct opwright::graph::Access;
+  friend struct opwright::graph_engine::Access;
   std::shared_ptr<GraphImpl> impl_;
 };
 

@@ -15,12 +15,12 @@ enum class Role : int32_t { kInput, kOutput, kAttribute };
 struct Bound {
   Role role;
   uint32_t index;
-  user_kernel::Argument argument;
+  user_kernels::Argument argument;
 };
 
-inline Bound input(uint32_t index, const user_kernel::Argument& argument) { return {Role::kInput, index, argument}; }
-inline Bound output(uint32_t index, const user_kernel::Argument& argument) { return {Role::kOutput, index, argument}; }
-inline Bound attribute(uint32_t index, const user_kernel::Argument& argument) {
+inline Bound input(uint32_t index, const user_kernels::Argument& argument) { return {Role::kInput, index, argument}; }
+inline Bound output(uint32_t index, const user_kernels::Argument& argument) { return {Role::kOutput, index, argument}; }
+inline Bound attribute(uint32_t index, const user_kernels::Argument& argument) {
   return {Role::kAttribute, index, argument};
 }
 

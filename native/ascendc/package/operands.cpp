@@ -9,8 +9,8 @@
 namespace opwright::ascendc {
 namespace {
 
-using user_kernel::Argument;
-using user_kernel::Kind;
+using user_kernels::Argument;
+using user_kernels::Kind;
 
 Operand operand_of(const aclTensor& tensor, const char* name) {
   is_base_format(tensor.format) ? validate(tensor, name) : validate_storage(tensor, name);

@@ -17,7 +17,7 @@
 #include "runtime/memory.h"
 #include "runtime/stream.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // Memory of the device that a call has for itself.
 class Block {
@@ -185,7 +185,7 @@ LaunchStream::~LaunchStream() {
   is_launching = was_set_;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
 namespace gert {
 
@@ -206,7 +206,7 @@ void* EagerOpExecutionContext::MallocWorkSpace(size_t bytes) { return call_->blo
 
 }  // namespace gert
 
-using namespace opwright::graph;  // NOLINT: the twin's side of this interface
+using namespace opwright::graph_engine;  // NOLINT: the twin's side of this interface
 
 int opwright_custom_prototype(const char* type, const char** text) {
   thread_local std::string found;

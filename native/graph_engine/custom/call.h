@@ -38,7 +38,7 @@ OPWRIGHT_API int opwright_custom_exists(const char* type);
 OPWRIGHT_API const char* opwright_custom_run(const OpwrightCustomCall* call);
 }
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // While it lives, the calling thread runs a graph, whose operators launch their work on `stream`.
 class LaunchStream {
@@ -53,4 +53,4 @@ class LaunchStream {
   const bool was_set_;
 };
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

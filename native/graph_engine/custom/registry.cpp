@@ -9,7 +9,7 @@
 
 #include "graph/operator_reg.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 namespace {
 
 // Entries of one kind by type. The last one that was added counts, as that of a library that was built anew.
@@ -82,4 +82,4 @@ std::unique_ptr<ge::EagerExecuteOp> make_custom_operator(const std::string& type
   return make ? (*make)() : nullptr;
 }
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

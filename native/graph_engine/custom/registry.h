@@ -8,11 +8,11 @@
 
 #include "graph/custom_op.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 std::optional<std::string> declared_prototype(const std::string& type);
 bool has_custom_operator(const std::string& type);
 // Null for a type without a class.
 std::unique_ptr<ge::EagerExecuteOp> make_custom_operator(const std::string& type);
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine

@@ -22,7 +22,7 @@ HEADER = """\
 {signatures}
 #include <opwright/user_kernels/prepare.h>
 
-using namespace opwright::user_kernel;
+using namespace opwright::user_kernels;
 
 #define KERNEL extern "C" __attribute__((visibility("default"))) aclnnStatus
 """

@@ -251,9 +251,9 @@ def test_tiling_classes_become_structures() -> None:
 
 def test_functions_headers_and_prototypes() -> None:
     api = emit_api([PROTOTYPE])
-    assert 'input(1, opwright::user_kernel::optional("yOptional", yOptional)),' in api
-    assert 'attribute(0, opwright::user_kernel::optional("modeOptional", modeOptional)),' in api
-    assert 'output(0, opwright::user_kernel::required("out", out))}' in api
+    assert 'input(1, opwright::user_kernels::optional("yOptional", yOptional)),' in api
+    assert 'attribute(0, opwright::user_kernels::optional("modeOptional", modeOptional)),' in api
+    assert 'output(0, opwright::user_kernels::required("out", out))}' in api
     assert 'R"proto(aclnnAddCustom\nREG_OP(AddCustom)' in api
     header = emit_headers([PROTOTYPE])["aclnn_add_custom.h"]
     assert (

@@ -35,7 +35,7 @@ class EagerExecuteOp : virtual public BaseCustomOp {
 
 }  // namespace ge
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 // Makes the class of an operator type known while it lives, which is as long as its library is loaded.
 class __attribute__((visibility("default"))) CustomOperator {
@@ -48,8 +48,8 @@ class __attribute__((visibility("default"))) CustomOperator {
   CustomOperator& operator=(const CustomOperator&) = delete;
 };
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
-#define REG_AUTO_MAPPING_OP(op_class)                                                                  \
-  [[maybe_unused]] static const ::opwright::graph::CustomOperator opwright_custom_operator_##op_class( \
+#define REG_AUTO_MAPPING_OP(op_class)                                                                         \
+  [[maybe_unused]] static const ::opwright::graph_engine::CustomOperator opwright_custom_operator_##op_class( \
       #op_class, []() -> std::unique_ptr<::ge::EagerExecuteOp> { return std::make_unique<op_class>(); })

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 
 class __attribute__((visibility("default"))) DeclaredPrototype {
  public:
@@ -26,10 +26,10 @@ class __attribute__((visibility("default"))) DeclaredPrototype {
   std::string text_;
 };
 
-}  // namespace opwright::graph
+}  // namespace opwright::graph_engine
 
-#define REG_OP(type)                                                            \
-  static ::opwright::graph::DeclaredPrototype opwright_prototype_##type(#type); \
+#define REG_OP(type)                                                                   \
+  static ::opwright::graph_engine::DeclaredPrototype opwright_prototype_##type(#type); \
   [[maybe_unused]] static const auto& opwright_declared_##type = opwright_prototype_##type.add("REG_OP(" #type ")")
 #define INPUT(...) add(".INPUT(" #__VA_ARGS__ ")")
 #define OPTIONAL_INPUT(...) add(".OPTIONAL_INPUT(" #__VA_ARGS__ ")")

@@ -7,7 +7,7 @@
 #include "exe_graph/runtime/extended_kernel_context.h"
 #include "exe_graph/runtime/tensor.h"
 
-namespace opwright::graph {
+namespace opwright::graph_engine {
 class CustomCall;
 }
 
@@ -38,11 +38,11 @@ class __attribute__((visibility("default"))) EagerOpExecutionContext : public Ex
   void* MallocWorkSpace(size_t bytes);
 
  private:
-  friend class opwright::graph::CustomCall;
-  EagerOpExecutionContext(opwright::ascendc::Node& node, opwright::graph::CustomCall& call)
+  friend class opwright::graph_engine::CustomCall;
+  EagerOpExecutionContext(opwright::ascendc::Node& node, opwright::graph_engine::CustomCall& call)
       : ExtendedKernelContext(node), call_(&call) {}
 
-  opwright::graph::CustomCall* call_;
+  opwright::graph_engine::CustomCall* call_;
 };
 
 }  // namespace gert
