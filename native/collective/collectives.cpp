@@ -7,9 +7,9 @@
 #include "collective/data_type.h"
 #include "collective/operation.h"
 #include "hccl/hccl.h"
-#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/consumer_thread.h"
 
 using namespace opwright;
 using namespace opwright::collective;

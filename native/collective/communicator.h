@@ -17,7 +17,7 @@
 #include "collective/link.h"
 #include "collective/rendezvous.h"
 #include "runtime/handle.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 namespace opwright::collective {
 

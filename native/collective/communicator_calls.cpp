@@ -13,7 +13,7 @@
 #include "collective/refuse.h"
 #include "hccl/hccl.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 using namespace opwright;
 using namespace opwright::collective;

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "runtime/error.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::collective {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collective/communicator.h"
-#include "runtime/task.h"
+#include "runtime/streams/task.h"
 
 namespace opwright::collective {
 

@@ -4,7 +4,7 @@
 #include "collective/communicator.h"
 #include "collective/refuse.h"
 #include "hccl/hccl.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 using namespace opwright;
 using namespace opwright::collective;

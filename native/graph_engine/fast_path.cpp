@@ -10,8 +10,8 @@
 #include "graph_engine/run.h"
 #include "graph_engine/session_data.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
-#include "runtime/stream.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/stream.h"
 
 namespace opwright::graph_engine {
 namespace {

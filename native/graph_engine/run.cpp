@@ -7,7 +7,7 @@
 
 #include "graph_engine/custom/call.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::graph_engine {
 namespace {

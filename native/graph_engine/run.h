@@ -9,8 +9,8 @@
 #include "ge/allocator.h"
 #include "graph_engine/added_graph.h"
 #include "graph_engine/run_tensors.h"
-#include "runtime/stream.h"
-#include "runtime/task.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/task.h"
 
 namespace opwright::graph_engine {
 

@@ -2,7 +2,7 @@
 #include "graph_engine/run_tensors.h"
 
 #include "acl/acl_desc.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::graph_engine {
 namespace {

@@ -8,7 +8,7 @@
 #include "nnopbase/call_operands.h"
 #include "nnopbase/validate.h"
 #include "runtime/data_dump/dump.h"
-#include "runtime/extent.h"
+#include "runtime/memory/extent.h"
 
 namespace opwright {
 namespace {

@@ -8,9 +8,9 @@
 #include "nnopbase/dumped.h"
 #include "nnopbase/guarded.h"
 #include "nnopbase/overlap.h"
-#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/consumer_thread.h"
 
 using namespace opwright;
 

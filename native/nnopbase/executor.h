@@ -10,7 +10,7 @@
 #include "nnopbase/validate.h"
 #include "runtime/call.h"
 #include "runtime/fork.h"
-#include "runtime/task.h"
+#include "runtime/streams/task.h"
 
 // An executor owns copies of all arguments, because callers destroy theirs as soon as phase 2 has returned, before the
 // task has run. It is itself the task that phase 2 enqueues.
@@ -39,7 +39,7 @@ OPWRIGHT_API aclnnStatus leave_failure(const char* phase1, const char* function,
 //
 // Beside its error, a failed phase 1 leaves an executor that knows the error, because torch_npu's macros for extensions
 // (EXEC_NPU_CMD in a wheel) ignore the status and go on to phase 2, which then says what was wrong. On torch_npu's
-// consumer thread phase 1 leaves it to phase 2 to fail (see runtime/consumer_thread.h).
+// consumer thread phase 1 leaves it to phase 2 to fail (see runtime/streams/consumer_thread.h).
 template <class Make>
 aclnnStatus prepare(const char* phase1, const char* function, uint64_t* workspace_size, aclOpExecutor** executor,
                     const Make& make) noexcept {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "runtime/guard/guard.h"
-#include "runtime/guard/windows.h"
+#include "runtime/memory/guard/guard.h"
+#include "runtime/memory/guard/windows.h"
 
 namespace opwright {
 namespace {

@@ -2,9 +2,9 @@
 #include "nnopbase/operand.h"
 
 #include "nnopbase/validate.h"
-#include "runtime/guard/guard.h"
-#include "runtime/guard/windows.h"
-#include "runtime/memory.h"
+#include "runtime/memory/guard/guard.h"
+#include "runtime/memory/guard/windows.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "nnopbase/executor.h"
-#include "runtime/capture/capture.h"
+#include "runtime/streams/capture/capture.h"
 
 namespace opwright {
 

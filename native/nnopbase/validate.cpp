@@ -1,7 +1,7 @@
 // native/nnopbase/validate.cpp
 #include "nnopbase/validate.h"
 
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright {
 

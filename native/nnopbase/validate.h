@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "nnopbase/objects.h"
-#include "runtime/task.h"
+#include "runtime/streams/task.h"
 
 namespace opwright {
 

@@ -8,9 +8,9 @@
 #include "op_compiler/legacy_description.h"
 #include "op_compiler/legacy_engine.h"
 #include "op_compiler/legacy_task.h"
-#include "runtime/consumer_thread.h"
 #include "runtime/descriptors/tensor_desc.h"
 #include "runtime/device.h"
+#include "runtime/streams/consumer_thread.h"
 
 using namespace opwright;
 

@@ -9,7 +9,7 @@
 #include "runtime/data_dump/dump.h"
 #include "runtime/descriptors/data_buffer.h"
 #include "runtime/descriptors/tensor_desc.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::legacy {
 namespace {

@@ -11,7 +11,7 @@
 #include "acl/acl_op.h"
 #include "op_compiler/legacy_engine.h"
 #include "runtime/data_dump/file.h"
-#include "runtime/task.h"
+#include "runtime/streams/task.h"
 
 namespace opwright::legacy {
 

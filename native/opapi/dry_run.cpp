@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "opapi/declare.h"
-#include "runtime/consumer_thread.h"
+#include "runtime/streams/consumer_thread.h"
 
 namespace opwright::opapi {
 

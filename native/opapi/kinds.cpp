@@ -12,7 +12,7 @@
 
 #include "opapi/function.h"
 #include "opapi/tiled_format.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::opapi::kind {
 

@@ -3,11 +3,11 @@
 
 #include <cstdlib>
 
-#include "runtime/capture/capture.h"
 #include "runtime/log.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
+#include "runtime/streams/capture/capture.h"
 
 namespace opwright {
 namespace {

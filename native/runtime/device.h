@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "acl/acl_rt.h"
-#include "runtime/event_handles.h"
 #include "runtime/fork.h"
 #include "runtime/handle.h"
-#include "runtime/stream.h"
+#include "runtime/streams/event_handles.h"
+#include "runtime/streams/stream.h"
 
 namespace opwright {
 

@@ -12,11 +12,11 @@
 #include <cstring>
 #include <mutex>
 
-#include "runtime/access.h"
-#include "runtime/guard/arena.h"
-#include "runtime/memory.h"
-#include "runtime/shared_memory.h"
-#include "runtime/stream.h"
+#include "runtime/memory/access.h"
+#include "runtime/memory/guard/arena.h"
+#include "runtime/memory/memory.h"
+#include "runtime/memory/shared_memory.h"
+#include "runtime/streams/stream.h"
 
 namespace opwright {
 namespace {

@@ -15,8 +15,8 @@
 #include <new>
 #include <utility>
 
-#include "runtime/consumer_thread.h"
 #include "runtime/settings.h"
+#include "runtime/streams/consumer_thread.h"
 
 namespace opwright::log {
 namespace {

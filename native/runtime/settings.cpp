@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/machine_memory.h"
+#include "runtime/memory/machine_memory.h"
 #include "runtime/soc.h"
 
 namespace opwright {

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "runtime/profiling/recorder.h"
+#include "runtime/observer.h"
 #include "runtime/settings.h"
 #include "runtime/trace_switch.h"
 
@@ -165,7 +165,8 @@ void write_row(const Row& row, const std::string& name, double begin, double end
 }
 
 void write(const char* category, const std::string& name, double begin, double end, const std::string& args) noexcept {
-  if (profiling::recording() && std::strcmp(category, "call") == 0) profiling::note_call(name, begin, end);
+  if (Observer* const o = observer(); o != nullptr && std::strcmp(category, "call") == 0)
+    o->note_call(name, begin, end);
   if (!has_file.load(std::memory_order_relaxed)) return;
   try {
     char times[96];
@@ -174,7 +175,7 @@ void write(const char* category, const std::string& name, double begin, double e
                        ",\"pid\":", getpid(), ",\"tid\":", thread_id(), ",\"args\":{", args, "}}"));
   } catch (const std::bad_alloc&) {
     has_file.store(false);  // no memory for the trace: stop tracing rather than the program
-    enabled_flag.store(profiling::recording());
+    enabled_flag.store(observer() != nullptr);
   }
 }
 
@@ -191,7 +192,7 @@ void listen(bool on) noexcept { enabled_flag.store(on || has_file.load()); }
 
 void close() noexcept {
   has_file.store(false);
-  enabled_flag.store(profiling::recording());
+  enabled_flag.store(observer() != nullptr);
   file().close();
 }
 

@@ -3,8 +3,8 @@
 #include "acl/acl_base.h"
 #include "nnopbase/guarded.h"
 #include "runtime/call.h"
-#include "runtime/memory.h"
-#include "runtime/stream.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/stream.h"
 
 namespace {
 

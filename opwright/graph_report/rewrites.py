@@ -62,7 +62,7 @@ def warn(found: str) -> None:
     Parameters
     ----------
     found
-        The launches, as JSON: `native/runtime/capture/order.cpp`.
+        The launches, as JSON: `native/runtime/streams/capture/order.cpp`.
     """
     captured = compiled_graph()
     if captured is None:

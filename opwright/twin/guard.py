@@ -92,7 +92,7 @@ class Fault:
 
 
 class PlainFault(ctypes.Structure):
-    """opwright_guard_fault of native/runtime/guard/report.cpp."""
+    """opwright_guard_fault of native/runtime/memory/guard/report.cpp."""
 
     _fields_: ClassVar = [
         ("what", ctypes.c_int32),

@@ -64,7 +64,7 @@ MEMORY = "OPWRIGHT_MEMORY"
 GRAPH_COMPILER = "OPWRIGHT_GRAPH_COMPILER"
 GRAPH_COMPILERS = ("eager", "inductor")
 
-# Read by libascendcl when it is loaded (native/runtime/guard): 0, 1 or 2.
+# Read by libascendcl when it is loaded (native/runtime/memory/guard): 0, 1 or 2.
 GUARD = "OPWRIGHT_GUARD"
 
 # Read by libascendc_runtime at each launch of a kernel in Ascend C.

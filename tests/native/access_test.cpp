@@ -1,6 +1,6 @@
 // tests/native/access_test.cpp
 // Whether AArch64 instructions read or write memory; encodings as its assembler emits them.
-#include "runtime/access.h"
+#include "runtime/memory/access.h"
 
 #include "scenario.h"
 

@@ -10,7 +10,7 @@
 #include "acl/acl_dump.h"
 #include "nnopbase/executor.h"
 #include "runtime/data_dump/dump.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "scenario.h"
 
 extern "C" int32_t ParseDumpProtoToJson(const char* data, size_t dataLength, const char* path);

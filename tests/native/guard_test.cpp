@@ -1,6 +1,6 @@
 // tests/native/guard_test.cpp
 // Guarded memory: what kernels do outside of their operands, unwritten memory, and memory that was freed.
-#include "runtime/guard/guard.h"
+#include "runtime/memory/guard/guard.h"
 
 #include <cstdlib>
 #include <thread>

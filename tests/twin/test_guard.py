@@ -14,7 +14,7 @@ from tests.twin import on_twin
 
 pytestmark = pytest.mark.twin
 
-NATIVE = Path(__file__).parents[2] / "native/runtime/guard"
+NATIVE = Path(__file__).parents[2] / "native/runtime/memory/guard"
 
 KERNELS = """
     from opwright.twin import guard, kernel

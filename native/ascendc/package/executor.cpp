@@ -15,7 +15,7 @@
 #include "ascendc/shared/half.h"
 #include "nnopbase/operand.h"
 #include "nnopbase/validate.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::ascendc {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "ascendc/package/match.h"
 #include "ascendc/package/platform.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 namespace opwright::ascendc {
 namespace {

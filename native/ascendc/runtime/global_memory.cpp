@@ -8,8 +8,8 @@
 #include "ascendc/runtime/launch.h"
 #include "ascendc/runtime/report.h"
 #include "core/pipe.h"
-#include "runtime/extent.h"
-#include "runtime/memory.h"
+#include "runtime/memory/extent.h"
+#include "runtime/memory/memory.h"
 
 namespace AscendC::machine {
 namespace {

@@ -16,7 +16,7 @@
 #include "ascendc/runtime/report.h"
 #include "ascendc/runtime/timeline.h"
 #include "ascendc/runtime/workers.h"
-#include "runtime/extent.h"
+#include "runtime/memory/extent.h"
 #include "runtime/trace.h"
 
 namespace AscendC::machine {

@@ -13,9 +13,9 @@
 
 #include "graph_engine/custom/registry.h"
 #include "runtime/device.h"
-#include "runtime/extent.h"
-#include "runtime/memory.h"
-#include "runtime/stream.h"
+#include "runtime/memory/extent.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/stream.h"
 
 namespace opwright::graph_engine {
 

@@ -1,5 +1,5 @@
 // native/runtime/api/callback.cpp
-#include "runtime/callback.h"
+#include "runtime/streams/callback.h"
 
 #include <pthread.h>
 

@@ -1,15 +1,15 @@
 // native/runtime/api/capture.cpp
 // Capture and replay of NPU graphs.
-#include "runtime/capture/capture.h"
+#include "runtime/streams/capture/capture.h"
 
 #include "acl/acl_mdl.h"
 #include "runtime/call.h"
-#include "runtime/capture/condition.h"
-#include "runtime/capture/dump.h"
-#include "runtime/capture/order.h"
-#include "runtime/capture/replay.h"
-#include "runtime/capture/task_group.h"
 #include "runtime/device.h"
+#include "runtime/streams/capture/condition.h"
+#include "runtime/streams/capture/dump.h"
+#include "runtime/streams/capture/order.h"
+#include "runtime/streams/capture/replay.h"
+#include "runtime/streams/capture/task_group.h"
 
 using namespace opwright;
 

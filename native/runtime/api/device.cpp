@@ -11,7 +11,7 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "runtime/settings.h"
 #include "runtime/soc.h"
 #include "runtime/trace.h"

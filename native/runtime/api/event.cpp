@@ -1,12 +1,12 @@
 // native/runtime/api/event.cpp
-#include "runtime/event.h"
+#include "runtime/streams/event.h"
 
 #include <cmath>
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
-#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
+#include "runtime/streams/consumer_thread.h"
 
 using namespace opwright;
 

@@ -1,16 +1,16 @@
 // native/runtime/api/memory.cpp
 // Allocation, copies and fills.
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 #include <cstring>
 #include <vector>
 
 #include "acl/acl_rt.h"
-#include "runtime/capture/capture.h"
-#include "runtime/consumer_thread.h"
 #include "runtime/device.h"
-#include "runtime/host_memory.h"
-#include "runtime/memory_space.h"
+#include "runtime/memory/host_memory.h"
+#include "runtime/memory/memory_space.h"
+#include "runtime/streams/capture/capture.h"
+#include "runtime/streams/consumer_thread.h"
 
 using namespace opwright;
 

@@ -4,11 +4,11 @@
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
-#include "runtime/capture/capture.h"
-#include "runtime/capture/task_group.h"
 #include "runtime/device.h"
-#include "runtime/long_wait.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/capture/capture.h"
+#include "runtime/streams/capture/task_group.h"
+#include "runtime/streams/long_wait.h"
 
 using namespace opwright;
 

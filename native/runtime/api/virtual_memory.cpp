@@ -1,14 +1,14 @@
 // native/runtime/api/virtual_memory.cpp
 // Address ranges and physical blocks (torch_npu's expandable segments), and sharing between processes.
-#include "runtime/virtual_memory.h"
+#include "runtime/memory/virtual_memory.h"
 
 #include <cstring>
 
 #include "acl/acl_rt.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
-#include "runtime/shared_memory.h"
+#include "runtime/memory/memory.h"
+#include "runtime/memory/shared_memory.h"
 
 using namespace opwright;
 

@@ -8,7 +8,7 @@
 
 #include "acl/acl_base.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 #include "runtime/trace.h"
 
 namespace opwright::data_dump {

@@ -4,14 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/observer.h"
 #include "runtime/profiling/session.h"
-#include "runtime/stream.h"
-#include "runtime/task.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/task.h"
 #include "runtime/trace.h"
 
 namespace opwright::profiling {
-
-std::atomic<bool> recording_flag{false};
 
 namespace {
 
@@ -45,44 +44,57 @@ void add(const Line& line) noexcept {
   try {
     append(line());
   } catch (...) {  // of all callers none may throw
-    recording_flag.store(false);
+    stop_recording();
   }
 }
+
+class Recorder final : public Observer {
+ public:
+  void note_call(const std::string& name, double begin, double end) noexcept override {
+    // Descriptors are made by the dozen for each operator; CANN's profiler does not show them either.
+    for (const char* const helper : {"aclCreate", "aclDestroy", "aclrtStreamGetId"}) {
+      if (name.rfind(helper, 0) == 0) return;
+    }
+    add([&] {
+      return text("{\"kind\":\"call\",\"tid\":", thread_id(), ",\"name\":", trace::quote(name), at("begin", begin),
+                  at("end", end), "}");
+    });
+  }
+
+  void note_launch(const Stream& stream, uint64_t number, const char* name) noexcept override {
+    add([&] {
+      return text("{\"kind\":\"launch\",\"tid\":", thread_id(), ",\"name\":", trace::quote(name),
+                  lane(stream.device(), stream.id()), ",\"number\":", number, at("time", trace::now()), "}");
+    });
+  }
+
+  void note_task(const Stream& stream, uint64_t number, Task& task, double begin, double end) noexcept override {
+    if (stream.id() < 0) return;  // a helper of a replay, whose tasks are noted one by one
+    add([&] {
+      return text("{\"kind\":\"task\",\"tid\":", thread_id(), lane(stream.device(), stream.id()),
+                  ",\"number\":", number, body(task, begin, end));
+    });
+  }
+
+  void note_replayed(int device, int32_t stream, uint64_t graph, Task& task, double begin,
+                     double end) noexcept override {
+    add([&] {
+      return text("{\"kind\":\"replayed\",\"tid\":", thread_id(), lane(device, stream), ",\"graph\":", graph,
+                  body(task, begin, end));
+    });
+  }
+};
 
 }  // namespace
 
-void note_call(const std::string& name, double begin, double end) noexcept {
-  // Descriptors are made by the dozen for each operator; CANN's profiler does not show them either.
-  for (const char* const helper : {"aclCreate", "aclDestroy", "aclrtStreamGetId"}) {
-    if (name.rfind(helper, 0) == 0) return;
-  }
-  add([&] {
-    return text("{\"kind\":\"call\",\"tid\":", thread_id(), ",\"name\":", trace::quote(name), at("begin", begin),
-                at("end", end), "}");
-  });
+bool recording() noexcept { return observer() != nullptr; }
+
+void start_recording() noexcept {
+  static auto* const instance = new Recorder();  // tasks may still end when the process does
+  current_observer.store(instance);
 }
 
-void note_launch(const Stream& stream, uint64_t number, const char* name) noexcept {
-  add([&] {
-    return text("{\"kind\":\"launch\",\"tid\":", thread_id(), ",\"name\":", trace::quote(name),
-                lane(stream.device(), stream.id()), ",\"number\":", number, at("time", trace::now()), "}");
-  });
-}
-
-void note_task(const Stream& stream, uint64_t number, Task& task, double begin, double end) noexcept {
-  if (stream.id() < 0) return;  // a helper of a replay, whose tasks are noted one by one
-  add([&] {
-    return text("{\"kind\":\"task\",\"tid\":", thread_id(), lane(stream.device(), stream.id()), ",\"number\":", number,
-                body(task, begin, end));
-  });
-}
-
-void note_replayed(int device, int32_t stream, uint64_t graph, Task& task, double begin, double end) noexcept {
-  add([&] {
-    return text("{\"kind\":\"replayed\",\"tid\":", thread_id(), lane(device, stream), ",\"graph\":", graph,
-                body(task, begin, end));
-  });
-}
+void stop_recording() noexcept { current_observer.store(nullptr); }
 
 void note_step(int device, int32_t stream, int tag) noexcept {
   add([&] {

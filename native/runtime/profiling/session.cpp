@@ -42,7 +42,7 @@ State& state() {
 // A child of a profiled process records nothing: the mutex may have been held at the fork, and the files are its
 // parent's.
 const bool forks_are_silent = [] {
-  pthread_atfork(nullptr, nullptr, [] { recording_flag.store(false); });
+  pthread_atfork(nullptr, nullptr, [] { stop_recording(); });
   return true;
 }();
 
@@ -130,7 +130,7 @@ void start(const aclprofConfig& config) {
   recording << clocks("start") << '\n';
   all.recording = std::move(recording);
   all.folder = folder;
-  recording_flag.store(true);
+  start_recording();
   trace::listen(true);
 }
 
@@ -138,7 +138,7 @@ void stop() {
   State& all = state();
   const std::lock_guard<std::mutex> lock(all.mutex);
   require(!all.folder.empty(), kDoesNotRun, "profiling does not run; call aclprofStart first");
-  recording_flag.store(false);
+  stop_recording();
   trace::listen(false);
   const std::string path = recording_of(std::exchange(all.folder, std::string()));
   all.recording << clocks("stop") << '\n';

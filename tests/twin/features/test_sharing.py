@@ -1,4 +1,4 @@
-"""Device memory that several processes use: native/runtime/shared_memory.cpp."""
+"""Device memory that several processes use: native/runtime/memory/shared_memory.cpp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of the device whose memory is the host's: native/runtime/host_memory.cpp."""
+"""Tensors of the device whose memory is the host's: native/runtime/memory/host_memory.cpp."""
 
 from __future__ import annotations
 
