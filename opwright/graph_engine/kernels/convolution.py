@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 aten = torch.ops.aten
 
-ONES_4 = (1, 1, 1, 1)
-ONES_5 = (1, 1, 1, 1, 1)
-ZEROS_4 = (0, 0, 0, 0)
-ZEROS_5 = (0, 0, 0, 0, 0)
+SOURCE = "graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
+NONE: list[int] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +64,19 @@ class Form:
     def filters_back(self, weight: torch.Tensor) -> torch.Tensor:
         """Undo `filters`."""
         return weight if self.format[1] == "C" else weight.movedim((0, 1), (-1, -2))
+
+
+def form_of(
+    strides: list[int], pads: list[int], dilations: list[int], groups: int, data_format: str
+) -> Form:
+    """Return the form; the prototypes' defaults are no dilation and channels last."""
+    return Form(
+        format=data_format or {4: "NHWC", 5: "NDHWC"}[len(strides)],
+        strides=strides,
+        pads=pads,
+        dilations=dilations or [1] * len(strides),
+        groups=groups,
+    )
 
 
 def forward(
@@ -169,8 +180,8 @@ def by_filter(x: torch.Tensor, size: list[int], grad: torch.Tensor, form: Form) 
     return form.filters_back(result)
 
 
-@kernel("Conv2D", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
-def conv_2d(
+@kernel("Conv2D", "Conv3D", source=SOURCE)
+def convolution(
     x: torch.Tensor,
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
     bias: torch.Tensor | None = None,
@@ -178,39 +189,18 @@ def conv_2d(
     *,
     strides: list[int],
     pads: list[int],
-    dilations: list[int] = ONES_4,  # type: ignore[assignment]
+    dilations: list[int] = NONE,
     groups: int = 1,
-    data_format: str = "NHWC",
+    data_format: str = "",
     offset_x: int = 0,
 ) -> torch.Tensor:
-    """Convolution of images."""
+    """Convolution of images or volumes."""
     refuse_offsets(offset_w, offset_x)
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
-    return forward(x, filter, bias, form)
+    return forward(x, filter, bias, form_of(strides, pads, dilations, groups, data_format))
 
 
-@kernel("Conv3D", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
-def conv_3d(
-    x: torch.Tensor,
-    filter: torch.Tensor,  # noqa: A002 -- the IR's name
-    bias: torch.Tensor | None = None,
-    offset_w: torch.Tensor | None = None,
-    *,
-    strides: list[int],
-    pads: list[int],
-    dilations: list[int] = ONES_5,  # type: ignore[assignment]
-    groups: int = 1,
-    data_format: str = "NDHWC",
-    offset_x: int = 0,
-) -> torch.Tensor:
-    """Convolution of volumes."""
-    refuse_offsets(offset_w, offset_x)
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
-    return forward(x, filter, bias, form)
-
-
-@kernel("Conv2DTranspose", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
-def conv_2d_transpose(  # noqa: PLR0913 -- the prototype's
+@kernel("Conv2DTranspose", "Conv3DTranspose", source=SOURCE)
+def transposed_convolution(  # noqa: PLR0913 -- the prototype's
     input_size: list[int],
     x: torch.Tensor,
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
@@ -219,113 +209,48 @@ def conv_2d_transpose(  # noqa: PLR0913 -- the prototype's
     *,
     strides: list[int],
     pads: list[int],
-    dilations: list[int] = ONES_4,  # type: ignore[assignment]
+    dilations: list[int] = NONE,
     groups: int = 1,
-    data_format: str = "NHWC",
-    output_padding: list[int] = ZEROS_4,  # type: ignore[assignment]
+    data_format: str = "",
+    output_padding: list[int] = NONE,
     offset_x: int = 0,
 ) -> torch.Tensor:
-    """Transposed convolution of images; the size of the result says the output padding too."""
+    """Transposed convolution; the size of the result says the output padding too."""
     del output_padding
     refuse_offsets(offset_w, offset_x)
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
+    form = form_of(strides, pads, dilations, groups, data_format)
     return transposed(input_size, x, filter, bias, form)
 
 
-@kernel("Conv3DTranspose", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h")
-def conv_3d_transpose(  # noqa: PLR0913 -- the prototype's
-    input_size: list[int],
-    x: torch.Tensor,
-    filter: torch.Tensor,  # noqa: A002 -- the IR's name
-    bias: torch.Tensor | None = None,
-    offset_w: torch.Tensor | None = None,
-    *,
-    strides: list[int],
-    pads: list[int],
-    dilations: list[int] = ONES_5,  # type: ignore[assignment]
-    groups: int = 1,
-    data_format: str = "NDHWC",
-    output_padding: list[int] = ZEROS_5,  # type: ignore[assignment]
-    offset_x: int = 0,
-) -> torch.Tensor:
-    """Transposed convolution of volumes; the size of the result says the output padding too."""
-    del output_padding
-    refuse_offsets(offset_w, offset_x)
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
-    return transposed(input_size, x, filter, bias, form)
-
-
-@kernel(
-    "Conv2DBackpropInput", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
-)
-def conv_2d_backprop_input(
+@kernel("Conv2DBackpropInput", "Conv3DBackpropInput", source=SOURCE)
+def gradient_by_input(
     input_size: list[int],
     filter: torch.Tensor,  # noqa: A002 -- the IR's name
     out_backprop: torch.Tensor,
     *,
     strides: list[int],
     pads: list[int],
-    dilations: list[int] = ONES_4,  # type: ignore[assignment]
+    dilations: list[int] = NONE,
     groups: int = 1,
-    data_format: str = "NHWC",
+    data_format: str = "",
 ) -> torch.Tensor:
-    """Gradient of Conv2D by x."""
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
+    """Gradient of a convolution by x."""
+    form = form_of(strides, pads, dilations, groups, data_format)
     return by_input(input_size, filter, out_backprop, form)
 
 
-@kernel(
-    "Conv3DBackpropInput", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
-)
-def conv_3d_backprop_input(
-    input_size: list[int],
-    filter: torch.Tensor,  # noqa: A002 -- the IR's name
-    out_backprop: torch.Tensor,
-    *,
-    strides: list[int],
-    pads: list[int],
-    dilations: list[int] = ONES_5,  # type: ignore[assignment]
-    groups: int = 1,
-    data_format: str = "NDHWC",
-) -> torch.Tensor:
-    """Gradient of Conv3D by x."""
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
-    return by_input(input_size, filter, out_backprop, form)
-
-
-@kernel(
-    "Conv2DBackpropFilter", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
-)
-def conv_2d_backprop_filter(
+@kernel("Conv2DBackpropFilter", "Conv3DBackpropFilter", source=SOURCE)
+def gradient_by_filter(
     x: torch.Tensor,
     filter_size: list[int],
     out_backprop: torch.Tensor,
     *,
     strides: list[int],
     pads: list[int],
-    dilations: list[int] = ONES_4,  # type: ignore[assignment]
+    dilations: list[int] = NONE,
     groups: int = 1,
-    data_format: str = "NHWC",
+    data_format: str = "",
 ) -> torch.Tensor:
-    """Gradient of Conv2D by the filters, in float32."""
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
-    return by_filter(x, filter_size, out_backprop, form).float()
-
-
-@kernel(
-    "Conv3DBackpropFilter", source="graphengine:third_party/fwkacllib/inc/ops/nn_calculation_ops.h"
-)
-def conv_3d_backprop_filter(
-    x: torch.Tensor,
-    filter_size: list[int],
-    out_backprop: torch.Tensor,
-    *,
-    strides: list[int],
-    pads: list[int],
-    dilations: list[int] = ONES_5,  # type: ignore[assignment]
-    groups: int = 1,
-    data_format: str = "NDHWC",
-) -> torch.Tensor:
-    """Gradient of Conv3D by the filters, in float32."""
-    form = Form(format=data_format, strides=strides, pads=pads, dilations=dilations, groups=groups)
+    """Gradient of a convolution by the filters, in float32."""
+    form = form_of(strides, pads, dilations, groups, data_format)
     return by_filter(x, filter_size, out_backprop, form).float()

@@ -175,62 +175,55 @@ def measured_gradients(
     return first, second
 
 
-@legacy_kernel("GIoU", source="torch_npu:_op_plugin_docs.py:npu_giou")
-def giou(
-    bboxes: torch.Tensor,
-    gtboxes: torch.Tensor,
+def define_measure(
+    name: str,
+    formula: Callable[[Sides, Sides], torch.Tensor],
     *,
-    trans: bool = False,
-    is_cross: bool = True,
-    mode: str = "iou",
-) -> torch.Tensor:
-    """Overlap, less what the smallest box around both leaves free."""
-    require_one_of("mode", mode, "iou")
-    return measured(generalized, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+    source: str,
+    gradient_source: str,
+) -> None:
+    """Make the kernels of a measure of pairs and of its gradients."""
+
+    @legacy_kernel(name, source=source)
+    def measure(
+        bboxes: torch.Tensor,
+        gtboxes: torch.Tensor,
+        *,
+        trans: bool = False,
+        is_cross: bool = True,
+        mode: str = "iou",
+    ) -> torch.Tensor:
+        require_one_of("mode", mode, "iou")
+        return measured(formula, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+
+    @legacy_kernel(f"{name}Grad", source=gradient_source)
+    def measure_gradients(
+        dy: torch.Tensor,
+        bboxes: torch.Tensor,
+        gtboxes: torch.Tensor,
+        *,
+        trans: bool = False,
+        is_cross: bool = True,
+        mode: str = "iou",
+    ) -> Two:
+        require_one_of("mode", mode, "iou")
+        return measured_gradients(formula, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
 
 
-@legacy_kernel("GIoUGrad", source="ops-cv:objdetect/g_io_u_grad/op_graph/g_io_u_grad_proto.h")
-def giou_grad(
-    dy: torch.Tensor,
-    bboxes: torch.Tensor,
-    gtboxes: torch.Tensor,
-    *,
-    trans: bool = False,
-    is_cross: bool = True,
-    mode: str = "iou",
-) -> Two:
-    """Gradients of GIoU."""
-    require_one_of("mode", mode, "iou")
-    return measured_gradients(generalized, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
-
-
-@legacy_kernel("DIoU", source="torch_npu:_op_plugin_docs.py:npu_diou")
-def diou(
-    bboxes: torch.Tensor,
-    gtboxes: torch.Tensor,
-    *,
-    trans: bool = False,
-    is_cross: bool = True,
-    mode: str = "iou",
-) -> torch.Tensor:
-    """Overlap, less the distance of the centres."""
-    require_one_of("mode", mode, "iou")
-    return measured(by_distance, bboxes, gtboxes, trans=trans, is_cross=is_cross)
-
-
-@legacy_kernel("DIoUGrad", source="ops-cv:objdetect/d_io_u_grad/op_graph/d_io_u_grad_proto.h")
-def diou_grad(
-    dy: torch.Tensor,
-    bboxes: torch.Tensor,
-    gtboxes: torch.Tensor,
-    *,
-    trans: bool = False,
-    is_cross: bool = True,
-    mode: str = "iou",
-) -> Two:
-    """Gradients of DIoU."""
-    require_one_of("mode", mode, "iou")
-    return measured_gradients(by_distance, dy, bboxes, gtboxes, trans=trans, is_cross=is_cross)
+# Overlap, less what the smallest box around both leaves free.
+define_measure(
+    "GIoU",
+    generalized,
+    source="torch_npu:_op_plugin_docs.py:npu_giou",
+    gradient_source="ops-cv:objdetect/g_io_u_grad/op_graph/g_io_u_grad_proto.h",
+)
+# Overlap, less the distance of the centres.
+define_measure(
+    "DIoU",
+    by_distance,
+    source="torch_npu:_op_plugin_docs.py:npu_diou",
+    gradient_source="ops-cv:objdetect/d_io_u_grad/op_graph/d_io_u_grad_proto.h",
+)
 
 
 @legacy_kernel("CIoU", source="ops-cv:objdetect/ciou/docs/aclnnCIoU.md")
