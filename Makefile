@@ -62,9 +62,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 PACKAGES := $(BIN)/python -m tools.packages
 # $(call BUILD,FOLDER): build a folder that CMake has configured, and show how much is left.
 BUILD = NINJA_STATUS='[%f of %t, %w, about %W left] ' $(BIN)/cmake --build $(1) --parallel $(JOBS)
-# Ninja's targets for the folders of native/, without torch_aie's.
-TWIN := $(filter-out native/aie/all,$(patsubst %/CMakeLists.txt,%/all,$(wildcard native/*/CMakeLists.txt)))
-CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'tests/aie/*.cpp' 'tests/aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
+CXX_SOURCES = git ls-files -z --cached --others --exclude-standard -- 'native/*.cpp' 'native/*.h' 'tests/native/*.cpp' 'tests/native/*.h' 'aie/*.cpp' 'aie/*.h' 'benchmarks/*.cpp' 'benchmarks/*.asc' 'examples/torch_aie_cumsum/*.cpp' 'examples/ascend_c/*.cpp' 'examples/ascend_c/*.h' 'examples/ascend_c/*.asc'
 
 .PHONY: demo examples test quick setup native native-twin native-tests conformance matrix wheel docs lint format bench clean
 .DEFAULT_GOAL := test
@@ -87,7 +85,7 @@ demo: native-twin $(STAMPS)/package
 	PATH="$(BIN):$$PATH" bash examples/cpp_extension_wheel/run.sh --demo
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh
 	PATH="$(BIN):$$PATH" bash examples/moe_gating_top_k/run.sh test
-	ls torch_aie/_C.*.so >/dev/null 2>&1 || echo "not built yet: torch_aie (make native, or any target that needs it)"
+	ls aie/python/torch_aie/_C.*.so >/dev/null 2>&1 || echo "not built yet: torch_aie (make native, or any target that needs it)"
 
 EXAMPLES := $(sort $(patsubst examples/%/run.sh,%,$(wildcard examples/*/run.sh)))
 VERB ?=
@@ -141,7 +139,7 @@ native: build/native/build.ninja
 
 native-twin: build/native/build.ninja
 	@echo "[3/5] native libraries of the twin"
-	$(call BUILD,build/native) --target $(TWIN)
+	$(call BUILD,build/native) --target native/all
 	for component in twin tree; do $(BIN)/cmake --install build/native --component $$component; done > build/native/install.log
 
 build/native/build.ninja: | $(STAMPS)/python

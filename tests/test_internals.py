@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("opwright", "torch_aie", "mindietorch")
+PACKAGES = ("opwright", "aie/python")
 LIBRARIES = ("torch", "torch_npu", "torchair", "npugraph_ex")
 ROOMS = (
     "opwright/internals/",
     "opwright/kit/shipped/_internals.py",
     "opwright/kit/shipped/_internals_of_torchair.py",
-    "torch_aie/_internals.py",
+    "aie/python/torch_aie/_internals.py",
 )
 # Names in text that becomes somebody's program, which has no room to take them from.
 TEXTS = ("opwright/kit/emit/",)
@@ -41,8 +41,8 @@ OF_OBJECTS = {
 }
 # Attributes of other objects, by file.
 OF_OTHERS = {
-    ("torch_aie/npu.py", "_row"): "of a class of that module",
-    ("torch_aie/npu.py", "_of_row"): "of a class of that module",
+    ("aie/python/torch_aie/npu.py", "_row"): "of a class of that module",
+    ("aie/python/torch_aie/npu.py", "_of_row"): "of a class of that module",
     ("opwright/check/pytest_plugin/shards.py", "_split_scope"): "of pytest-xdist's schedulers",
 }
 # Functions of Python, documented by these names.
@@ -70,13 +70,13 @@ RELEASE = re.compile(
     re.IGNORECASE,
 )
 # Folders of sources. Data (tables, JSON) has the release that it was made from.
-SOURCES = (*PACKAGES, "native", "tools")
+SOURCES = (*PACKAGES, "aie/native", "native", "tools")
 DATA = (".tsv", ".json")
 # Files that name a release, and what for.
 RELEASES = {
     "opwright/pairs.py": "the oldest Python that set-up starts with",
     "tools/matrix.py": "the pairs that it tests",
-    "torch_aie/prefix.py": "the Python of the guide's projects, whose folders have its name",
+    "aie/python/torch_aie/prefix.py": "the Python whose name the folders of the guide have",
 }
 
 

@@ -1,4 +1,7 @@
-"""The rooms of the package and of native/: who may use whom, and that the core needs no torch."""
+"""The rooms of the package and of native/: who may use whom, and that the core needs no torch.
+
+torch_aie (aie/) is a system of its own: neither uses the other.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "opwright"
 NATIVE = ROOT / "native"
+AIE = ROOT / "aie"
+NATIVE_TREES = (NATIVE, AIE / "native")
 
 # A room uses those before it, and no others. Inside `twin` and `kit` each folder is a room; `twin`
 # itself is its files, of which some are below the user's kernels: they know no other file of it.
@@ -66,15 +71,15 @@ ALLOWED_CIRCLES = {
     # A rule sees a tensor whose axes are solved when it asks for them.
     frozenset({"opwright.check.samples.seen", "opwright.check.samples.solve"}),
 }
-# Folders of native/ whose files include each other's headers, and why.
+# Folders whose files include each other's headers, and why.
 NATIVE_CIRCLES = {
     # Converters decide what stays outside of engines, which decides what is lowered and converted.
     frozenset(
-        f"aie/torchscript/src/{each}"
+        f"aie/native/torchscript/src/{each}"
         for each in ("conversion", "converters", "lowering", "partition")
     ),
     # Operators' sources include these under CANN's paths, which hold a node and its parts apart.
-    frozenset({"ascendc/host/exe_graph/runtime", "ascendc/host/node"}),
+    frozenset({"native/ascendc/host/exe_graph/runtime", "native/ascendc/host/node"}),
 }
 CORE = (
     "aclnn",
@@ -96,8 +101,8 @@ NATIVE_ROOMS = (
     ("graph_engine", "ascendc"),
     ("live",),
 )
-# Systems of their own: torch_aie, and the stubs with which libraries are linked.
-NATIVE_APART = {"aie", "portable"}
+# The stubs with which libraries are linked.
+NATIVE_APART = {"portable"}
 
 
 def room_of(name: str) -> str:
@@ -261,18 +266,38 @@ def test_the_core_works_without_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def includes_of(file: Path) -> set[str]:
-    """Return the headers below native/ that a file includes by a path from a folder above it."""
+def native_sources(*endings: str) -> list[Path]:
+    """Return the C++ files of both systems that have these endings."""
+    return [
+        file for tree in NATIVE_TREES for end in endings for file in sorted(tree.rglob(f"*.{end}"))
+    ]
+
+
+def included_by(file: Path, opening: str = '"') -> set[str]:
+    """Return what a file includes, as it is written between quotes, or after these characters."""
     text = file.read_text(encoding="utf-8")
-    found = re.findall(r'^\s*#\s*include\s+"([\w./]+)"', text, re.MULTILINE)
-    above = [folder for folder in file.parents if folder.is_relative_to(NATIVE)]  # nearest first
-    headers = (next(filter(Path.is_file, (each / name for each in above)), None) for name in found)
-    return {str(header.relative_to(NATIVE)) for header in headers if header}
+    return set(re.findall(rf"^\s*#\s*include\s+[{opening}]([\w./]+)", text, re.MULTILINE))
+
+
+def headers_of(file: Path) -> set[Path]:
+    """Return the headers that a file includes by a path from a folder above it, of its system."""
+    (tree,) = (each for each in NATIVE_TREES if file.is_relative_to(each))
+    above = [folder for folder in file.parents if folder.is_relative_to(tree)]  # nearest first
+    found = (
+        next(filter(Path.is_file, (each / name for each in above)), None)
+        for name in included_by(file)
+    )
+    return {header for header in found if header}
+
+
+def native_room_of(file: Path) -> str:
+    """Return the folder of native/ that a file is in."""
+    return file.relative_to(NATIVE).parts[0]
 
 
 def test_every_folder_of_native_has_a_place() -> None:
     folders = {
-        file.relative_to(NATIVE).parts[0] for file in [*NATIVE.rglob("*.h"), *NATIVE.rglob("*.cpp")]
+        native_room_of(file) for file in native_sources("h", "cpp") if file.is_relative_to(NATIVE)
     }
     assert folders == {room for rooms in NATIVE_ROOMS for room in rooms} | NATIVE_APART
 
@@ -281,25 +306,63 @@ def test_a_folder_of_native_includes_those_below_it() -> None:
     level = {room: number for number, rooms in enumerate(NATIVE_ROOMS) for room in rooms}
     upward = {
         (str(file.relative_to(NATIVE)), used)
-        for room in {*level, *NATIVE_APART}
-        for suffix in ("h", "cpp")
-        for file in sorted((NATIVE / room).rglob(f"*.{suffix}"))
-        for used in {each.partition("/")[0] for each in includes_of(file)} - {room}
-        if level.get(used, len(level)) >= level.get(room, -1)
+        for file in native_sources("h", "cpp")
+        if file.is_relative_to(NATIVE)
+        for used in {native_room_of(header) for header in headers_of(file)} - {native_room_of(file)}
+        if level.get(used, len(level)) >= level.get(native_room_of(file), -1)
     }
     assert upward == set()
 
 
 def test_no_headers_include_each_other() -> None:
-    headers = {str(file.relative_to(NATIVE)): file for file in NATIVE.rglob("*.h")}
-    assert circles({name: includes_of(file) for name, file in headers.items()}) == []
+    edges = {str(file): {*map(str, headers_of(file))} for file in native_sources("h")}
+    assert len(edges) > 100
+    assert circles(edges) == []
 
 
-def test_no_folders_of_native_beside_each_other_do() -> None:
+def test_no_native_folders_beside_each_other_do() -> None:
     edges: dict[str, set[str]] = {}
-    for file in [*NATIVE.rglob("*.h"), *NATIVE.rglob("*.cpp")]:
-        one = str(file.parent.relative_to(NATIVE))
-        for other in {str(Path(used).parent) for used in includes_of(file)}:
+    for file in native_sources("h", "cpp"):
+        one = str(file.parent.relative_to(ROOT))
+        for other in {str(header.parent.relative_to(ROOT)) for header in headers_of(file)}:
             if are_beside(one, other):
                 edges.setdefault(one, set()).add(other)
     assert {*circles(edges)} == NATIVE_CIRCLES
+
+
+def imported_by(file: Path) -> set[str]:
+    """Return the packages at the top that a Python file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+    return {name.partition(".")[0] for name in found}
+
+
+def test_torch_aie_and_the_rest_import_nothing_of_each_other() -> None:
+    """The tests of torch_aie alone use opwright: its twin, and the helpers of its tests."""
+    ours, theirs = {"opwright", "tests", "tools", "native"}, {"aie", "torch_aie", "mindietorch"}
+    packages = sorted((AIE / "python").rglob("*.py"))
+    tests = sorted((AIE / "tests").rglob("*.py"))
+    rest = [*modules().values(), *sorted((ROOT / "tests").rglob("test_*.py"))]
+    assert min(len(packages), len(tests), len(rest)) > 10
+    assert {(file, name) for file in packages for name in imported_by(file) & ours} == set()
+    assert {name for file in tests for name in imported_by(file) & ours} <= {"opwright", "tests"}
+    assert {(file, name) for file in rest for name in imported_by(file) & theirs} == set()
+
+
+def test_torch_aie_and_the_rest_include_nothing_of_each_other() -> None:
+    folders = {  # where the compilers look, for each of the two
+        NATIVE: (NATIVE, NATIVE / "abi"),
+        AIE / "native": [AIE / "native" / each / "include" for each in ("engine", "torchscript")],
+    }
+    found = {
+        (str(file), name)
+        for file in native_sources("h", "cpp")
+        for name in included_by(file, '"<')
+        for tree, includes in folders.items()
+        if not file.is_relative_to(tree) and any((each / name).is_file() for each in includes)
+    }
+    assert found == set()

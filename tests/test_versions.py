@@ -18,6 +18,7 @@ REPORT = """\
 <testcase classname="tests.kit.live.test_a" name="test_3"><skipped type="pytest.xfail"/></testcase>
 <testcase classname="tests.twin.ops.test_b" name="test_4"><skipped type="pytest.skip"/></testcase>
 <testcase classname="tests.test_c" name="test_5"/>
+<testcase classname="aie.tests.test_d" name="test_6"/>
 </testsuite></testsuites>
 """
 
@@ -65,6 +66,7 @@ def test_a_report_is_counted_by_suite(tmp_path: Path) -> None:
     file.write_text(REPORT, encoding="utf-8")
     suites, failures = matrix.count([file])
     assert suites == {
+        "aie": {"passed": 1},
         "kit/live": {"passed": 1, "failed": 1, "differs": 1},
         "others": {"passed": 1},
         "twin/ops": {"skipped": 1},

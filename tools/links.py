@@ -35,8 +35,9 @@ ID = re.compile(r'\b(?:id|name)="([^"]+)"')
 ADDRESS = re.compile(r'\b(?:href|src)="([^"]+)"')
 # mkdocstrings' line that stands for the documentation of a name, which is its anchor as well.
 DOCUMENTED = re.compile(r"^::: (\S+)$", re.MULTILINE)
-# Where the site's pages are: docs/, README.md, README.LANGUAGE.md and each README.md in examples/.
-DOCS, EXAMPLES, HOME = "docs", "examples", "README"
+# Where the site's pages are: docs/, aie/docs/, README.md, README.LANGUAGE.md, and each README.md
+# in examples/ and aie/.
+DOCS, AIE, EXAMPLES, HOME = "docs", "aie", "examples", "README"
 INDENT = 4  # columns that the site's parser wants before what stands inside of a list item
 
 
@@ -192,6 +193,8 @@ def page_of(path: str) -> str | None:
 
     >>> page_of("README.zh.md"), page_of("examples/torchair/README.md"), page_of("docs/twin.md")
     ('index.zh.md', 'examples/torchair/README.md', 'twin.md')
+    >>> page_of("aie/docs/guide.md"), page_of("aie/README.md")
+    ('aie/guide.md', 'aie/README.md')
     >>> page_of("tests/README.md")
     """
     file = PurePosixPath(path)
@@ -201,7 +204,9 @@ def page_of(path: str) -> str | None:
         return str(file.relative_to(DOCS))
     if len(file.parts) == 1 and file.name.startswith(f"{HOME}."):
         return file.name.replace(HOME, "index", 1)
-    if file.parts[0] == EXAMPLES and file.name == f"{HOME}.md":
+    if file.is_relative_to(f"{AIE}/{DOCS}"):
+        return str(AIE / file.relative_to(f"{AIE}/{DOCS}"))
+    if file.parts[0] in {EXAMPLES, AIE} and file.name == f"{HOME}.md":
         return str(file)
     return None
 

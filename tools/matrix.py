@@ -196,7 +196,7 @@ def count(reports: Sequence[Path]) -> tuple[dict[str, dict[str, int]], list[str]
             outcomes[case.attrib["classname"], case.attrib["name"]] = outcome_of(case)
     suites: dict[str, Counter[str]] = {}
     for (module, _), outcome in outcomes.items():
-        folders = Path(file_of(module)).parts[1:-1]  # below tests/
+        folders = [each for each in Path(file_of(module)).parts[:-1] if each != "tests"]
         suite = "/".join(folders[:2]) or "others"
         suites.setdefault(suite, Counter())[outcome] += 1
     failures = [

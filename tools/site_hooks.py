@@ -1,6 +1,6 @@
 """Additions of the site (mkdocs.yml) to the pages of docs/, and where their links lead there.
 
-* README.md is its first page, and each README.md in examples/ is a page.
+* README.md is its first page; each README.md in examples/ is a page, and so are those of aie/.
 * A link to such a file, or to one in docs/, leads to the page; if its text is the file's name, it
   gets the page's title in the menu. A link to another file of the repository becomes the file's
   path, since the site does not have it. `--strict` fails where there is no such file.

@@ -40,8 +40,10 @@ if TYPE_CHECKING:
 
 # Libraries of other packages: torch (with its OpenMP) and torch_npu.
 EXCLUDED = frozenset({"libtorch*", "libc10*", "libgomp*"})
-# The third, `tree`, is the link to torch that a source tree needs.
+# The others are links to torch, which a source tree needs.
 COMPONENTS = ("twin", "torch_aie")
+# Where the build of a source tree has packages that a wheel has at its top.
+IN_TREE = "aie/python/"
 FILE, PROGRAM = 0o100644, 0o100755
 
 
@@ -86,7 +88,7 @@ def native_entries(build: Path, folder: Path) -> dict[str, Entry]:
             message = f"cmake --install failed; is build/native built?\n{done.stderr}"
             raise WheelError(message)
     return {
-        path.relative_to(folder).as_posix(): Entry(
+        path.relative_to(folder).as_posix().removeprefix(IN_TREE): Entry(
             path.read_bytes(), PROGRAM if os.access(path, os.X_OK) else FILE
         )
         for path in folder.rglob("*")

@@ -2,7 +2,7 @@
 # The torch of the interpreter that builds, as targets `torch_cpu`, `c10` and `torch_python`. find_package(Torch) is not
 # asked: where torch is a CUDA build it asks for a CUDA toolkit, of which nothing here is used.
 #
-# Sets TORCH_INSTALL_PREFIX, TORCH_INCLUDE_DIRS, Torch_VERSION, and TORCH_OPENMP with GCC.
+# Sets TORCH_INSTALL_PREFIX, TORCH_INCLUDE_DIRS, Torch_VERSION, TORCH_COMPILE_OPTIONS, and TORCH_OPENMP with GCC.
 
 # FindPython does not run the interpreter when it cross-compiles; that of the target runs under qemu (tools/aarch64.py).
 if(CMAKE_CROSSCOMPILING)
@@ -29,13 +29,15 @@ string(REGEX REPLACE ".*'([0-9]+\\.[0-9]+\\.[0-9]+).*" "\\1" Torch_VERSION "${To
 message(STATUS "Found torch ${Torch_VERSION}: ${TORCH_INSTALL_PREFIX}")
 
 # An installed package has torch beside it. A source tree gets this link to it; a wheel is made without the link.
-install(CODE "file(CREATE_LINK ${TORCH_INSTALL_PREFIX} \${CMAKE_INSTALL_PREFIX}/${OPWRIGHT_TOOLKIT}/torch SYMBOLIC)"
+install(CODE "set(TOOLKIT \${CMAKE_INSTALL_PREFIX}/${OPWRIGHT_TOOLKIT})
+              file(MAKE_DIRECTORY \${TOOLKIT})
+              file(CREATE_LINK ${TORCH_INSTALL_PREFIX} \${TOOLKIT}/torch SYMBOLIC)"
         COMPONENT tree)
 
 # Messages of failed checks name source files and headers: relative to the sources and to the environment, not with the
 # folders of this machine.
 get_filename_component(TORCH_SITE ${TORCH_INSTALL_PREFIX} DIRECTORY)
-add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${TORCH_SITE}/=)
+set(TORCH_COMPILE_OPTIONS -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${TORCH_SITE}/=)
 
 set(TORCH_INCLUDE_DIRS ${TORCH_INSTALL_PREFIX}/include ${TORCH_INSTALL_PREFIX}/include/torch/csrc/api/include)
 foreach(LIBRARY c10 torch_cpu torch_python)

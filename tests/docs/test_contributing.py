@@ -42,7 +42,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")  # others write there
     for name in COPIED:
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=ignored)
-    for name in (".clang-format", "pyproject.toml"):
+    for name in (".clang-format", "conftest.py", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "sitecustomize.py").write_text(SITE, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -16,9 +16,10 @@ pytestmark = pytest.mark.torch
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 FILES = [
-    path.relative_to(ROOT)
-    for folder in ("opwright", "torch_aie", "tools")
-    for path in sorted((ROOT / folder).rglob("*.py"))
+    path.relative_to(base)
+    for base, packages in ((ROOT, ("opwright", "tools")), (ROOT / "aie" / "python", (".",)))
+    for package in packages
+    for path in sorted((base / package).rglob("*.py"))
     # Templates are not modules, and opwright/cann is built.
     if not {"templates", "cann"} & {*path.parts} and EXAMPLE.search(path.read_text("utf-8"))
 ]

@@ -12,7 +12,7 @@ from tests.docs.test_guides import PAGES
 if TYPE_CHECKING:
     from pathlib import Path
 
-BUILDING = ("wrap_aclnn", "plugin_form", "third_party", "torch_aie")
+BUILDING = ("wrap_aclnn", "plugin_form", "third_party")
 # It installs opwright, which is here already: tests/acceptance/test_wheel.py does so in an empty
 # environment.
 INSTALLATION = "installation"

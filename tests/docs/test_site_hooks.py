@@ -14,6 +14,8 @@ PAGES = {
     "docs/twin.md": "twin.md",
     "docs/checks/README.md": "checks/README.md",
     "examples/one/README.md": "examples/one/README.md",
+    "aie/README.md": "aie/README.md",
+    "aie/docs/guide.md": "aie/guide.md",
 }
 FILES = [*PAGES, "examples/one/run.sh", "docs/picture.svg"]
 
@@ -34,6 +36,9 @@ def hooks() -> ModuleType:
         ("checks/README.md", "[`../twin.md`](../twin.md#a)", '<a href="../twin.md#a">The twin</a>'),
         ("twin.md", "[start](../README.md)", '<a href="index.md">start</a>'),
         ("twin.md", "[one](../examples/one)", '<a href="examples/one/README.md">one</a>'),
+        ("twin.md", "[x](../aie/docs/guide.md#a)", '<a href="aie/guide.md#a">x</a>'),
+        ("aie/guide.md", "[x](../../docs/twin.md)", '<a href="../twin.md">x</a>'),
+        ("aie/README.md", "[x](docs/guide.md)", '<a href="guide.md">x</a>'),
         ("checks/README.md", "[x](../twin.md)", '<a href="../twin.md">x</a>'),
         ("examples/one/README.md", "[x](../../docs/twin.md)", '<a href="../../twin.md">x</a>'),
         ("twin.md", "[run.sh](../examples/one/run.sh)", "<code>examples/one/run.sh</code>"),
