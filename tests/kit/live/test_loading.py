@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
+import importlib
 import importlib.util
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +35,15 @@ from opwright.kit.live.errors import (
 from opwright.kit.live.registration import end_library
 from opwright.kit.validate import InvalidDeclarationError
 from opwright.twin.user_kernels.registry import registry
+from tests.twin.on_twin import printed, python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from types import ModuleType
 
 pytestmark = pytest.mark.twin
+
+PROGRAMS = Path(__file__).parent / "programs"  # each in a process that begins without torch
 
 
 def state() -> dict[str, Any]:
@@ -71,6 +75,7 @@ def small(namespace: str, **fields: Any) -> ow.OperatorSet:  # noqa: ANN401 - fi
     return ops
 
 
+# Text: a file that is edited and run again.
 MODULE = """
     import torch
     import opwright as ow
@@ -369,72 +374,12 @@ def test_sets_come_and_go_while_another_is_called() -> None:
         assert all(each.result() for each in calls)
 
 
-LATE = """
-    import sys
-    import torch
-    import opwright as ow
-    assert "torch_npu" not in sys.modules
-
-    ops = ow.OperatorSet("opwright_late")
-
-    @ops.operator("doubled(Tensor x) -> Tensor", aclnn="aclnnOpwrightLate(x, out)")
-    def doubled(x):
-        return x * 2
-
-    loaded = ops.load()
-    assert doubled(torch.ones(2)).tolist() == [2, 2]
-    assert "torch_npu" not in sys.modules
-    finders = len(sys.meta_path)
-    import opwright.twin
-    import torch_npu
-    assert doubled(torch.ones(2).to("npu")).tolist() == [2, 2]
-    loaded.unload()
-    assert not [each for each in sys.meta_path if "Arrival" in type(each).__name__]
-    waiting = ops.load()
-    print("fine")
-"""
+def test_npu_kernels_come_with_torch_npu() -> None:
+    printed(python(PROGRAMS / "late_torch_npu.py", TORCH_DEVICE_BACKEND_AUTOLOAD="0"))
 
 
-def test_npu_kernels_come_with_torch_npu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-    result = subprocess.run(
-        [sys.executable, "-c", dedent(LATE)], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
-
-
-WITHOUT = """
-    import sys
-    import torch
-    import opwright as ow
-
-    ops = ow.OperatorSet("opwright_without")
-
-    @ops.operator(
-        "doubled(Tensor x) -> Tensor", aclnn="aclnnOpwrightWithout(x, out)", backward="reference"
-    )
-    def doubled(x):
-        return x * 2
-
-    before = list(sys.meta_path)
-    with ops.load():
-        x = torch.ones(2, requires_grad=True)
-        doubled(x).sum().backward()
-        assert x.grad.tolist() == [2, 2]
-    assert sys.meta_path == before
-    assert "torch_npu" not in sys.modules and "opwright.twin" not in sys.modules
-    print("fine")
-"""
-
-
-def test_torch_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-    result = subprocess.run(
-        [sys.executable, "-c", dedent(WITHOUT)], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
+def test_torch_alone_is_enough() -> None:
+    printed(python(PROGRAMS / "torch_alone.py", TORCH_DEVICE_BACKEND_AUTOLOAD="0"))
 
 
 def test_an_operator_declared_after_a_call_is_loaded() -> None:
@@ -459,81 +404,75 @@ def test_an_operator_declared_after_a_call_is_loaded() -> None:
     assert early.is_removed
 
 
+# Text: modules that are edited and imported again.
 NESTED = """
-    import opwright.twin, torch, torch_npu, faulthandler, importlib, sys, time
-    import opwright as ow
-    from pathlib import Path
-
-    faulthandler.dump_traceback_later(600, exit=True)
-    path = Path(sys.argv[1]) / "opwright_nested.py"
-    text = '''
     import time
     import opwright as ow
+
     ops = ow.OperatorSet("opwright_nested")
-    @ops.operator("inner(Tensor x) -> Tensor", shapes={"x": "*s"})
+
+    @ops.operator("inner(Tensor x) -> Tensor", shapes={{"x": "*s"}})
     def inner(x):
-        return x + FACTOR
-    @ops.operator("outer(Tensor x) -> Tensor", shapes={"x": "*s"})
+        return x + {factor}
+
+    @ops.operator("outer(Tensor x) -> Tensor", shapes={{"x": "*s"}})
     def outer(x):
         time.sleep(0.1)
         return inner(x) * 2
-    '''
-    sys.path.insert(0, str(path.parent))
-    path.write_text(text.replace("FACTOR", "1"))
-    import opwright_nested as module
+"""
+CALLED = """
+    import opwright as ow
 
+    ops = ow.OperatorSet("opwright_called")
+
+    @ops.operator("one(Tensor x) -> Tensor", shapes={{"x": "*s"}}, backward="reference")
+    def one(x):
+        return x + {factor}
+"""
+
+
+def write_version(path: Path, text: str, factor: int) -> None:
+    """Write a version of a module; each has a length of its own, by which Python knows it."""
+    path.write_text(dedent(text).format(factor=factor) + "#" * factor, encoding="utf-8")
+
+
+@pytest.mark.isolated
+def test_queued_references_that_call_operators_finish_before_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulthandler.dump_traceback_later(600, exit=True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = tmp_path / "opwright_nested.py"
+    write_version(path, NESTED, 1)
+    module = importlib.import_module("opwright_nested")
     x = torch.ones(2).npu()
     for factor in range(2, 5):
         queued = [module.outer(x) for _ in range(3)]
-        path.write_text(text.replace("FACTOR", str(factor)) + "#" * factor)
+        write_version(path, NESTED, factor)
         importlib.reload(module)
         module.ops.load()
         # They run the old function, which finds the new one of the other operator.
-        assert queued[-1].cpu()[0].item() in (2 * factor, 2 * (factor + 1))
+        assert queued[-1].cpu()[0].item() in {2 * factor, 2 * (factor + 1)}
         assert module.outer(x).cpu().tolist() == [2 * (factor + 1)] * 2
     queued = [module.outer(x) for _ in range(3)]
     module.ops.load().unload()
     assert queued[-1].cpu().tolist() == [10, 10]
-    print("fine")
-"""
 
 
-def run_script(text: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process of its own, which may hang or crash."""
-    return subprocess.run(
-        [sys.executable, "-c", dedent(text), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-
-
-def test_queued_references_that_call_operators_finish_before_a_change(tmp_path: Path) -> None:
-    result = run_script(NESTED, tmp_path)
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
-
-
-CALLED = """
-    import opwright.twin, torch, torch_npu, importlib, sys, threading
-    from pathlib import Path
-
-    path = Path(sys.argv[1]) / "opwright_called.py"
-    text = '''
-    import opwright as ow
-    ops = ow.OperatorSet("opwright_called")
-    @ops.operator("one(Tensor x) -> Tensor", shapes={"x": "*s"}, backward="reference")
-    def one(x):
-        return x + FACTOR
-    '''
-    sys.path.insert(0, str(path.parent))
-    path.write_text(text.replace("FACTOR", "1"))
-    import opwright_called as module
-
+@pytest.mark.isolated
+def test_operators_are_replaced_while_threads_call_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = tmp_path / "opwright_called.py"
+    write_version(path, CALLED, 1)
+    module = importlib.import_module("opwright_called")
     module.ops.load()
-    done, wrong = threading.Event(), []
+    done = threading.Event()
+    wrong: list[object] = []
 
-    def call(through_torch):
+    def call(*, through_torch: bool) -> int:
+        count = 0
         while not done.is_set():
             x = torch.ones(4)
             try:
@@ -542,25 +481,20 @@ CALLED = """
                     wrong.append(y)
             except RuntimeError as error:
                 wrong.append(error)
+            count += 1
+        return count
 
-    threads = [threading.Thread(target=call, args=(bool(k % 2),)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for factor in range(2, 100):
-        path.write_text(text.replace("FACTOR", str(factor)) + "#" * factor)
-        importlib.reload(module)
-        module.ops.load()
-    done.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(call, through_torch=bool(k % 2)) for k in range(4)]
+        try:
+            for factor in range(2, 100):
+                write_version(path, CALLED, factor)
+                importlib.reload(module)
+                module.ops.load()
+        finally:
+            done.set()
+    assert sum(each.result() for each in calls) > 0
     assert not [each for each in wrong if "was removed while it was called" not in str(each)], wrong
-    print("fine")
-"""
-
-
-def test_operators_are_replaced_while_threads_call_them(tmp_path: Path) -> None:
-    result = run_script(CALLED, tmp_path)
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
 
 
 @pytest.mark.parametrize(
