@@ -1,4 +1,4 @@
-"""Tests of which most are isolated, for test_isolation.py, which runs them by a pytest of its own."""
+"""Tests of which most are isolated; test_isolation.py runs them with a pytest of its own."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def run_all(names: tuple[str, ...]) -> None:
         torch.manual_seed(0)
         try:
             vars(sys.modules[__name__])[name]()
-        except Exception:  # noqa: BLE001 - the test reports it
+        except (Exception, pytest.fail.Exception):  # noqa: BLE001 - the test reports it
             failures[name] = traceback.format_exc()
         else:
             failures[name] = ""
