@@ -38,6 +38,7 @@ LIMIT = 120
 HEADER = "REG_OP({}).INPUT(x, TensorType({{DT_FLOAT}})){}.OP_END_FACTORY_REG({})\n"
 OUTPUT = ".OUTPUT(y, TensorType({DT_FLOAT}))"
 LIST_OF_LISTS = ".REQUIRED_ATTR(p, ListListInt)"
+# Text: files of users.
 FILES = {
     "good.h": HEADER.format("Good", OUTPUT, "Good"),
     "part.h": HEADER.format("Part", OUTPUT + LIST_OF_LISTS, "Part")

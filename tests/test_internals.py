@@ -290,6 +290,7 @@ def exported(tree: ast.Module) -> list[str]:
     return []
 
 
+# Text: it is parsed, not run.
 FOUND = """
 import sys
 import torch

@@ -256,6 +256,7 @@ def test_the_core_works_without_torch() -> None:
         for name, file in modules().items()
         if any(file.is_relative_to(PACKAGE / layer) for layer in CORE)
     ]
+    # Text: a module of tests imports more.
     code = (
         "import importlib, sys\n"
         "for name in ('torch', 'torch_npu', 'torchair', 'opwright.twin'):\n"

@@ -24,7 +24,8 @@ GRAPHS = ("examples", "EXAMPLES=training torchair")
 EMULATED = ("examples", "EXAMPLES=training ascend_c")
 LIMIT = 3600  # seconds; where sources changed, its libraries are built anew
 EMULATED_LIMIT = 3 * LIMIT
-# A graph that is replayed computes with what its inputs hold by then.
+# A graph that is replayed computes with what its inputs hold by then. Text: for the Python of
+# another clone.
 CAPTURED = """
 import torch
 x = torch.randn(64, 64).npu()

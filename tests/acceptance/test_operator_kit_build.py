@@ -38,6 +38,7 @@ FORMS = {
     "plugin": (("--plugin",), "py3-none-any"),
 }
 # A function of CANN, which the twin has: it runs without a reference, so without opwright.
+# Text: it is added to the file of the project.
 TIMES = """
 
 @ops.operator("times(Tensor x, Tensor y) -> Tensor", aclnn="aclnnMul",
@@ -45,7 +46,7 @@ TIMES = """
 def times(x, y):
     return x * y
 """
-# Runs a script where opwright cannot be imported.
+# Runs a script where opwright cannot be imported. Text: for the Python of an environment of a user.
 ALONE = """
 import runpy, sys
 assert "opwright" not in sys.modules
@@ -399,7 +400,7 @@ def test_what_the_stable_abi_cannot_express(changed: Workshop) -> None:
 
 def test_a_plugin_of_what_cpp_cannot_express(changed: Workshop) -> None:
     with (changed.project / "operators.py").open("a", encoding="utf-8") as stream:
-        stream.write(
+        stream.write(  # text, as all that is added to the file of the project
             '@ops.operator("pick(Tensor x) -> Tensor",'
             ' shapes={"out": lambda x: [max([len(x.shape)] * 2) if x.shape[0] > 2 else 1]})\n'
             "def pick(x):\n    return x\n"

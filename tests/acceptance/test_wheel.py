@@ -269,6 +269,7 @@ def test_checks_and_linter_run(installed: Environment, project: Path) -> None:
 
 
 def test_max_autotune_runs(installed: Environment, tmp_path: Path) -> None:
+    # Text: for the Python of the environment of the wheel.
     script = (
         "import torch, torch_npu, torchair\n"
         "backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())\n"
@@ -280,6 +281,7 @@ def test_max_autotune_runs(installed: Environment, tmp_path: Path) -> None:
 
 
 def test_torch_aie_compiles_a_module(installed: Environment, tmp_path: Path) -> None:
+    # Text: for the Python of the environment of the wheel.
     script = (
         "import opwright.twin, torch, torch_aie\n"
         "example = torch.ones(2, 4)\n"

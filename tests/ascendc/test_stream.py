@@ -3,47 +3,43 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
+from tests.ascendc.kernels import run
+from tests.ascendc.test_core import KERNELS
+from tests.ascendc.test_corpus import FAULTY
 from tests.twin import on_twin
 
 if TYPE_CHECKING:
-    import subprocess
+    from pathlib import Path
 
 pytestmark = [pytest.mark.twin, pytest.mark.build]
 
-FOLDER = Path(__file__).parent
-ADD = """
-    from tests.ascendc.test_core import KERNELS
-    from tests.ascendc.kernels import KernelError, run
+
+def launch_add() -> None:
+    """Launch a sound kernel."""
     x, y = torch.arange(8192.0).reshape(2, 4096).npu()
     z = torch.empty_like(x)
     run(KERNELS, "add_custom", [x, y, z, 4096, 512], blocks=8)
     assert torch.equal(z, x + y)
-"""
 
 
+@pytest.mark.isolated
 def test_a_kernel_adds_npu_tensors() -> None:
-    assert on_twin.output(ADD + "    print('done')\n") == "done\n"
+    launch_add()
 
 
-def _after_a_fault(kernel: str) -> subprocess.CompletedProcess[str]:
+def launch_faulty(kernel: str) -> None:
     """Run a faulty kernel of the corpus without checks, then a sound launch."""
-    return on_twin.run(
-        f"""
-        from tests.ascendc.test_corpus import FAULTY
-        from tests.ascendc.kernels import KernelError, run
-        x, y = torch.ones(2, 256).npu()
-        try:
-            run(FAULTY, "{kernel}", [x, y, 256])
-        except RuntimeError as error:
-            print(error)
-        print((x + y).sum().item())
-        """
-    )
+    x, y = torch.ones(2, 256).npu()
+    try:
+        run(FAULTY, kernel, [x, y, 256])
+    except RuntimeError as error:
+        print(error)  # noqa: T201 - read by the test
+    print((x + y).sum().item())  # noqa: T201 - read by the test
 
 
 @pytest.mark.parametrize(
@@ -55,7 +51,7 @@ def _after_a_fault(kernel: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_a_fault_is_an_error_of_the_stream(kernel: str, identifier: str, got: str) -> None:
-    done = _after_a_fault(kernel)
+    done = on_twin.run(launch_faulty, kernel)
     said = on_twin.printed(done)
     assert f"{kernel}: {identifier}" in said
     assert got in said
@@ -64,22 +60,20 @@ def test_a_fault_is_an_error_of_the_stream(kernel: str, identifier: str, got: st
     assert "fault" not in done.stderr  # nobody else explains it
 
 
+def launch_what_exits(checks: bool) -> None:  # noqa: FBT001 - on_twin passes no names
+    run(KERNELS, "exits", [torch.ones(1).npu()], blocks=2, checks=checks)
+
+
 @pytest.mark.parametrize("checks", [False, True])
 def test_a_kernel_that_exits_ends_the_process_with_a_word(*, checks: bool) -> None:
-    done = on_twin.run(
-        f"""
-        from tests.ascendc.test_core import KERNELS
-        from tests.ascendc.kernels import run
-        run(KERNELS, "exits", [torch.ones(1).npu()], blocks=2, checks={checks})
-        """
-    )
+    done = on_twin.run(launch_what_exits, checks)
     assert done.returncode == 1
     assert "OPW-X002 the kernel called exit, block " in done.stderr
 
 
 def test_the_trace_has_a_row_per_pipe(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    on_twin.output(ADD, OPWRIGHT_TRACE=str(trace))
+    on_twin.output(launch_add, OPWRIGHT_TRACE=str(trace))
     events = json.loads(trace.read_text(encoding="utf-8"))
     rows = {
         event["args"]["name"]: event["tid"]

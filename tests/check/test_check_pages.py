@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.alone import alone
+from tests.twin.on_twin import printed
+
 ROOT = Path(__file__).parents[2]
-KINDS = """
-import sys
-sys.path.insert(0, "tools")
-import check_pages
-known = {f"{row.name}/{kind.name}" for row in check_pages.ROWS for kind in row.kinds}
-print(sorted(check_pages.broken_operators().keys() - known))
-"""
 
 
 def test_the_pages_are_up_to_date() -> None:
@@ -27,8 +24,13 @@ def test_the_pages_are_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def find_unknown_kinds() -> None:
+    """Import the pages' tool, which makes this a process without an NPU."""
+    check_pages = importlib.import_module("tools.check_pages")
+    known = {f"{row.name}/{kind.name}" for row in check_pages.ROWS for kind in row.kinds}
+    unknown = sorted(check_pages.broken_operators().keys() - known)
+    assert not unknown, unknown
+
+
 def test_every_kind_that_the_corpus_names_exists() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KINDS], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
+    printed(alone(find_unknown_kinds))

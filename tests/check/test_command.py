@@ -26,14 +26,17 @@ from opwright.check.errors import (
     UnknownRowOptionError,
 )
 from opwright.check.outcome import Outcome
+from opwright.check.outputs import STDOUT, written
 from opwright.check.processes.lost import Cell
 from opwright.check.processes.pool import Finished, Started
 from opwright.check.progress import Progress
 from opwright.check.record import CheckedOperator, CheckedRow, Run
 from opwright.check.selection import chosen_operators, chosen_rows, list_text
 from opwright.cli import app
-from opwright.command_line.files import unwritable
+from opwright.command_line.files import unwritable, write_atomically
+from tests.alone import alone, alone_command
 from tests.check.commands import HERE, check
+from tests.twin.on_twin import ROOT
 
 if TYPE_CHECKING:
     from opwright.errors import OpwrightError
@@ -170,6 +173,7 @@ def test_what_cannot_be_done_is_refused_at_once(case: str, monkeypatch: pytest.M
 
 
 def test_the_command_imports_no_torch() -> None:
+    # Text: a module of tests imports more.
     code = (
         "import sys\n"
         "import opwright.check.command\n"
@@ -283,19 +287,22 @@ def test_what_cannot_be_written_keeps_nothing_else_from_being_reported(tmp_path:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.json", "run.json"]
 
 
+def print_to_a_full_stream() -> None:
+    try:
+        with written(STDOUT):
+            print("a", flush=True)  # noqa: T201 - it cannot be
+    except OutputError as error:
+        sys.exit(7 if error.where == STDOUT else 8)
+
+
 def test_a_full_stream_is_an_error_that_says_so() -> None:
-    code = (
-        "from opwright.check.outputs import STDOUT, written\n"
-        "from opwright.check.errors import OutputError\n"
-        "try:\n"
-        "    with written(STDOUT):\n"
-        "        print('a', flush=True)\n"
-        "except OutputError as error:\n"
-        "    raise SystemExit(7 if error.where == STDOUT else 8)\n"
-    )
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
-            [sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, check=False
+            alone_command(print_to_a_full_stream),
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     assert (done.returncode, done.stderr) == (7, b"")
 
@@ -321,14 +328,13 @@ def test_what_can_be_written_is_known_before_the_run(
     assert found is None if why is None else why in (found or "")
 
 
+def write_to_the_pipe() -> None:
+    write_atomically(Path("/dev/stdout"), "text", force=True)
+
+
 def test_the_pipe_behind_standard_output_is_written() -> None:
-    code = (
-        "from pathlib import Path\n"
-        "from opwright.command_line.files import write_atomically\n"
-        "write_atomically(Path('/dev/stdout'), 'text', force=True)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert (done.stdout, done.stderr) == (b"text", b"")
+    done = alone(write_to_the_pipe)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "text", "")
 
 
 @pytest.mark.parametrize("part", [("--op", "twice"), ("--row", "schema"), ("--list",)])

@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,7 +25,6 @@ from tests.check.commands import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from opwright.check.processes.client import Server
 
@@ -230,21 +230,7 @@ def test_a_worker_that_ends_when_it_is_asked_what_applies_is_reported() -> None:
     assert names_in("") == ""
 
 
-KILLER = """
-import os, signal, time, opwright as ow
-ops = ow.OperatorSet("pool_killer")
-def end(parent):
-    os.kill(parent, signal.SIGKILL)
-    while os.getppid() == parent:  # it takes the system a moment
-        time.sleep(0.001)
-@ops.operator("kills(Tensor x) -> Tensor", samples=[ow.sample(x=ow.tensor(3))], dtypes="float32")
-def kills(x):
-    end(os.getppid())
-    return x * 2
-@ops.operator("sound(Tensor x) -> Tensor", samples=[ow.sample(x=ow.tensor(3))], dtypes="float32")
-def sound(x):
-    return x * 2
-"""
+KILLER = (Path(__file__).parent / "ending" / "killer.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.twin

@@ -245,6 +245,7 @@ def test_a_tail_keeps_both_ends_of_an_endless_text() -> None:
 
 
 def test_memory_of_a_process_and_its_children_counts() -> None:
+    # Text: a bare interpreter, whose memory is measured.
     code = (
         "import os, sys, time\n"
         "shared = b'x' * (80 << 20)\n"

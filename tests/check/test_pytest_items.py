@@ -4,55 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from opwright.check.pytest_plugin.shards import SCHEDULERS, operator_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.twin
 
-OPERATORS = """
-import os
-
-import torch
-
-import opwright as ow
-from opwright.twin import kernel
-
-ops = ow.OperatorSet("items")
-SAMPLES = [ow.sample(x=ow.tensor(2, 3))]
-
-
-@ops.operator("sound(Tensor x) -> Tensor", dtypes="float32", samples=SAMPLES)
-def sound(x):
-    return x * 2
-
-
-@ops.operator("wrong(Tensor x) -> Tensor", dtypes="float32", samples=SAMPLES)
-def wrong(x):
-    return x + 1
-
-
-@kernel("aclnnWrong(const aclTensor *x, aclTensor *out)")
-def wrong_kernel(x, out):
-    out.copy_(x + 2)
-
-
-@ops.operator("ends(Tensor x) -> Tensor", dtypes="float32", samples=SAMPLES)
-def ends(x):
-    return x - 1
-
-
-@kernel("aclnnEnds(const aclTensor *x, aclTensor *out)")
-def ends_kernel(x, out):
-    os.abort()
-"""
+OPERATORS = Path(__file__).parent / "ending" / "items.py"
 WRONG = """
 [[known]]
 operator = "items::wrong"
@@ -76,7 +39,7 @@ reason = "was wrong"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with a declaration and a test."""
-    (tmp_path / "operators.py").write_text(OPERATORS)
+    shutil.copy(OPERATORS, tmp_path / "operators.py")
     (tmp_path / "test_other.py").write_text("def test_other(): pass\n")
     return tmp_path
 
@@ -110,7 +73,7 @@ def test_a_failed_item_prints_what_the_command_prints(folder: Path) -> None:
     assert "FAILED items::wrong::numerics" in printed
     assert "items::wrong  numerics [eager" in printed
     assert "  got:       " in printed
-    assert "operators.py:18" in printed
+    assert "operators.py:19" in printed
     assert "ends the process" in printed
     assert "test_other" not in printed
 

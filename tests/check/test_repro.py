@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ from opwright.kit.declare.schema_text import parse_schema
 from opwright.kit.packaging.errors import EditedFilesError
 from opwright.twin.settings import GUARD
 from tests.check.corpus_cells import CORPUS, subjects
+from tests.twin import on_twin
 
 pytestmark = pytest.mark.twin
 
@@ -230,36 +232,34 @@ def test_scripts_of_an_earlier_run_go_and_what_was_changed_stays(tmp_path: Path)
     assert (folder / "mine.py").read_text() == "mine"
 
 
-# Runs each script in a process of its own, which has torch_npu already.
-ALL_OF = """
-import os, runpy, sys
-import opwright.twin, torch, torch_npu
-for path in sys.argv[1:]:
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            runpy.run_path(path)
-            code = 0
-        except AssertionError:
-            code = 3
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    print(path, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
 # Files of the corpus of which each fault's script is run here; the others on demand.
 SHOWN = ["numerics"]
 MOST = int(os.environ.get("OPWRIGHT_TEST_MOST", "2"))  # operators of a file
 
 
+def run_each(*paths: str) -> None:
+    """Run scripts, each in a process of its own; print how they end: 3 for AssertionError."""
+    for path in paths:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                runpy.run_path(path)
+                code = 0
+            except AssertionError:
+                code = 3
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(path, ended)  # noqa: T201 - the answer
+
+
 def results(paths: list[str]) -> dict[str, str]:
-    """Run scripts and return how they end: 3 for AssertionError."""
-    done = subprocess.run(
-        [sys.executable, "-c", ALL_OF, *paths], capture_output=True, text=True, check=True
-    )
-    ended = (line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    """Run scripts where torch_npu has been imported; return how they end."""
+    printed = on_twin.output(run_each, *paths)
+    ended = (line.rsplit(" ", 1) for line in printed.splitlines())
     return {words[0]: words[1] for words in ended if words[0] in paths}
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.twin
 
 HERE = Path(__file__).parent
+# Text, as what else is written below: each is a file of a user, loaded once, under its own name.
 DECLARATION = """
     import opwright as ow
 

@@ -181,6 +181,7 @@ def test_where_an_exception_came_from_is_the_users_code() -> None:
 
 
 def test_reports_need_no_torch() -> None:
+    # Text: a module of tests imports more.
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import opwright.check.report.terminal, opwright.check.report.html\n"

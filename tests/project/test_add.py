@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,10 +22,10 @@ from opwright.project.lazy_torch import lazy_torch
 from opwright.project.new import make_project
 from opwright.project.sketch import sketch
 from opwright.project.template import TEMPLATES
+from tests.alone import alone, alone_command
+from tests.twin.on_twin import ROOT, printed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opwright.errors import OpwrightError
     from opwright.kit.declare.operator import Operator
 
@@ -184,17 +185,13 @@ def test_a_file_that_cannot_be_loaded(project: Path, text: str) -> None:
     assert refused(project, SCALE, DeclarationFileError).where == f"{file}:{line}"
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from opwright.project.add import add_schema
-from opwright.project.config import read_project
-add_schema(read_project(Path(sys.argv[1])), f"{sys.argv[2]}(Tensor x) -> Tensor")
-"""
+def add_in(folder: str, name: str) -> None:
+    """Add an operator with this name."""
+    add(Path(folder), f"{name}(Tensor x) -> Tensor")
 
 
 def start(project: Path, name: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(project), name])
+    return subprocess.Popen(alone_command(add_in, str(project), name), cwd=ROOT)
 
 
 def test_several_at_once_undo_nothing(project: Path) -> None:
@@ -208,6 +205,7 @@ def test_killed_in_between(project: Path) -> None:
     """The file stays; what the process left is removed by the next."""
     file = project / "operators.py"
     text = file.read_text()
+    # Text: what the project's file says, in which `add` writes.
     slow = "if __file__.endswith('-new.py'):\n    __import__('time').sleep(60)\n"
     file.write_text(f"{text}\n{slow}")
     with start(project, "killed") as process:
@@ -236,19 +234,14 @@ def test_a_set_that_is_no_variable_of_the_file(project: Path) -> None:
     assert error.got == "0 assignments NAME = OperatorSet(...)"
 
 
+def add_without_torch(folder: str) -> None:
+    add(Path(folder), SCALE)
+    assert "torch._C" not in sys.modules
+
+
 def test_torch_is_not_imported(project: Path) -> None:
-    script = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from opwright.project.add import add_schema\n"
-        "from opwright.project.config import read_project\n"
-        f"add_schema(read_project(Path({str(project)!r})), {SCALE!r})\n"
-        "print('torch._C' in sys.modules)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert result.stdout == "False\n"
+    printed(alone(add_without_torch, str(project)))
+    assert operators(project).keys() == {"softcap", "scale"}
 
 
 # Sketches

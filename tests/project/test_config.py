@@ -24,6 +24,7 @@ from opwright.project.new import check_name
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Text: the file of a user, which tests edit.
 DECLARATION = """
 import opwright as ow
 from helpers import SIZE

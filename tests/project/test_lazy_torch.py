@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
 
 import pytest
 
+from opwright.project.lazy_torch import lazy_torch
+from tests.alone import alone
+from tests.twin.on_twin import printed
+
+# Text: the ways to import differ in their syntax.
 START = """
 import sys
 from opwright.project.lazy_torch import lazy_torch
@@ -39,17 +46,14 @@ def test_every_way_to_use_it(use: str) -> None:
     assert (result.returncode, result.stdout) == (0, "module 2.0 True\n"), result.stderr
 
 
+def keep_torch() -> None:
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    torch = importlib.import_module("torch")
+    with lazy_torch():
+        assert sys.modules["torch"] is torch
+    assert os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+
+
 @pytest.mark.torch
 def test_torch_that_is_there_stays() -> None:
-    script = (
-        "import os; os.environ['TORCH_DEVICE_BACKEND_AUTOLOAD'] = '0'\n"
-        "import sys, torch\n"
-        "from opwright.project.lazy_torch import lazy_torch\n"
-        "with lazy_torch():\n"
-        "    assert sys.modules['torch'] is torch\n"
-        "print(os.environ['TORCH_DEVICE_BACKEND_AUTOLOAD'])\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert result.stdout == "0\n"
+    printed(alone(keep_torch))

@@ -9,13 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from opwright.errors import OpwrightError
 from opwright.kit.derive import derive
 from opwright.kit.validate import check
 from opwright.pairs import installed_minor
+from opwright.project import new
 from opwright.project.config import load_operators, read_project
 from opwright.project.errors import (
     CannotWriteError,
@@ -27,10 +30,10 @@ from opwright.project.errors import (
 from opwright.project.lazy_torch import lazy_torch
 from opwright.project.new import make_project
 from opwright.project.template import TEMPLATES, find_template, operator_text
+from tests.alone import alone, alone_command
+from tests.twin.on_twin import ROOT, printed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opwright.kit.declare.operator_set import OperatorSet
 
 FILES = {
@@ -199,55 +202,51 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         make_project(tmp_path / "my_ops", FUNCTIONAL)
 
 
+def make_on_a_full_disk(place: str) -> None:
+    """Make a project; RLIMIT_FSIZE stands for the disk: a write beyond it fails inside a file."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+    make_or_print(place)
+
+
+def make_or_print(place: str) -> None:
+    """Make a project, and print whether there is one."""
+    try:
+        make_project(Path(place), FUNCTIONAL)
+        print("made")  # noqa: T201 - read by the test
+    except OpwrightError as error:
+        print(error.id, error.got)  # noqa: T201 - read by the test
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
-    """RLIMIT_FSIZE stands for it: a write beyond it fails in the middle of a file."""
-    script = (
-        "import resource, signal, sys\n"
-        "from pathlib import Path\n"
-        "from opwright.errors import OpwrightError\n"
-        "from opwright.project.new import make_project\n"
-        "from opwright.project.template import TEMPLATES\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))\n"
-        "try:\n"
-        "    make_project(Path(sys.argv[1]), TEMPLATES['functional'])\n"
-        "except OpwrightError as error:\n"
-        "    print(error.id, error.got)\n"
-    )
-    assert hasattr(signal, "SIGXFSZ")
-    assert resource.RLIMIT_FSIZE >= 0
-    result = subprocess.run(
-        # -B: bytecode would be cut off as well.
-        [sys.executable, "-B", "-c", script, str(tmp_path / "my_ops")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert result.stdout.startswith("OPW-P013 [Errno 27] File too large")
+    # Bytecode would be cut off as well.
+    done = alone(make_on_a_full_disk, str(tmp_path / "my_ops"), PYTHONDONTWRITEBYTECODE="1")
+    assert printed(done).startswith("OPW-P013 [Errno 27] File too large")
     assert list(tmp_path.iterdir()) == []
+
+
+class SlowTexts(dict[str, str]):
+    """The texts of a project; the second one never comes."""
+
+    def items(self) -> Any:  # noqa: ANN401 - of a dictionary
+        """Yield the first text, say so, and wait to be killed."""
+        yield "Makefile", "half"
+        print("now", flush=True)  # noqa: T201 - read by the test
+        time.sleep(600)
+
+
+def make_slowly(place: str) -> None:
+    """Make a project that is never complete."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(new, "project_texts", lambda *_: SlowTexts())
+        make_project(Path(place), FUNCTIONAL)
 
 
 def test_killed_in_between(tmp_path: Path) -> None:
     """A killed process leaves nothing under the name, and the next one cleans up behind it."""
-    script = (
-        "import sys, time\n"
-        "from pathlib import Path\n"
-        "from opwright.project import new\n"
-        "from opwright.project.template import TEMPLATES\n"
-        "def texts(name, template):\n"
-        "    yield_one = {'Makefile': 'half'}\n"
-        "    class Texts(dict):\n"
-        "        def items(self):\n"
-        "            yield 'Makefile', 'half'\n"
-        "            print('now', flush=True)\n"
-        "            time.sleep(60)\n"
-        "    return Texts()\n"
-        "new.project_texts = texts\n"
-        "new.make_project(Path(sys.argv[1]), TEMPLATES['functional'])\n"
-    )
     place = tmp_path / "my_ops"
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(place)], stdout=subprocess.PIPE, text=True
+        alone_command(make_slowly, str(place)), cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "now\n"
@@ -261,31 +260,33 @@ def test_killed_in_between(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"my_ops", "other_ops"}
 
 
+def make_when_asked(place: str) -> None:
+    """Make a project when a line comes in."""
+    print("ready", flush=True)  # noqa: T201 - read by the test
+    sys.stdin.readline()
+    make_or_print(place)
+
+
 def test_two_at_once(tmp_path: Path) -> None:
     """One of them makes the project, the others get an error."""
-    script = (
-        "import sys, time\n"
-        "from pathlib import Path\n"
-        "from opwright.errors import OpwrightError\n"
-        "from opwright.project.new import make_project\n"
-        "from opwright.project.template import TEMPLATES\n"
-        "time.sleep(max(0, float(sys.argv[2]) - time.time()))\n"
-        "try:\n"
-        "    make_project(Path(sys.argv[1]), TEMPLATES['functional'])\n"
-        "    print('made')\n"
-        "except OpwrightError as error:\n"
-        "    print(error.id)\n"
-    )
-    start = str(time.time() + 1)
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path / "my_ops"), start],
+            alone_command(make_when_asked, str(tmp_path / "my_ops")),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
         for _ in range(4)
     ]
-    outcomes = sorted(process.communicate()[0].strip() for process in processes)
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    outcomes = sorted(process.communicate()[0].split()[0] for process in processes)
     assert outcomes == ["OPW-P011", "OPW-P011", "OPW-P011", "made"]
     assert files_in(tmp_path / "my_ops") == FILES
     assert [path.name for path in tmp_path.iterdir()] == ["my_ops"]

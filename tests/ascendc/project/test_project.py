@@ -46,6 +46,7 @@ from opwright.ascendc.project_layout import OperatorProject, read_project
 from opwright.kit.declare.place import Place
 from opwright.kit.formats.msopgen import parse_msopgen
 from opwright.twin.toolkit import installed_toolkit
+from tests.ascendc.project.package_calls import convert_dtypes
 from tests.twin import on_twin
 
 DEFINITION = """
@@ -341,23 +342,6 @@ def test_a_new_project_says_where_the_dtype_of_an_output_is_to_be_chosen() -> No
     assert "// Choose" not in host(("fp16", "fp32"), ("fp32", "fp16"))
 
 
-CONVERTED = """
-from tests.twin.aclnn_calls import call
-torch.manual_seed(0)
-pairs = (
-    *((torch.float16, torch.float32), (torch.float32, torch.float16), (torch.float32, torch.int32)),
-    *((torch.int32, torch.int32), (torch.int8, torch.float32)),
-)
-for given, made in pairs:
-    for shape in ((1,), (5, 77), (0, 4), (3, 40000)):
-        x = torch.randn(shape).mul(9).to(given)
-        out = torch.ones(shape, dtype=made, device="npu")
-        call("aclnnMyScale", x.npu(), 2.5, out)
-        wanted = torch.zeros(shape) if given is torch.int8 else x.to(made)
-        torch.testing.assert_close(out.cpu(), wanted)
-"""
-
-
 @pytest.mark.twin
 @pytest.mark.build
 def test_a_new_project_converts(tmp_path: Path) -> None:
@@ -367,7 +351,8 @@ def test_a_new_project_converts(tmp_path: Path) -> None:
     folder = make_project(source, None, op=None, chip="ascend910b")
     package = build_package(read_project(folder), installed_toolkit(), tmp_path / "out", jobs=2)
     assert package.kernels == len(pairs) + 1
-    on_twin.run(CONVERTED, ASCEND_CUSTOM_OPP_PATH=str(package.folder), OPWRIGHT_KERNEL_CHECKS="1")
+    variables = {"ASCEND_CUSTOM_OPP_PATH": str(package.folder), "OPWRIGHT_KERNEL_CHECKS": "1"}
+    on_twin.output(convert_dtypes, **variables)
 
 
 @pytest.mark.build

@@ -129,7 +129,7 @@ def test_an_operator_left_out_is_exit_code_1(tmp_path: Path) -> None:
 
 def test_export_says_what_yaml_cannot(tmp_path: Path) -> None:
     module = tmp_path / "declared.py"
-    module.write_text(
+    module.write_text(  # text: the file of a user
         "import opwright as ow\n"
         f'ops = ow.OperatorSet("mine", torch="=={installed_minor()}.*")\n'
         "ops.declare(\"gate(Tensor x, Tensor g, *, str mode='a') -> (Tensor y, Tensor z)\",\n"

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
-from tests.twin.on_twin import printed, run_fresh
+import opwright.twin  # before torch, which loads torch_npu
 
-pytestmark = [pytest.mark.twin, pytest.mark.compile]
+# isort: split
+import torch
 
-CODE = """
 import opwright as ow
 from opwright.errors import OpwrightError
 
-def declared(factor):
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = [pytest.mark.twin, pytest.mark.compile]
+
+NAMES = ("times", "add_", "_mutate_add_", "add_functional")
+
+
+def declared(factor: int) -> ow.OperatorSet:
+    """Return a set whose operator multiplies by a factor as well."""
     ops = ow.OperatorSet("converting")
 
     @ops.operator(
@@ -20,71 +32,100 @@ def declared(factor):
         aclnn="aclnnTimes(x, by, or_ or 7, out)",
         samples=[ow.sample(x=ow.tensor(2, 3))],
     )
-    def times(x, by=2, *, or_=None):
+    def times(x: torch.Tensor, by: int = 2, *, or_: int | None = None) -> torch.Tensor:  # noqa: ARG001
         return x * by * factor
 
     @ops.operator("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)", aclnn="aclnnAddTo(x, y)")
-    def add_(x, y):
+    def add_(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return x.add_(y)
 
     return ops
 
-def has(name):
-    return hasattr(getattr(torch.ops.converting, name).default, "_ge_converter")
 
-names = ("times", "add_", "_mutate_add_", "add_functional")
-first = declared(1).load()
-print([has(name) for name in names])
+def import_torchair() -> Any:  # noqa: ANN401 - a module
+    """Import TorchAir: at the top of this module it would be there before the operators."""
+    return importlib.import_module("torchair")
 
-import torchair
-from torchair._ge_concrete_graph.fx2ge_converter import _declare_supported_converters
 
-print([has(name) for name in names])
-print([str(op) for op in _declare_supported_converters() if "converting" in str(op)])
+def overloads() -> list[object]:
+    """Return the operators of the set."""
+    return [getattr(torch.ops.converting, name).default for name in NAMES]
 
-def compiled(function, dynamic=False):
-    torch._dynamo.reset()
+
+def converters_of(operators: list[object]) -> list[bool]:
+    """Say for each operator whether it has a converter."""
+    return [hasattr(each, "_ge_converter") for each in operators]
+
+
+def with_samples() -> list[str]:
+    """Return our operators for which TorchAir has samples."""
+    module = importlib.import_module("torchair._ge_concrete_graph.fx2ge_converter")
+    names = map(str, module._declare_supported_converters())  # noqa: SLF001 - what TorchAir keeps
+    return [name for name in names if "converting" in name]
+
+
+def compiled(function: Callable[..., Any], *, dynamic: bool = False) -> Callable[..., Any]:
+    """Compile a function with TorchAir, for the first time."""
+    torch._dynamo.reset()  # noqa: SLF001
+    torchair = import_torchair()
     backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
     return torch.compile(function, backend=backend, dynamic=dynamic)
 
-x = torch.arange(3.0).npu()
-model = lambda x: torch.ops.converting.times(x, 3)
-print(compiled(model)(x).tolist())
-second = declared(10).load()  # replaces the first
-print(compiled(model)(x).tolist(), [has(name) for name in names])
-try:
-    compiled(lambda x: torch.ops.converting.times(x, x.shape[0]), dynamic=True)(x)
-except RuntimeError as error:
-    print([line for line in str(error).splitlines() if "attribute 'by'" in line][0])
-kept = [getattr(torch.ops.converting, name).default for name in names]
-second.unload()
-print([hasattr(each, "_ge_converter") for each in kept])
-print([str(op) for op in _declare_supported_converters() if "converting" in str(op)])
 
-ops = ow.OperatorSet("converting")
-ops.declare(
-    "times(Tensor x, int by=2) -> Tensor",
-    converter=lambda x: torchair.ge.custom_op("Times", x, 2),
-)
-try:
-    ops.load()
-except OpwrightError as error:
-    print(error)
-"""
+def tripled(x: torch.Tensor) -> Any:  # noqa: ANN401 - of torch.ops
+    return torch.ops.converting.times(x, 3)
 
 
+@pytest.mark.isolated
 def test_converters_come_with_torchair_and_go_with_their_set() -> None:
-    before, after, samples, first, second, dynamic, gone, none, *refused = [
-        line for line in printed(run_fresh(CODE)).splitlines() if not line.startswith("[W")
-    ]
-    assert before == "[False, False, False, False]"
-    assert after == "[True, True, True, True]"
-    assert samples == "['converting.times.default']"
-    assert first == "[0.0, 3.0, 6.0]"
-    assert second == "[0.0, 30.0, 60.0] [True, True, True, True]"
-    assert "attribute 'by' of Times: got a size that is known only when the graph runs" in dynamic
-    assert gone == "[False, False, False, False]"
-    assert none == "[]"
-    assert refused[0] == "OPW-E004 the converter takes other parameters than the operator"
-    assert "operator converting::times, converter <lambda>" in refused[1]
-    assert refused[2].strip() == "got:     (x): too many positional arguments"
+    first = declared(1).load()
+    assert converters_of(overloads()) == [False] * 4
+    import_torchair()
+    assert converters_of(overloads()) == [True] * 4
+    assert with_samples() == ["converting.times.default"]
+    kept = overloads()
+    first.unload()
+    assert converters_of(kept) == [False] * 4
+    assert with_samples() == []
+
+
+@pytest.mark.isolated
+def test_converters_of_a_set_that_is_replaced_are_replaced() -> None:
+    first = declared(1).load()
+    x = torch.arange(3.0).npu()
+    assert compiled(tripled)(x).tolist() == [0, 3, 6]
+    second = declared(10).load()
+    assert first.is_removed
+    assert compiled(tripled)(x).tolist() == [0, 30, 60]
+    kept = overloads()
+    assert converters_of(kept) == [True] * 4
+    second.unload()
+    assert converters_of(kept) == [False] * 4
+    assert with_samples() == []
+
+
+@pytest.mark.isolated
+def test_a_size_that_only_the_graph_knows_is_no_attribute() -> None:
+    def by_its_size(x: torch.Tensor) -> Any:  # noqa: ANN401 - of torch.ops
+        return torch.ops.converting.times(x, x.shape[0])
+
+    with declared(1).load():
+        known_late = "attribute 'by' of Times: got a size that is known only when the graph runs"
+        with pytest.raises(RuntimeError, match=known_late):
+            compiled(by_its_size, dynamic=True)(torch.arange(3.0).npu())
+
+
+@pytest.mark.isolated
+def test_a_converter_with_other_parameters_is_refused() -> None:
+    torchair = import_torchair()
+    ops = ow.OperatorSet("converting")
+    ops.declare(
+        "times(Tensor x, int by=2) -> Tensor",
+        converter=lambda x: torchair.ge.custom_op("Times", x, 2),
+    )
+    with pytest.raises(OpwrightError) as caught:
+        ops.load()
+    title, where, got = str(caught.value).splitlines()[:3]
+    assert title == "OPW-E004 the converter takes other parameters than the operator"
+    assert "operator converting::times, converter <lambda>" in where
+    assert got.strip() == "got:     (x): too many positional arguments"

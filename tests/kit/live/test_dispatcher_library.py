@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import opwright.twin  # noqa: F401  # before torch, which loads torch_npu
+
+# isort: split
+import torch
+import torch_npu
+
+from tests.kit.live.dispatching import operator, plan
 from tests.twin import on_twin
 
 if TYPE_CHECKING:
@@ -44,47 +53,56 @@ int aclnnMixedLive(void* workspace, uint64_t size, void* executor, void* stream)
 }
 """
 
-SCRIPT = """
-import ctypes
-import time
-from tests.kit.live.dispatching import operator, plan
-
 CTYPES = (
-    "double int8_t float bool int64_t double double uint16_t float double int32_t double int64_t "
-    "double double float bool int64_t char double"
-).split()
-SCHEMA = {"double": "float", "float": "float", "bool": "bool", "char": "str"}
-parameters = (
-    ("aclTensor", ("argument", 0)),
-    *((ctype, ("argument", index + 1)) for index, ctype in enumerate(CTYPES)),
-    ("aclTensor", ("output", 0)),
+    *("double", "int8_t", "float", "bool", "int64_t", "double", "double", "uint16_t", "float"),
+    *("double", "int32_t", "double", "int64_t", "double", "double", "float", "bool", "int64_t"),
+    *("char", "double"),
 )
-arguments = ", ".join(f"{SCHEMA.get(c, 'int')} a{i}" for i, c in enumerate(CTYPES))
-output = {"shape": (("span", 0, 0, None),), "dtype": ("like", 0)}
-seen = ctypes.CDLL(LIBRARY).aclnnSeen
-seen.restype = ctypes.c_char_p
-values = [1.5, -2, 3.5, True, 5, 6.5, 7.5, 8, 9.5, 10.5, -11, 12.5, 13, 14.5, 15.5, 16.5, True, 18]
-x = torch.ones(3, device="npu")
-rule = plan("aclnnMixedLive", parameters, (output,))
-with operator(f"(Tensor x, {arguments}) -> Tensor", rule) as op:
-    op(x, *values, "text", 20.5)
-    torch.npu.synchronize()
-    print(seen().decode())
-    try:
-        op(x, *values[:4], -5, *values[5:], "text", 20.5)
-    except RuntimeError as error:
-        print(str(error).splitlines()[0])
-    try:
-        op(x, 9.0, *values[1:], "text", 20.5)
-        # torch_npu's queue can look empty before it has its error, which then waits for the next
-        # call (ReadQueue in NPUQueue.cpp).
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            torch.npu.synchronize()
-            time.sleep(0.001)
-    except RuntimeError as error:
-        print("phase 2 raised", "561104" in str(error) or "aclnnMixedLive" in str(error))
-"""
+TYPES = {"double": "float", "float": "float", "bool": "bool", "char": "str"}  # of a schema
+VALUES = (
+    *(1.5, -2, 3.5, True, 5, 6.5, 7.5, 8, 9.5, 10.5, -11, 12.5, 13, 14.5, 15.5, 16.5, True, 18),
+    *("text", 20.5),
+)
+TEXT = "1.5 -2 3.5 1 5 6.5 7.5 8 9.5 10.5 -11 12.5 13 14.5 15.5 16.5 1 18 text 20.5"
+
+
+def call_library(library: str) -> None:
+    """Pass each class of parameters; then each of the two phases fails."""
+    seen = ctypes.CDLL(library).aclnnSeen
+    seen.restype = ctypes.c_char_p
+    parameters = (
+        ("aclTensor", ("argument", 0)),
+        *((ctype, ("argument", index + 1)) for index, ctype in enumerate(CTYPES)),
+        ("aclTensor", ("output", 0)),
+    )
+    arguments = ", ".join(f"{TYPES.get(c, 'int')} a{i}" for i, c in enumerate(CTYPES))
+    output = {"shape": (("span", 0, 0, None),), "dtype": ("like", 0)}
+    x = torch.ones(3, device="npu")
+    rule = plan("aclnnMixedLive", parameters, (output,))
+    with operator(f"(Tensor x, {arguments}) -> Tensor", rule) as op:
+        op(x, *VALUES)
+        torch_npu.npu.synchronize()
+        got = seen().decode()
+        assert got == f"{TEXT} 1 | 1 4096 1 1", got
+        with pytest.raises(RuntimeError) as caught:
+            op(x, *VALUES[:4], -5, *VALUES[5:])
+        first = str(caught.value).splitlines()[0]
+        assert "aclnnMixedLiveGetWorkspaceSize failed with code 561103" in first, first
+        with pytest.raises(RuntimeError, match=r"561104|aclnnMixedLive"):
+            wait_for_the_error(op, x)
+
+
+def wait_for_the_error(op: Any, x: torch.Tensor) -> None:  # noqa: ANN401 - of torch.ops
+    """Call so that phase 2 fails.
+
+    torch_npu's queue can look empty before it has its error, which then waits for the next call
+    (ReadQueue in NPUQueue.cpp).
+    """
+    op(x, 9.0, *VALUES[1:])
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        torch_npu.npu.synchronize()
+        time.sleep(0.001)
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +120,5 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("level", ["0", "1", "2"])
 def test_library(package: Path, level: str) -> None:
     library = package / "op_api" / "lib" / "libcust_opapi.so"
-    printed = on_twin.output(
-        f"LIBRARY = {str(library)!r}\n{SCRIPT}",
-        TASK_QUEUE_ENABLE=level,
-        ASCEND_CUSTOM_OPP_PATH=str(package),
-    ).splitlines()
-    values = "1.5 -2 3.5 1 5 6.5 7.5 8 9.5 10.5 -11 12.5 13 14.5 15.5 16.5 1 18 text 20.5"
-    assert printed[0] == f"{values} 1 | 1 4096 1 1"
-    assert "aclnnMixedLiveGetWorkspaceSize failed with code 561103" in printed[1]
-    assert printed[2] == "phase 2 raised True"
+    variables = {"TASK_QUEUE_ENABLE": level, "ASCEND_CUSTOM_OPP_PATH": str(package)}
+    on_twin.output(call_library, str(library), **variables)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.kit.live.dispatching import MARKS, like, operator, plan, reference
-from tests.twin.on_twin import output as on_twin_script
 
 # isort: split
 import torch
@@ -241,16 +240,8 @@ def test_an_exception_of_the_reference_function() -> None:
         torch_npu.npu.synchronize()  # the error was reported once
 
 
-def test_without_a_compiler() -> None:
-    printed = on_twin_script(
-        """
-        import os, sys
-        os.environ["PATH"] = "/nonexistent"
-        from tests.kit.live.dispatching import like, operator, plan, reference
-        from tests.kit.live.test_dispatcher_reference import NEG, NEG_PLAN, neg
-        with reference(NEG, neg), operator("(Tensor x) -> Tensor", NEG_PLAN) as op:
-            print(op(torch.ones(3, device="npu")).cpu().tolist())
-        """,
-        CXX="/bin/false",
-    )
-    assert printed.splitlines()[-1] == "[-1.0, -1.0, -1.0]"
+@pytest.mark.isolated(CXX="/bin/false")
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with reference(NEG, neg), operator("(Tensor x) -> Tensor", NEG_PLAN) as op:
+        assert op(torch.ones(3, device="npu")).cpu().tolist() == [-1, -1, -1]

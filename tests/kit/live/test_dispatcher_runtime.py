@@ -165,31 +165,22 @@ def test_graph_of_operators_equals_torch_npu() -> None:
         assert x.cpu().tolist() == pytest.approx([expected] * 64)
 
 
+def add_and_scale_many_times() -> None:
+    """Queue calls of both kinds, and then one that fails."""
+    expected = 1.0
+    with operator(SCHEMA, ADDS) as op:
+        x = torch.ones(16, device="npu")
+        for step in range(50):
+            x = op(x.mul(0.5), step)
+            expected = expected * 0.5 + step
+        assert x.cpu()[0].item() == pytest.approx(expected)
+        with pytest.raises(RuntimeError, match="aclnnAdds"):
+            op(x, 1j).cpu()
+
+
 @pytest.mark.parametrize("level", ["0", "1", "2"])
 def test_task_queue(level: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    printed = on_twin.output(
-        """
-        from tests.kit.live.dispatching import operator, plan, like, reference
-        from tests.kit.live.test_dispatcher_runtime import ADDS, SCHEMA
-        from tests.kit.live.test_dispatcher_calls import LAYER_NORM
-        with operator(SCHEMA, ADDS) as op:
-            x = torch.ones(16, device="npu")
-            for step in range(50):
-                x = op(x.mul(0.5), step)
-            print(x.cpu()[0].item())
-            try:
-                op(x, 1j).cpu()
-            except RuntimeError as error:
-                print("raised" if "aclnnAdds" in str(error) else error)
-        """,
-        TASK_QUEUE_ENABLE=level,
-        OPWRIGHT_TRACE=str(trace),
-    )
-    expected = 1.0
-    for step in range(50):
-        expected = expected * 0.5 + step
-    first, second = printed.splitlines()[-2:]
-    assert float(first) == pytest.approx(expected)
-    assert second == "raised"
+    variables = {"TASK_QUEUE_ENABLE": level, "OPWRIGHT_TRACE": str(trace)}
+    on_twin.output(add_and_scale_many_times, **variables)
     assert json.dumps(trace.read_text()).count("aclnnAdds") >= 50

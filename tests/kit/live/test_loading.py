@@ -1,62 +1,39 @@
-"""Loading, replacing and removing sets of operators: all of it, or nothing."""
+"""Loading and removing sets of operators: all of it, or nothing."""
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from textwrap import dedent
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.live.registered import state
 from tests.kit.live.zoo import NAMESPACE, zoo  # loads the twin
 
 # isort: split
 import torch
 from torch._dynamo.exc import Unsupported
 from torch._dynamo.testing import CompileCounter
-from torch._library.simple_registry import singleton
 
 import opwright as ow
-from opwright.kit.live import loading
 from opwright.kit.live.errors import (
     CppRuleError,
-    NamespaceTakenError,
     RegistrationError,
-    ReplacedError,
     UnknownOperatorError,
     UnloadedError,
 )
 from opwright.kit.live.registration import end_library
 from opwright.kit.validate import InvalidDeclarationError
-from opwright.twin.user_kernels.registry import registry
+from tests.twin.on_twin import printed, python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-    from types import ModuleType
 
 pytestmark = pytest.mark.twin
 
-
-def state() -> dict[str, Any]:
-    """Return what a registration changes."""
-    names = torch._C._dispatch_get_all_op_names()  # noqa: SLF001 - what the test is about
-    builtins = torch.jit._builtins._builtin_table or {}  # noqa: SLF001
-    return {
-        "operators": sorted(names),
-        "dispatcher": {n: torch._C._dispatch_dump(n) for n in names if "opwright_" in n},  # noqa: SLF001
-        "torch.ops": sorted(vars(torch.ops)),
-        "fake": sorted(name for name in singleton._data if "opwright_" in name),  # noqa: SLF001
-        "kernels": sorted(torch.library._impls),  # noqa: SLF001
-        "schemas": sorted(torch.library._defs),  # noqa: SLF001
-        "scripting": sorted(name for name in builtins.values() if "opwright_" in name),
-        "references": dict(registry.entries),
-        "finders": list(sys.meta_path),
-    }
+PROGRAMS = Path(__file__).parent / "programs"  # each in a process that begins without torch
 
 
 def small(namespace: str, **fields: Any) -> ow.OperatorSet:  # noqa: ANN401 - fields of an operator
@@ -69,40 +46,6 @@ def small(namespace: str, **fields: Any) -> ow.OperatorSet:  # noqa: ANN401 - fi
         return x * 2
 
     return ops
-
-
-MODULE = """
-    import torch
-    import opwright as ow
-
-    ops = ow.OperatorSet("{namespace}")
-
-    @ops.operator(
-        "times(Tensor x) -> Tensor", aclnn="aclnnEdited{function}(x, out)", backward="reference"
-    )
-    def times(x):
-        return x * {factor}
-
-    ops.load()
-"""
-
-
-def write(path: Path, **values: object) -> None:
-    path.write_text(dedent(MODULE).format(**values), encoding="utf-8")
-
-
-def run_module(path: Path) -> ModuleType:
-    """Run a file as a module, as an edited notebook cell or importlib.reload does."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-    return module
 
 
 def test_unloading_leaves_no_trace() -> None:
@@ -254,58 +197,6 @@ def test_nothing_is_registered_after_an_error() -> None:
     assert state() == before
 
 
-def test_an_edit_replaces_the_registration(tmp_path: Path) -> None:
-    path = tmp_path / "edited.py"
-    values = {"namespace": "opwright_edited", "function": "Once"}
-    write(path, factor=2, **values)
-    first = run_module(path)
-    x = torch.ones(3, requires_grad=True)
-    compiled = torch.compile(lambda t: first.times(t) + 1, backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(compiled(x), torch.full((3,), 3.0))
-    write(path, factor=5, **values)
-    second = run_module(path)
-    try:
-        for module in (first, second):  # what holds the old function gets the new operator
-            torch.testing.assert_close(module.times(x), torch.full((3,), 5.0))
-            torch.testing.assert_close(module.times(x.to("npu")).cpu(), torch.full((3,), 5.0))
-        torch.testing.assert_close(compiled(x), torch.full((3,), 6.0))
-        second.times(x).sum().backward()
-        torch.testing.assert_close(x.grad, torch.full((3,), 5.0))
-        assert not first.ops.load().is_removed
-        first.ops.loaded.unload()  # the old handle is no longer in charge
-        assert not second.ops.loaded.is_removed
-    finally:
-        second.ops.loaded.unload()
-    assert first.ops.loaded.is_removed
-
-
-def test_an_edit_with_a_mistake_leaves_what_is_there(tmp_path: Path) -> None:
-    path = tmp_path / "mistaken.py"
-    values = {"namespace": "opwright_mistaken", "function": "Mistaken"}
-    write(path, factor=2, **values)
-    module = run_module(path)
-    path.write_text(path.read_text().replace("(x, out)", "(x, wrong)"), encoding="utf-8")
-    with pytest.raises(InvalidDeclarationError):
-        run_module(path)
-    with module.ops.load():
-        torch.testing.assert_close(module.times(torch.ones(1)), torch.full((1,), 2.0))
-
-
-def test_two_files_cannot_have_one_namespace(tmp_path: Path) -> None:
-    one, two = tmp_path / "one.py", tmp_path / "two.py"
-    write(one, namespace="opwright_twofold", function="Two", factor=2)
-    write(two, namespace="opwright_twofold", function="Two", factor=3)
-    module = run_module(one)
-    before = state()
-    with pytest.raises(NamespaceTakenError) as caught:
-        run_module(two)
-    assert str(one) in caught.value.got
-    assert str(two) in caught.value.where
-    assert state() == before
-    module.ops.loaded.unload()
-    run_module(two).ops.loaded.unload()
-
-
 def test_handles_say_what_is_wrong() -> None:
     with small("opwright_handles").load() as loaded:
         with pytest.raises(UnknownOperatorError, match=r"OPW-L005(.|\n)*'doubledd'(.|\n)*doubled"):
@@ -369,72 +260,12 @@ def test_sets_come_and_go_while_another_is_called() -> None:
         assert all(each.result() for each in calls)
 
 
-LATE = """
-    import sys
-    import torch
-    import opwright as ow
-    assert "torch_npu" not in sys.modules
-
-    ops = ow.OperatorSet("opwright_late")
-
-    @ops.operator("doubled(Tensor x) -> Tensor", aclnn="aclnnOpwrightLate(x, out)")
-    def doubled(x):
-        return x * 2
-
-    loaded = ops.load()
-    assert doubled(torch.ones(2)).tolist() == [2, 2]
-    assert "torch_npu" not in sys.modules
-    finders = len(sys.meta_path)
-    import opwright.twin
-    import torch_npu
-    assert doubled(torch.ones(2).to("npu")).tolist() == [2, 2]
-    loaded.unload()
-    assert not [each for each in sys.meta_path if "Arrival" in type(each).__name__]
-    waiting = ops.load()
-    print("fine")
-"""
+def test_npu_kernels_come_with_torch_npu() -> None:
+    printed(python(PROGRAMS / "late_torch_npu.py", TORCH_DEVICE_BACKEND_AUTOLOAD="0"))
 
 
-def test_npu_kernels_come_with_torch_npu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-    result = subprocess.run(
-        [sys.executable, "-c", dedent(LATE)], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
-
-
-WITHOUT = """
-    import sys
-    import torch
-    import opwright as ow
-
-    ops = ow.OperatorSet("opwright_without")
-
-    @ops.operator(
-        "doubled(Tensor x) -> Tensor", aclnn="aclnnOpwrightWithout(x, out)", backward="reference"
-    )
-    def doubled(x):
-        return x * 2
-
-    before = list(sys.meta_path)
-    with ops.load():
-        x = torch.ones(2, requires_grad=True)
-        doubled(x).sum().backward()
-        assert x.grad.tolist() == [2, 2]
-    assert sys.meta_path == before
-    assert "torch_npu" not in sys.modules and "opwright.twin" not in sys.modules
-    print("fine")
-"""
-
-
-def test_torch_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-    result = subprocess.run(
-        [sys.executable, "-c", dedent(WITHOUT)], capture_output=True, text=True, check=False
-    )
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
+def test_torch_alone_is_enough() -> None:
+    printed(python(PROGRAMS / "torch_alone.py", TORCH_DEVICE_BACKEND_AUTOLOAD="0"))
 
 
 def test_an_operator_declared_after_a_call_is_loaded() -> None:
@@ -457,159 +288,3 @@ def test_an_operator_declared_after_a_call_is_loaded() -> None:
     assert not early.is_removed
     ops.load().unload()
     assert early.is_removed
-
-
-NESTED = """
-    import opwright.twin, torch, torch_npu, faulthandler, importlib, sys, time
-    import opwright as ow
-    from pathlib import Path
-
-    faulthandler.dump_traceback_later(600, exit=True)
-    path = Path(sys.argv[1]) / "opwright_nested.py"
-    text = '''
-    import time
-    import opwright as ow
-    ops = ow.OperatorSet("opwright_nested")
-    @ops.operator("inner(Tensor x) -> Tensor", shapes={"x": "*s"})
-    def inner(x):
-        return x + FACTOR
-    @ops.operator("outer(Tensor x) -> Tensor", shapes={"x": "*s"})
-    def outer(x):
-        time.sleep(0.1)
-        return inner(x) * 2
-    '''
-    sys.path.insert(0, str(path.parent))
-    path.write_text(text.replace("FACTOR", "1"))
-    import opwright_nested as module
-
-    x = torch.ones(2).npu()
-    for factor in range(2, 5):
-        queued = [module.outer(x) for _ in range(3)]
-        path.write_text(text.replace("FACTOR", str(factor)) + "#" * factor)
-        importlib.reload(module)
-        module.ops.load()
-        # They run the old function, which finds the new one of the other operator.
-        assert queued[-1].cpu()[0].item() in (2 * factor, 2 * (factor + 1))
-        assert module.outer(x).cpu().tolist() == [2 * (factor + 1)] * 2
-    queued = [module.outer(x) for _ in range(3)]
-    module.ops.load().unload()
-    assert queued[-1].cpu().tolist() == [10, 10]
-    print("fine")
-"""
-
-
-def run_script(text: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process of its own, which may hang or crash."""
-    return subprocess.run(
-        [sys.executable, "-c", dedent(text), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-
-
-def test_queued_references_that_call_operators_finish_before_a_change(tmp_path: Path) -> None:
-    result = run_script(NESTED, tmp_path)
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
-
-
-CALLED = """
-    import opwright.twin, torch, torch_npu, importlib, sys, threading
-    from pathlib import Path
-
-    path = Path(sys.argv[1]) / "opwright_called.py"
-    text = '''
-    import opwright as ow
-    ops = ow.OperatorSet("opwright_called")
-    @ops.operator("one(Tensor x) -> Tensor", shapes={"x": "*s"}, backward="reference")
-    def one(x):
-        return x + FACTOR
-    '''
-    sys.path.insert(0, str(path.parent))
-    path.write_text(text.replace("FACTOR", "1"))
-    import opwright_called as module
-
-    module.ops.load()
-    done, wrong = threading.Event(), []
-
-    def call(through_torch):
-        while not done.is_set():
-            x = torch.ones(4)
-            try:
-                y = torch.ops.opwright_called.one(x) if through_torch else module.one(x)
-                if not 2 <= y[0].item() <= 101:
-                    wrong.append(y)
-            except RuntimeError as error:
-                wrong.append(error)
-
-    threads = [threading.Thread(target=call, args=(bool(k % 2),)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for factor in range(2, 100):
-        path.write_text(text.replace("FACTOR", str(factor)) + "#" * factor)
-        importlib.reload(module)
-        module.ops.load()
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert not [each for each in wrong if "was removed while it was called" not in str(each)], wrong
-    print("fine")
-"""
-
-
-def test_operators_are_replaced_while_threads_call_them(tmp_path: Path) -> None:
-    result = run_script(CALLED, tmp_path)
-    assert (result.returncode, result.stdout) == (0, "fine\n"), result.stderr
-
-
-@pytest.mark.parametrize(
-    "schema", ["times(Tensor x) -> Tensor", "times(Tensor x, int n=1) -> Tensor"]
-)
-def test_a_set_that_cannot_be_registered_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: str
-) -> None:
-    path = tmp_path / "failing.py"
-    write(path, namespace="opwright_failing", function="Failing", factor=2)
-    module = run_module(path)
-    before = sorted(state()["operators"])
-    text = path.read_text().replace("times(Tensor x) -> Tensor", schema).replace("x * 2", "x * 3")
-    if "int n" in schema:
-        text = text.replace("def times(x)", "def times(x, n)").replace("(x, out)", "(x, n, out)")
-    path.write_text(text)
-    register, failures = loading.register_npu_kernels, [RuntimeError("no room")]
-
-    def fail_once(*args: Any) -> None:  # noqa: ANN401 - as the function
-        register(*args)
-        if failures:
-            raise failures.pop()
-
-    monkeypatch.setattr(loading, "register_npu_kernels", fail_once)
-    with pytest.raises(RuntimeError, match="no room"):
-        run_module(path)
-    with module.ops.load() as loaded:
-        assert loaded is module.ops.loaded
-        assert sorted(state()["operators"]) == before
-        for device in ("cpu", "npu"):
-            x = torch.ones(2, device=device, requires_grad=True)
-            result = torch.ops.opwright_failing.times(x)
-            assert result.tolist() == [2, 2]
-            result.sum().backward()
-            assert x.grad is not None
-            assert x.grad.tolist() == [2, 2]
-
-
-def test_a_graph_does_not_use_the_backward_of_another_version(tmp_path: Path) -> None:
-    path = tmp_path / "graphs.py"
-    write(path, namespace="opwright_graphs", function="Graphs", factor=2)
-    first = run_module(path)
-    x = torch.ones(2, requires_grad=True)
-    old = first.times(x).sum()
-    write(path, namespace="opwright_graphs", function="Graphs", factor=5)
-    second = run_module(path)
-    with pytest.raises(ReplacedError, match=r"OPW-L024(.|\n)*loaded again"):
-        old.backward()
-    new = second.times(x).sum()
-    second.ops.loaded.unload()
-    with pytest.raises(ReplacedError, match=r"OPW-L024(.|\n)*unloaded"):
-        new.backward()

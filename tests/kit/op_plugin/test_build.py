@@ -23,7 +23,7 @@ from opwright.kit.op_plugin.request import Request
 from opwright.kit.packaging.compile import link
 from opwright.kit.packaging.progress import Progress
 from opwright.pairs import installed_minor
-from tests.kit.op_plugin.extensions import CHECKS, DERIVATIVES, FUNCTIONS, HEADER, KERNEL, REFERENCE
+from tests.kit.op_plugin.extensions import DERIVATIVES, FUNCTIONS, HEADER, KERNEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from opwright.kit.packaging.compile import Builder, Library
 
 LIMIT = 300  # seconds
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +49,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (sources / "derivatives.yaml").write_text(DERIVATIVES)
         (sources / "kernels.cpp").write_text(KERNEL)
         (sources / "sizes.h").write_text(HEADER)
-        (root / "reference.py").write_text(REFERENCE)
-        (root / "checks.py").write_text(CHECKS)
         yield root
 
 
@@ -148,7 +147,8 @@ def test_the_operators_work_after_one_import(folder: Path, built: tuple[Built, P
     done = subprocess.run(
         [
             *(Path(sysconfig.get_path("scripts"), "opwright"), "run"),
-            *("--kernels", folder / "reference.py", "--", sys.executable, folder / "checks.py"),
+            *("--kernels", PROGRAMS / "reference.py"),
+            *("--", sys.executable, PROGRAMS / "checks.py"),
         ],
         env=os.environ | {"PYTHONPATH": str(site)},
         capture_output=True,

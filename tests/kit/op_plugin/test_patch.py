@@ -37,6 +37,7 @@ symint:
 CUSTOM = "third_party/torchair/torchair/python/torchair/_ge_concrete_graph/ge_converter/custom"
 ENTRY = "- func: npu_t(Tensor x) -> Tensor\n  op_api: all_version\n"
 KERNEL = "namespace op_api {\nat::Tensor npu_t(const at::Tensor& x) { return x; }\n}"
+# Text: files of users, as are the others.
 META = "from torch.library import impl\n\n\n@impl(m, 'npu_t')\ndef f(x): ...\n"
 CONVERTER = """\
 import torchair

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from opwright.kit.packaging.compile import Builder
 
+# Text: the file of a project that a test makes.
 DECLARATION = """
 import opwright as ow
 

@@ -6,9 +6,9 @@ import ast
 import dataclasses
 import os
 import re
+import resource
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -42,6 +42,8 @@ from opwright.kit.packaging.message import CompilerFailure
 from opwright.kit.packaging.symbols import check_stable, needed_symbols
 from opwright.kit.packaging.toolchain import Toolchain, find_toolchain
 from opwright.pairs import installed_minor
+from tests.alone import alone, alone_command
+from tests.twin.on_twin import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -271,23 +273,29 @@ def test_a_compiler_that_makes_nothing(builder: Builder, tmp_path: Path) -> None
     assert not list(builder.cache.glob("*.so*"))
 
 
-SCRIPT = """
-import os, sys
-from pathlib import Path
-from opwright.kit.packaging.compile import Builder, compile_units
-from opwright.kit.packaging.toolchain import find_toolchain
-from opwright.pairs import installed_minor
-sources = Path(sys.argv[1])
-builder = Builder(toolchain=find_toolchain(os.environ, installed_minor()), sources=(sources,),
-                  cache=Path(sys.argv[2]), stable_abi=True)
-for unit in compile_units(builder, sorted(sources.glob("*.cpp")), 2, lambda _: None):
-    print(unit.source.name, unit.from_cache)
-"""
+def compile_all(sources: str, cache: str) -> None:
+    """Compile, and print whether the cache had each object."""
+    folder = Path(sources)
+    builder = Builder(
+        toolchain=find_toolchain(os.environ, installed_minor()),
+        sources=(folder,),
+        cache=Path(cache),
+        stable_abi=True,
+    )
+    for unit in compile_units(builder, sorted(folder.glob("*.cpp")), 2, lambda _: None):
+        print(unit.source.name, unit.from_cache)  # noqa: T201 - the answer
+
+
+def compile_on_a_full_disk(sources: str, cache: str) -> None:
+    """Compile where RLIMIT_FSIZE stands for the disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    compile_all(sources, cache)
 
 
 def start(builder: Builder, compiler: str = "g++") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(builder.sources[0]), str(builder.cache)],
+        alone_command(compile_all, str(builder.sources[0]), str(builder.cache)),
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "CXX": compiler},
@@ -330,16 +338,11 @@ def test_killed_while_compiling(builder: Builder, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(builder: Builder) -> None:
-    """RLIMIT_FSIZE stands for it; no bytecode, which would be cut off as well."""
-    limited = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n{SCRIPT}"
-    result = subprocess.run(
-        [sys.executable, "-c", limited, str(builder.sources[0]), str(builder.cache)],
-        # Nor statistics of ccache, which the toolchain takes where it is installed.
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "CCACHE_DISABLE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # No bytecode, which would be cut off as well, nor statistics of ccache, which the toolchain
+    # takes where it is installed.
+    variables = {"PYTHONDONTWRITEBYTECODE": "1", "CCACHE_DISABLE": "1"}
+    arguments = (str(builder.sources[0]), str(builder.cache))
+    result = alone(compile_on_a_full_disk, *arguments, **variables)
     assert result.returncode == 1
     assert "CompilerFailure" in result.stderr
     assert not list(builder.cache.glob("*.o"))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
+# Text: the file of a project that a test makes.
 DECLARATION = """
 import opwright as ow
 

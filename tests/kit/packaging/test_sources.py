@@ -13,6 +13,7 @@ from opwright.project.config import read_project
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Text: the file of a project that a test makes.
 DECLARATION = """
 import opwright as ow
 

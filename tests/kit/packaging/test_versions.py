@@ -75,6 +75,7 @@ def test_no_operator_is_left() -> None:
     )
 
 
+# Text: the file of a project, whose ranges of versions differ by test.
 DECLARATION = """
 import opwright as ow
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import subprocess
+import resource
 import sys
 import sysconfig
 import zipfile
 from email import message_from_string
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,10 +28,10 @@ from opwright.kit.packaging.wheel import (
     wheel_name,
     write_wheel,
 )
+from tests.alone import alone
+from tests.twin.on_twin import printed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opwright.kit.packaging.wheel import Form
 
 METADATA = Metadata(
@@ -95,18 +95,16 @@ def test_contents(tmp_path: Path) -> None:
     assert core.description == "# My ops\n\nText.\n"
 
 
+def write_letters(folder: str) -> None:
+    """Write a wheel of files whose order follows Python's hashes."""
+    files = {name: name.encode() for name in set("abcdefg")}
+    write_wheel(Path(folder), files, Metadata(name="x", version="1", fields=()), Tag.of("pure"))
+
+
 def test_equal_files_give_equal_bytes(tmp_path: Path) -> None:
-    script = (
-        "import sys\nfrom pathlib import Path\n"
-        "from opwright.kit.packaging.wheel import Metadata, Tag, write_wheel\n"
-        "files = {name: name.encode() for name in set('abcdefg')}\n"
-        "write_wheel(Path(sys.argv[1]), files, Metadata(name='x', version='1', fields=()), "
-        "Tag.of('pure'))\n"
-    )
     for index, zone in enumerate(("UTC", "Asia/Tokyo")):
-        environment = {**os.environ, "PYTHONHASHSEED": str(index), "TZ": zone, "LC_ALL": "C"}
-        command = [sys.executable, "-c", script, str(tmp_path / str(index))]
-        subprocess.run(command, env=environment, check=True)
+        variables = {"PYTHONHASHSEED": str(index), "TZ": zone, "LC_ALL": "C"}
+        printed(alone(write_letters, str(tmp_path / str(index)), **variables))
     first, second = ((tmp_path / str(index) / "x-1-py3-none-any.whl") for index in (0, 1))
     assert first.read_bytes() == second.read_bytes()
     assert [path.name for path in first.parent.iterdir()] == [first.name]
@@ -145,27 +143,24 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert [path.name for path in out.iterdir() if not path.is_symlink()] == [name]
 
 
+def write_on_a_full_disk(folder: str) -> None:
+    """Write a wheel; RLIMIT_FSIZE stands for the disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+    files = {f"{i}": str(i).encode() for i in range(99)}
+    metadata = Metadata(name="My.Ops", version="1.0", fields=())
+    with pytest.raises(WheelError) as caught:
+        write_wheel(Path(folder), files, metadata, Tag.of("pure"))
+    assert caught.value.id == "OPW-B018", caught.value
+    assert caught.value.got == "[Errno 27] File too large", caught.value
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
-    """RLIMIT_FSIZE stands for it; the wheel that was there stays."""
+    """The wheel that was there stays."""
     old = write_wheel(tmp_path, FILES, METADATA, Tag.of("pure"))
     before = old.read_bytes()
     (tmp_path / f".{old.name}.opwright-new").write_text("of a process that was killed")
-    script = (
-        "import resource, sys\nfrom pathlib import Path\n"
-        "from opwright.kit.packaging.errors import WheelError\n"
-        "from opwright.kit.packaging.wheel import Metadata, Tag, write_wheel\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n"
-        "files = {f'{i}': str(i).encode() for i in range(99)}\n"
-        "try:\n"
-        "    write_wheel(Path(sys.argv[1]), files, "
-        "Metadata(name='My.Ops', version='1.0', fields=()), Tag.of('pure'))\n"
-        "except WheelError as error:\n"
-        "    print(error.id, error.got)\n"
-    )
-    # -B: bytecode would be cut off as well.
-    command = [sys.executable, "-B", "-c", script, str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout == "OPW-B018 [Errno 27] File too large\n"
+    # Bytecode would be cut off as well.
+    printed(alone(write_on_a_full_disk, str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
     assert [path.name for path in tmp_path.iterdir()] == [old.name]
     assert old.read_bytes() == before
 

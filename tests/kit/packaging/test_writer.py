@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
 import signal
 import subprocess
-import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,10 +18,11 @@ import pytest
 from opwright.kit.emit.header import with_header
 from opwright.kit.packaging.errors import EditedFilesError, LeavesFolderError, WriteError
 from opwright.kit.packaging.writer import MANIFEST, compare_tree, write_tree
+from tests.alone import alone_command
+from tests.twin.on_twin import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 def emitted(body: str) -> str:
@@ -198,23 +200,18 @@ def test_a_manifest_of_another_form_lists_nothing(tmp_path: Path, text: str) -> 
     assert (tmp_path / "a").exists()
 
 
-WRITE = """
-import sys
-from pathlib import Path
-from opwright.kit.packaging.writer import write_tree
-folder, number = Path(sys.argv[1]), 0
-print("ready", flush=True)
-while True:
-    number += 1
-    files = {f"f{i}.json": f"{number % 7}" * 100_000 for i in range(20)}
-    write_tree(folder, files)
-"""
+def write_for_ever(folder: str) -> None:
+    """Write other content into the same files, until the process is killed."""
+    print("ready", flush=True)  # noqa: T201 - read by the test
+    for number in itertools.count():
+        files = {f"f{i}.json": f"{number % 7}" * 100_000 for i in range(20)}
+        write_tree(Path(folder), files)
 
 
 def test_a_killed_writer_leaves_old_or_new_files(tmp_path: Path) -> None:
     for delay in (0.003, 0.011, 0.019, 0.037):
         with subprocess.Popen(
-            [sys.executable, "-c", WRITE, str(tmp_path)], stdout=subprocess.PIPE
+            alone_command(write_for_ever, str(tmp_path)), cwd=ROOT, stdout=subprocess.PIPE
         ) as writer:
             assert writer.stdout is not None
             writer.stdout.readline()

@@ -75,6 +75,7 @@ def package_with(folder: Path, source: str) -> Path:
 
 
 def test_a_class_says_what_the_page_needs(tmp_path: Path) -> None:
+    # Text: it is read, not run.
     source = (
         "class SizeError(OpwrightError):\n"
         '    """A size.\n\n    Parameters\n    ----------\n    x\n    """\n'

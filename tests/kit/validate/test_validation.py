@@ -155,6 +155,7 @@ def test_a_reserved_namespace_in_a_declaration_that_no_set_made() -> None:
 
 
 def test_nothing_imports_torch() -> None:
+    # Text: a module of tests imports more.
     program = (
         "import sys\n"
         "import opwright.kit.validate\n"

@@ -6,6 +6,7 @@ OPWRIGHT_ACCEPT=1 writes the golden files anew; the difference is what a reviewe
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import tomli
 from opwright.aclnn.reg_op import parse_reg_op
 from opwright.kit.emit.header import is_edited
 from opwright.kit.emit.python.prototypes import typed_prototype
+from tests.alone import alone_command
 from tests.kit.emit.facts import facts_of
 from tests.kit.emit.python.emitting import DECLARATIONS, STABLE, files_of
 
@@ -117,6 +119,7 @@ def test_types_are_right(name: str, tree: Path, mypy: tuple[str, ...]) -> None:
 
 def test_a_call_with_wrong_types_is_found(tmp_path: Path, mypy: tuple[str, ...]) -> None:
     tree = written(files_of("kit"), tmp_path)
+    # Text: it is wrong on purpose.
     (tree / "use.py").write_text(
         "import torch\nimport kit\n"
         "x = torch.ones(2)\n"
@@ -143,29 +146,26 @@ def run(*command: str, cwd: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-EMIT = """
-import hashlib, sys
-sys.path.insert(0, sys.argv[1])
-from tests.kit.emit.python.emitting import files_of
-digest = hashlib.sha256(repr(list(files_of(sys.argv[2]).items())).encode()).hexdigest()
-print(digest, "torch._C" in sys.modules)
-"""
+def print_digest(name: str) -> None:
+    """Print a digest of what is emitted, where torch is not imported."""
+    print(hashlib.sha256(repr(list(files_of(name).items())).encode()).hexdigest())  # noqa: T201 - the answer
+    assert "torch._C" not in sys.modules
 
 
 def test_the_text_depends_on_nothing_else(name: str, tmp_path: Path) -> None:
     found = set()
     for seed, folder, language in (("1", tmp_path, "C"), ("2", ROOT, "C.UTF-8")):
         done = subprocess.run(
-            [sys.executable, "-c", EMIT, str(ROOT), name],
+            alone_command(print_digest, name),
             cwd=folder,
-            env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": language},
+            env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed, "LC_ALL": language},
             capture_output=True,
             text=True,
             check=True,
         )
         found.add(done.stdout)
     assert len(found) == 1
-    assert found.pop().endswith("False\n")  # torch was not imported
+    assert len(found.pop()) == 65  # a digest and the end of its line
 
 
 def test_prototypes_are_read_back(name: str, files: Mapping[str, str]) -> None:

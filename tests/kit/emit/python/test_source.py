@@ -16,6 +16,7 @@ from tests.kit.emit.facts import facts_of_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Declarations are text here: how they are written is what the tests are about.
 OPERATOR = '@ops.operator("f(Tensor x) -> Tensor")\n'
 
 
